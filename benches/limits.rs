@@ -9,8 +9,7 @@
 //! is checked.
 
 use crossbeam_utils::CachePadded;
-use nanopace::Nanos;
-use nanopace::clock::{Clock, TscClock};
+use nanopace::{Clock, Nanos, TscClock};
 use nanopace_benches::crew;
 use nanopace_benches::figure::{Figure, Sense, head};
 use nanopace_benches::float;

@@ -18,7 +18,7 @@ enum Step {
     Rate(u64, Duration),
     Hz(f64),
     /// A shape as text, from its beginning or not.
-    Shape(String, bool),
+    Shape(String),
     /// From so many slots behind those that are taken.
     Shard(u8, u8, u32),
     Strictness(f64),
@@ -91,11 +91,7 @@ impl World {
             Step::SetClock(nanos) => self.clock.set(Nanos::from_nanos(nanos)),
             Step::Rate(operations, period) => self.set_rate(Rate::per(operations, period)),
             Step::Hz(hz) => self.set_rate(Rate::from_hz(hz)),
-            Step::Shape(text, from_beginning) => match text.parse() {
-                Ok(shape) if from_beginning => self.pacer.set_shape(shape),
-                Ok(shape) => self.pacer.go_on_with_shape(shape),
-                Err(_) => {}
-            },
+            Step::Shape(text) => _ = text.parse().map(|shape| self.pacer.set_shape(shape)),
             Step::Shard(index, count, ahead) => {
                 let ledger = self.pacer.ledger();
                 let from =

@@ -1,8 +1,7 @@
 //! A clock that tells who waits on it.
 
 use loom::sync::atomic::{AtomicUsize, Ordering};
-use nanopace::clock::Parker;
-use nanopace::{Clock, ManualClock, Nanos};
+use nanopace::{Clock, ManualClock, Nanos, Parker};
 use std::sync::Arc;
 
 /// A manual clock that counts those who lie down on it, and how often somebody spins. It passes for

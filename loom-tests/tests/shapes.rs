@@ -173,32 +173,51 @@ fn a_new_shape_reaches_sleepers() {
 }
 
 /// The schedule's time stands still during a pause, and so does a shape's: it makes no difference
-/// whether the load goes on with a new shape before the pause, during it or behind it.
+/// whether a shape is set before the pause, during it or behind it.
 ///
-/// Threads: one that goes on with a shape, one that pauses for a second. Edits: a resume leaves the
-/// shape's beginning, or its end, where it was; a new shape goes by the clock.
+/// Threads: one that sets a shape, one that pauses for a second. Edits: a resume leaves the shape's
+/// end where it was; a new shape goes by the clock.
 #[test]
 fn a_pause_does_not_count_in_a_new_shape() {
     explore("a_pause_does_not_count_in_a_new_shape", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
-        pacer.acquire().unwrap();
-        clock.advance(span(MICRO / 2));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.go_on_with_shape(shape("hold 500k/s 1500ns, hold 1M/s 2us"))
-        });
-        pacer.pause();
-        clock.advance(span(SECOND));
-        pacer.resume();
-        other.join().unwrap();
         // Half of the interval was left, which takes 1 us; then 2 us at 1M/s.
-        clock.advance(span(10 * MICRO));
-        let starts = slots(drain(&pacer));
-        assert_eq!(starts, [1_500, 2_500].map(|nanos| SECOND + nanos));
-        assert_eq!(pacer.acquire(), Err(Ended::Finished));
-        assert_balanced(&pacer);
+        let change = |pacer: &Pacer| pacer.set_shape(shape("hold 500k/s 1us, hold 1M/s 2us"));
+        assert_eq!(starts_behind_a_pause(change), [1_500, 2_500]);
     });
+}
+
+/// Nor does it count in one that the load should have followed from its beginning.
+///
+/// Threads: one that corrects the shape, one that pauses for a second. Edit: a resume leaves the
+/// shape's beginning where it was.
+#[test]
+fn a_pause_does_not_count_in_a_correction() {
+    explore("a_pause_does_not_count_in_a_correction", || {
+        let change = |pacer: &Pacer| pacer.correct_shape(shape("hold 500k/s 3us, hold 1M/s 1us"));
+        assert_eq!(starts_behind_a_pause(change), [2_000, 3_500]);
+    });
+}
+
+/// The change comes at 500 ns or in a pause of a second that begins then. Slot 0 started at 0 ns at
+/// 1M/s. When the others start, without the pause; after that the schedule ends.
+fn starts_behind_a_pause(change: fn(&Pacer)) -> Vec<u64> {
+    let (clock, builder) = manual("1M/s");
+    let pacer = builder.build();
+    pacer.acquire().unwrap();
+    clock.advance(span(MICRO / 2));
+    let other = spawn({
+        let pacer = pacer.clone();
+        move || change(&pacer)
+    });
+    pacer.pause();
+    clock.advance(span(SECOND));
+    pacer.resume();
+    other.join().unwrap();
+    clock.advance(span(10 * MICRO));
+    let starts = slots(drain(&pacer)).into_iter().map(|start| start - SECOND).collect();
+    assert_eq!(pacer.acquire(), Err(Ended::Finished));
+    assert_balanced(&pacer);
+    starts
 }
 
 /// A pacer that is closed stays closed, whatever shape is set, and strands nobody.

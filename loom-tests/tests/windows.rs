@@ -6,8 +6,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom_tests::{
     MICRO, SECOND, drain, explore, explore_less, intended_ns, manual, rate, span, spawn, wait_ns,
 };
-use nanopace::clock::Parker;
-use nanopace::{Clock, ManualClock, Nanos, Pacer, Refused};
+use nanopace::{Clock, ManualClock, Nanos, Pacer, Parker, Refused};
 use std::cell::Cell;
 use std::sync::Arc;
 

@@ -28,7 +28,6 @@ macro_rules! pages {
             /// [`Ledger`]: crate::Ledger
             /// [`Pacer::acquire`]: crate::Pacer::acquire
             /// [`Pacer::claim`]: crate::Pacer::claim
-            /// [`Pacer::go_on_with_shape`]: crate::Pacer::go_on_with_shape
             /// [`Pacer::rate`]: crate::Pacer::rate
             /// [`Pacer::set_rate`]: crate::Pacer::set_rate
             /// [`Pacer::set_shape`]: crate::Pacer::set_shape
@@ -38,6 +37,7 @@ macro_rules! pages {
             /// [`PacerBuilder::slots`]: crate::PacerBuilder::slots
             /// [`Shape`]: crate::Shape
             /// [`Shape::custom`]: crate::Shape::custom
+            /// [`Shape::skip`]: crate::Shape::skip
             /// [`Shape::table`]: crate::Shape::table
             /// [`Shard`]: crate::Shard
             /// [`fine_timers`]: crate::PacerBuilder::fine_timers

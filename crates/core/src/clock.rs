@@ -25,8 +25,7 @@ const CLOSE: Duration = Duration::from_nanos(500);
 /// moved by hand.
 ///
 /// ```
-/// use nanopace::clock::{Clock, Parker};
-/// use nanopace::{Nanos, Pacer, StdClock};
+/// use nanopace::{Clock, Nanos, Pacer, Parker, StdClock};
 ///
 /// /// The operating system's clock at ten times its speed, for a rehearsal.
 /// #[derive(Debug)]

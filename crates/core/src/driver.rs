@@ -42,8 +42,8 @@ pub fn leased(builder: PacerBuilder) -> PacerBuilder {
 
 /// What drives a [`Pacer`] from outside.
 pub trait Drive: sealed::Sealed {
-    /// As [`go_on_with_shape`](Pacer::go_on_with_shape), but slots are those of a load that has
-    /// followed the new shape from its beginning: slot n of it starts when the shape says. For what
+    /// From now on slots are those of a load that has followed this shape since it began: slot n of
+    /// it starts when the shape says. For what
     /// hears late of a change of a load that others follow too. Slots that were due by the old shape
     /// stay as they are, and what a late policy had given up is [`idle`](crate::Ledger::idle) no more.
     ///

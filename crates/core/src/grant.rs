@@ -204,29 +204,6 @@ impl Grant {
         Nanos::from_nanos(self.start.nanos())
     }
 
-    /// The same slot, whose operation starts only at `start`: for a grant that has waited in a
-    /// queue, say for a connection. Its wait time includes that. A moment before the actual start
-    /// changes nothing.
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Pacer};
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
-    /// let queued = pacer.acquire()?;
-    /// clock.advance(Duration::from_millis(7)); // no connection is free
-    /// let grant = queued.started_at(pacer.now());
-    /// assert_eq!(grant.intended_start(), queued.intended_start());
-    /// assert_eq!(grant.wait_time(), Duration::from_millis(7));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn started_at(self, start: Nanos) -> Grant {
-        let start = start.max(self.actual_start());
-        Grant { start: Stamp::new(start.as_nanos()), ..self }
-    }
-
     /// The response time of an operation that was complete at `end`: completion minus intended
     /// start. Zero if `end` is earlier than that.
     ///

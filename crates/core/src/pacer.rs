@@ -300,6 +300,8 @@ impl Pacer {
     /// [`set_rate`](Pacer::set_rate) ends a shape. A schedule that was over because its shape had
     /// ended goes on, and the time between is not made up for.
     ///
+    /// A shape can begin elsewhere: [`skip`](Shape::skip) what is to be left out.
+    ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer, Shape};
     /// use std::time::Duration;
@@ -318,26 +320,7 @@ impl Pacer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_shape(&self, shape: Shape) {
-        self.0.change(|schedule, now| schedule.set_shape(shape, true, now));
-    }
-
-    /// As [`set_shape`](Pacer::set_shape), but the new shape goes on from as far into it as the load
-    /// so far has come: the time, without pauses, since the pacer started or since the last
-    /// `set_shape` or change of the rate. A shape that is shorter than that is over at once.
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Pacer, Shape};
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let pacer = Pacer::shaped("ramp 10/s..20/s 10s".parse()?).clock(clock.clone()).build();
-    /// clock.advance(Duration::from_secs(5));
-    /// pacer.go_on_with_shape("ramp 100/s..200/s 10s".parse()?);
-    /// assert_eq!(pacer.rate(), "150/s".parse()?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn go_on_with_shape(&self, shape: Shape) {
-        self.0.change(|schedule, now| schedule.set_shape(shape, false, now));
+        self.0.change(|schedule, now| schedule.set_shape(shape, now));
     }
 
     /// The shape that the rate follows; none while the rate is constant and not zero.

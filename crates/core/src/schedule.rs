@@ -242,16 +242,14 @@ impl Schedule {
     pub(crate) fn set_rate(&mut self, rate: Rate, now: i64) {
         if !matches!(self.load, Load::Rate(current) if current == rate) {
             let now = self.schedule_time(now);
-            self.set_load(Load::Rate(rate), now, now);
+            self.set_load(Load::Rate(rate), now);
         }
     }
 
-    /// From now on the schedule follows `shape`: from its beginning, or from as far into it as the
-    /// load so far has come.
-    pub(crate) fn set_shape(&mut self, shape: Shape, from_beginning: bool, now: i64) {
+    /// From now on the schedule follows `shape` from its beginning.
+    pub(crate) fn set_shape(&mut self, shape: Shape, now: i64) {
         let now = self.schedule_time(now);
-        let origin = if from_beginning { now } else { self.origin };
-        self.set_load(shape.into(), origin, now);
+        self.set_load(shape.into(), now);
     }
 
     /// From now on slots are those of a load that has followed `shape` from its beginning.
@@ -264,16 +262,16 @@ impl Schedule {
         self.asked = None;
         // A rate, too: only a curve can begin before its anchor.
         self.load = Load::Shape(Box::new(shape));
+        // A shape that is over already ends now.
         self.end = self.end.with_shape(self.load.end(self.origin).max(now));
         self.rescale_catch_up(now);
     }
 
-    fn set_load(&mut self, load: Load, origin: i64, now: i64) {
+    fn set_load(&mut self, load: Load, now: i64) {
         self.drop_paid(now);
-        self.change_asked(origin, now);
-        (self.load, self.origin) = (load, origin);
-        // A shape that is over already ends now.
-        self.end = self.end.with_shape(self.load.end(origin).max(now));
+        self.change_asked(now);
+        (self.load, self.origin) = (load, now);
+        self.end = self.end.with_shape(self.load.end(now));
         self.go_on(now);
     }
 

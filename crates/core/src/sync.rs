@@ -142,8 +142,7 @@ impl Parker {
     /// A parker for the calling thread, to give to [`Clock::park`](crate::Clock::park).
     ///
     /// ```
-    /// use nanopace::clock::{Clock, Parker};
-    /// use nanopace::{Nanos, TscClock};
+    /// use nanopace::{Clock, Nanos, Parker, TscClock};
     ///
     /// let (clock, parker) = (TscClock::new(), Parker::new());
     /// parker.unparker().unpark();

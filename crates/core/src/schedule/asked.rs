@@ -68,10 +68,10 @@ impl Asked {
         self.come.max(self.count_at(load, last) + Count::from(!is_waiting))
     }
 
-    /// Another load begins at `origin`, or a part of it, and is in force from `now` on.
-    pub(super) fn change(&mut self, load: &Load, end: &End, origin: i64, now: i64) {
+    /// Another load begins now.
+    pub(super) fn change(&mut self, load: &Load, end: &End, now: i64) {
         let count = self.count_at(load, end.before(now));
         let come = self.come_before(load, end.behind(now.saturating_add(1)));
-        *self = Asked { origin, since: now, count, come };
+        *self = Asked { origin: now, since: now, count, come };
     }
 }

@@ -53,10 +53,10 @@ impl Schedule {
         self.end().map_or(first, |end| earlier(first, end))
     }
 
-    /// Another load is about to begin, or a part of it, at `origin`.
-    pub(super) fn change_asked(&mut self, origin: i64, now: i64) {
+    /// Another load is about to begin.
+    pub(super) fn change_asked(&mut self, now: i64) {
         if let Some(asked) = &mut self.asked {
-            asked.change(&self.load, &self.end, origin, now);
+            asked.change(&self.load, &self.end, now);
         }
     }
 

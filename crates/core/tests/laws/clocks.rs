@@ -4,8 +4,7 @@ use crate::common::{
     DAY, HOUR, MICRO, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, at, build,
     drain, intended_ns, put_off_to, rate, span, strictness,
 };
-use nanopace::clock::Parker;
-use nanopace::{Claim, Clock, Lane, ManualClock, Nanos, Pacer};
+use nanopace::{Claim, Clock, Lane, ManualClock, Nanos, Pacer, Parker};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -8,8 +8,7 @@
 use crate::common::{
     assert_balanced, at, build, drain, finish, intended_ns, rate, span, strictness,
 };
-use nanopace::clock::Parker;
-use nanopace::{Clock, Ended, ManualClock, Nanos, Pacer, Refused};
+use nanopace::{Clock, Ended, ManualClock, Nanos, Pacer, Parker, Refused};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::thread::{self, JoinHandle, ThreadId};

@@ -1,8 +1,7 @@
 //! What a thread has learnt and spent belongs to the thread, whichever pacers it serves.
 
 use crate::common::{HOUR, MICRO, MILLI, SECOND, at, rate, span};
-use nanopace::clock::Parker;
-use nanopace::{Clock, Nanos, Pacer, Pause};
+use nanopace::{Clock, Nanos, Pacer, Parker, Pause};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;

@@ -86,7 +86,7 @@ fn a_change_behind_the_last_slot_makes_no_time_idle() {
     let builder = build("1/s", &clock).arrivals(Arrivals::replay(move || offsets));
     let pacer = builder.max_backlog(Duration::from_secs(9)).build();
     clock.advance(Duration::from_millis(150));
-    pacer.go_on_with_shape("hold 0/s 1s".parse().expect("a shape"));
+    pacer.set_shape("hold 0/s 1s".parse().expect("a shape"));
     assert_eq!(drain(&pacer).len(), 2);
     let ledger = pacer.ledger();
     assert_eq!((ledger.idle, ledger.allocated), (Duration::ZERO, ledger.elapsed), "{ledger:?}");

@@ -2,8 +2,7 @@
 //! the same rules.
 
 use crate::common::{MILLI, SECOND, at, rate, span, strictness};
-use nanopace::clock::Parker;
-use nanopace::{Clock, Nanos, Pacer};
+use nanopace::{Clock, Nanos, Pacer, Parker};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

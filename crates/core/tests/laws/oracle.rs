@@ -164,13 +164,9 @@ impl Pair {
                 self.pacer.set_rate(rate(text));
                 self.oracle.set_rate(interval, now);
             }
-            Step::Shape(ref outline, from_beginning) => {
-                if from_beginning {
-                    self.pacer.set_shape(outline.shape());
-                } else {
-                    self.pacer.go_on_with_shape(outline.shape());
-                }
-                self.oracle.set_shape(|origin| outline.pace(origin), from_beginning, now);
+            Step::Shape(ref outline) => {
+                self.pacer.set_shape(outline.shape());
+                self.oracle.set_shape(|origin| outline.pace(origin), now);
             }
             Step::Strictness(which) => {
                 self.pacer.set_strictness(strictness(STRICTNESSES[which]));
@@ -451,7 +447,7 @@ fn what_was_rounded_at_a_fast_rate_is_more_time_at_a_slow_one() {
         Step::Claim,
         Step::Clock(6_636_849),
         Step::Start(0),
-        Step::Shape(Outline { items, forever: false }, true),
+        Step::Shape(Outline { items, forever: false }),
         Step::OpenLane,
         Step::Claim,
         Step::TryAcquire(1),

@@ -4,8 +4,7 @@
 use crate::common::{
     HOUR, MICRO, MILLI, PAUSES, SECOND, at, intended_ns, put_off_to, rate, span, wait_ns,
 };
-use nanopace::clock::Parker;
-use nanopace::{Clock, Ended, Nanos, Pacer, PacerBuilder, Pause, Refused};
+use nanopace::{Clock, Ended, Nanos, Pacer, PacerBuilder, Parker, Pause, Refused};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
 use std::num::NonZero;

@@ -260,7 +260,7 @@ impl Clock for SlowClock {
         at(self.0.fetch_add(500, Ordering::Relaxed))
     }
 
-    fn park(&self, _: &nanopace::clock::Parker, until: Nanos) {
+    fn park(&self, _: &nanopace::Parker, until: Nanos) {
         self.0.fetch_max(until.as_nanos(), Ordering::Relaxed);
     }
 }

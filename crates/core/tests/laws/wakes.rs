@@ -4,8 +4,7 @@ use crate::common::{
     HOUR, MILLI, SECOND, assert_balanced, at, finish, intended_starts, rate, span, strictness,
     until,
 };
-use nanopace::clock::Parker;
-use nanopace::{Clock, Grant, ManualClock, Nanos, Pacer, Refused};
+use nanopace::{Clock, Grant, ManualClock, Nanos, Pacer, Parker, Refused};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};

@@ -145,7 +145,7 @@ impl Clock for RoughClock {
         at(self.now.load(Ordering::Relaxed))
     }
 
-    fn park(&self, _: &nanopace::clock::Parker, until: Nanos) {
+    fn park(&self, _: &nanopace::Parker, until: Nanos) {
         self.set(until.as_nanos().saturating_add(self.oversleep.load(Ordering::Relaxed)));
     }
 }

@@ -257,13 +257,12 @@ impl Oracle {
         state.set_load(Pace::Interval(interval), now);
     }
 
-    /// From its beginning, or from as far into it as the load has come.
-    pub(crate) fn set_shape(&self, pace: impl Fn(f64) -> Pace, from_beginning: bool, now: f64) {
+    /// From its beginning.
+    pub(crate) fn set_shape(&self, pace: impl Fn(f64) -> Pace, now: f64) {
         let mut state = self.state();
         let now = state.schedule_time(now);
-        state.origin = if from_beginning { now } else { state.origin };
-        let load = pace(state.origin);
-        state.set_load(load, now);
+        state.origin = now;
+        state.set_load(pace(now), now);
     }
 
     /// Whether the shard is set; refused if that comes too late.

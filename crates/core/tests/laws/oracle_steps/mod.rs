@@ -57,7 +57,7 @@ pub(crate) enum Step {
     DropLane(usize),
     Rate(usize),
     /// A shape, from its beginning or not.
-    Shape(Outline, bool),
+    Shape(Outline),
     /// From so many slots of the load behind those that are due.
     Shard(Split, u64),
     Strictness(usize),
@@ -169,7 +169,7 @@ fn step(profile: Profile, changes_weight: u32) -> impl Strategy<Value = Step> {
     ];
     let changes = prop_oneof![
         6 => (0..profile.rates().len()).prop_map(Step::Rate),
-        3 => (loads::outline(profile), any::<bool>()).prop_map(|(shape, from_beginning)| Step::Shape(shape, from_beginning)),
+        3 => loads::outline(profile).prop_map(Step::Shape),
         1 => (loads::split(), 0_u64..300).prop_map(|(split, ahead)| Step::Shard(split, ahead)),
         6 => strictness().prop_map(Step::Strictness),
         2 => limit(profile).prop_map(Step::MaxBacklog),
