@@ -111,8 +111,8 @@ fn rows_are_unique() {
 /// reading is reported after the horizon has been moved; or goes back; or the horizon is moved
 /// `Relaxed`; `window` reads the reading first; or the horizon `Relaxed`.
 #[test]
-fn last_seen_never_goes_back() {
-    explore("last_seen_never_goes_back", || {
+fn the_reading_never_goes_back() {
+    explore("the_reading_never_goes_back", || {
         let (clock, builder) = manual("1M/s");
         let pacer = builder.build();
         pacer.acquire().unwrap();

@@ -107,7 +107,7 @@ impl Clock for TwoClocks {
 /// A reading that another thread has reported after a change is used with the schedule as it is since then.
 ///
 /// Threads: one whose clock is behind, which tries to acquire by the latest reading of all; one that pauses, for a
-/// second, and resumes. Edit: `seen` loads the reading `Relaxed`.
+/// second, and resumes. Edit: `reading` loads it `Relaxed`.
 #[test]
 fn a_reading_comes_with_its_change() {
     explore("a_reading_comes_with_its_change", || {

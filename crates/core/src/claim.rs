@@ -29,7 +29,7 @@ use std::time::Duration;
 #[must_use = "a claim that is dropped goes back"]
 pub struct Claim<'p> {
     pacer: Cow<'p, Pacer>,
-    /// None once it has started, or has been refused for good.
+    /// The slots; none once they have started, or have been refused for good.
     held: Option<Claimed>,
     started: Option<Grant>,
 }

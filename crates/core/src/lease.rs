@@ -23,8 +23,9 @@ use crate::Shard;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
+    /// The number in the whole load of the slot behind the lease.
     pub(crate) until: u64,
-    /// None: nothing.
+    /// The share that is leased; none if no slot is.
     pub(crate) shard: Option<Shard>,
 }
 

@@ -1,7 +1,7 @@
 //! Where the schedule's time went.
 
 use crate::nanos::duration;
-use crate::timeline::Reading;
+use crate::timeline::Totals;
 use std::time::Duration;
 
 /// Accounts for every nanosecond of the schedule: `elapsed = allocated + idle + waiting + backlog`.
@@ -74,18 +74,18 @@ pub struct Ledger {
     pub backlog_slots: u64,
 }
 
-impl From<Reading> for Ledger {
-    fn from(reading: Reading) -> Ledger {
-        let account = reading.account;
+impl From<Totals> for Ledger {
+    fn from(totals: Totals) -> Ledger {
+        let account = totals.account;
         Ledger {
             elapsed: duration(account.elapsed),
             allocated: duration(account.allocated),
             idle: duration(account.idle),
             waiting: duration(account.waiting),
             backlog: duration(account.backlog),
-            granted: reading.granted,
-            skipped: reading.skipped,
-            backlog_slots: reading.overdue,
+            granted: totals.granted,
+            skipped: totals.skipped,
+            backlog_slots: totals.overdue,
         }
     }
 }

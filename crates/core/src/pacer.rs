@@ -641,7 +641,7 @@ impl Pacer {
     /// ```
     #[must_use]
     pub fn ledger(&self) -> Ledger {
-        Ledger::from(self.0.timeline.read(&*self.0.clock))
+        Ledger::from(self.0.timeline.totals(&*self.0.clock))
     }
 
     /// How many slots this process's part of the load has before `moment`, wherever late policies have

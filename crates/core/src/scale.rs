@@ -13,7 +13,7 @@ pub(crate) const PART_BITS: u32 = 31;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scale {
     pub(crate) mantissa: u64,
-    /// From 1 to 127.
+    /// The binary places of the mantissa, from 1 to 127.
     bits: NonZeroU8,
 }
 

@@ -40,8 +40,8 @@ use crate::strictness::Rule;
 use crate::{Rate, Strictness};
 pub(crate) use account::Account;
 use asked::Asked;
-pub(crate) use chord::{Numbers, Stretch};
-use course::{Course, Pace};
+pub(crate) use chord::{Numbering, Stretch};
+use course::{Course, Tempo};
 use curve::WHOLE;
 pub(crate) use end::End;
 use history::History;
@@ -66,18 +66,22 @@ pub(crate) struct Schedule {
     origin: i64,
     policy: Policy,
     end: End,
-    /// Where the end was found, and in which revision.
+    /// In which revision the end was looked for, and where it was found.
     found_end: Cell<(u64, Option<u64>)>,
     /// The course that pays owed time back, while time is owed.
     catch_up: Option<Course>,
     /// Slots up to this position count as started and are judged no more. Kept up to date only
     /// under a late policy.
     settled: u64,
+    /// When the schedule began.
     started: i64,
+    /// When the pause began; none if the pacer is not paused.
     paused_since: Option<i64>,
     /// Whether the pause ends with the first use.
     starts_on_use: bool,
+    /// How long all pauses have taken, without the one under way, in nanoseconds.
     paused: i64,
+    /// How much time a policy has given up, in nanoseconds.
     idle: i64,
     /// The load as it was asked for, once time has been given up.
     asked: Option<Box<Asked>>,
@@ -85,9 +89,9 @@ pub(crate) struct Schedule {
 
 /// What happens to a slot that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
+pub(crate) enum Fate {
     /// It starts.
-    Now,
+    Starts,
     /// It is too late to start and is skipped.
     Skipped,
 }
@@ -97,7 +101,7 @@ impl Schedule {
     pub(crate) fn new(load: Load, slots: Slots, policy: Policy, end: End, now: i64) -> Schedule {
         let end = end.with_shape(load.end(now));
         Schedule {
-            history: History::new(&load.pace(&slots, now, WHOLE), slots, now),
+            history: History::new(&load.tempo(&slots, now, WHOLE), slots, now),
             load,
             origin: now,
             policy,
@@ -232,9 +236,9 @@ impl Schedule {
     }
 
     /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
-    pub(crate) fn see_claimed(&mut self, next: u64, claimed: u64) {
-        self.history.see_claimed(next, claimed);
-        self.end.see(next, claimed);
+    pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
+        self.history.count_claimed(next, claimed);
+        self.end.count_claimed(next, claimed);
     }
 
     /// From now on the schedule runs at `rate`. The part of the current interval that has passed
@@ -276,13 +280,13 @@ impl Schedule {
     }
 
     fn go_on(&mut self, now: i64) {
-        self.history.append(&self.pace(WHOLE), now);
+        self.history.append(&self.tempo(WHOLE), now);
         self.rescale_catch_up(now);
     }
 
-    /// The load's pace at this multiple of its rate, in units of 2^-32.
-    fn pace(&self, ratio_q32: u64) -> Pace {
-        self.load.pace(self.history.slots(), self.origin, ratio_q32)
+    /// The load's tempo at this multiple of its rate, in units of 2^-32.
+    fn tempo(&self, ratio_q32: u64) -> Tempo {
+        self.load.tempo(self.history.slots(), self.origin, ratio_q32)
     }
 
     /// See [`Slots::set_shard`]. `next` is the next position to be claimed.
@@ -292,9 +296,11 @@ impl Schedule {
     }
 
     /// A line becomes a curve while slots still lie as it takes them to: by them it tells how much of
-    /// an interval has passed. Not if a slot of the number `from` lies before `open`.
-    fn leave_line(&mut self, from: u64, open: u64, now: i64) {
-        if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, open) {
+    /// an interval has passed. Not if a slot of the number `from` lies before `unstarted`.
+    fn leave_line(&mut self, from: u64, unstarted: u64, now: i64) {
+        if self.history.slots().is_plain()
+            && self.history.set_shard(Shard::whole(), from, unstarted)
+        {
             self.go_on(self.schedule_time(now));
         }
     }
@@ -315,7 +321,7 @@ impl Schedule {
         now: i64,
     ) -> u64 {
         let due = first_after(self.due_within(lead_ns, now));
-        let from = from.max(self.history.first_open(due));
+        let from = from.max(self.history.first_leasable(due));
         self.lease(from, leases, lead_ns, now);
         from
     }
@@ -338,7 +344,7 @@ impl Schedule {
     fn rescale_catch_up(&mut self, now: i64) {
         self.catch_up = match (self.policy.strictness.rule(), &self.catch_up) {
             (Rule::Burst(ratio), Some(course)) => {
-                Some(course.continued(&self.pace(ratio), now, self.history.slots()))
+                Some(course.continued(&self.tempo(ratio), now, self.history.slots()))
             }
             _ => None,
         };
@@ -386,24 +392,25 @@ impl Schedule {
         self.settled = later(self.settled, earlier(before(next), self.reached(moment)));
     }
 
-    /// The `slots` slots from `first` on are due. They start now as one operation, unless the
+    /// The `slots` slots from `position` on are due. They start now as one operation, unless the
     /// policy skips them.
-    pub(crate) fn start(&mut self, first: u64, slots: u64, now: i64) -> Start {
-        let (intended, release) = (self.intended(first), self.release(first));
+    pub(crate) fn start(&mut self, position: u64, slots: u64, now: i64) -> Fate {
+        let (intended, release) = (self.intended(position), self.release(position));
         let gap = now.saturating_sub(intended);
         if self.skip_limit(now).is_some_and(|limit| gap > limit) {
-            return Start::Skipped;
+            return Fate::Skipped;
         }
-        if ticks_between(self.settled, first) > 0 {
-            self.settled = before(after(first, slots));
+        if ticks_between(self.settled, position) > 0 {
+            self.settled = before(after(position, slots));
             let Verdict { forfeits, owes_at } = self.policy.judge(now.saturating_sub(release), gap);
-            self.move_behind(first, intended.saturating_add(forfeits));
+            self.move_behind(position, intended.saturating_add(forfeits));
             if let Some(ratio) = owes_at {
-                let course = Course::through(&self.pace(ratio), first, now, self.history.slots());
+                let course =
+                    Course::through(&self.tempo(ratio), position, now, self.history.slots());
                 self.catch_up = Some(course);
             }
         }
-        Start::Now
+        Fate::Starts
     }
 
     /// The slots behind the one at `position` start as if that one started at `time`, unless they
@@ -440,18 +447,18 @@ impl Schedule {
     /// Claims now go on at `position`, and what was owed for slots before it is no longer owed.
     pub(crate) fn skipped_to(&mut self, position: u64, now: i64) {
         if let Some(course) = &mut self.catch_up {
-            *course = Course::through(&course.pace(), position, now, self.history.slots());
+            *course = Course::through(&course.tempo(), position, now, self.history.slots());
         }
     }
 
     /// Housekeeping: ends a catch-up that has caught up, moves the anchors of lines forward long
     /// before their reach ends, and forgets what is past. `next` is the next position to be
-    /// claimed, `open` the earliest that is there to be claimed. `is_held` tells whether a slot
+    /// claimed, `free` the earliest that is there to be claimed. `is_held` tells whether a slot
     /// between two positions may be asked for all the same.
     pub(crate) fn tidy(
         &mut self,
         next: u64,
-        open: u64,
+        free: u64,
         now: i64,
         is_held: impl Fn(u64, u64) -> bool,
     ) {
@@ -459,26 +466,26 @@ impl Schedule {
         self.drop_paid(now);
         let slots = self.history.slots();
         if let Some(course) = self.catch_up.as_mut().filter(|course| course.is_far(next, now)) {
-            *course = course.continued(&course.pace(), now, slots);
+            *course = course.continued(&course.tempo(), now, slots);
         }
         if self.history.current().is_far(next, now) && !self.is_over(next) {
-            self.history.append(&self.history.current().pace(), now);
+            self.history.append(&self.history.current().tempo(), now);
         }
         // A slot that somebody holds may still forfeit time.
         let is_judged = !self.policy.is_open_loop();
-        let open = if is_judged { earlier(open, after(self.settled, 1)) } else { open };
-        self.history.trim(open, is_held);
+        let free = if is_judged { earlier(free, after(self.settled, 1)) } else { free };
+        self.history.trim(free, is_held);
         self.forget(next.wrapping_add_signed(-RANGE));
     }
 
     /// Forgets recorded arrivals that are over, if there are many, and goes on reading ahead. `next`
-    /// is the next position to be claimed, `first` tells the earliest slot that somebody holds or will
+    /// is the next position to be claimed, `earliest` tells the first slot that somebody holds or will
     /// get again.
     pub(crate) fn follow_arrivals(
         &mut self,
         next: u64,
         now: i64,
-        first: impl FnOnce() -> Option<u64>,
+        earliest: impl FnOnce() -> Option<u64>,
     ) {
         let slots = self.history.slots();
         if slots.remembers_many_before(next) {
@@ -486,9 +493,10 @@ impl Schedule {
                 self.end.look_again();
             }
             let next = earlier(next, self.reached(now));
-            let first = first().map_or(next, |first| earlier(first, next));
+            let earliest = earliest().map_or(next, |earliest| earlier(earliest, next));
             // A position between two slots lies at a count between theirs.
-            slots.forget_before(before(later(first, next.wrapping_sub(after(0, MOST_ARRIVALS)))));
+            slots
+                .forget_before(before(later(earliest, next.wrapping_sub(after(0, MOST_ARRIVALS)))));
         }
     }
 

@@ -35,7 +35,7 @@ use thiserror::Error;
 pub struct Shard {
     /// A cycle has so many slots.
     cycle: u64,
-    /// Those of them that are ours, ascending.
+    /// Which slots of a cycle are this process's, ascending.
     own: Vec<u64>,
 }
 

@@ -27,20 +27,21 @@ use std::thread;
 /// A caller that is held back, asleep or about to be.
 #[derive(Clone, Debug)]
 pub(crate) struct Sleeper {
-    /// When its slot may start, by its plan; `i64::MAX` while the pacer is paused.
+    /// When the caller's slot may start, by its plan; `i64::MAX` while the pacer is paused.
     pub(crate) release: i64,
-    /// When it gives up.
+    /// When the caller gives up.
     pub(crate) deadline: i64,
-    /// Whether it exchanges its slot for an earlier one that comes back.
+    /// Whether the caller exchanges its slot for an earlier one that comes back.
     pub(crate) takes_others: bool,
     pub(crate) unparker: Unparker,
 }
 
 #[derive(Debug, Default)]
 struct Registry {
-    /// By position. A slot has one owner, which leaves before the slot gets another.
+    /// The sleepers, by the positions of their slots. A slot has one owner, which leaves before the slot
+    /// gets another.
     asleep: BTreeMap<u64, Sleeper>,
-    /// Chosen and removed, but not yet unparked.
+    /// Sleepers that have been chosen and removed, and not yet unparked.
     to_be_woken: VecDeque<Unparker>,
     /// Tasks to be woken by the next change, by the number of their watch.
     watching: BTreeMap<u64, Waker>,

@@ -78,7 +78,7 @@ pub(crate) enum Fast {
 
 /// Slots granted, skipped and overdue, with the account of time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading {
+pub(crate) struct Totals {
     pub(crate) account: Account,
     pub(crate) granted: u64,
     pub(crate) skipped: u64,
@@ -114,7 +114,7 @@ impl Timeline {
     /// differ in order by some hundred nanoseconds.
     #[inline]
     pub(crate) fn now(&self, clock: &dyn Clock) -> Nanos {
-        clock.now().max(Nanos::from_nanos(self.published.seen()))
+        clock.now().max(Nanos::from_nanos(self.published.reading()))
     }
 
     /// Now, reported to all threads, for a start that belongs to no slot.
@@ -159,11 +159,11 @@ impl Timeline {
         self.allocated.load(Relaxed)
     }
 
-    /// Moves the word from what was seen there; false if another thread has moved it.
+    /// Moves the word from what it was; false if another thread has moved it.
     #[inline]
-    fn exchange(&self, seen: u64, new: u64) -> bool {
+    fn exchange(&self, old: u64, new: u64) -> bool {
         // Relaxed: as in `claim_fast`. Models: `tried_claims_are_unique`, `a_skip_loses_no_slot`.
-        self.allocated.compare_exchange(seen, new, Relaxed, Relaxed).is_ok()
+        self.allocated.compare_exchange(old, new, Relaxed, Relaxed).is_ok()
     }
 
     /// Takes the next `slots` slots in a row, whenever they are due.
@@ -292,8 +292,8 @@ impl Timeline {
         self.enter().unstarted(span, clock)
     }
 
-    pub(crate) fn read(&self, clock: &dyn Clock) -> Reading {
-        self.enter().read(clock)
+    pub(crate) fn totals(&self, clock: &dyn Clock) -> Totals {
+        self.enter().totals(clock)
     }
 
     /// Slots that have started before their intended start, by less than the sleep threshold.

@@ -9,7 +9,7 @@ const BLOCK: u64 = 32;
 
 #[derive(Debug)]
 pub(super) struct Jitter {
-    /// At most [`ONE`].
+    /// How far a slot is moved at most, as a count up to [`ONE`].
     part: Count,
     key: Key,
     /// Which block `numbers` is for.

@@ -11,10 +11,10 @@ use std::cell::RefCell;
 
 /// Answers for one pacer where the slots of [`Arrivals`] lie.
 #[derive(Debug)]
-pub(crate) struct Process(RefCell<State>);
+pub(crate) struct Process(RefCell<Source>);
 
 #[derive(Debug)]
-enum State {
+enum Source {
     Even,
     Renewal(Renewal),
     ExactPoisson(ExactPoisson),
@@ -25,13 +25,13 @@ enum State {
 impl Arrivals {
     pub(crate) fn process(&self) -> Process {
         Process(RefCell::new(match &self.0 {
-            Kind::Even => State::Even,
-            &Kind::Gamma { shape, seed } => State::Renewal(Renewal::new(shape, seed)),
+            Kind::Even => Source::Even,
+            &Kind::Gamma { shape, seed } => Source::Renewal(Renewal::new(shape, seed)),
             &Kind::ExactPoisson { slots, seed } => {
-                State::ExactPoisson(ExactPoisson::new(slots, seed))
+                Source::ExactPoisson(ExactPoisson::new(slots, seed))
             }
-            &Kind::Jitter { part, seed } => State::Jitter(Jitter::new(part, seed)),
-            Kind::Replay(recording) => State::Replay(recording.open()),
+            &Kind::Jitter { part, seed } => Source::Jitter(Jitter::new(part, seed)),
+            Kind::Replay(recording) => Source::Replay(recording.open()),
         }))
     }
 }
@@ -39,21 +39,21 @@ impl Arrivals {
 impl Process {
     /// Whether there is always another slot.
     pub(crate) fn is_endless(&self) -> bool {
-        !matches!(*self.0.borrow(), State::Replay(_))
+        !matches!(*self.0.borrow(), Source::Replay(_))
     }
 
     /// The count at which the slot is due, which never goes down with the slot; none if there is no
     /// such slot.
     pub(crate) fn count_of(&self, slot: u64) -> Option<Count> {
         let mut state = self.0.borrow_mut();
-        if let State::Replay(replay) = &mut *state {
+        if let Source::Replay(replay) = &mut *state {
             return replay.count_of(slot);
         }
         (slot < MOST).then(|| match &mut *state {
-            State::Renewal(renewal) => renewal.count_of(slot),
-            State::ExactPoisson(exact) => exact.count_of(slot),
-            State::Jitter(jitter) => jitter.count_of(slot),
-            State::Even | State::Replay(_) => Count::from(slot) * ONE,
+            Source::Renewal(renewal) => renewal.count_of(slot),
+            Source::ExactPoisson(exact) => exact.count_of(slot),
+            Source::Jitter(jitter) => jitter.count_of(slot),
+            Source::Even | Source::Replay(_) => Count::from(slot) * ONE,
         })
     }
 
@@ -61,11 +61,11 @@ impl Process {
     /// it is [read ahead](Process::read_ahead) of.
     pub(crate) fn slots_by(&self, count: Count) -> u64 {
         let slots = match &mut *self.0.borrow_mut() {
-            State::Even => u64::try_from(count / ONE).unwrap_or(u64::MAX).saturating_add(1),
-            State::Renewal(renewal) => renewal.slots_by(count),
-            State::ExactPoisson(exact) => exact.slots_by(count),
-            State::Jitter(jitter) => jitter.slots_by(count),
-            State::Replay(replay) => replay.slots_by(count),
+            Source::Even => u64::try_from(count / ONE).unwrap_or(u64::MAX).saturating_add(1),
+            Source::Renewal(renewal) => renewal.slots_by(count),
+            Source::ExactPoisson(exact) => exact.slots_by(count),
+            Source::Jitter(jitter) => jitter.slots_by(count),
+            Source::Replay(replay) => replay.slots_by(count),
         };
         slots.min(MOST)
     }
@@ -73,7 +73,7 @@ impl Process {
     /// Whether all slots up to `count` are known: a replay may have more of them.
     pub(crate) fn is_known_until(&self, count: Count) -> bool {
         match &mut *self.0.borrow_mut() {
-            State::Replay(replay) => replay.is_known_until(count),
+            Source::Replay(replay) => replay.is_known_until(count),
             _ => true,
         }
     }
@@ -82,19 +82,19 @@ impl Process {
     /// many slots there are.
     pub(crate) fn read_ahead(&self, slot: u64) -> bool {
         match &mut *self.0.borrow_mut() {
-            State::Replay(replay) => replay.read_ahead(slot),
+            Source::Replay(replay) => replay.read_ahead(slot),
             _ => false,
         }
     }
 
     /// Whether it is time to [`forget`](Process::forget_before) slots before this one.
     pub(crate) fn remembers_many_before(&self, slot: u64) -> bool {
-        matches!(&*self.0.borrow(), State::Replay(replay) if replay.remembers_many_before(slot))
+        matches!(&*self.0.borrow(), Source::Replay(replay) if replay.remembers_many_before(slot))
     }
 
     /// The slots before this one are not asked for again.
     pub(crate) fn forget_before(&self, slot: u64) {
-        if let State::Replay(replay) = &mut *self.0.borrow_mut() {
+        if let Source::Replay(replay) = &mut *self.0.borrow_mut() {
             replay.forget_before(slot);
         }
     }

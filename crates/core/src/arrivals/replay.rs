@@ -10,10 +10,10 @@ use std::time::Duration;
 /// So many arrivals are read ahead, to tell how many are due.
 const AHEAD: u64 = 1 << 20;
 
-/// So many that are over are not worth the search for who still needs them.
+/// So many arrivals that are over are not worth the search for who still needs them.
 const FEW: u64 = 1 << 10;
 
-/// Room for so many is not given back.
+/// Room for so many arrivals is not given back.
 const ROOM: usize = 1 << 12;
 
 type Offsets = Box<dyn Iterator<Item = Duration> + Send>;
@@ -30,7 +30,7 @@ impl Recording {
         Recording(Arc::new(move || Box::new(recorded().into_iter())))
     }
 
-    /// From the beginning.
+    /// A replay from the beginning.
     pub(super) fn open(&self) -> Replay {
         Replay::new(self.0())
     }

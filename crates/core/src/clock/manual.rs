@@ -34,11 +34,11 @@ struct Inner {
     now: AtomicU64,
     jumping: bool,
     /// The threads that sleep, and the number that the last one of them to come got.
-    sleepers: Mutex<(u64, Vec<Sleeper>)>,
+    sleepers: Mutex<(u64, Vec<Parked>)>,
 }
 
 #[derive(Debug)]
-struct Sleeper {
+struct Parked {
     number: u64,
     until: Nanos,
     unparker: Unparker,
@@ -152,7 +152,7 @@ impl ManualClock {
             return None;
         }
         *arrivals += 1;
-        sleepers.push(Sleeper { number: *arrivals, until, unparker: parker.unparker() });
+        sleepers.push(Parked { number: *arrivals, until, unparker: parker.unparker() });
         Some(*arrivals)
     }
 }

@@ -38,8 +38,8 @@ struct Mark {
     time: Instant,
 }
 
-/// From the counter's reading `raw` on: the time at that reading, and the length of a tick, which
-/// is `nanos_q32 / 2^32` nanoseconds.
+/// How time follows from the counter from its reading `raw` on: that reading is at `nanos`, and a
+/// tick lasts `nanos_q32 / 2^32` nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Refined {
     raw: u64,

@@ -37,19 +37,18 @@ const LEAST_MARGIN_NS: i64 = 2_000;
 const MOST_MARGIN_NS: i64 = 100_000;
 /// The most spinning that can be saved up.
 const MOST_CREDIT_NS: i64 = 1_000_000;
-/// If a spinning thread loses the processor for this long, another thread needs it ...
+/// If a spinning thread loses the processor for this long, another thread needs it.
 const CROWDED_NS: i64 = 200_000;
-/// ... and the spinning thread does not spin again for this long.
+/// A thread that is in another one's way does not spin for this long.
 const CROWDED_FOR_NS: i64 = 20_000_000;
 
 impl ThreadEstimates {
     const NEW: ThreadEstimates = ThreadEstimates {
         pacer: 0,
         slept_to: i64::MIN,
-        // What a thread with default timers should expect ...
+        // What a thread with default timers should expect. It is learnt within some dozens of sleeps.
         oversleep: Forecast::new(50_000, Quantile::new(10_000, 92)),
-        // ... and what a sleep costs on Linux and bare metal. Both are learnt within some dozens of
-        // sleeps.
+        // What a sleep costs on Linux and bare metal. It is learnt as soon.
         cost: Quantile::new(3_000, 50),
         credit: MOST_CREDIT_NS,
         crowded: 0,

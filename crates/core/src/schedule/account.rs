@@ -3,7 +3,7 @@
 use super::Schedule;
 use crate::position::ticks_between;
 
-/// In nanoseconds; see [`Ledger`](crate::Ledger).
+/// The times of a [`Ledger`](crate::Ledger), in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) elapsed: i64,

@@ -15,11 +15,11 @@ use crate::position::{before, earlier, first_after};
 pub(super) struct Asked {
     /// When the load in force began, by its own time.
     origin: i64,
-    /// From when on it has been in force.
+    /// From when on that load has been in force.
     since: i64,
-    /// How far all loads had come then, or at the schedule's end if that was before.
+    /// How far all loads had come at `since`, or at the schedule's end if that was before.
     count: Count,
-    /// Slots that lie below this count had come by then.
+    /// Slots that lie below this count had come by `since`.
     come: Count,
 }
 

@@ -12,31 +12,33 @@ use super::line::Line;
 use super::slots::{Even, Slots};
 use crate::position::{RANGE, SLOT, before, earlier, later, ticks_between};
 
-/// Slots behind one position, up to and including another, that lie on a straight line.
+/// Slots that lie on a straight line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) line: Line,
+    /// The slots lie behind this position.
     pub(crate) behind: u64,
+    /// The slots lie at this position or before it.
     pub(crate) until: u64,
-    pub(crate) numbers: Numbers,
+    pub(crate) numbers: Numbering,
 }
 
 /// The numbers that the slots of a stretch have in the whole load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Numbers {
-    /// That of the slot at the line's anchor, or of the first one behind it. It wraps around where
-    /// there is no such slot.
+pub(crate) struct Numbering {
+    /// The number of the slot at the line's anchor, or of the first slot behind that. It wraps around
+    /// where there is no such slot.
     pub(crate) base: u64,
-    /// By how much the next slot's is higher.
+    /// How much higher each slot's number is than that of the slot before it.
     pub(crate) stride: u64,
 }
 
-impl Numbers {
-    /// Those of even slots, the first of which lies at `position`, as counted from `anchor`.
-    pub(super) fn new(even: Even, position: u64, anchor: u64) -> Numbers {
+impl Numbering {
+    /// The numbers of even slots, the first of which lies at `position`, as counted from `anchor`.
+    pub(super) fn new(even: Even, position: u64, anchor: u64) -> Numbering {
         let before = ticks_between(anchor, position).div_euclid(SLOT.cast_signed());
         let before = before.cast_unsigned().wrapping_mul(even.stride);
-        Numbers { base: even.slot.wrapping_sub(before), stride: even.stride }
+        Numbering { base: even.slot.wrapping_sub(before), stride: even.stride }
     }
 
     /// The number of the slot so many slots behind the one that has the number `base`.
@@ -53,13 +55,13 @@ impl Stretch {
     }
 }
 
-/// The stretch that has the slot at `first`, up to `end` at most; none if slots don't lie evenly
+/// The stretch that has the slot at `wanted`, up to `end` at most; none if slots don't lie evenly
 /// there, or the curve never comes to that slot. It begins at a slot whose time is known and stays
 /// exact: that one, or the one before it.
 pub(crate) fn along(
     curve: &Curve,
     (position, time): (u64, i64),
-    first: u64,
+    wanted: u64,
     end: u64,
     slots: &Slots,
 ) -> Option<Stretch> {
@@ -71,10 +73,10 @@ pub(crate) fn along(
         position.wrapping_add_signed(RANGE.min((even.more.min(1 << 44) * SLOT).cast_signed()));
     let most = earlier(most, end);
     let last = earlier(reached, most) & !(SLOT - 1);
-    let until = later(first, last);
+    let until = later(wanted, last);
     let early = i64::from(falls && until == last);
     let line = Line::between((position, time), (until, curve.time_of(until, slots) - early));
-    let behind = if first == position { position.wrapping_sub(1) } else { position };
-    let numbers = Numbers::new(even, position, line.position);
+    let behind = if wanted == position { position.wrapping_sub(1) } else { position };
+    let numbers = Numbering::new(even, position, line.position);
     Some(Stretch { line, behind, until, numbers })
 }

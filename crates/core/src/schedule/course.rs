@@ -18,7 +18,7 @@ pub(crate) enum Course {
 
 /// What a course follows.
 #[derive(Clone, Debug)]
-pub(crate) enum Pace {
+pub(crate) enum Tempo {
     /// A tick lasts so long.
     Scale(Scale),
     /// A shape that begins at `origin`, at a multiple of its rate in units of 2^-32.
@@ -26,7 +26,7 @@ pub(crate) enum Pace {
 }
 
 impl Course {
-    /// It holds behind this position.
+    /// The position behind which the course holds.
     pub(crate) fn anchor(&self) -> u64 {
         match self {
             Course::Line(line) => line.position,
@@ -58,11 +58,11 @@ impl Course {
 
     /// The course that goes on from here at `now`. What has passed of the current interval stays
     /// passed.
-    pub(crate) fn continued(&self, pace: &Pace, now: i64, slots: &Slots) -> Course {
+    pub(crate) fn continued(&self, tempo: &Tempo, now: i64, slots: &Slots) -> Course {
         let position = self.position_at(now, slots);
-        match (self, pace) {
-            (Course::Line(line), &Pace::Scale(scale)) => Course::Line(line.continued(now, scale)),
-            (Course::Curve(curve), &Pace::Scale(scale)) => {
+        match (self, tempo) {
+            (Course::Line(line), &Tempo::Scale(scale)) => Course::Line(line.continued(now, scale)),
+            (Course::Curve(curve), &Tempo::Scale(scale)) => {
                 let count = curve.count_at(now);
                 // A load that was corrected to less has not come to its anchor.
                 let is_reached = slots.count_of(position) <= count;
@@ -70,7 +70,7 @@ impl Course {
                 let ahead = count - slots.count_of(position);
                 Course::Line(Line::through(position, ahead, now, scale))
             }
-            (_, Pace::Shape { shape, origin, ratio_q32 }) => {
+            (_, Tempo::Shape { shape, origin, ratio_q32 }) => {
                 let count = self.count_at(now, slots);
                 let curve = Curve::new(shape, *origin, now, position, count);
                 Course::Curve(curve.times(*ratio_q32).into())
@@ -89,11 +89,11 @@ impl Course {
         }
     }
 
-    /// The course at this pace that reaches the count 0 at `time`.
-    pub(crate) fn starting(pace: &Pace, time: i64) -> Course {
-        match pace {
-            &Pace::Scale(scale) => Course::Line(Line { time, position: 0, scale }),
-            Pace::Shape { shape, origin, ratio_q32 } => {
+    /// The course at this tempo that reaches the count 0 at `time`.
+    pub(crate) fn starting(tempo: &Tempo, time: i64) -> Course {
+        match tempo {
+            &Tempo::Scale(scale) => Course::Line(Line { time, position: 0, scale }),
+            Tempo::Shape { shape, origin, ratio_q32 } => {
                 // Slot 0 lies behind its anchor.
                 let curve = Curve::new(shape, *origin, time, 0_u64.wrapping_sub(1), 0);
                 Course::Curve(curve.times(*ratio_q32).into())
@@ -101,21 +101,21 @@ impl Course {
         }
     }
 
-    /// The course at this pace that reaches `position` at `time`.
-    pub(crate) fn through(pace: &Pace, position: u64, time: i64, slots: &Slots) -> Course {
-        match pace {
-            &Pace::Scale(scale) => Course::Line(Line { time, position, scale }),
-            Pace::Shape { shape, origin, ratio_q32 } => {
+    /// The course at this tempo that reaches `position` at `time`.
+    pub(crate) fn through(tempo: &Tempo, position: u64, time: i64, slots: &Slots) -> Course {
+        match tempo {
+            &Tempo::Scale(scale) => Course::Line(Line { time, position, scale }),
+            Tempo::Shape { shape, origin, ratio_q32 } => {
                 let curve = Curve::new(shape, *origin, time, position, slots.count_of(position));
                 Course::Curve(curve.times(*ratio_q32).into())
             }
         }
     }
 
-    pub(crate) fn pace(&self) -> Pace {
+    pub(crate) fn tempo(&self) -> Tempo {
         match self {
-            Course::Line(line) => Pace::Scale(line.scale),
-            Course::Curve(curve) => Pace::Shape {
+            Course::Line(line) => Tempo::Scale(line.scale),
+            Course::Curve(curve) => Tempo::Shape {
                 shape: curve.shape.clone(),
                 origin: curve.origin,
                 ratio_q32: curve.ratio_q32,
@@ -158,14 +158,14 @@ impl Course {
     }
 }
 
-impl Pace {
-    /// Whether it is the same pace, without a change between.
-    pub(crate) fn is_same(&self, other: &Pace) -> bool {
+impl Tempo {
+    /// Whether it is the same tempo, without a change between.
+    pub(crate) fn is_same(&self, other: &Tempo) -> bool {
         match (self, other) {
-            (Pace::Scale(a), Pace::Scale(b)) => a == b,
+            (Tempo::Scale(a), Tempo::Scale(b)) => a == b,
             (
-                Pace::Shape { shape: a, origin: since, ratio_q32 },
-                Pace::Shape { shape: b, origin, ratio_q32: ratio },
+                Tempo::Shape { shape: a, origin: since, ratio_q32 },
+                Tempo::Shape { shape: b, origin, ratio_q32: ratio },
             ) => a.is_same(b) && since == origin && ratio_q32 == ratio,
             _ => false,
         }

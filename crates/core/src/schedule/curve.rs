@@ -35,9 +35,10 @@ pub(crate) struct Curve {
     known: Cell<Known>,
 }
 
-/// The time of a position, in a revision of the schedule.
+/// The time of a position.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
+    /// The revision of the schedule that it is the time in.
     revision: u64,
     position: u64,
     time: i64,

@@ -11,14 +11,15 @@ const MOST_AHEAD: u64 = RANGE.unsigned_abs() / SLOT;
 /// Where the schedule ends; nowhere by default.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
-    /// After so many slots.
+    /// How many slots the schedule has at most.
     slots: Option<u64>,
-    /// The position behind those, as soon as it is within range.
+    /// The position behind that many slots, as soon as it is within range.
     position: Option<u64>,
-    /// At this moment, which a pause moves; `i64::MAX` is never.
+    /// The moment at which the schedule ends, which a pause moves; `i64::MAX` is never.
     time: i64,
-    /// The shape ends at this moment, which a pause moves too; `i64::MAX` is never.
+    /// The moment at which the shape ends, which a pause moves too; `i64::MAX` is never.
     shape: i64,
+    /// A number that grows with everything that moves the end.
     revision: u64,
 }
 
@@ -27,7 +28,7 @@ impl End {
     pub(crate) fn new(slots: Option<u64>, time: Option<i64>) -> End {
         let time = time.unwrap_or(i64::MAX);
         let mut end = End { slots, position: None, time, shape: i64::MAX, revision: 0 };
-        end.see(0, 0);
+        end.count_claimed(0, 0);
         end
     }
 
@@ -37,7 +38,7 @@ impl End {
     }
 
     /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
-    pub(super) fn see(&mut self, next: u64, claimed: u64) {
+    pub(super) fn count_claimed(&mut self, next: u64, claimed: u64) {
         if let Some(left) = self.slots.and_then(|slots| slots.checked_sub(claimed))
             && self.position.is_none()
             && left <= MOST_AHEAD

@@ -6,8 +6,8 @@
 //! are forgotten. A slot on one all the same starts when the next piece begins, which is past and
 //! never before the slot's own time: so its wait time is at most too short.
 
-use super::chord::{self, Numbers, Stretch};
-use super::course::{Course, Pace};
+use super::chord::{self, Numbering, Stretch};
+use super::course::{Course, Tempo};
 use super::curve::Curve;
 use super::slots::Slots;
 use crate::count::Count;
@@ -29,9 +29,10 @@ const MOST: usize = 1024;
 #[derive(Clone, Debug)]
 struct Piece {
     course: Course,
-    /// When it begins to hold. A line's anchor lies a part of a tick before that.
+    /// When the piece begins to hold. A line's anchor lies a part of a tick before that.
     since: i64,
-    /// It holds no farther than this. Pieces between here and the next one have been forgotten.
+    /// The piece holds for no slot behind this position. Pieces between this and the next one have been
+    /// forgotten.
     until: u64,
 }
 
@@ -50,12 +51,12 @@ impl Piece {
 #[derive(Debug)]
 pub(crate) struct History {
     slots: Slots,
-    /// Oldest first, never empty; positions and times both ascend.
+    /// The oldest piece comes first. There is one at least; positions and times both ascend.
     pieces: Vec<Piece>,
-    /// The last slot that has forfeited time. Any other anchor at a slot is that of a change of pace
+    /// The last slot that has forfeited time. Any other anchor at a slot is that of a change of tempo
     /// within the tick behind it, which leaves that slot its time.
     forfeited: u64,
-    /// Changes with everything that moves a slot.
+    /// A number that changes with everything that moves a slot.
     revision: u64,
     /// With more pieces than this, it is time to look which are still needed.
     enough: usize,
@@ -63,8 +64,8 @@ pub(crate) struct History {
 
 impl History {
     /// The count 0 is reached at `now`.
-    pub(crate) fn new(pace: &Pace, slots: Slots, now: i64) -> History {
-        let course = Course::starting(pace, now);
+    pub(crate) fn new(tempo: &Tempo, slots: Slots, now: i64) -> History {
+        let course = Course::starting(tempo, now);
         let pieces = vec![Piece::new(course, now)];
         History { slots, pieces, forfeited: before(0), revision: 1, enough: KEPT }
     }
@@ -117,7 +118,7 @@ impl History {
                 // Nothing comes before the first piece, so it also has the slot at its anchor.
                 behind: if index == 0 { line.position.wrapping_sub(1) } else { line.position },
                 until: end,
-                numbers: Numbers::new(self.slots.even_from(position)?, position, line.position),
+                numbers: Numbering::new(self.slots.even_from(position)?, position, line.position),
             }),
             Course::Curve(curve) => {
                 let start = self.known_near(curve, position);
@@ -195,14 +196,14 @@ impl History {
         self.current().oldest(now)
     }
 
-    /// The course that goes on from the one in force at `now`, at another pace.
-    pub(crate) fn continued(&self, pace: &Pace, now: i64) -> Course {
-        self.current().continued(pace, now, &self.slots)
+    /// The course that goes on from the one in force at `now`, at another tempo.
+    pub(crate) fn continued(&self, tempo: &Tempo, now: i64) -> Course {
+        self.current().continued(tempo, now, &self.slots)
     }
 
-    /// From `now` on the schedule goes at this pace.
-    pub(crate) fn append(&mut self, pace: &Pace, now: i64) {
-        self.go_on(self.continued(pace, now), now);
+    /// From `now` on the schedule goes at this tempo.
+    pub(crate) fn append(&mut self, tempo: &Tempo, now: i64) {
+        self.go_on(self.continued(tempo, now), now);
     }
 
     /// From `now` on the schedule goes as if it had followed this shape since `origin`.
@@ -237,20 +238,20 @@ impl History {
     }
 
     /// The slots behind the one at `position` start as if that one started at `time`, which is
-    /// later than it does. Changes of pace keep their times.
+    /// later than it does. Changes of tempo keep their times.
     pub(crate) fn forfeit(&mut self, position: u64, time: i64) {
         let index = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
-        let pace = self.pieces[index].course.pace();
+        let tempo = self.pieces[index].course.tempo();
         let later = self.pieces[index + 1..].to_vec();
         // First, in case a curve of the user's panics.
-        let course = Course::through(&pace, position, time, &self.slots);
+        let course = Course::through(&tempo, position, time, &self.slots);
         let before = self.pieces.partition_point(|piece| piece.is_before(position));
         self.pieces.truncate(before);
         self.drop_settled(position);
         self.forfeited = position;
         self.push(Piece::new(course, time));
         for piece in &later {
-            self.append(&piece.course.pace(), piece.since);
+            self.append(&piece.course.tempo(), piece.since);
         }
     }
 
@@ -259,7 +260,7 @@ impl History {
     fn drop_settled(&mut self, position: u64) {
         if let [.., previous, last] = &self.pieces[..] {
             let has_others = !has_no_slot(last.course.anchor(), before(position));
-            if !has_others && previous.course.pace().is_same(&last.course.pace()) {
+            if !has_others && previous.course.tempo().is_same(&last.course.tempo()) {
                 self.pieces.pop();
             }
         }
@@ -275,8 +276,8 @@ impl History {
     }
 
     /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
-    pub(crate) fn see_claimed(&mut self, next: u64, claimed: u64) {
-        self.slots.see(next, claimed);
+    pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
+        self.slots.count_claimed(next, claimed);
     }
 
     /// See [`Slots::set_shard`].
@@ -288,33 +289,33 @@ impl History {
     /// See [`Slots::lease`]. Slots before `due` may have started.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], due: u64) -> bool {
         self.revision += 1;
-        self.slots.lease(from, leases, self.open(due))
+        self.slots.lease(from, leases, self.first_unstarted(due))
     }
 
-    /// See [`Slots::first_open`].
-    pub(crate) fn first_open(&self, due: u64) -> u64 {
-        self.slots.first_open(self.open(due))
+    /// See [`Slots::first_leasable`].
+    pub(crate) fn first_leasable(&self, due: u64) -> u64 {
+        self.slots.first_leasable(self.first_unstarted(due))
     }
 
     /// The first slot that may not have started, if those before `due` may have. Those that were due at
     /// a change may, too, even if the load has not come to them again.
-    fn open(&self, due: u64) -> u64 {
+    fn first_unstarted(&self, due: u64) -> u64 {
         let changed = self.pieces.iter().skip(1).map(|piece| first_after(piece.course.anchor()));
         changed.fold(due, later)
     }
 
-    /// Bounds how much is remembered. Slots before `open` move nothing any more, have been claimed,
+    /// Bounds how much is remembered. Slots before `free` move nothing any more, have been claimed,
     /// and have not been given back. `is_held` tells whether somebody has one of the slots of a piece,
     /// all the same, or will get it again.
-    pub(crate) fn trim(&mut self, open: u64, is_held: impl Fn(u64, u64) -> bool) {
-        self.slots.trim(open, &is_held);
+    pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
+        self.slots.trim(free, &is_held);
         if self.pieces.len() <= self.enough {
             return;
         }
         let is_held = |piece: &Piece, next: &Piece| {
             is_held(first_after(piece.course.anchor()), next.course.anchor())
         };
-        self.forget_unneeded(open, is_held);
+        self.forget_unneeded(free, is_held);
         self.forget_slightest(is_held);
         // Where many are needed, the next look comes later.
         self.enough = KEPT.max(self.pieces.len() + self.pieces.len() / 16);
@@ -333,14 +334,14 @@ impl History {
 
     /// Forgets pieces on which nobody has a slot any more, and those that have no slot. The latter
     /// matter only while slots may still be moved to the time when they were in force. For all slots
-    /// from `open` on that time has passed, if it ended before the intended start of the slot at
-    /// `open`.
-    fn forget_unneeded(&mut self, open: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
-        let (time, old) = (self.time_of(open), self.old());
+    /// from `free` on that time has passed, if it ended before the intended start of the slot at
+    /// `free`.
+    fn forget_unneeded(&mut self, free: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
+        let (time, old) = (self.time_of(free), self.old());
         let is_unneeded = |(index, (piece, next)): (usize, (&Piece, &Piece))| {
             let is_empty = has_no_slot(piece.course.anchor(), next.course.anchor());
-            let is_closed = || index < old && next.is_before(open) && !is_held(piece, next);
-            next.since <= time && (is_empty || is_closed())
+            let is_done = || index < old && next.is_before(free) && !is_held(piece, next);
+            next.since <= time && (is_empty || is_done())
         };
         let unneeded: Vec<bool> = self.inner().map(is_unneeded).collect();
         let mut unneeded = unneeded.into_iter();
@@ -397,14 +398,14 @@ mod tests {
 
     /// Pieces of a second each, at these rates.
     fn history(rates: &[u64]) -> History {
-        let paces = rates
+        let tempos = rates
             .iter()
-            .map(|&rate| Pace::Scale(Rate::per_second(rate).unwrap().scale_at(1 << 32)));
-        let mut paces = paces.zip((0..).map(|second| second * 1_000_000_000));
-        let (pace, time) = paces.next().unwrap();
+            .map(|&rate| Tempo::Scale(Rate::per_second(rate).unwrap().scale_at(1 << 32)));
+        let mut tempos = tempos.zip((0..).map(|second| second * 1_000_000_000));
+        let (tempo, time) = tempos.next().unwrap();
         let slots = Slots::new(&Arrivals::even(), Shard::whole());
-        let mut history = History::new(&pace, slots, time);
-        paces.for_each(|(pace, now)| history.append(&pace, now));
+        let mut history = History::new(&tempo, slots, time);
+        tempos.for_each(|(tempo, now)| history.append(&tempo, now));
         history
     }
 

@@ -15,7 +15,7 @@ const TICK: Count = ONE / SLOT as Count;
 /// A straight piece of schedule: `position` is reached at `time`, and a tick lasts `scale`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// In nanoseconds of the clock; may lie before its origin.
+    /// A moment on the clock, in nanoseconds. It may lie before the clock's origin.
     pub(crate) time: i64,
     pub(crate) position: u64,
     pub(crate) scale: Scale,

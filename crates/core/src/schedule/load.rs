@@ -1,6 +1,6 @@
 //! What is asked for: a rate, or one that follows a shape.
 
-use super::course::Pace;
+use super::course::Tempo;
 use super::slots::Slots;
 use crate::count::{Count, Fine, whole};
 use crate::shape::Shape;
@@ -38,11 +38,11 @@ impl Load {
         }
     }
 
-    pub(super) fn pace(&self, slots: &Slots, origin: i64, ratio_q32: u64) -> Pace {
+    pub(super) fn tempo(&self, slots: &Slots, origin: i64, ratio_q32: u64) -> Tempo {
         match self {
-            Load::Rate(rate) if slots.is_plain() => Pace::Scale(rate.scale_at(ratio_q32)),
-            Load::Rate(rate) => Pace::Shape { shape: Shape::constant(*rate), origin, ratio_q32 },
-            Load::Shape(shape) => Pace::Shape { shape: Shape::clone(shape), origin, ratio_q32 },
+            Load::Rate(rate) if slots.is_plain() => Tempo::Scale(rate.scale_at(ratio_q32)),
+            Load::Rate(rate) => Tempo::Shape { shape: Shape::constant(*rate), origin, ratio_q32 },
+            Load::Shape(shape) => Tempo::Shape { shape: Shape::clone(shape), origin, ratio_q32 },
         }
     }
 

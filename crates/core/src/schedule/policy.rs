@@ -18,7 +18,8 @@ pub(crate) struct Policy {
 pub(crate) struct Verdict {
     /// Time that is given up.
     pub(super) forfeits: i64,
-    /// From now on time is owed, and paid back at this multiple of the rate, in units of 2^-32.
+    /// At which multiple of the rate time is paid back that is owed from now on, in units of 2^-32;
+    /// none if none is owed.
     pub(super) owes_at: Option<u64>,
 }
 

@@ -16,11 +16,11 @@ const PART_BITS: u32 = SLOT.trailing_zeros();
 /// Slots in a row that lie at equal distances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Even {
-    /// How many come behind the first of them.
+    /// How many slots come behind the first one.
     pub(super) more: u64,
-    /// The number of the first in the whole load.
+    /// The number of the first slot in the whole load.
     pub(super) slot: u64,
-    /// By how much that of the next is higher.
+    /// How much higher each slot's number is than that of the slot before it.
     pub(super) stride: u64,
 }
 
@@ -31,40 +31,41 @@ const EXACT: usize = 1024;
 /// How positions are spread over counts.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    /// None if they are even: slot n of the load lies at the count n.
+    /// Where the slots of the load lie; none if slot n lies at the count n.
     arrivals: Option<Box<Process>>,
-    /// In order. Before the first one this process has all slots. The last may be a *frontier*: what
-    /// lies behind it is not known yet.
+    /// Which slots are this process's, in order; all slots before the first stripe are. The last one
+    /// may be a *frontier*: what lies behind it is not known yet.
     stripes: Vec<Stripe>,
-    /// A slot's position, and how many slots lie before it.
+    /// The position of a slot, and how many slots lie before it.
     known: (u64, u64),
 }
 
 /// From some slot on, this process takes its share by this shard.
 #[derive(Debug)]
 struct Stripe {
-    /// The first slot's number among the process's own.
-    first: u64,
-    /// Its number in the whole load is at least this.
+    /// The number of the stripe's first slot among the process's own.
+    own_from: u64,
+    /// The stripe's slots have at least this number in the whole load.
     from: u64,
-    /// None: it has no slots. Behind the last stripe it has none yet.
+    /// The process's share of these slots. None if it has none, or none yet: a frontier.
     shard: Option<Shard>,
 }
 
 impl Stripe {
     fn global(&self, own: u64) -> Option<u64> {
         let shard = self.shard.as_ref()?;
-        Some(shard.global(shard.locals_before(self.from).saturating_add(own - self.first)))
+        Some(shard.global(shard.locals_before(self.from).saturating_add(own - self.own_from)))
     }
 
     fn own_before(&self, global: u64) -> u64 {
         let more = |shard: &Shard| shard.locals_before(global) - shard.locals_before(self.from);
-        self.first.saturating_add(self.shard.as_ref().map_or(0, more))
+        self.own_from.saturating_add(self.shard.as_ref().map_or(0, more))
     }
 
     fn share_of(&self, count: Count) -> Count {
         let more = count - Count::from(self.from) * ONE;
-        Count::from(self.first) * ONE + self.shard.as_ref().map_or(0, |shard| shard.part_of(more))
+        Count::from(self.own_from) * ONE
+            + self.shard.as_ref().map_or(0, |shard| shard.part_of(more))
     }
 }
 
@@ -72,13 +73,13 @@ impl Slots {
     pub(crate) fn new(arrivals: &Arrivals, shard: Shard) -> Slots {
         let arrivals = (!arrivals.is_even()).then(|| Box::new(arrivals.process()));
         let stripe =
-            (!shard.is_whole()).then_some(Stripe { first: 0, from: 0, shard: Some(shard) });
+            (!shard.is_whole()).then_some(Stripe { own_from: 0, from: 0, shard: Some(shard) });
         Slots { arrivals, stripes: stripe.into_iter().collect(), known: (0, 0) }
     }
 
     /// The process has no slots until they are leased.
     pub(crate) fn leased(self) -> Slots {
-        Slots { stripes: vec![Stripe { first: 0, from: 0, shard: None }], ..self }
+        Slots { stripes: vec![Stripe { own_from: 0, from: 0, shard: None }], ..self }
     }
 
     /// Whether slot n lies at the count n: then a constant rate is a straight line.
@@ -89,36 +90,37 @@ impl Slots {
     /// The slots from the one at `position` on that lie at equal distances; none if they don't.
     pub(crate) fn even_from(&self, position: u64) -> Option<Even> {
         let number = self.number(position).unwrap_or(0);
-        let index = self.stripes.iter().rposition(|stripe| stripe.first <= number);
+        let index = self.stripes.iter().rposition(|stripe| stripe.own_from <= number);
         let next = self.stripes.get(index.map_or(0, |index| index + 1));
-        let last = next.map_or(u64::MAX, |next| next.first - 1);
+        let last = next.map_or(u64::MAX, |next| next.own_from - 1);
         let stride_of = |index: usize| self.stripes[index].shard.as_ref().and_then(Shard::stride);
         let stride = index.map_or(Some(1), stride_of).filter(|_| self.arrivals.is_none())?;
         Some(Even { more: last - number, slot: self.global(number)?, stride })
     }
 
     /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
-    pub(crate) fn see(&mut self, next: u64, claimed: u64) {
+    pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.known = (next, claimed);
     }
 
     /// From the slot with the number `from` in the whole load on, this process takes its share by
     /// `shard`. False if `next`, which nobody has claimed, lies behind that.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
-        let first = self.own_before(from);
-        let is_ahead = self.number(next).is_none_or(|next| next <= first);
+        let own_from = self.own_before(from);
+        let is_ahead = self.number(next).is_none_or(|next| next <= own_from);
         if is_ahead {
             self.stripes.retain(|stripe| stripe.from < from);
-            self.stripes.push(Stripe { first, from, shard: Some(shard) });
+            self.stripes.push(Stripe { own_from, from, shard: Some(shard) });
         }
         is_ahead
     }
 
-    /// From the slot with the number `from` in the whole load on, this process has what is leased,
-    /// and nothing yet behind that. False if a slot there lies before `open`: it may have started.
-    pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], open: u64) -> bool {
-        let first = self.own_before(from);
-        if self.number(open).is_some_and(|open| open > first) {
+    /// From the slot with the number `from` in the whole load on, this process has what is leased, and
+    /// nothing yet behind that. False if a slot there lies before `unstarted`, because it may have
+    /// started.
+    pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], unstarted: u64) -> bool {
+        let own_from = self.own_before(from);
+        if self.number(unstarted).is_some_and(|unstarted| unstarted > own_from) {
             return false;
         }
         self.stripes.retain(|stripe| stripe.from < from);
@@ -130,14 +132,14 @@ impl Slots {
             }
         }
         // A frontier, also if the last lease is of nothing.
-        self.stripes.push(Stripe { first: self.own_before(at), from: at, shard: None });
+        self.stripes.push(Stripe { own_from: self.own_before(at), from: at, shard: None });
         true
     }
 
-    /// The number in the whole load of the first slot that may be leased, if slots before `open` may
-    /// have started.
-    pub(crate) fn first_open(&self, open: u64) -> u64 {
-        let number = self.number(open).unwrap_or(0);
+    /// The number in the whole load of the first slot that may be leased. Slots before `unstarted`
+    /// may have started.
+    pub(crate) fn first_leasable(&self, unstarted: u64) -> u64 {
+        let number = self.number(unstarted).unwrap_or(0);
         let frontier = || self.stripes.last().map_or(number, |frontier| frontier.from);
         self.global(number).unwrap_or_else(frontier)
     }
@@ -145,7 +147,7 @@ impl Slots {
     /// A stripe from the slot of this number on, or a longer last one.
     fn go_on(&mut self, from: u64, shard: Option<Shard>) {
         if self.stripes.last().is_none_or(|last| last.shard != shard) {
-            self.stripes.push(Stripe { first: self.own_before(from), from, shard });
+            self.stripes.push(Stripe { own_from: self.own_before(from), from, shard });
         }
     }
 
@@ -211,13 +213,13 @@ impl Slots {
         self.arrivals.as_ref().is_some_and(|arrivals| !arrivals.is_endless())
     }
 
-    /// Bounds how many changes of shards are remembered. Slots before `open` have been claimed and
+    /// Bounds how many changes of shards are remembered. Slots before `free` have been claimed and
     /// not given back. `is_held` tells whether somebody has a slot between two positions all the same.
-    pub(crate) fn trim(&mut self, open: u64, is_held: impl Fn(u64, u64) -> bool) {
-        let number = self.number(open).unwrap_or(0);
-        let past = self.stripes.partition_point(|stripe| stripe.first <= number);
+    pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
+        let number = self.number(free).unwrap_or(0);
+        let past = self.stripes.partition_point(|stripe| stripe.own_from <= number);
         for index in (0..past.saturating_sub(EXACT)).rev() {
-            let [from, end] = [index, index + 1].map(|at| self.position(self.stripes[at].first));
+            let [from, end] = [index, index + 1].map(|at| self.position(self.stripes[at].own_from));
             if !is_held(from, before(end)) {
                 self.stripes.remove(index);
             }
@@ -283,7 +285,7 @@ impl Slots {
 
     /// The number in the whole load of a slot of this process; none behind the frontier.
     fn global(&self, number: u64) -> Option<u64> {
-        let stripe = self.stripes.iter().rfind(|stripe| stripe.first <= number);
+        let stripe = self.stripes.iter().rfind(|stripe| stripe.own_from <= number);
         stripe.map_or(Some(number), |stripe| stripe.global(number))
     }
 

@@ -20,14 +20,14 @@ impl Schedule {
         let mut at = later(from, self.first_from(span.start));
         let to = earlier(to, self.first_from(self.stopped(end)));
         iter::from_fn(move || {
-            let first = at;
-            if ticks_between(first, to) <= 0 {
+            let begin = at;
+            if ticks_between(begin, to) <= 0 {
                 return None;
             }
-            let due = self.intended(first);
+            let due = self.intended(begin);
             let until = due.saturating_add(end.saturating_sub(due) / FINENESS).saturating_add(1);
-            at = earlier(later(self.first_from(until), after(first, 1)), to);
-            Some((self.intended(before(at)), slots_between(first, at)))
+            at = earlier(later(self.first_from(until), after(begin, 1)), to);
+            Some((self.intended(before(at)), slots_between(begin, at)))
         })
     }
 }

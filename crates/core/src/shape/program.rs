@@ -29,17 +29,17 @@ pub(super) struct Row {
 struct Part {
     program: Arc<Program>,
     start_ns: i64,
-    /// The count of all parts before it.
+    /// The count of all parts before this one.
     before: Fine,
 }
 
-/// The same, again and again, for as long as its extent says.
+/// A program again and again, for as long as the extent says.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     program: Arc<Program>,
     /// How much of the program has passed at the beginning: less than all of it.
     from_ns: i64,
-    /// The program's count by then.
+    /// The program's count at `from_ns`.
     before: Fine,
     extent: Extent,
 }
@@ -57,18 +57,18 @@ pub(super) struct Here<'a> {
 /// How large a node is.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
-    /// `i64::MAX`: for ever.
+    /// How long the node lasts; `i64::MAX` is for ever.
     time_ns: i64,
-    /// The count of all that time. That of a node that never ends stops here.
+    /// The count of all that time. The count of a node that never ends stops here.
     total: Fine,
-    /// How long its rate is zero at first; `i64::MAX`: always.
+    /// How long the rate is zero at first; `i64::MAX` is always.
     flat_ns: i64,
     leaves: usize,
     depth: usize,
 }
 
 impl Extent {
-    /// That of a row without parts.
+    /// The extent of a row without parts.
     const NONE: Extent =
         Extent { time_ns: 0, total: Fine::ZERO, flat_ns: i64::MAX, leaves: 0, depth: 1 };
 
@@ -431,7 +431,7 @@ impl Cycle {
     }
 }
 
-/// At most [`MOST`].
+/// The count of so many times `total`, at most [`MOST`].
 fn repeated(total: Fine, times: u64) -> Fine {
     total.checked_mul(Fine::from(times)).unwrap_or(MOST).min(MOST)
 }

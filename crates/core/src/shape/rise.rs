@@ -2,13 +2,13 @@
 
 use crate::count::{Fine, approximate, hz};
 
-/// From `low` on, and twice `growth` faster every nanosecond.
+/// A rate that begins at `low` and rises by twice `growth` every nanosecond.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rise {
     low: Fine,
-    /// Per square nanosecond, with [`GROWTH_BITS`] more fraction bits than other fine counts.
+    /// Slots per square nanosecond, with [`GROWTH_BITS`] more fraction bits than other fine counts.
     growth: Fine,
-    /// Both again, to the precision of an `f64`.
+    /// `low` and `growth` to the precision of an `f64`.
     about: (f64, f64),
 }
 

@@ -10,13 +10,13 @@ use std::time::Duration;
 /// How a shape was made, in the grammar of shapes.
 #[derive(Clone, Debug)]
 pub(super) enum Text {
-    /// Always this rate, for so long; `i64::MAX`: for ever.
+    /// One rate for so many nanoseconds; `i64::MAX` is for ever.
     Hold(Level, i64),
     Item(String),
     Row(Vec<Piece>),
-    /// With a word behind it.
+    /// A text with a word behind it.
     With(Arc<Text>, String),
-    /// From one moment of it until another; `i64::MAX`: until its end.
+    /// The part of a text from one moment until another; `i64::MAX` is until its end.
     Part(Arc<Text>, i64, i64),
 }
 
@@ -57,7 +57,7 @@ impl Text {
         }
     }
 
-    /// That of a part: from one moment until another; `i64::MAX`: until its end.
+    /// The text of a part: from one moment until another; `i64::MAX` is until its end.
     pub(super) fn part(self: &Arc<Text>, from_ns: i64, until_ns: i64) -> Arc<Text> {
         let nested = || Text::Part(Arc::clone(self), from_ns, until_ns);
         Arc::new(match self.as_ref() {
@@ -141,7 +141,7 @@ impl fmt::Display for Text {
 }
 
 impl Piece {
-    /// From one moment of it until another; none if that lies outside.
+    /// The part from one moment until another; none if that lies outside.
     fn part(&self, from_ns: i64, until_ns: i64) -> Option<Piece> {
         let (from_ns, end_ns) = (from_ns.max(0), until_ns.min(self.time_ns));
         let until_ns = if end_ns == self.time_ns { i64::MAX } else { end_ns };

@@ -4,7 +4,7 @@ use crate::count::{Fine, approximate, hz};
 use ethnum::U256;
 use std::f64::consts::PI;
 
-/// From `low` on by `rise` in `time_ns`, like `(1 - cos x) / 2` for `x` from 0 to pi.
+/// A rate that rises from `low` by `rise` in `time_ns`, like `(1 - cos x) / 2` for `x` from 0 to pi.
 ///
 /// The count is `low t + rise / 2 (t - sin x / x t)`. Nothing cancels in the last factor when its
 /// series is written as `t z (1 / 3! - z (1 / 5! - ...))`, where `z = x^2`. That is for the first

@@ -9,7 +9,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
     pub(super) text: &'a str,
-    /// In characters; the first one is 1.
+    /// Where the word begins, in characters; the first one is 1.
     pub(super) column: usize,
 }
 

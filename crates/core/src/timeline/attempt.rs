@@ -6,24 +6,24 @@ use crate::{Grant, Nanos, Refused};
 /// A caller that wants to start.
 #[derive(Debug)]
 pub(crate) struct Attempt {
-    /// What it has claimed and not started.
+    /// What the caller has claimed and not started.
     pub(crate) held: Option<Claimed>,
-    /// How many slots in a row it starts as one operation.
+    /// How many slots in a row the caller starts as one operation.
     pub(super) slots: u64,
-    /// Whether it keeps the slot that it holds, even if an earlier one comes back.
+    /// Whether the caller keeps the slot that it holds, even if an earlier one comes back.
     pub(crate) is_fixed: bool,
     /// A slot that can't start by this moment is refused.
     pub(crate) deadline: i64,
-    /// Its last pause.
+    /// The caller's last pause.
     pub(crate) pause: Option<EndedPause>,
 }
 
 /// A pause that is over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndedPause {
-    /// The version of the schedule that it was planned by.
+    /// The version of the schedule that the pause was planned by.
     pub(super) version: u64,
-    /// The reading of the clock that ended it.
+    /// The reading of the clock that ended the pause.
     pub(super) at: i64,
 }
 
@@ -47,19 +47,22 @@ pub(super) struct AskLock;
 pub(crate) struct Plan {
     /// The plan holds as long as this is the schedule's version.
     pub(crate) version: u64,
+    /// The reading of the clock that the plan was made by.
     pub(crate) now: i64,
-    /// The first slot that it is for.
+    /// The position of the slot, or of the first slot of a row.
     pub(crate) position: u64,
-    /// Its number in the whole load.
+    /// The number of that slot in the whole load.
     pub(super) slot: u64,
+    /// When the slot is intended to start.
     pub(crate) intended: i64,
     /// When the slot may start by the schedule; `i64::MAX` while the pacer is paused.
     pub(crate) release: i64,
     /// When the slot starts: before its release by less than the sleep threshold.
     pub(super) due: i64,
     pub(crate) is_paused: bool,
+    /// How far apart slots are, in nanoseconds.
     pub(crate) interval_ns: i64,
-    /// How much lateness is made up for freely.
+    /// How much lateness is made up for freely, in nanoseconds.
     pub(crate) made_up_for: i64,
 }
 

@@ -7,7 +7,7 @@ use crate::position::after;
 pub(crate) struct Claimed {
     pub(crate) position: u64,
     pub(crate) slots: u64,
-    /// Whether it is among those that are known to be [`Held`](super::held::Held).
+    /// Whether the slots are among those that are known to be [`Held`](super::held::Held).
     pub(crate) is_entered: bool,
 }
 

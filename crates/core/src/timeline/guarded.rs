@@ -7,10 +7,10 @@
 use super::counter::SlotCounter;
 use super::published::State;
 use super::returned::Returned;
-use super::{Attempt, Claimed, Next, Plan, Reading, Timeline};
+use super::{Attempt, Claimed, Next, Plan, Timeline, Totals};
 use crate::clock::Clock;
 use crate::position::{RANGE, after, before, earlier, first_after, slots_between, ticks_between};
-use crate::schedule::{Schedule, Start, Stretch};
+use crate::schedule::{Fate, Schedule, Stretch};
 use crate::sleepers::WakeUps;
 use crate::sync::MutexGuard;
 use crate::{Ended, Refused};
@@ -76,8 +76,8 @@ impl Attempt {
             return Next::Refuse(ended.into());
         }
         // The reading that the caller has seen counts, in case the clock is now behind it.
-        let seen = self.pause.map_or(i64::MIN, |pause| pause.at);
-        entry.locked.latest = entry.locked.latest.max(seen);
+        let ended = self.pause.map_or(i64::MIN, |pause| pause.at);
+        entry.locked.latest = entry.locked.latest.max(ended);
         let now = entry.now(clock);
         entry.begin(self, now)
     }
@@ -119,7 +119,7 @@ impl Entry<'_> {
             self.prefer_returned(attempt);
             let held = attempt.held;
             let position =
-                held.map_or_else(|| self.first(attempt.slots), |claimed| claimed.position);
+                held.map_or_else(|| self.offered(attempt.slots), |claimed| claimed.position);
             let plan = self.plan(position, now);
             if let Err(refused) = self.check_plan(attempt, &plan) {
                 attempt.held.take().iter().for_each(|claimed| self.put_back(claimed));
@@ -134,8 +134,8 @@ impl Entry<'_> {
             attempt.held = None;
             self.timeline.held.leave(&claimed);
             match self.locked.schedule.start(claimed.position, claimed.slots, now) {
-                Start::Now => return Ok(plan),
-                Start::Skipped => self.skip(&claimed, now),
+                Fate::Starts => return Ok(plan),
+                Fate::Skipped => self.skip(&claimed, now),
             }
         }
     }
@@ -188,16 +188,16 @@ impl Entry<'_> {
     }
 
     /// The slot that the next caller would get. A row consists of new slots.
-    fn first(&self, slots: u64) -> u64 {
-        let returned = self.locked.returned.first().filter(|_| slots == 1);
+    fn offered(&self, slots: u64) -> u64 {
+        let returned = self.locked.returned.earliest().filter(|_| slots == 1);
         returned.unwrap_or_else(|| self.timeline.next())
     }
 
-    /// Takes the slot that [`first`](Entry::first) returned; none if it is no longer there.
+    /// Takes the slot that [`offered`](Entry::offered) returned; none if it is no longer there.
     fn take(&mut self, position: u64, slots: u64) -> Option<Claimed> {
         let claimed = Claimed::new(position, slots);
-        if slots == 1 && self.locked.returned.first() == Some(position) {
-            self.locked.returned.take_first();
+        if slots == 1 && self.locked.returned.earliest() == Some(position) {
+            self.locked.returned.take_earliest();
             return Some(claimed);
         }
         self.timeline.exchange(position, claimed.end()).then_some(claimed)
@@ -214,7 +214,7 @@ impl Entry<'_> {
         let now = self.now(clock);
         self.locked.schedule.used(now);
         let mut claimed = loop {
-            let position = self.first(slots);
+            let position = self.offered(slots);
             if self.locked.schedule.is_over(before(after(position, slots))) {
                 return Err(Refused::Finished);
             }
@@ -241,19 +241,19 @@ impl Entry<'_> {
     }
 
     pub(super) fn is_finished(&self) -> bool {
-        self.locked.schedule.is_over(self.first(1))
+        self.locked.schedule.is_over(self.offered(1))
     }
 
     /// See [`Timeline::due_after`].
     pub(super) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
-        let position = after(self.first(1), slots);
+        let position = after(self.offered(1), slots);
         self.check(position)?;
         Ok(self.plan(position, 0).due)
     }
 
     /// See [`Timeline::row_due`].
     pub(super) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
-        let position = self.first(slots);
+        let position = self.offered(slots);
         self.check(before(after(position, slots)))?;
         Ok(self.plan(position, 0).due)
     }
@@ -271,11 +271,11 @@ impl Entry<'_> {
     fn prefer_returned(&mut self, attempt: &mut Attempt) {
         if let Some(claimed) = &mut attempt.held
             && !attempt.is_fixed
-            && let Some(first) = self.locked.returned.first()
-            && ticks_between(first, claimed.position) > 0
+            && let Some(earliest) = self.locked.returned.earliest()
+            && ticks_between(earliest, claimed.position) > 0
         {
-            self.locked.returned.take_first();
-            let later = std::mem::replace(claimed, Claimed::new(first, 1));
+            self.locked.returned.take_earliest();
+            let later = std::mem::replace(claimed, Claimed::new(earliest, 1));
             self.put_back(&later);
         }
     }
@@ -300,9 +300,9 @@ impl Entry<'_> {
                 self.wake_moved();
             }
         }
-        let returned = self.locked.returned.first();
+        let returned = self.locked.returned.earliest();
         if let Some(target) =
-            returned.and_then(|first| self.locked.schedule.skip_target(first, now))
+            returned.and_then(|earliest| self.locked.schedule.skip_target(earliest, now))
         {
             self.locked.skipped += self.locked.returned.take_before(target);
         }
@@ -318,10 +318,10 @@ impl Entry<'_> {
     fn put_back(&mut self, claimed: &Claimed) {
         self.timeline.held.leave(claimed);
         if self.take_back(claimed.position, claimed.end()) {
-            if let Some((start, end)) = self.locked.returned.last()
+            if let Some((start, end)) = self.locked.returned.latest()
                 && self.take_back(start, end)
             {
-                self.locked.returned.take_last();
+                self.locked.returned.take_latest();
             }
             // Whoever holds a slot keeps it; tasks that watch hold none.
             self.wake_ups.and(self.timeline.sleepers.watching());
@@ -403,20 +403,20 @@ impl Entry<'_> {
     }
 
     fn tidy(&mut self, now: i64) {
-        let (next, _) = self.observe();
+        let (next, _) = self.count_claimed();
         let Locked { schedule, returned, .. } = &mut *self.locked;
         let Timeline { held, sleepers, .. } = self.timeline;
         let is_held =
             |from, to| held.has(from, to) || returned.has(from, to) || sleepers.have(from, to);
-        schedule.tidy(next, returned.first().unwrap_or(next), now, is_held);
+        schedule.tidy(next, returned.earliest().unwrap_or(next), now, is_held);
         self.follow_arrivals(next, now);
     }
 
     fn follow_arrivals(&mut self, next: u64, now: i64) {
         let Locked { schedule, returned, .. } = &mut *self.locked;
         let held = &self.timeline.held;
-        let first = || held.first().into_iter().chain(returned.first()).reduce(earlier);
-        schedule.follow_arrivals(next, now, first);
+        let earliest = || held.earliest().into_iter().chain(returned.earliest()).reduce(earlier);
+        schedule.follow_arrivals(next, now, earliest);
     }
 
     pub(super) fn keep_up(&mut self, now: i64) {
@@ -470,17 +470,17 @@ impl Entry<'_> {
             None => State::Guarded,
         };
         if !self.timeline.published.shows(&state) {
-            self.timeline.held.open(stretch.is_some());
+            self.timeline.held.allow_runs(stretch.is_some());
             self.timeline.published.write(&state, next, now);
         }
     }
 
     /// Updates the counts. Returns the next position to be claimed, and how many slots have been.
     /// Every path under the lock that reads the clock calls it.
-    fn observe(&mut self) -> (u64, u64) {
+    fn count_claimed(&mut self) -> (u64, u64) {
         let next = self.timeline.next();
         let claimed = self.locked.counter.count(next);
-        self.locked.schedule.see_claimed(next, claimed);
+        self.locked.schedule.count_claimed(next, claimed);
         (next, claimed)
     }
 
@@ -498,16 +498,16 @@ impl Entry<'_> {
         unstarted
     }
 
-    pub(super) fn read(&mut self, clock: &dyn Clock) -> Reading {
+    pub(super) fn totals(&mut self, clock: &dyn Clock) -> Totals {
         let now = self.now(clock);
-        let (next, claimed) = self.observe();
+        let (next, claimed) = self.count_claimed();
         let Locked { schedule, returned, skipped, .. } = &*self.locked;
         let mut account = schedule.account(next, now);
         for (start, end) in returned.ranges() {
             account.give_back(schedule.unused(start, end, now));
         }
         let reached = schedule.reached(now);
-        Reading {
+        Totals {
             account,
             granted: claimed.saturating_sub(skipped + returned.slots()),
             skipped: *skipped,

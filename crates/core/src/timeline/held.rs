@@ -28,7 +28,7 @@ pub(crate) struct LaneRun(Mutex<Option<(u64, u64)>>);
 struct Lanes {
     all: Vec<Weak<LaneRun>>,
     /// Whether lanes may take runs.
-    is_open: bool,
+    may_take_runs: bool,
     /// Whether lanes may have runs still, from when they might take them: then it is worth asking.
     may_have_runs: bool,
 }
@@ -41,7 +41,7 @@ impl LaneRun {
 
 impl Held {
     pub(super) fn new() -> Held {
-        let lanes = Lanes { all: Vec::new(), is_open: false, may_have_runs: false };
+        let lanes = Lanes { all: Vec::new(), may_take_runs: false, may_have_runs: false };
         Held { ranges: Mutex::new(BTreeMap::new()), lanes: Mutex::new(lanes) }
     }
 
@@ -70,14 +70,14 @@ impl Held {
     }
 
     /// From now on lanes may take runs, or not.
-    pub(super) fn open(&self, is_open: bool) {
+    pub(super) fn allow_runs(&self, may_take_runs: bool) {
         let mut lanes = self.lanes.lock();
-        lanes.is_open = is_open;
-        lanes.may_have_runs |= is_open;
+        lanes.may_take_runs = may_take_runs;
+        lanes.may_have_runs |= may_take_runs;
     }
 
     /// The earliest slot that is not in a run.
-    pub(super) fn first(&self) -> Option<u64> {
+    pub(super) fn earliest(&self) -> Option<u64> {
         let ranges = self.ranges.lock();
         let (first, _) = ranges.first_key_value()?;
         // If positions wrap around between them, it is the first one beyond the middle.
@@ -99,7 +99,7 @@ impl Lanes {
         }
         let run = |lane: &Weak<LaneRun>| *lane.upgrade()?.0.lock();
         let mut runs = self.all.iter().filter_map(run).peekable();
-        self.may_have_runs = self.is_open || runs.peek().is_some();
+        self.may_have_runs = self.may_take_runs || runs.peek().is_some();
         let meets = |(start, end)| ticks_between(start, to) >= 0 && ticks_between(from, end) >= 0;
         runs.any(meets)
     }
@@ -144,9 +144,9 @@ mod tests {
         ] {
             assert_eq!(has(&held, from, to), is_held, "{from} to {to}");
         }
-        assert_eq!(held.first(), Some(row.position));
+        assert_eq!(held.earliest(), Some(row.position));
         held.leave(&row);
-        assert_eq!(held.first(), Some(one.position));
+        assert_eq!(held.earliest(), Some(one.position));
         assert!(!has(&held, before(9), 6) && has(&held, before(9), 7));
         held.leave(&one);
         assert!(!has(&held, before(9), 12));
@@ -156,10 +156,10 @@ mod tests {
     fn a_run_is_held_until_it_ends_also_if_no_more_may_be_taken() {
         let held = Held::new();
         let (run, other) = (held.lane(), held.lane());
-        held.open(true);
+        held.allow_runs(true);
         assert!(!has(&held, 0, 100));
         run.set(Some((after(0, 5), after(0, 8))));
-        held.open(false);
+        held.allow_runs(false);
         for (from, to, is_held) in [(0, 4, false), (0, 5, true), (8, 9, true), (9, 10, false)] {
             assert_eq!(has(&held, from, to), is_held, "{from} to {to}");
         }

@@ -14,9 +14,9 @@ const UPKEEP_NS: i64 = 10_000_000;
 /// What a lane knows of its own pace.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
-    /// Slots granted since it read the clock.
+    /// How many slots the lane has started by its last reading of the clock.
     pub(crate) used: u64,
-    /// The moment of that reading.
+    /// The last reading of the clock that the lane has made.
     pub(crate) read_at: i64,
 }
 
@@ -74,8 +74,8 @@ impl Timeline {
     #[inline]
     fn start_open(&self, claimed: &Claimed, snapshot: &Snapshot, now: i64) {
         self.held.leave(claimed);
-        let seen = self.published.report_due(snapshot, claimed.end(), now);
-        self.keep_up(seen..now, now);
+        let last = self.published.report_due(snapshot, claimed.end(), now);
+        self.keep_up(last..now, now);
     }
 
     /// What is claimed is kept, by a plan for later. Others are told of it if that may take long.
@@ -130,8 +130,8 @@ impl Timeline {
                 if slots > 1 {
                     lane.set(Some((start, after(start, slots))));
                 }
-                let seen = self.published.report_at(after(start, slots), now);
-                self.keep_up(seen..now, now);
+                let last = self.published.report_at(after(start, slots), now);
+                self.keep_up(last..now, now);
                 return Some((snapshot.run(start, slots, now), now));
             }
         }

@@ -42,7 +42,7 @@ use crate::Grant;
 use crate::grant::Stamp;
 use crate::position::{RANGE, SLOT, after, earlier, first_after, slots_between, ticks_between};
 use crate::scale::Scale;
-use crate::schedule::{Line, Numbers, Stretch};
+use crate::schedule::{Line, Numbering, Stretch};
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
 use crossbeam_utils::CachePadded;
 
@@ -67,8 +67,8 @@ const TAG: u64 = SLOT - 1;
 
 #[derive(Debug)]
 pub(super) struct Published {
-    /// Changes with every write. A plan holds as long as it stays the same. It also says what is
-    /// left of the piece, so that readers load a word less.
+    /// The version of the schedule, which changes with every write. Its lower bits say what the other
+    /// words don't of the piece, so that readers load a word less.
     version: CachePadded<AtomicU64>,
     hot: CachePadded<Hot>,
 }
@@ -79,15 +79,15 @@ struct Hot {
     /// The first slot that is not known to be due. Below a slot's bits: [`TAG`].
     horizon: AtomicU64,
     /// The latest reading of the clock that any thread has reported, in nanoseconds.
-    seen: AtomicU64,
+    reading: AtomicU64,
     /// The position up to which slots had been claimed when the clock was read.
-    read_at: AtomicU64,
+    claimed: AtomicU64,
     /// The piece: its anchor in clock nanoseconds (the bits of an `i64`) and as a position, and the
     /// mantissa of its scale.
     time: AtomicU64,
     anchor: AtomicU64,
     mantissa: AtomicU64,
-    /// The [`Numbers`] of its slots.
+    /// The [`Numbering`] of its slots.
     base: AtomicU64,
     stride: AtomicU64,
     /// The last position of the piece. The hot path does not need it, so it comes last.
@@ -109,8 +109,8 @@ pub(super) enum State {
 /// then.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastReading {
-    seen: i64,
-    read_at: u64,
+    reading: i64,
+    claimed: u64,
 }
 
 /// The piece of schedule that was in force at a version.
@@ -124,17 +124,17 @@ pub(crate) struct Snapshot {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     anchor: u64,
-    /// How far behind the anchor slots are due, less one tick.
+    /// How far behind the anchor slots are known to be due, in ticks, less one.
     reach: u64,
-    piece: Piece,
-    numbers: Numbers,
-    seen: u64,
+    formula: Formula,
+    numbers: Numbering,
+    reading: u64,
 }
 
 /// What a line's time is computed from, with everything that does not depend on the slot worked out
 /// once.
 #[derive(Clone, Copy, Debug, Default)]
-struct Piece {
+struct Formula {
     /// One nanosecond after the anchor's time.
     time: u64,
     mantissa: u64,
@@ -142,7 +142,7 @@ struct Piece {
     post: u32,
 }
 
-impl Piece {
+impl Formula {
     /// The result of [`Line::time_of`] for a moment in the past, `shifted` ticks behind the anchor.
     #[inline]
     fn time_of(&self, shifted: u64) -> u64 {
@@ -151,10 +151,10 @@ impl Piece {
         self.time.wrapping_add(nanos)
     }
 
-    fn of(line: &Line) -> Piece {
+    fn of(line: &Line) -> Formula {
         let (mantissa, [pre, post]) = (line.scale.mantissa, line.scale.shifts());
         let time = line.time.cast_unsigned().wrapping_add(1);
-        Piece { time, mantissa, pre: pre.into(), post: post.into() }
+        Formula { time, mantissa, pre: pre.into(), post: post.into() }
     }
 }
 
@@ -164,8 +164,8 @@ impl Published {
         let word = |value| AtomicU64::new(value);
         let hot = Hot {
             horizon: word(0),
-            seen: word(0),
-            read_at: word(0),
+            reading: word(0),
+            claimed: word(0),
             time: word(0),
             anchor: word(0),
             mantissa: word(0),
@@ -202,12 +202,12 @@ impl Published {
 
     /// The latest reading of the clock that any thread has reported.
     #[inline]
-    pub(super) fn seen(&self) -> u64 {
+    pub(super) fn reading(&self) -> u64 {
         // Acquire: a caller that gets a reading which was made after a change also sees the change.
         // Partner: `report`. That the result is never before a start which the caller knows of
         // needs no ordering: the word only grows. Models: `a_reading_comes_with_its_change`,
         // `now_is_never_before_a_start`.
-        self.hot.seen.load(Acquire)
+        self.hot.reading.load(Acquire)
     }
 
     /// None while claims are decided under the lock, or a writer is at work.
@@ -227,10 +227,10 @@ impl Published {
     pub(super) fn window(&self) -> Option<Window> {
         let hot = &*self.hot;
         // Acquire, all but the last: see *Orderings* above. Models: `a_window_is_read_whole`,
-        // `a_window_closes_with_a_pause`, `last_seen_never_goes_back`.
+        // `a_window_closes_with_a_pause`, `the_reading_never_goes_back`.
         let version = self.version.load(Acquire);
         let horizon = hot.horizon.load(Acquire);
-        let seen = hot.seen.load(Acquire);
+        let reading = hot.reading.load(Acquire);
         let time = hot.time.load(Acquire);
         let anchor = hot.anchor.load(Acquire);
         let mantissa = hot.mantissa.load(Acquire);
@@ -243,10 +243,10 @@ impl Published {
             return None;
         }
         let reach = (horizon & !TAG).wrapping_sub(anchor).wrapping_sub(1);
-        let piece =
-            Piece { time: time.wrapping_add(1), mantissa, pre: pre.into(), post: post.into() };
-        let numbers = Numbers { base, stride };
-        Some(Window { anchor, reach, piece, numbers, seen })
+        let formula =
+            Formula { time: time.wrapping_add(1), mantissa, pre: pre.into(), post: post.into() };
+        let numbers = Numbering { base, stride };
+        Some(Window { anchor, reach, formula, numbers, reading })
     }
 
     /// From here on no thread starts by the state that was published. Called under the timeline's
@@ -292,7 +292,7 @@ impl Published {
             // Nothing is known to be due, not even what has been claimed, because that may come
             // back. Model: `a_slot_that_comes_back_is_not_due`.
             let horizon = first_after(stretch.line.position) | tag(version);
-            // Release: see *Orderings* above. A swap, because the compare-and-swap of `move_horizon`
+            // Release: see *Orderings* above. A swap, because the compare-and-swap of `advance_horizon_to`
             // then comes before it or fails after it. No model sees this.
             self.hot.horizon.swap(horizon, Release);
         }
@@ -307,23 +307,23 @@ impl Published {
     pub(super) fn report_due(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let last = self.last_reading();
         if !reading::is_the_same(
-            slots_between(last.read_at, claimed),
-            now.saturating_sub(last.seen),
+            slots_between(last.claimed, claimed),
+            now.saturating_sub(last.reading),
         ) {
             self.report_at(claimed, now);
         }
         self.advance_horizon(snapshot, claimed, now, last);
-        last.seen
+        last.reading
     }
 
     /// The latest reading of the clock that was reported.
     pub(super) fn last_reading(&self) -> LastReading {
         // Acquire, and Relaxed after it: `report_at` stores them in the other order, so a newer
-        // `seen` comes with a `read_at` that is as new or newer, and no pace is overestimated. No
+        // `reading` comes with a `claimed` that is as new or newer, and no pace is overestimated. No
         // model sees this, because the numbers in models are too small for a pace; it is kept
         // because the argument needs it.
-        let seen = self.hot.seen.load(Acquire).cast_signed();
-        LastReading { seen, read_at: self.hot.read_at.load(Relaxed) }
+        let reading = self.hot.reading.load(Acquire).cast_signed();
+        LastReading { reading, claimed: self.hot.claimed.load(Relaxed) }
     }
 
     /// Lets as many slots from `claimed` on start by the reading `now` as are due, and allowed at
@@ -335,16 +335,16 @@ impl Published {
         now: i64,
         last: LastReading,
     ) {
-        let elapsed_ns = now.saturating_sub(last.seen);
-        let more = reading::more(slots_between(last.read_at, claimed), elapsed_ns);
+        let elapsed_ns = now.saturating_sub(last.reading);
+        let more = reading::more(slots_between(last.claimed, claimed), elapsed_ns);
         let due = slots_between(claimed, snapshot.first_ahead(now)).min(more);
         if due > 0 {
-            self.move_horizon(after(claimed, due), snapshot.version);
+            self.advance_horizon_to(after(claimed, due), snapshot.version);
         }
     }
 
     /// The slots before `position` are known to be due, if this is still the version.
-    fn move_horizon(&self, position: u64, version: u64) {
+    fn advance_horizon_to(&self, position: u64, version: u64) {
         let horizon = position | tag(version);
         // Acquire: if it is a newer state's, the version shows that. Partner: the swap of `write`.
         // No model sees that.
@@ -352,7 +352,7 @@ impl Published {
         if self.version() == version && ticks_between(old, horizon) > 0 {
             // Release: for what `report_at` has stored. A failure means that another thread has
             // moved it, which is as good; the value found is not used, so Relaxed. Model:
-            // `last_seen_never_goes_back`.
+            // `the_reading_never_goes_back`.
             let _ = self.hot.horizon.compare_exchange(old, horizon, Release, Relaxed);
         }
     }
@@ -369,7 +369,7 @@ impl Published {
     pub(super) fn report_at(&self, claimed: u64, now: i64) -> i64 {
         let moved_on = |old| (ticks_between(old, claimed) > 0).then_some(claimed);
         // Relaxed: `report` comes behind it, with Release; see `last_reading`. No model sees this.
-        let _ = self.hot.read_at.fetch_update(Relaxed, Relaxed, moved_on);
+        let _ = self.hot.claimed.fetch_update(Relaxed, Relaxed, moved_on);
         self.report(now)
     }
 
@@ -378,7 +378,7 @@ impl Published {
     pub(super) fn report(&self, now: i64) -> i64 {
         // Release: partner of `window`'s load; see *Orderings* above. Model:
         // `a_window_closes_with_a_pause`.
-        self.hot.seen.fetch_max(now.max(0).unsigned_abs(), Release).cast_signed()
+        self.hot.reading.fetch_max(now.max(0).unsigned_abs(), Release).cast_signed()
     }
 }
 
@@ -391,7 +391,8 @@ impl Hot {
         let position = self.anchor.load(Acquire);
         let mantissa = self.mantissa.load(Acquire);
         let until = self.until.load(Acquire);
-        let numbers = Numbers { base: self.base.load(Acquire), stride: self.stride.load(Acquire) };
+        let numbers =
+            Numbering { base: self.base.load(Acquire), stride: self.stride.load(Acquire) };
         let line = Line { time, position, scale: Scale::with_shifts(mantissa, shifts(version)) };
         let before = u64::from(version & WITH_ANCHOR != 0);
         Stretch { line, behind: position.wrapping_sub(before), until, numbers }
@@ -435,8 +436,8 @@ impl Window {
         let ticks = position.wrapping_sub(self.anchor);
         // Unsigned, so that a slot before the anchor is far beyond the reach.
         (ticks.wrapping_sub(1) < self.reach).then(|| {
-            let intended = self.piece.time_of(ticks << (self.piece.pre & 63));
-            Grant::new(intended, Stamp::new(self.seen), self.numbers.slot(ticks / SLOT))
+            let intended = self.formula.time_of(ticks << (self.formula.pre & 63));
+            Grant::new(intended, Stamp::new(self.reading), self.numbers.slot(ticks / SLOT))
         })
     }
 }
@@ -482,14 +483,14 @@ impl Snapshot {
 
     /// A run of `slots` slots from `start` on, all of them due by the reading `now`.
     pub(super) fn run(&self, start: u64, slots: u64, now: i64) -> Run {
-        let piece = Piece::of(&self.stretch.line);
-        let step = SLOT << piece.pre;
-        let next = start.wrapping_sub(self.stretch.line.position) << piece.pre;
+        let formula = Formula::of(&self.stretch.line);
+        let step = SLOT << formula.pre;
+        let next = start.wrapping_sub(self.stretch.line.position) << formula.pre;
         let end = next.wrapping_add(slots.wrapping_mul(step));
-        let seen = Stamp::new(now.max(0).unsigned_abs());
+        let reading = Stamp::new(now.max(0).unsigned_abs());
         let (version, numbers, behind) = (self.version, self.stretch.numbers, after(start, slots));
         let slot_bits = step.trailing_zeros();
-        Run { version, next, end, step, piece, slot_bits, numbers, seen, behind }
+        Run { version, next, end, step, formula, slot_bits, numbers, reading, behind }
     }
 }
 
@@ -498,16 +499,18 @@ impl Snapshot {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
     version: u64,
-    /// Ticks behind the anchor, shifted as the scale needs them.
+    /// The next slot, in ticks behind the anchor, shifted as the scale needs them.
     next: u64,
+    /// Where the run ends, in the same unit as `next`.
     end: u64,
+    /// How long a slot is, in the same unit as `next`.
     step: u64,
-    piece: Piece,
+    formula: Formula,
     /// How many bits of `next` are parts of a slot.
     slot_bits: u32,
-    numbers: Numbers,
-    seen: Stamp,
-    /// The position behind its last slot.
+    numbers: Numbering,
+    reading: Stamp,
+    /// The position behind the last slot of the run.
     behind: u64,
 }
 
@@ -519,7 +522,7 @@ impl Run {
             return None;
         }
         let slot = self.numbers.slot(self.next >> (self.slot_bits & 63));
-        let grant = Grant::new(self.piece.time_of(self.next), self.seen, slot);
+        let grant = Grant::new(self.formula.time_of(self.next), self.reading, slot);
         self.next = self.next.wrapping_add(self.step);
         Some(grant)
     }
@@ -549,7 +552,7 @@ mod tests {
             line,
             behind: line.position.wrapping_sub(1),
             until: after(0, 1 << 40),
-            numbers: Numbers { base: 0, stride: 1 },
+            numbers: Numbering { base: 0, stride: 1 },
         })
     }
 

@@ -7,10 +7,10 @@
 //! stop in the middle may come back to a few slots of the reading from before they stopped: as many
 //! as they would have taken within [`YOUNG_NS`].
 
-/// A reading of the clock is good for this long,
+/// A reading of the clock is good for this long.
 const YOUNG_NS: u64 = 10_000;
 
-/// but for no more slots than this.
+/// A reading is good for no more slots than this.
 const MOST_SLOTS: u64 = 2048;
 
 /// How many slots may be granted on a reading, if `used` slots were claimed in the `elapsed_ns`

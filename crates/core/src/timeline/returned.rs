@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Ranges of slots, in order. Neighbouring ranges become one.
 #[derive(Debug, Default)]
 pub(super) struct Returned {
-    /// From the ranges' starts to their ends, both counted from `origin`.
+    /// The ranges, from their starts to their ends, both counted from `origin`.
     ranges: BTreeMap<u64, u64>,
     /// Far before all slots that can be in here at one time, so that their order does not wrap.
     origin: u64,
@@ -65,23 +65,23 @@ impl Returned {
         self.ranges.insert(start, end);
     }
 
-    fn first_range(&self) -> Option<(u64, u64)> {
+    fn earliest_range(&self) -> Option<(u64, u64)> {
         self.ranges().next()
     }
 
     /// The earliest slot.
-    pub(super) fn first(&self) -> Option<u64> {
-        self.first_range().map(|(start, _)| start)
+    pub(super) fn earliest(&self) -> Option<u64> {
+        self.earliest_range().map(|(start, _)| start)
     }
 
     /// The latest range.
-    pub(super) fn last(&self) -> Option<(u64, u64)> {
+    pub(super) fn latest(&self) -> Option<(u64, u64)> {
         let (&start, &end) = self.ranges.last_key_value()?;
         Some((self.origin.wrapping_add(start), self.origin.wrapping_add(end)))
     }
 
     /// Takes the earliest slot.
-    pub(super) fn take_first(&mut self) -> Option<u64> {
+    pub(super) fn take_earliest(&mut self) -> Option<u64> {
         let (start, end) = self.ranges.pop_first()?;
         self.slots -= 1;
         if start + SLOT < end {
@@ -91,7 +91,7 @@ impl Returned {
     }
 
     /// Takes the latest range.
-    pub(super) fn take_last(&mut self) {
+    pub(super) fn take_latest(&mut self) {
         if let Some((start, end)) = self.ranges.pop_last() {
             self.slots -= (end - start) / SLOT;
         }
@@ -100,7 +100,7 @@ impl Returned {
     /// Takes all slots before `position`, and returns how many those were.
     pub(super) fn take_before(&mut self, position: u64) -> u64 {
         let mut taken = 0;
-        while let Some((start, end)) = self.first_range()
+        while let Some((start, end)) = self.earliest_range()
             && ticks_between(start, position) > 0
         {
             self.ranges.pop_first();
@@ -128,8 +128,8 @@ mod tests {
         let mut returned = Returned::default();
         returned.put(SLOT, 3 * SLOT);
         returned.put(before_zero, 0);
-        assert_eq!((returned.slots(), returned.last()), (4, Some((SLOT, 3 * SLOT))));
-        let order: Vec<u64> = std::iter::from_fn(|| returned.take_first()).collect();
+        assert_eq!((returned.slots(), returned.latest()), (4, Some((SLOT, 3 * SLOT))));
+        let order: Vec<u64> = std::iter::from_fn(|| returned.take_earliest()).collect();
         assert_eq!(order, [before_zero, 0_u64.wrapping_sub(SLOT), SLOT, 2 * SLOT]);
         assert!(returned.is_empty());
     }
@@ -150,15 +150,15 @@ mod tests {
             let (mut returned, mut set) = (Returned::default(), BTreeSet::new());
             for (slot, slots, what) in steps {
                 match what {
-                    0 => prop_assert_eq!(returned.take_first(), set.pop_first().map(|slot| slot * SLOT)),
+                    0 => prop_assert_eq!(returned.take_earliest(), set.pop_first().map(|slot| slot * SLOT)),
                     1 => {
                         let behind = set.split_off(&slot);
                         prop_assert_eq!(returned.take_before(slot * SLOT), set.len() as u64);
                         set = behind;
                     }
                     2 => {
-                        if let Some((start, end)) = returned.last() {
-                            returned.take_last();
+                        if let Some((start, end)) = returned.latest() {
+                            returned.take_latest();
                             (start / SLOT..end / SLOT).for_each(|slot| assert!(set.remove(&slot)));
                         }
                     }
@@ -172,7 +172,7 @@ mod tests {
                 let near = |&other: &u64| other <= slot + slots && slot <= other + 1;
                 let has = returned.has(slot * SLOT, (slot + slots) * SLOT);
                 prop_assert_eq!(has, set.iter().any(near));
-                prop_assert_eq!(returned.first(), set.first().map(|slot| slot * SLOT));
+                prop_assert_eq!(returned.earliest(), set.first().map(|slot| slot * SLOT));
                 prop_assert_eq!(returned.due_slots(slot * SLOT), set.range(..=slot).count() as u64);
             }
         }
