@@ -23,6 +23,7 @@ mod open;
 mod published;
 mod reading;
 mod returned;
+mod window;
 
 use crate::clock::Clock;
 use crate::lease::Lease;
@@ -42,10 +43,10 @@ use held::Held;
 pub(crate) use held::LaneRun;
 pub(crate) use open::Pace;
 use published::Published;
-pub(crate) use published::Run;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+pub(crate) use window::Run;
 
 /// A chord and its curve differ by so much at most.
 const SKEW_NS: i64 = 1;

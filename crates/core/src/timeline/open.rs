@@ -1,7 +1,7 @@
 //! Claims and starts without the lock: an open loop, in which no start moves another.
 
 use super::attempt::AskLock;
-use super::published::{Run, Snapshot};
+use super::window::{Run, Snapshot};
 use super::{Attempt, Claimed, EndedPause, LaneRun, Next, Plan, Timeline, reading};
 use crate::Grant;
 use crate::clock::Clock;

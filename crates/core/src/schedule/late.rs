@@ -1,0 +1,112 @@
+//! What late starts do to the schedule: each is judged once, and may move the slots behind it.
+
+use super::Schedule;
+use super::course::Course;
+use super::policy::Verdict;
+use crate::position::{RANGE, SLOT, after, before, earlier, later, ticks_between};
+
+/// At the fastest rate the range of positions takes so long.
+const LEAST_RANGE_NS: i64 = RANGE / SLOT.cast_signed() / 10;
+
+/// What happens to a slot that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It starts.
+    Starts,
+    /// It is too late to start and is skipped.
+    Skipped,
+}
+
+impl Schedule {
+    /// Everything before `next` that is due by `moment` counts as started. To be called when the
+    /// policy begins to judge, because starts were not tracked before.
+    pub(crate) fn settle_before(&mut self, next: u64, moment: i64) {
+        self.settled = later(self.settled, earlier(before(next), self.reached(moment)));
+    }
+
+    /// The `slots` slots from `position` on are due. They start now as one operation, unless the
+    /// policy skips them.
+    pub(crate) fn start(&mut self, position: u64, slots: u64, now: i64) -> Fate {
+        let (intended, release) = (self.intended(position), self.release(position));
+        let gap = now.saturating_sub(intended);
+        if self.skip_limit(now).is_some_and(|limit| gap > limit) {
+            return Fate::Skipped;
+        }
+        if ticks_between(self.settled, position) > 0 {
+            self.settled = before(after(position, slots));
+            let Verdict { forfeits, owes_at } = self.policy.judge(now.saturating_sub(release), gap);
+            self.move_behind(position, intended.saturating_add(forfeits));
+            if let Some(ratio) = owes_at {
+                let course =
+                    Course::through(&self.tempo(ratio), position, now, self.history.slots());
+                self.catch_up = Some(course);
+            }
+        }
+        Fate::Starts
+    }
+
+    /// The slots behind the one at `position` start as if that one started at `time`, unless they
+    /// start later than that already. The time between is idle time.
+    fn move_behind(&mut self, position: u64, time: i64) {
+        let passes = self.history.passes(position);
+        if time > passes {
+            let idle = self.end.before(time).saturating_sub(self.end.before(passes));
+            self.idle = self.idle.saturating_add(idle);
+            self.part_from_load();
+            self.history.forfeit(position, time);
+        }
+    }
+
+    /// Slots that are later than this are skipped. A limit beyond the range is never reached,
+    /// because lateness beyond the range is forfeited.
+    fn skip_limit(&self, now: i64) -> Option<i64> {
+        let is_within = |&limit: &i64| {
+            limit < LEAST_RANGE_NS || now.saturating_sub(limit) > self.history.oldest(now)
+        };
+        self.policy.skip_later_than.filter(is_within)
+    }
+
+    /// The first slot that is not too late to start, if the one at `position` is too late.
+    pub(crate) fn skip_target(&self, position: u64, now: i64) -> Option<u64> {
+        let oldest = now.saturating_sub(self.skip_limit(now)?);
+        if self.is_paused() || self.intended(position) >= oldest || self.is_over(position) {
+            return None;
+        }
+        let target = later(self.history.first_from(oldest), after(position, 1));
+        Some(self.end().map_or(target, |end| earlier(target, end)))
+    }
+
+    /// Claims now go on at `position`, and what was owed for slots before it is no longer owed.
+    pub(crate) fn skipped_to(&mut self, position: u64, now: i64) {
+        if let Some(course) = &mut self.catch_up {
+            *course = Course::through(&course.tempo(), position, now, self.history.slots());
+        }
+    }
+
+    /// Whether slots behind one that was due at `intended` may be later than the range.
+    pub(crate) fn may_be_out_of_range(intended: i64, now: i64) -> bool {
+        now.saturating_sub(intended) >= LEAST_RANGE_NS
+    }
+
+    /// Slots from `next` on, the next to be claimed, are late by the range at most, because later
+    /// ones can't be told from early ones. Lateness beyond the range is forfeited.
+    pub(crate) fn cut_to_range(&mut self, next: u64, now: i64) {
+        let now = self.time_until_end(now);
+        let oldest = self.history.oldest(now).min(now);
+        if self.intended(next) < oldest && !self.is_over(next) {
+            let last = before(next);
+            self.move_behind(last, oldest.saturating_sub(self.interval_ns(now)));
+            if self.intended(next) < oldest {
+                // The interval is another one there.
+                self.move_behind(last, oldest);
+            }
+            self.settled = later(self.settled, last);
+        }
+    }
+
+    /// Whether the slot at `position` may go back to be the next one to be claimed: nothing has
+    /// moved because of it, or because of slots behind it.
+    pub(crate) fn is_unsettled(&self, position: u64) -> bool {
+        ticks_between(self.settled, position) > 0
+    }
+}

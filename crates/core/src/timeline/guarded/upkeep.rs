@@ -1,0 +1,129 @@
+//! What a stay under the lock leaves behind: counts that are up to date, no more of the schedule than
+//! is needed, and all of it that may be published.
+
+use super::{Entry, Locked};
+use crate::clock::Clock;
+use crate::position::{RANGE, earlier, first_after, slots_between};
+use crate::schedule::Stretch;
+use crate::timeline::published::State;
+use crate::timeline::{Timeline, Totals};
+use std::ops::Range;
+
+impl Entry<'_> {
+    pub(super) fn tidy(&mut self, now: i64) {
+        let (next, _) = self.count_claimed();
+        let Locked { schedule, returned, .. } = &mut *self.locked;
+        let Timeline { held, sleepers, .. } = self.timeline;
+        let is_held =
+            |from, to| held.has(from, to) || returned.has(from, to) || sleepers.have(from, to);
+        schedule.tidy(next, returned.earliest().unwrap_or(next), now, is_held);
+        self.follow_arrivals(next, now);
+    }
+
+    pub(super) fn follow_arrivals(&mut self, next: u64, now: i64) {
+        let Locked { schedule, returned, .. } = &mut *self.locked;
+        let held = &self.timeline.held;
+        let earliest = || held.earliest().into_iter().chain(returned.earliest()).reduce(earlier);
+        schedule.follow_arrivals(next, now, earliest);
+    }
+
+    pub(in crate::timeline) fn keep_up(&mut self, now: i64) {
+        self.locked.latest = self.locked.latest.max(now);
+        self.tidy(now);
+        self.publish_at(now);
+    }
+
+    /// Publishes the schedule at a reading of the clock. What was known of the callers' pace stays
+    /// known, so that a renewal does not send each of them to the clock.
+    pub(super) fn publish_at(&mut self, now: i64) {
+        let (last, version) = (self.timeline.published.last_reading(), self.timeline.version());
+        self.publish(now);
+        if self.timeline.version() != version
+            && let Some(snapshot) = self.timeline.published.snapshot()
+        {
+            self.timeline.published.advance_horizon(&snapshot, self.timeline.next(), now, last);
+        }
+    }
+
+    /// Publishes the schedule as it is, unless it is published already.
+    pub(in crate::timeline) fn publish(&mut self, now: i64) {
+        let next = self.timeline.next();
+        let is_over = self.is_finished();
+        let was_over = std::mem::replace(&mut self.locked.is_over, is_over);
+        if is_over && !was_over {
+            // Tasks that wait for a slot have to know that there is none.
+            self.wake_ups.and(self.timeline.sleepers.watching());
+        }
+        let locked = &mut *self.locked;
+        let revision = locked.schedule.revision();
+        let is_open = !locked.closed
+            && !is_over
+            && locked.returned.is_empty()
+            && locked.schedule.policy().is_open_loop()
+            && !locked.schedule.is_paused();
+        if is_open
+            && locked.published == Some(revision)
+            && self.timeline.published.snapshot().is_some_and(|shown| shown.tells(next))
+        {
+            return;
+        }
+        // Behind its last slot something has to be published, or there is none, and tasks that wait
+        // have to know. So that slot is taken under the lock.
+        let stretch = locked.schedule.stretch(next).map(Stretch::without_last);
+        let stretch = stretch.filter(|_| is_open);
+        locked.published = stretch.map(|_| revision);
+        let state = match stretch {
+            _ if locked.closed => State::Closed,
+            Some(stretch) => State::Open(stretch),
+            None => State::Guarded,
+        };
+        if !self.timeline.published.shows(&state) {
+            self.timeline.held.allow_runs(stretch.is_some());
+            self.timeline.published.write(&state, next, now);
+        }
+    }
+
+    /// Updates the counts. Returns the next position to be claimed, and how many slots have been.
+    /// Every path under the lock that reads the clock calls it.
+    fn count_claimed(&mut self) -> (u64, u64) {
+        let next = self.timeline.next();
+        let claimed = self.locked.counter.count(next);
+        self.locked.schedule.count_claimed(next, claimed);
+        (next, claimed)
+    }
+
+    /// See [`Pacer::unstarted`](crate::Pacer::unstarted).
+    pub(in crate::timeline) fn unstarted(
+        &mut self,
+        span: &Range<i64>,
+        clock: &dyn Clock,
+    ) -> Vec<(i64, u64)> {
+        let now = self.now(clock);
+        self.tidy(now);
+        self.skip_late(now);
+        let schedule = &self.locked.schedule;
+        let next = self.timeline.next();
+        let new = (next, next.wrapping_add_signed(RANGE));
+        let there = self.locked.returned.ranges().chain([new]);
+        let unstarted = there.flat_map(|range| schedule.batches(range, span)).collect();
+        self.publish_at(now);
+        unstarted
+    }
+
+    pub(in crate::timeline) fn totals(&mut self, clock: &dyn Clock) -> Totals {
+        let now = self.now(clock);
+        let (next, claimed) = self.count_claimed();
+        let Locked { schedule, returned, skipped, .. } = &*self.locked;
+        let mut account = schedule.account(next, now);
+        for (start, end) in returned.ranges() {
+            account.give_back(schedule.unused(start, end, now));
+        }
+        let reached = schedule.reached(now);
+        Totals {
+            account,
+            granted: claimed.saturating_sub(skipped + returned.slots()),
+            skipped: *skipped,
+            overdue: slots_between(next, first_after(reached)) + returned.due_slots(reached),
+        }
+    }
+}

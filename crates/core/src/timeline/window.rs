@@ -1,0 +1,179 @@
+//! What a caller without the lock has read of what is published, and the grants that follow from it:
+//! plain data, without atomics.
+
+use super::Claimed;
+use crate::Grant;
+use crate::grant::Stamp;
+use crate::position::{RANGE, SLOT, after, earlier, first_after, ticks_between};
+use crate::schedule::{Line, Numbering, Stretch};
+
+/// The piece of schedule that was in force at a version.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Snapshot {
+    pub(super) version: u64,
+    pub(super) stretch: Stretch,
+}
+
+/// The slots that are known to be due, and what their grants are computed from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    anchor: u64,
+    /// How far behind the anchor slots are known to be due, in ticks, less one.
+    reach: u64,
+    formula: Formula,
+    numbers: Numbering,
+    reading: u64,
+}
+
+/// What a line's time is computed from, with everything that does not depend on the slot worked out
+/// once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Formula {
+    /// One nanosecond after the anchor's time.
+    time: u64,
+    mantissa: u64,
+    pre: u32,
+    post: u32,
+}
+
+impl Formula {
+    /// Of a line that is at its anchor at `time`, the bits of an `i64`.
+    #[inline]
+    pub(super) fn new(time: u64, mantissa: u64, [pre, post]: [u8; 2]) -> Formula {
+        Formula { time: time.wrapping_add(1), mantissa, pre: pre.into(), post: post.into() }
+    }
+
+    /// The result of [`Line::time_of`] for a moment in the past, `shifted` ticks behind the anchor.
+    #[inline]
+    fn time_of(&self, shifted: u64) -> u64 {
+        let wide = u128::from(shifted) * u128::from(self.mantissa);
+        let nanos = (wide >> 64) as u64 >> self.post;
+        self.time.wrapping_add(nanos)
+    }
+
+    fn of(line: &Line) -> Formula {
+        Formula::new(line.time.cast_unsigned(), line.scale.mantissa, line.scale.shifts())
+    }
+}
+
+impl Window {
+    /// The window of the slots behind `anchor` and before `horizon`.
+    #[inline]
+    pub(super) fn new(
+        anchor: u64,
+        horizon: u64,
+        formula: Formula,
+        numbers: Numbering,
+        reading: u64,
+    ) -> Window {
+        let reach = horizon.wrapping_sub(anchor).wrapping_sub(1);
+        Window { anchor, reach, formula, numbers, reading }
+    }
+
+    /// The grant of the slot at `position`, if it is known to be due.
+    #[inline]
+    pub(super) fn grant(&self, position: u64) -> Option<Grant> {
+        let ticks = position.wrapping_sub(self.anchor);
+        // Unsigned, so that a slot before the anchor is far beyond the reach.
+        (ticks.wrapping_sub(1) < self.reach).then(|| {
+            let intended = self.formula.time_of(ticks << (self.formula.pre & 63));
+            Grant::new(intended, Stamp::new(self.reading), self.numbers.slot(ticks / SLOT))
+        })
+    }
+}
+
+impl Snapshot {
+    /// Whether the slot at `position` lies on this piece.
+    pub(super) fn tells(&self, position: u64) -> bool {
+        let Stretch { behind, until, .. } = self.stretch;
+        ticks_between(behind, position) > 0 && ticks_between(position, until) >= 0
+    }
+
+    pub(super) fn interval_ns(&self) -> i64 {
+        self.stretch.line.scale.nanos(SLOT)
+    }
+
+    pub(super) fn intended(&self, position: u64) -> i64 {
+        self.stretch.line.time_of(position)
+    }
+
+    /// The number of the slot at `position` in the whole load.
+    pub(super) fn slot(&self, position: u64) -> u64 {
+        self.stretch.numbers.slot(position.wrapping_sub(self.stretch.line.position) / SLOT)
+    }
+
+    /// When the slot at `position` is intended to start; none if it does not lie on this piece, or
+    /// is so late that this can't be told from being early.
+    pub(super) fn intended_within(&self, position: u64, now: i64) -> Option<i64> {
+        let intended = self.intended(position);
+        let range_ns = self.stretch.line.scale.nanos(RANGE.unsigned_abs());
+        (self.tells(position) && now.saturating_sub(intended) <= range_ns).then_some(intended)
+    }
+
+    /// The first slot that is not due at `now`, as far as this piece goes.
+    pub(super) fn first_ahead(&self, now: i64) -> u64 {
+        first_after(earlier(self.stretch.line.position_at(now), self.stretch.until))
+    }
+
+    /// Whether a [`run`](Snapshot::run) may begin at `start`. It can't begin at the anchor, which
+    /// it counts from.
+    pub(super) fn has_run_from(&self, start: u64) -> bool {
+        start != self.stretch.line.position
+    }
+
+    /// A run of `slots` slots from `start` on, all of them due by the reading `now`.
+    pub(super) fn run(&self, start: u64, slots: u64, now: i64) -> Run {
+        let formula = Formula::of(&self.stretch.line);
+        let step = SLOT << formula.pre;
+        let next = start.wrapping_sub(self.stretch.line.position) << formula.pre;
+        let end = next.wrapping_add(slots.wrapping_mul(step));
+        let reading = Stamp::new(now.max(0).unsigned_abs());
+        let (version, numbers, behind) = (self.version, self.stretch.numbers, after(start, slots));
+        let slot_bits = step.trailing_zeros();
+        Run { version, next, end, step, formula, slot_bits, numbers, reading, behind }
+    }
+}
+
+/// Slots that are due by one reading of the clock. A lane grants them without touching anything
+/// shared but the version.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Run {
+    version: u64,
+    /// The next slot, in ticks behind the anchor, shifted as the scale needs them.
+    next: u64,
+    /// Where the run ends, in the same unit as `next`.
+    end: u64,
+    /// How long a slot is, in the same unit as `next`.
+    step: u64,
+    formula: Formula,
+    /// How many bits of `next` are parts of a slot.
+    slot_bits: u32,
+    numbers: Numbering,
+    reading: Stamp,
+    /// The position behind the last slot of the run.
+    behind: u64,
+}
+
+impl Run {
+    /// The next slot, if there is one and the schedule is still at `version`.
+    #[inline]
+    pub(crate) fn next(&mut self, version: u64) -> Option<Grant> {
+        if self.next == self.end || version != self.version {
+            return None;
+        }
+        let slot = self.numbers.slot(self.next >> (self.slot_bits & 63));
+        let grant = Grant::new(self.formula.time_of(self.next), self.reading, slot);
+        self.next = self.next.wrapping_add(self.step);
+        Some(grant)
+    }
+
+    /// Slots left.
+    pub(crate) fn left(&self) -> u64 {
+        self.end.wrapping_sub(self.next).checked_div(self.step).unwrap_or(0)
+    }
+
+    /// The last `slots` slots of it.
+    pub(crate) fn rest(&self, slots: u64) -> Claimed {
+        Claimed::new(self.behind.wrapping_sub(slots.wrapping_mul(SLOT)), slots)
+    }
+}
