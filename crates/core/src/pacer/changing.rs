@@ -1,0 +1,346 @@
+//! How a load is changed while it runs.
+
+use super::Pacer;
+use crate::nanos::span_ns;
+use crate::schedule::Schedule;
+use crate::{Rate, Shape, Shard, ShardError, Strictness};
+use std::time::Duration;
+
+impl Pacer {
+    /// From now on the schedule runs at `rate`, in one atomic step.
+    ///
+    /// Nothing bursts. The part of the current interval that has passed stays passed. Slots that
+    /// are late keep their intended starts, so their wait times stay true. Callers that are asleep
+    /// and may now start earlier are woken. Setting the rate that is in force changes nothing.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Nanos, Pacer, Refused};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0, at 0 ms
+    ///
+    /// clock.advance(Duration::from_millis(250));
+    /// pacer.set_rate("100/s".parse()?);
+    ///
+    /// // Slots 1 and 2 were due at the old rate, and keep their intended starts.
+    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(150)); // intended at 100 ms
+    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(50)); // intended at 200 ms
+    ///
+    /// // Half of the interval before slot 3 had passed. The other half now takes 5 ms, not 50.
+    /// assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::from_nanos(255_000_000))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_rate(&self, rate: Rate) {
+        self.0.change(|schedule, now| schedule.set_rate(rate, now));
+    }
+
+    /// The rate in force, of the whole load if this process has a [`Shard`] of it. On a shape it is
+    /// the shape's rate at this moment, or the [slowest](Rate::SLOWEST) if that is lower or zero, as
+    /// it is behind the end.
+    ///
+    /// ```
+    /// use nanopace::{Pacer, Rate};
+    ///
+    /// let pacer = Pacer::new("10/s".parse()?);
+    /// pacer.set_rate(Rate::per_second(20)?);
+    /// assert_eq!(pacer.rate(), Rate::per_second(20)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn rate(&self) -> Rate {
+        let now = self.now().signed();
+        self.0.timeline.with_schedule(|schedule| schedule.rate(now))
+    }
+
+    /// From now on the rate follows `shape`, from its beginning, in one atomic step, as
+    /// [`set_rate`](Pacer::set_rate) does: nothing bursts, slots that are late keep their intended
+    /// starts, and callers that may now start earlier are woken.
+    ///
+    /// The part of the current interval that has passed stays passed, so the first slot of the new
+    /// shape comes when the rest of an interval has. While the pacer is paused the shape waits for
+    /// the end of the pause.
+    ///
+    /// [`set_rate`](Pacer::set_rate) ends a shape. A schedule that was over because its shape had
+    /// ended goes on, and the time between is not made up for.
+    ///
+    /// A shape can begin elsewhere: [`skip`](Shape::skip) what is to be left out.
+    ///
+    /// ```
+    /// use nanopace::{Ended, ManualClock, Pacer, Shape};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0, at 0 ms
+    /// clock.advance(Duration::from_millis(100));
+    /// pacer.set_shape("ramp 10/s..30/s 1s".parse()?);
+    /// let started = std::iter::from_fn(|| pacer.acquire().ok()).count();
+    /// assert_eq!(started, 20);
+    /// assert_eq!(pacer.acquire(), Err(Ended::Finished));
+    ///
+    /// pacer.set_rate("10/s".parse()?);
+    /// assert!(pacer.acquire().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_shape(&self, shape: Shape) {
+        self.0.change(|schedule, now| schedule.set_shape(shape, now));
+    }
+
+    /// The shape that the rate follows; none while the rate is constant and not zero.
+    ///
+    /// ```
+    /// use nanopace::{Pacer, Shape};
+    ///
+    /// let pacer = Pacer::shaped("ramp 10/s..20/s 10s".parse()?).build();
+    /// assert!(pacer.shape().is_some());
+    /// pacer.set_rate("10/s".parse()?);
+    /// assert!(pacer.shape().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn shape(&self) -> Option<Shape> {
+        self.0.timeline.with_schedule(|schedule| schedule.load().shape().cloned())
+    }
+
+    /// From the slot with the number `from` in the whole load on, this process takes the slots of
+    /// `shard`.
+    ///
+    /// If all processes of a load change at the same number, which none of them has come to, no
+    /// slot is lost and none is taken twice. The time of each slot stays the same.
+    ///
+    /// # Errors
+    /// [`ShardError::TooLate`] if a slot with that number or a higher one has been taken, or may
+    /// start by now. Nothing is changed.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Shard};
+    ///
+    /// // One of two becomes one of three: 0, 2, 4, then 6, 9, 12.
+    /// let builder = Pacer::builder("10/s".parse()?).shard(Shard::new(0, 2)?);
+    /// let pacer = builder.clock(ManualClock::jumping()).build();
+    /// pacer.set_shard(Shard::new(0, 3)?, 6)?;
+    /// let started = pacer.now();
+    /// let tenths = |grant: nanopace::Grant| (grant.intended_start() - started).as_millis() / 100;
+    /// let starts: Result<Vec<_>, _> = (0..6).map(|_| pacer.acquire().map(tenths)).collect();
+    /// assert_eq!(starts?, [0, 2, 4, 6, 9, 12]);
+    /// assert!(pacer.set_shard(Shard::new(1, 3)?, 10).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_shard(&self, shard: Shard, from: u64) -> Result<(), ShardError> {
+        self.0.set_shard(shard, from)
+    }
+
+    /// From now on late starts are treated with this [strictness](Strictness).
+    ///
+    /// What has started stays as it is. If time is owed under a burst ratio and the new strictness
+    /// is not a burst ratio, that time becomes plain backlog: average starts it at once, and strict
+    /// gives it up.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Strictness};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::builder("10/s".parse()?)
+    ///     .strictness(Strictness::new(2.0)?)
+    ///     .clock(clock.clone())
+    ///     .build();
+    /// pacer.acquire()?; // slot 0, at 0 ms
+    /// clock.advance(Duration::from_millis(300));
+    /// pacer.acquire()?; // slot 1, 200 ms late: from here on starts are 50 ms apart
+    /// pacer.acquire()?; // slot 2, intended at 200 ms
+    /// assert_eq!(pacer.now().as_nanos(), 350_000_000);
+    ///
+    /// pacer.set_strictness(Strictness::AVERAGE);
+    /// pacer.acquire()?; // slot 3, intended at 300 ms, starts at once
+    /// assert_eq!(pacer.now().as_nanos(), 350_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_strictness(&self, strictness: Strictness) {
+        self.0.change(|schedule, now| schedule.set_strictness(strictness, now));
+    }
+
+    /// The strictness in force.
+    ///
+    /// ```
+    /// use nanopace::{Pacer, Strictness};
+    ///
+    /// let pacer = Pacer::new("10/s".parse()?);
+    /// assert_eq!(pacer.strictness(), Strictness::AVERAGE);
+    /// pacer.set_strictness(Strictness::STRICT);
+    /// assert_eq!(pacer.strictness(), Strictness::STRICT);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn strictness(&self) -> Strictness {
+        self.0.timeline.with_schedule(|schedule| schedule.policy().strictness)
+    }
+
+    /// From now on no more than `limit` is made up for; `None` removes the limit. See
+    /// [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
+    ///
+    /// What is beyond the limit is given up at the next late start, as [`idle`](crate::Ledger::idle) time.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0, at 0 ms
+    /// clock.advance(Duration::from_secs(1));
+    /// assert_eq!(pacer.ledger().backlog, Duration::from_millis(900));
+    ///
+    /// pacer.set_max_backlog(Some(Duration::from_millis(200)));
+    /// // Slot 1 says how late it really is. 700 ms of that are given up.
+    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(900));
+    /// assert_eq!(pacer.ledger().idle, Duration::from_millis(700));
+    /// // So slot 2 is intended at 900 ms instead of 200 ms.
+    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(100));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_max_backlog(&self, limit: Option<Duration>) {
+        self.0.change(|schedule, _| schedule.set_max_backlog(limit.map(span_ns)));
+    }
+
+    /// From now on a slot is skipped, and counted, if it is more than `limit` late when it could
+    /// start; `None` removes the limit. See
+    /// [`PacerBuilder::skip_later_than`](crate::PacerBuilder::skip_later_than).
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// clock.advance(Duration::from_secs(1)); // slots 0 to 10 are due: one every 100 ms
+    ///
+    /// pacer.set_skip_later_than(Some(Duration::from_millis(250)));
+    /// let grant = pacer.acquire()?; // slot 8, intended at 800 ms
+    /// assert_eq!(grant.wait_time(), Duration::from_millis(200));
+    ///
+    /// let ledger = pacer.ledger();
+    /// assert_eq!(ledger.skipped, 8); // slots 0 to 7
+    /// assert_eq!(ledger.granted, 1); // slot 8
+    /// assert_eq!(ledger.backlog_slots, 2); // slots 9 and 10
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_skip_later_than(&self, limit: Option<Duration>) {
+        self.0.change(|schedule, _| schedule.set_skip_later_than(limit.map(span_ns)));
+    }
+
+    /// Stops the schedule's time: nothing starts until [`resume`](Pacer::resume).
+    ///
+    /// Callers that come meanwhile are held back, or get [`Refused::Paused`](crate::Refused::Paused).
+    /// What has started goes on. Pausing a paused pacer does nothing.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Refused};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// clock.advance(Duration::from_secs(1));
+    ///
+    /// pacer.pause();
+    /// assert_eq!(pacer.try_acquire(), Err(Refused::Paused)); // although 11 slots are due
+    /// clock.advance(Duration::from_secs(60));
+    /// assert_eq!(pacer.ledger().elapsed, Duration::from_secs(1)); // time stands still
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pause(&self) {
+        self.0.change(Schedule::pause);
+    }
+
+    /// Lets the schedule's time go on. Resuming a pacer that is not paused does nothing.
+    ///
+    /// All slots that have not started move by the length of the pause. So what was late stays
+    /// exactly as late, what was early stays as early, and nothing bursts.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Nanos, Pacer, Refused};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0, at 0 s
+    /// clock.advance(Duration::from_millis(150)); // slot 1 is 50 ms late, slot 2 is due in 50 ms
+    ///
+    /// pacer.pause();
+    /// clock.advance(Duration::from_secs(60));
+    /// pacer.resume();
+    ///
+    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(50)); // slot 1
+    /// let in_50_ms = Nanos::from_nanos(60_200_000_000);
+    /// assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(in_50_ms))); // slot 2
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn resume(&self) {
+        self.0.change(Schedule::resume);
+    }
+
+    /// Whether the schedule's time stands still.
+    ///
+    /// ```
+    /// use nanopace::Pacer;
+    ///
+    /// let pacer = Pacer::builder("10/s".parse()?).start_paused().build();
+    /// assert!(pacer.is_paused());
+    /// pacer.resume();
+    /// assert!(!pacer.is_paused());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.0.timeline.with_schedule(Schedule::is_paused)
+    }
+
+    /// Ends the schedule for good. Callers that are asleep wake, and they and all later callers get
+    /// [`Ended::Closed`](crate::Ended::Closed). There is no way back, and closing again does nothing.
+    ///
+    /// What has started goes on, and the ledger can still be read.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Ended, ManualClock, Pacer, Refused};
+    ///
+    /// let pacer = Pacer::builder("1/d".parse()?).clock(ManualClock::new()).build();
+    /// pacer.acquire()?; // slot 0; slot 1 is due tomorrow
+    /// std::thread::scope(|scope| {
+    ///     let worker = scope.spawn(|| pacer.acquire());
+    ///     pacer.close(); // wakes the worker, if it sleeps already
+    ///     assert_eq!(worker.join().unwrap(), Err(Ended::Closed));
+    /// });
+    /// assert_eq!(pacer.try_acquire(), Err(Refused::Closed));
+    /// assert_eq!(pacer.ledger().granted, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn close(&self) {
+        self.0.timeline.close(&*self.0.clock);
+    }
+
+    /// Whether the pacer is closed.
+    ///
+    /// ```
+    /// use nanopace::Pacer;
+    ///
+    /// let pacer = Pacer::new("10/s".parse()?);
+    /// assert!(!pacer.is_closed());
+    /// pacer.close();
+    /// assert!(pacer.is_closed());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.0.timeline.is_closed()
+    }
+}

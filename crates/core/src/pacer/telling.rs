@@ -1,0 +1,161 @@
+//! What a pacer tells of its load: what has come, what has started, and what is left.
+
+use super::Pacer;
+use crate::engine::Engine;
+use crate::{Counters, Ledger, Nanos};
+use std::ops::Range;
+
+impl Pacer {
+    /// Whether the schedule has no slot left: see [`PacerBuilder::slots`](crate::PacerBuilder::slots)
+    /// and [`PacerBuilder::until`](crate::PacerBuilder::until). Operations that were started may
+    /// still be under way.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    ///
+    /// let pacer = Pacer::builder("10/s".parse()?).slots(1).clock(ManualClock::new()).build();
+    /// assert!(!pacer.is_finished());
+    /// pacer.acquire()?;
+    /// assert!(pacer.is_finished());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.0.timeline.is_finished()
+    }
+
+    /// Now, on the pacer's clock, in nanoseconds. This is what intended starts are to be compared
+    /// with.
+    ///
+    /// It is never before the actual start of a grant that the caller knows of, even if another
+    /// processor made that grant.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Nanos, Pacer};
+    ///
+    /// let pacer = Pacer::new("10/s".parse()?);
+    /// let grant = pacer.acquire()?;
+    /// // ... the operation ...
+    /// let end: Nanos = pacer.now();
+    /// assert!(end >= grant.actual_start());
+    /// let service_time = end - grant.actual_start();
+    /// assert_eq!(grant.response_time(end), grant.wait_time() + service_time);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        self.0.timeline.now(&*self.0.clock)
+    }
+
+    /// Where the schedule's time went, and how many slots were granted, skipped, or are due.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0
+    /// clock.advance(Duration::from_secs(1));
+    ///
+    /// let ledger = pacer.ledger();
+    /// assert_eq!(ledger.granted, 1);
+    /// assert_eq!(ledger.backlog_slots, 10); // slots 1 to 10
+    /// assert_eq!(ledger.allocated, Duration::from_millis(100)); // slot 0's interval
+    /// assert_eq!(ledger.backlog, Duration::from_millis(900)); // the rest is still to be used
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn ledger(&self) -> Ledger {
+        Ledger::from(self.0.timeline.totals(&*self.0.clock))
+    }
+
+    /// How many slots this process's part of the load has before `moment`, wherever late policies have
+    /// moved them: while none has, those that are intended to start before that. Of a
+    /// [recording](crate::Arrivals::replay) no more are known than 2^20 ahead of those that are in use.
+    ///
+    /// The moment may be past or to come, but only the load that is in force is known: of one before
+    /// the last change of the load, or the last pause, nothing better is known than what there was
+    /// then.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Strictness};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let strict = Pacer::builder("10/s".parse()?).strictness(Strictness::STRICT);
+    /// let pacer = strict.clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0, at 0 s
+    /// clock.advance(Duration::from_millis(950));
+    /// pacer.acquire()?; // slot 1, which was due at 100 ms: strict starts slot 2 at 1.05 s
+    ///
+    /// assert_eq!(pacer.asked_before(pacer.now()), 10); // nine of them in 0.1 s to 0.9 s
+    /// assert_eq!(pacer.asked_before(pacer.now() + Duration::from_secs(1)), 20);
+    /// assert_eq!(pacer.ledger().granted, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn asked_before(&self, moment: Nanos) -> u64 {
+        self.0.timeline.with_schedule(|schedule| schedule.asked_before(moment.signed()))
+    }
+
+    /// As [`asked_before`](Pacer::asked_before), with the part of the next slot that has passed by
+    /// then. Of random arrivals it is how many there are on average, and of a
+    /// [shard](crate::Shard) its share.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let pacer = Pacer::builder("0.5/s".parse()?).clock(ManualClock::new()).build();
+    /// let in_a_second = pacer.now() + Duration::from_secs(1);
+    /// assert_eq!(pacer.asked_before(in_a_second), 1); // slot 0
+    /// assert_eq!(pacer.asked_count(in_a_second), 0.5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn asked_count(&self, moment: Nanos) -> f64 {
+        self.0.timeline.with_schedule(|schedule| schedule.asked_count(moment.signed()))
+    }
+
+    /// The slots with an intended start in `span` that nobody has taken, or that were given back: what
+    /// is left when the schedule has ended, for instance. They stay in the schedule, as
+    /// [backlog](Ledger::backlog_slots); but first those are skipped that are later than
+    /// [`skip_later_than`](crate::PacerBuilder::skip_later_than) allows.
+    ///
+    /// They come in order, and since there may be billions, in batches, each with the intended start of its last slot
+    /// and how many it has. The others are due before that by at most a 10 000th of the time from
+    /// there to the end of `span`.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// let [begin, end] = [0, 300].map(|ms| pacer.now() + Duration::from_millis(ms));
+    /// pacer.acquire()?; // slot 0
+    /// clock.advance(Duration::from_secs(1));
+    /// pacer.close();
+    ///
+    /// let due = |ms| begin + Duration::from_millis(ms);
+    /// assert_eq!(pacer.unstarted(begin..end), [(due(100), 1), (due(200), 1)]);
+    /// assert_eq!(pacer.ledger().backlog_slots, 10); // slots 1 to 10
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn unstarted(&self, span: Range<Nanos>) -> Vec<(Nanos, u64)> {
+        let span = span.start.signed()..span.end.signed();
+        let unstarted = self.0.timeline.unstarted(&span, &*self.0.clock).into_iter();
+        unstarted.map(|(due, slots)| (Nanos::from_signed(due), slots)).collect()
+    }
+
+    /// What is counted beside the [ledger](Pacer::ledger); see [`Counters`] for an example.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        let Engine { timeline, pausing, .. } = &*self.0;
+        Counters { early_starts: timeline.early(), spun: pausing.spun() }
+    }
+}
