@@ -234,13 +234,13 @@ impl LabelReport<'_> {
         self.0.traffic.items
     }
 
-    /// A quantile of the service times, as [`Report::service_time`].
+    /// A quantile of the service times to two digits, as [`Report::service_time`].
     #[must_use]
     pub fn service_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.0.service), quantile)
     }
 
-    /// A quantile of the response times, as [`Report::response_time`].
+    /// A quantile of the response times to two digits, as [`Report::response_time`].
     #[must_use]
     pub fn response_time(&self, quantile: f64) -> Option<Duration> {
         time(self.0.responses(), quantile)

@@ -15,7 +15,8 @@ const OTHERS: &str = "others";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels(Vec<Labelled>);
 
-/// The operations of one label that ended.
+/// The operations of one label that ended. Times are kept to two digits: each thread has them for each
+/// label, and all of them are added up several times a second.
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled {
     pub(crate) label: String,
@@ -51,17 +52,22 @@ impl Labels {
     /// Adds what others have counted of one label.
     pub(crate) fn add_one(&mut self, other: &Labelled) {
         let labelled = self.labelled(&other.label);
-        labelled.service += &other.service;
-        labelled.response += &other.response;
-        labelled.bounds += &other.bounds;
+        for (sum, part) in
+            labelled.histograms().into_iter().zip([&other.service, &other.response, &other.bounds])
+        {
+            // To add nothing takes as long as to add something.
+            if !part.is_empty() {
+                *sum += part;
+            }
+        }
         labelled.traffic += other.traffic;
     }
 
     /// Forgets all operations, and keeps the memory.
     pub(crate) fn clear(&mut self) {
-        for Labelled { service, response, bounds, traffic, .. } in &mut self.0 {
-            [service, response, bounds].into_iter().for_each(Histogram::reset);
-            *traffic = Traffic::default();
+        for labelled in self.0.iter_mut().filter(|labelled| !labelled.response.is_empty()) {
+            labelled.histograms().into_iter().for_each(Histogram::reset);
+            labelled.traffic = Traffic::default();
         }
     }
 
@@ -84,10 +90,14 @@ impl Labels {
 
 impl Labelled {
     fn new(label: &str) -> Labelled {
-        let histogram = Histogram::new(3).expect("3 is a number of digits");
+        let histogram = Histogram::new(2).expect("2 is a number of digits");
         let (service, response) = (histogram.clone(), histogram.clone());
         let label = label.to_owned();
         Labelled { label, service, response, bounds: histogram, traffic: Traffic::default() }
+    }
+
+    fn histograms(&mut self) -> [&mut Histogram<u64>; 3] {
+        [&mut self.service, &mut self.response, &mut self.bounds]
     }
 
     /// Those that completed.

@@ -163,7 +163,7 @@ mod tests {
         }
         let second = [0, 1].map(Duration::from_secs);
         let lines: Vec<_> = stats.labels.iter().map(|it| label_line(second, it)).collect();
-        let times = ",1000447,1000447,1000447,1000447".repeat(2);
+        let times = ",1003519,1003519,1003519,1003519".repeat(2);
         let expected = |label| format!("0.000000,1.000000,,,1,0,,,,,,{times},{label}\n");
         assert_eq!(lines, [expected("\"read\""), expected("\"a \"\"b\"\", c\"")]);
         let columns = |line: &str| line.matches(',').count();

@@ -220,8 +220,8 @@ fn labels_are_in_a_table_if_there_are_several() {
     summary.stats.labels.end(&ended("read <b>", true, 2));
     let table = cells(&html(&summary), "labels");
     assert_eq!(table[0][..4], ["label", "completed", "failed", "service p50"]);
-    assert_eq!(table[1][1..7], ["1", "0", "2.00ms", "2.00ms", "2.00ms", "2.00ms"]);
-    assert_eq!(table[2][1..7], ["0", "1", "–", "–", "–", "≥7.00ms"]);
+    assert_eq!(table[1][1..7], ["1", "0", "2.01ms", "2.01ms", "2.01ms", "2.01ms"]);
+    assert_eq!(table[2][1..7], ["0", "1", "–", "–", "–", "≥7.01ms"]);
     assert!(html(&summary).contains("<bdi>read &lt;b&gt;</bdi>"));
     // A label that all have tells nothing.
     let mut summary = of_which_one_completed(1);
