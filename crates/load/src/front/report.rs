@@ -21,7 +21,7 @@ use std::time::Duration;
 /// use nanopace_load::{Done, Failure, Load, Report, Slot};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let load = Load::new("1k/s".parse()?).sessions(2).requests(100).fail_if("errors < 5%")?;
+/// let load = Load::new("1k/s".parse()?).sessions(1).requests(100).fail_if("errors < 5%")?;
 /// let report: Report = load.run_blocking(|slot: Slot| {
 ///     if slot.number() % 10 == 0 { Err(Failure::new("a tenth")) } else { Ok(Done::new().items(3)) }
 /// })?;
@@ -193,7 +193,7 @@ impl Display for Report {
 /// }
 ///
 /// # fn main() -> Result<(), nanopace_load::LoadError> {
-/// let load = Load::new("1k/s".parse()?).sessions(2).requests(100);
+/// let load = Load::new("1k/s".parse()?).sessions(1).requests(100);
 /// let report = load.run_blocking(|slot: Slot| {
 ///     Ok(Done::new().items(2).label(if slot.number() % 10 == 0 { "write" } else { "read" }))
 /// })?;
