@@ -12,6 +12,7 @@ pub mod crew;
 #[cfg(doctest)]
 mod docs;
 pub mod figure;
+pub mod habits;
 pub mod library;
 pub mod machine;
 pub mod os;

@@ -11,7 +11,7 @@ use tokio::task::{LocalSet, spawn_local, yield_now};
 
 /// A driver that answers as soon as its task is polled again: nothing is as cheap and still async.
 #[derive(Debug)]
-struct Nothing;
+pub(crate) struct Nothing;
 
 impl Target for Nothing {
     type Session = ();
@@ -77,7 +77,7 @@ impl Calls {
         )
     }
 
-    fn measure(mut ours: impl FnMut() -> f64, mut bare: impl FnMut() -> f64) -> Calls {
+    pub(crate) fn measure(mut ours: impl FnMut() -> f64, mut bare: impl FnMut() -> f64) -> Calls {
         let samples = alternate(5, &mut [&mut ours, &mut bare]);
         let [ours, bare] = samples.try_into().expect("two candidates");
         Calls { ours, bare }
@@ -92,16 +92,17 @@ impl Calls {
 }
 
 /// So long a round is.
-const ROUND: Duration = Duration::from_secs(1);
+pub(crate) const ROUND: Duration = Duration::from_secs(1);
 
 /// More than anybody can start, so nobody ever waits.
-fn endless() -> Rate {
+pub(crate) fn endless() -> Rate {
     "1G/s".parse().expect("a rate")
 }
 
-fn ours(load: Load, target: impl Target) -> f64 {
+pub(crate) fn ours(load: Load, target: impl Target) -> f64 {
     per_call(|| {
-        load.duration(ROUND).run_blocking(target).expect("a load that can be run").completed()
+        let report = load.duration(ROUND).run_blocking(target).expect("a load that can be run");
+        report.completed() + report.failed()
     })
 }
 

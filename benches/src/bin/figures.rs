@@ -4,17 +4,18 @@
 //! cargo run --release -p nanopace-benches --bin figures -- [--json FILE] [--record] [PART ...]
 //! ```
 //!
-//! `--record` puts them into `benches/results/figures.json` and into the tables of README.md and
-//! docs/PERFORMANCE.md. `--tables` measures nothing and writes those tables only.
+//! `--record` puts them into `benches/results/figures.json` and into the tables of README.md,
+//! docs/PERFORMANCE.md and crates/load/docs/own.md. `--tables` measures nothing and writes those tables only.
 //!
-//! Parts: `cost`, `threads`, `rate`, `lateness`, `gaps`, `change`, `library`; all by default. The exit status
-//! does not depend on what holds: figures are for reading, tests are for failing.
+//! Parts: `cost`, `threads`, `rate`, `lateness`, `gaps`, `change`, `library`, `habits`; all by default. The
+//! exit status does not depend on what holds: figures are for reading, tests are for failing.
 
 use nanopace::Pause;
 use nanopace_benches::costs::Costs;
 use nanopace_benches::crew::Work;
 use nanopace_benches::figure::Sense::{AtLeast, AtMost};
 use nanopace_benches::figure::{Figure, head};
+use nanopace_benches::habits;
 use nanopace_benches::library::{Calls, hundred_thousand};
 use nanopace_benches::machine::{Machine, Others};
 use nanopace_benches::pacers::rate;
@@ -27,7 +28,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use std::{env, fs, io, thread};
 
-const USAGE: &str = "usage: figures [--tables] [--json FILE] [--record] [cost | threads | rate | lateness | gaps | change | library ...]";
+const USAGE: &str = "usage: figures [--tables] [--json FILE] [--record] [cost | threads | rate | lateness | gaps | change | library | habits ...]";
 
 /// What finds a few rows.
 #[derive(Clone, Copy)]
@@ -39,7 +40,7 @@ struct Part {
     is_timed: bool,
 }
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     Part { name: "cost", rows: cost, is_timed: false },
     Part { name: "threads", rows: threads, is_timed: false },
     Part { name: "rate", rows: achieved_rate, is_timed: false },
@@ -48,6 +49,7 @@ const PARTS: [Part; 8] = [
     Part { name: "change", rows: change, is_timed: true },
     Part { name: "library", rows: library, is_timed: false },
     Part { name: "library", rows: library_on_time, is_timed: true },
+    Part { name: "habits", rows: what_habits_cost, is_timed: false },
 ];
 
 /// Of all cores' time: more of it, and a late start may be somebody else's doing.
@@ -331,6 +333,18 @@ fn added(show: &mut dyn FnMut(Figure), sessions: &str, calls: &Calls) {
     let name = format!("processor time that `nanopace-load` adds to a call, {sessions}");
     let figure = Figure::plain(&name, "ns", calls.added()).bound(AtMost, 1_000.0);
     show(Figure { baseline: Some(calls.bare.median()), ..figure });
+}
+
+/// What it costs what calls do besides their operation.
+fn what_habits_cost(show: &mut dyn FnMut(Figure)) {
+    for (habit, calls) in habits::all() {
+        let name = format!("a call that {habit}: processor time more");
+        show(Figure::plain(&name, "ns", calls.added()));
+    }
+    for (wait, rate) in habits::waits() {
+        let name = format!("64 sessions on 2 threads, calls that wait 10 ms and {wait}");
+        show(Figure::plain(&name, "calls/s", rate.median()));
+    }
 }
 
 fn library_on_time(show: &mut dyn FnMut(Figure)) {
