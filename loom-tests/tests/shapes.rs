@@ -77,25 +77,30 @@ fn a_chord_is_read_whole() {
 /// A lane takes no slot behind the chord in one run with those before it, and gives back the rest
 /// of a run when the chord is renewed.
 ///
-/// Threads: one whose lane starts three slots and is dropped; one that acquires. Slot 0 has started,
-/// and six slots are due. Edits: slots behind the chord are known to be due; `exchange` by a load
-/// and a store.
+/// Threads: one whose lane starts three slots and is dropped; one that acquires. The lane has started
+/// slots 0 to 2, two of them in a run, so it may take four at once; six slots are due, two of them on
+/// the chord. Edits: slots behind the chord are known to be due; `exchange` by a load and a store.
 #[test]
 fn lanes_share_a_chord_that_is_renewed() {
     explore_less(1, "lanes_share_a_chord_that_is_renewed", || {
-        let pacer = behind();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || {
-                let mut lane = pacer.lane();
-                [(); 3].map(|()| lane.acquire().unwrap())
-            }
+        let (clock, builder) = shaped("hold 1M/s 4us, hold 4M/s 1s");
+        let pacer = builder.build();
+        let mut lane = pacer.lane();
+        lane.acquire().unwrap();
+        clock.advance(span(2_100));
+        for _ in 0..2 {
+            lane.acquire().unwrap();
+        }
+        clock.advance(span(3_100));
+        let other = spawn(move || {
+            let mut lane = lane;
+            [(); 3].map(|()| lane.acquire().unwrap())
         });
         let mine = pacer.acquire().unwrap();
         let other = other.join().unwrap();
         let grants = drain(&pacer).into_iter().chain([mine]).chain(other);
-        assert_eq!(slots(grants), BENT[1..]);
-        assert_eq!(pacer.ledger().granted, 7);
+        assert_eq!(slots(grants), [3_000, 4_000, 4_250, 4_500, 4_750, 5_000]);
+        assert_eq!(pacer.ledger().granted, 9);
         assert_balanced(&pacer);
     });
 }
