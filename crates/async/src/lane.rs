@@ -1,4 +1,4 @@
-//! The handle of one task: takes slots that are due in runs, keeps statistics.
+//! The handle of one task: it takes slots that are due in runs.
 
 use crate::AsyncPacer;
 use crate::acquire::Waiting;
