@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     fn even(slot: Slot) -> Result<Done, Failure> {
-        if slot.number() % 2 == 0 { Ok(Done::new()) } else { Err(Failure::new("odd")) }
+        if slot.number().is_multiple_of(2) { Ok(Done::new()) } else { Err(Failure::new("odd")) }
     }
 
     #[test]
