@@ -36,7 +36,9 @@ pub(crate) struct Controller<'run> {
     helm: Helm<'run>,
     books: Books<'run>,
     audience: Audience,
-    /// How many slots were overdue at the end.
+    /// Slots that were due and not started at the end, in batches.
+    left: Vec<(Nanos, u64)>,
+    /// How many of them were overdue.
     overdue: u64,
 }
 
@@ -57,6 +59,7 @@ impl<'run> Controller<'run> {
             helm: Helm::new(course),
             books: Books::new(course, logs),
             audience: Audience::new(live, watch),
+            left: Vec::new(),
             overdue: 0,
         }
     }
@@ -97,13 +100,19 @@ impl<'run> Controller<'run> {
         shared.pacer.close();
         // What was late when it was paused is not later now.
         shared.pacer.resume();
-        let left = span.unstarted();
+        self.count_left(&run_end);
+        run_end
+    }
+
+    /// Counts the slots that were due and not started, unless they were counted before.
+    fn count_left(&mut self, run_end: &RunEnd) {
+        let Course { shared, span, .. } = self.course;
+        let left = span.unstarted(&mut self.left);
         if let Some(recorder) = shared.recorders.first() {
             recorder.unstarted(&left, run_end.at);
         }
         let is_overdue = |(intended, _): &&(Nanos, u64)| run_end.at - *intended > HICCUP;
-        self.overdue = left.iter().filter(is_overdue).map(|(_, slots)| slots).sum();
-        run_end
+        self.overdue += left.iter().filter(is_overdue).map(|(_, slots)| slots).sum::<u64>();
     }
 
     /// Waits until all answers are there, or nobody wants to wait for them.
@@ -124,6 +133,8 @@ impl<'run> Controller<'run> {
         title: Title,
         resolved_in: Duration,
     ) -> (Summary, anyhow::Result<()>) {
+        // Who waited for a slot when the schedule ended has given it back by now.
+        self.count_left(&run_end);
         self.books.close(&run_end, self.policy);
         self.show(Phase::Over, false);
         self.audience.end();

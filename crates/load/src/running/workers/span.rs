@@ -6,6 +6,7 @@ use crate::console::human;
 use crate::recorded::asked::{Asked, RunEnd};
 use crate::running::message::Message;
 use nanopace::{Ledger, Nanos, Pacer};
+use std::iter;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -164,11 +165,15 @@ impl RunSpan {
     }
 
     /// The recorded slots that were due before the end of the run and that nobody has started, in
-    /// batches: see [`Pacer::unstarted`].
-    pub(crate) fn unstarted(&self) -> Vec<(Nanos, u64)> {
-        let left = self.pacer.unstarted(self.recorded_from..self.end()).into_iter();
+    /// batches: see [`Pacer::unstarted`]. Without those that are `known`, to which they are added: a slot that
+    /// somebody waited for when the run ended is given back a little later.
+    pub(crate) fn unstarted(&self, known: &mut Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
+        let all = self.pacer.unstarted(self.recorded_from..self.end());
+        let left = beyond(&all, known).into_iter();
         let left = left.map(|(due, slots)| (due, self.slots.leave(slots)));
-        left.filter(|&(_, slots)| slots > 0).collect()
+        let left = left.filter(|&(_, slots)| slots > 0).collect();
+        *known = all;
+        left
     }
 
     fn admit_last(&self, intended_start: Nanos, now: Nanos) -> Admission {
@@ -216,6 +221,25 @@ impl RunSpan {
         let required = if self.length.is_even { count.floor() } else { human::float(slots) };
         self.length.slots.map_or(required, |slots| required.min(human::float(slots)))
     }
+}
+
+/// The slots that there are more than the known ones, in batches. They may be cut elsewhere than the known
+/// ones: then what is new is due up to a batch earlier, and no more.
+fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
+    let count = |batches: &[(Nanos, u64)]| batches.iter().map(|(_, slots)| slots).sum::<u64>();
+    let mut missing = count(all).saturating_sub(count(known));
+    let (mut known, mut ahead) = (known.iter().peekable(), 0_u64);
+    let mut left = Vec::new();
+    for &(due, slots) in all {
+        let before = iter::from_fn(|| known.next_if(|(at, _)| *at <= due));
+        ahead = (ahead + slots).saturating_sub(before.map(|(_, slots)| slots).sum());
+        let new = ahead.min(missing);
+        if new > 0 {
+            left.push((due, new));
+            (ahead, missing) = (ahead - new, missing - new);
+        }
+    }
+    left
 }
 
 /// The load before `moment`, which is not before the last change of the load.
@@ -369,7 +393,7 @@ mod tests {
     fn left(hz: u64, slots: Option<u64>) -> u64 {
         let (span, _messages) = span_at(hz, length(1, 2, slots));
         let ended = span.end_run(span.pacer.now());
-        let left = span.unstarted();
+        let left = span.unstarted(&mut Vec::new());
         assert!(left.iter().all(|&(due, _)| (span.recorded_from..ended.at).contains(&due)));
         left.iter().map(|(_, slots)| slots).sum()
     }
@@ -384,6 +408,43 @@ mod tests {
     #[test]
     fn no_more_are_left_than_the_run_may_start() {
         assert_eq!(left(1_000, Some(300)), 300);
+    }
+
+    #[test]
+    fn slots_that_are_given_back_after_the_end_are_left_too() {
+        for most in [None, Some(8)] {
+            let (span, _messages) = span(0, 10, most);
+            let claims = [(); 3].map(|()| span.pacer.claim().unwrap());
+            span.end_run(span.start + secs(10));
+            span.pacer.close();
+            let mut known = Vec::new();
+            let mut left = || span.unstarted(&mut known);
+            let at = |second| (span.start + secs(second), 1);
+            assert_eq!(left(), (3..10).map(at).collect::<Vec<_>>());
+            let [first, second, third] = claims;
+            drop(second);
+            assert_eq!(left(), [at(1)]);
+            drop([first, third]);
+            let expected = if most.is_some() { vec![] } else { vec![at(0), at(2)] };
+            assert_eq!((left(), left()), (expected, vec![]));
+        }
+    }
+
+    #[test]
+    fn what_is_new_is_counted_once_wherever_batches_are_cut() {
+        let batches = |batches: &[(u64, u64)]| -> Vec<(Nanos, u64)> {
+            batches.iter().map(|&(due, slots)| (Nanos::from_nanos(due), slots)).collect()
+        };
+        for (all, known, new) in [
+            (&[(90, 3), (101, 3)][..], &[(100, 5)][..], &[(90, 1)][..]),
+            (&[(90, 3), (101, 3)], &[(90, 2), (101, 3)], &[(90, 1)]),
+            (&[(50, 1), (100, 5)], &[(100, 5)], &[(50, 1)]),
+            (&[(50, 1), (100, 5), (110, 2)], &[(50, 1), (100, 5)], &[(110, 2)]),
+            (&[(50, 1), (100, 5)], &[], &[(50, 1), (100, 5)]),
+            (&[(50, 6)], &[(20, 2), (50, 4)], &[]),
+        ] {
+            assert_eq!(beyond(&batches(all), &batches(known)), batches(new), "{all:?} {known:?}");
+        }
     }
 
     #[test]
