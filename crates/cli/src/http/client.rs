@@ -15,3 +15,5 @@ mod requests;
 pub(crate) mod session;
 mod stream;
 pub(crate) mod targets;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! The client as servers see it, over real sockets: what it makes of their answers, well-formed or not,
+//! and what it sends them.
+
+mod answers;
+mod requests;
+mod server;
+
+use super::args::ClientArgs;
+use super::plan::{self, Draft, Plan};
+use super::session::Session;
+use clap::Parser;
+use nanopace::{Pacer, Rate};
+use nanopace_load::net::tls::Trust;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Builder;
+
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+/// The plan of a run with these options.
+fn plan(url: &str, options: &[&str], timeout: Duration) -> anyhow::Result<Arc<Plan>> {
+    let args = Line::try_parse_from(options)?.client;
+    let mut draft = Draft::new(&args);
+    draft.add(&plan::target_of(url, &args)?)?;
+    draft.complete(Trust::Anyone, timeout).map(Arc::new)
+}
+
+fn session(plan: &Arc<Plan>) -> Session {
+    Session::new(plan, &Pacer::new(Rate::per_second(1).unwrap()), 0)
+}
+
+/// Runs a client on a runtime as a run has it.
+fn block_on<F: Future>(client: F) -> F::Output {
+    Builder::new_current_thread().enable_all().build().unwrap().block_on(client)
+}

@@ -1,0 +1,165 @@
+//! What is sent, byte by byte, and what is refused before anything is sent.
+
+use super::server::{Answer, Server, Then};
+use super::{block_on, plan, session};
+use nanopace::Nanos;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a server reads when a request is sent by these options to a path of it. The header Host is
+/// written as `HOST`.
+fn sent(path: &str, options: &[&str]) -> String {
+    let parts = vec![b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()];
+    let server = Server::start(Answer { parts, is_early: false, then: Then::Waits });
+    let plan = plan(&format!("{}{path}", server.url), options, PATIENCE).unwrap();
+    let (answer, _) = block_on(async { session(&plan).send(0, Nanos::ZERO).await });
+    let request = server.requests.recv().unwrap();
+    assert_eq!(answer.status.unwrap().as_u16(), 204);
+    assert_eq!(answer.traffic.1, request.len() as u64);
+    let host = server.url.trim_start_matches("http://").trim_end_matches('/');
+    String::from_utf8(request).unwrap().replace(host, "HOST")
+}
+
+/// The request's first line, its headers in the order of their names, and its body.
+fn parts(request: &str) -> (String, Vec<String>, String) {
+    let (head, body) = request.split_once("\r\n\r\n").unwrap();
+    let mut lines = head.split("\r\n").map(str::to_owned);
+    let first = lines.next().unwrap();
+    let mut headers: Vec<_> = lines.collect();
+    // Stable: lines of one name keep their order.
+    headers.sort_by_key(|line| line.split(':').next().unwrap().to_owned());
+    (first, headers, body.to_owned())
+}
+
+/// A path, options, and what they send: a first line, headers and a body.
+type Sent<'a> = (&'a str, &'a [&'a str], &'a str, &'a [&'a str], &'a str);
+
+#[test]
+fn requests_are_sent_as_they_are_given() {
+    const US: &str = concat!("user-agent: nanopace/", env!("CARGO_PKG_VERSION"));
+    let large = "x".repeat(300_000);
+    let cases: &[Sent<'_>] = &[
+        ("", &[], "GET / HTTP/1.1", &["host: HOST", US], ""),
+        ("a/b?c=d%20e&f", &[], "GET /a/b?c=d%20e&f HTTP/1.1", &["host: HOST", US], ""),
+        ("a#b", &[], "GET /a HTTP/1.1", &["host: HOST", US], ""),
+        ("größe", &[], "GET /größe HTTP/1.1", &["host: HOST", US], ""),
+        ("", &["-X", "HEAD"], "HEAD / HTTP/1.1", &["host: HOST", US], ""),
+        ("", &["-X", "x!y"], "x!y / HTTP/1.1", &["host: HOST", US], ""),
+        ("", &["-X", "DELETE"], "DELETE / HTTP/1.1", &["host: HOST", US], ""),
+        ("", &["-X", "POST"], "POST / HTTP/1.1", &["content-length: 0", "host: HOST", US], ""),
+        ("", &["-d", "body"], "GET / HTTP/1.1", &["content-length: 4", "host: HOST", US], "body"),
+        (
+            "",
+            &["-X", "PUT", "-d", &large],
+            "PUT / HTTP/1.1",
+            &["content-length: 300000", "host: HOST", US],
+            &large,
+        ),
+        ("", &["-H", "Host: Other"], "GET / HTTP/1.1", &["host: Other", US], ""),
+        (
+            "",
+            &["-H", "USER-agent: me", "-H", "user-agent: you"],
+            "GET / HTTP/1.1",
+            &["host: HOST", "user-agent: me", "user-agent: you"],
+            "",
+        ),
+        (
+            "",
+            &["-H", "x: 1", "-H", "y:", "-H", "X:2"],
+            "GET / HTTP/1.1",
+            &["host: HOST", US, "x: 1", "x: 2", "y: "],
+            "",
+        ),
+        ("", &["-H", "x: größe\ty"], "GET / HTTP/1.1", &["host: HOST", US, "x: größe\ty"], ""),
+        (
+            "",
+            &["--disable-keepalive"],
+            "GET / HTTP/1.1",
+            &["connection: close", "host: HOST", US],
+            "",
+        ),
+        (
+            "",
+            &["-H", "Connection: x", "--disable-keepalive"],
+            "GET / HTTP/1.1",
+            &["connection: x", "host: HOST", US],
+            "",
+        ),
+        (
+            "",
+            &["-H", "Content-Length: 0"],
+            "GET / HTTP/1.1",
+            &["content-length: 0", "host: HOST", US],
+            "",
+        ),
+        (
+            "",
+            &["-d", "body", "-H", "content-length: 4"],
+            "GET / HTTP/1.1",
+            &["content-length: 4", "host: HOST", US],
+            "body",
+        ),
+        // A coding of the body is what the server is told, so the body is sent in it.
+        (
+            "",
+            &["-d", "body of 15 bytes", "-H", "Transfer-Encoding: Chunked"],
+            "GET / HTTP/1.1",
+            &["host: HOST", "transfer-encoding: Chunked", US],
+            "10\r\nbody of 15 bytes\r\n0\r\n\r\n",
+        ),
+        (
+            "",
+            &["-d", "body", "-H", "transfer-encoding: gzip"],
+            "GET / HTTP/1.1",
+            &["host: HOST", "transfer-encoding: gzip, chunked", US],
+            "4\r\nbody\r\n0\r\n\r\n",
+        ),
+        (
+            "",
+            &["-d", "body", "-H", "transfer-encoding: chunked", "-H", "content-length: 4"],
+            "GET / HTTP/1.1",
+            &["host: HOST", "transfer-encoding: chunked", US],
+            "4\r\nbody\r\n0\r\n\r\n",
+        ),
+        ("", &["-H", "transfer-encoding: chunked"], "GET / HTTP/1.1", &["host: HOST", US], ""),
+    ];
+    for (path, options, first, headers, body) in cases {
+        let expected = (
+            first.to_string(),
+            headers.iter().map(ToString::to_string).collect(),
+            body.to_string(),
+        );
+        assert_eq!(parts(&sent(path, options)), expected, "{path} {options:?}");
+    }
+}
+
+/// What could end a line would begin another one, or another request.
+#[test]
+fn nothing_that_could_split_a_request_is_taken() {
+    const URL: &str = "http://127.0.0.1:1/";
+    for mark in ["\r\n", "\n", "\r", "\0", "\x7f"] {
+        let told = |url: &str, options: &[&str]| {
+            let told = plan(url, options, PATIENCE).map(drop).unwrap_err().to_string();
+            assert!(told.contains("not ") || told.contains("invalid"), "{told}");
+        };
+        told(&format!("http://127.0.0.1:1/a{mark}b"), &[]);
+        told(&format!("http://127.0.0.1{mark}b:1/"), &[]);
+        told(URL, &["-X", &format!("GET{mark}X")]);
+        told(URL, &["-H", &format!("x{mark}y: z")]);
+        told(URL, &["-H", &format!("x: y{mark}z")]);
+        told(URL, &["-H", &format!("Host: y{mark}z")]);
+    }
+    for (url, options) in [
+        ("http://127.0.0.1:1/a b", &[][..]),
+        ("http://127.0.0.1 b:1/", &[]),
+        (URL, &["-X", "GET /x HTTP/1.1"]),
+        (URL, &["-X", ""]),
+        (URL, &["-H", "x y: z"]),
+        (URL, &["-H", ": z"]),
+        (URL, &["-d", "body", "-H", "Content-Length: 3"]),
+        (URL, &["-H", "Content-Length: 3"]),
+    ] {
+        assert!(plan(url, options, PATIENCE).is_err(), "{url} {options:?}");
+    }
+}

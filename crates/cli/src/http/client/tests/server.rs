@@ -1,0 +1,135 @@
+//! A server that answers each request by the same raw bytes, and tells what it was sent.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::Duration;
+
+/// Long enough that what is on both sides of a pause is read apart, as a rule. No outcome depends on it.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// What a server writes, and when.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    /// Parts, with a pause between each two.
+    pub(super) parts: Vec<Vec<u8>>,
+    /// Whether it is written before the request's body is read.
+    pub(super) is_early: bool,
+    pub(super) then: Then,
+}
+
+/// What a server does behind its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// It waits for the next request.
+    Waits,
+    /// It says that nothing follows.
+    Closes,
+    /// It ends the connection without a word.
+    Resets,
+    /// It pauses, and writes this as nobody has asked for it.
+    Goes(&'static [u8]),
+}
+
+/// A server, which serves for ever.
+pub(super) struct Server {
+    pub(super) url: String,
+    /// The requests it read, each when it has been answered.
+    pub(super) requests: Receiver<Vec<u8>>,
+}
+
+impl Server {
+    pub(super) fn start(answer: Answer) -> Server {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let (sender, requests) = mpsc::channel();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (sender, answer) = (sender.clone(), answer.clone());
+                thread::spawn(move || serve(stream, &answer, &sender));
+            }
+        });
+        Server { url, requests }
+    }
+}
+
+fn serve(mut stream: TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    if answer.then == Then::Resets {
+        return reset(&mut stream, answer, served);
+    }
+    let mut requests = BufReader::new(stream.try_clone()?);
+    loop {
+        let mut request = head(&mut requests)?;
+        if !answer.is_early {
+            body(&mut requests, &mut request)?;
+        }
+        // A client may have gone before the end.
+        let written = write(&mut stream, answer);
+        if answer.is_early {
+            body(&mut requests, &mut request)?;
+        }
+        let next = written.and_then(|()| end(&mut stream, answer.then));
+        let _ = served.send(request);
+        next?;
+    }
+}
+
+/// Ends a connection with a request on it that has not been read, which resets it.
+fn reset(stream: &mut TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io::Result<()> {
+    let mut request = [0];
+    while stream.peek(&mut request)? == 0 {}
+    write(stream, answer)?;
+    // What was written before is read before.
+    thread::sleep(PAUSE * 5);
+    let _ = served.send(request.to_vec());
+    Ok(())
+}
+
+fn write(stream: &mut TcpStream, answer: &Answer) -> io::Result<()> {
+    for (index, part) in answer.parts.iter().enumerate() {
+        if index > 0 {
+            thread::sleep(PAUSE);
+        }
+        stream.write_all(part)?;
+    }
+    Ok(())
+}
+
+fn end(stream: &mut TcpStream, then: Then) -> io::Result<()> {
+    match then {
+        Then::Waits => Ok(()),
+        Then::Goes(unasked) => {
+            thread::sleep(PAUSE);
+            stream.write_all(unasked)
+        }
+        Then::Closes => stream.shutdown(Shutdown::Both),
+        Then::Resets => unreachable!("it has not read the request"),
+    }
+}
+
+/// Reads the head of a request.
+fn head(stream: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        if stream.read_until(b'\n', &mut head)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    Ok(head)
+}
+
+/// Reads the body that a head speaks of, and appends it.
+fn body(stream: &mut impl BufRead, request: &mut Vec<u8>) -> io::Result<()> {
+    let head = String::from_utf8_lossy(request).to_ascii_lowercase();
+    if head.contains("\r\ntransfer-encoding:") {
+        while !request.ends_with(b"\r\n0\r\n\r\n") {
+            stream.read_until(b'\n', request)?;
+        }
+        return Ok(());
+    }
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+    let length = length.map_or(0, |length| length.trim().parse().unwrap());
+    stream.take(length).read_to_end(request).map(drop)
+}
