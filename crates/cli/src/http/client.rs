@@ -1,14 +1,17 @@
-//! The HTTP client: hyper's connections, each driven by the task that sends requests on it.
+//! The HTTP client: connections that carry one request at a time, over HTTP/1.1 or HTTP/2.
 //!
-//! A connection carries one request at a time, over HTTP/1.1 or HTTP/2. With HTTP/1.1 the task
-//! polls the connection and the answer together, so a request needs no second task and no wake-up
-//! between two. Names are resolved once, before the run.
+//! HTTP/1.1 is our own: the task that has a request writes it and reads the answer, so a request needs no
+//! second task, no wake-up between two and no memory of its own. HTTP/2 is hyper's. Names are resolved
+//! once, before the run.
 
 pub(crate) mod args;
 pub(crate) mod connection;
 pub(crate) mod endpoint;
 pub(crate) mod failure;
+mod http1;
+mod http2;
 mod labels;
+mod patience;
 pub(crate) mod plan;
 pub(crate) mod proxy;
 mod requests;

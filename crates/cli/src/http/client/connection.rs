@@ -2,43 +2,22 @@
 
 use super::failure::{Failure, Tls};
 use super::plan::{Plan, Prepared};
-use super::stream::{Counted, Io, Traffic};
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Bytes, Frame, Incoming};
-use hyper::client::conn::{http1, http2};
-use hyper::{Response, StatusCode, Version};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use super::stream::Io;
+use super::{http1, http2};
+use hyper::StatusCode;
 use nanopace_load::load::details::SetUp;
 use nanopace_load::running::workers::deadline::Deadline;
 use rustls::pki_types::ServerName;
-use std::future::poll_fn;
 use std::io;
-use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Instant;
-use tokio::task::coop::consume_budget;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-/// The longest head of an answer over HTTP/2, in bytes: about as much as HTTP/1.1 has room for.
-const LONGEST_HEAD: u32 = 400 * 1024;
-
 /// A connection to one of the plan's servers.
-pub(crate) struct Connection {
-    sender: Sender,
-    traffic: Arc<Traffic>,
-    /// What of the traffic has been told.
-    told: (u64, u64),
-}
-
-type Driver = http1::Connection<TokioIo<Counted>, Full<Bytes>>;
-
-enum Sender {
-    /// The connection makes progress only while it is polled; none once it is closed.
-    Http1(http1::SendRequest<Full<Bytes>>, Option<Box<Driver>>),
-    /// The connection is a task of its own.
-    Http2(http2::SendRequest<Full<Bytes>>),
+pub(crate) enum Connection {
+    Http1(http1::Connection),
+    Http2(http2::Connection),
 }
 
 impl Connection {
@@ -70,72 +49,55 @@ impl Connection {
             }
             _ => (io, None),
         };
-        let traffic = Arc::<Traffic>::default();
-        let io = TokioIo::new(Counted::new(io, Arc::clone(&traffic)));
-        let sender = Sender::new(io, plan.http2).await.map_err(of)?;
-        Ok((Connection { sender, traffic, told: (0, 0) }, SetUp { connect, tls }))
+        let connection = if plan.http2 {
+            Connection::Http2(http2::Connection::open(io).await?)
+        } else {
+            Connection::Http1(http1::Connection::new(io))
+        };
+        Ok((connection, SetUp { connect, tls }))
+    }
+
+    /// Whether no request can follow, as far as it is known without looking at the connection.
+    pub(crate) fn is_over(&self) -> bool {
+        match self {
+            Connection::Http1(connection) => connection.is_over(),
+            Connection::Http2(connection) => connection.is_over(),
+        }
     }
 
     /// Whether a request can be sent. False when the server has closed the connection.
     pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
-        let ready = match &mut self.sender {
-            Sender::Http1(sender, driver) => {
-                poll_once(driver).await;
-                driven(driver, deadline, pin!(sender.ready())).await
-            }
-            Sender::Http2(sender) => driven(&mut None, deadline, pin!(sender.ready())).await,
-        };
-        matches!(ready, Ok(Ok(())))
-    }
-
-    /// Whether a request can be sent, as far as it is known without looking at the connection.
-    pub(crate) fn seems_ready(&self) -> bool {
-        match &self.sender {
-            Sender::Http1(sender, _) => sender.is_ready(),
-            Sender::Http2(sender) => sender.is_ready(),
+        match self {
+            Connection::Http1(connection) => connection.is_ready(deadline).await,
+            Connection::Http2(connection) => connection.is_ready(deadline).await,
         }
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole answer. The request's head is put into `head`, if it is sent as
+    /// text.
     pub(crate) async fn exchange(
         &mut self,
-        request: &Prepared<'_>,
+        plan: &Plan,
+        request: Prepared,
+        head: &mut Vec<u8>,
         deadline: &mut Deadline,
     ) -> Result<StatusCode, Failure> {
-        let request = request.request();
-        match &mut self.sender {
-            Sender::Http1(sender, driver) => {
-                let answer =
-                    driven(driver, deadline, pin!(sender.try_send_request(request))).await?;
-                whole(answer.map_err(of)?, driver, deadline).await
+        match self {
+            Connection::Http1(connection) => {
+                connection.exchange(&plan.text(request, head), deadline).await
             }
-            Sender::Http2(sender) => {
-                let answer = pin!(sender.try_send_request(request));
-                let answer = driven(&mut None, deadline, answer).await?;
-                whole(answer.map_err(of)?, &mut None, deadline).await
+            Connection::Http2(connection) => {
+                connection.exchange(plan.http2(request), deadline).await
             }
         }
     }
 
-    /// Bytes read and written since the last time that this was asked.
-    pub(crate) fn traffic(&mut self) -> (u64, u64) {
-        let (read, written) = self.traffic.so_far();
-        let before = std::mem::replace(&mut self.told, (read, written));
-        (read - before.0, written - before.1)
-    }
-}
-
-impl Sender {
-    async fn new(io: TokioIo<Counted>, http2: bool) -> hyper::Result<Sender> {
-        if http2 {
-            let mut http2 = http2::Builder::new(TokioExecutor::new());
-            let (sender, driver) = http2.max_header_list_size(LONGEST_HEAD).handshake(io).await?;
-            // What ends the connection is told to the request that is on it.
-            tokio::spawn(async { drop(driver.await) });
-            return Ok(Sender::Http2(sender));
+    /// Bytes of HTTP that were read and written since the last time that this was asked, without TLS.
+    pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
+        match self {
+            Connection::Http1(connection) => connection.take_traffic(),
+            Connection::Http2(connection) => connection.take_traffic(),
         }
-        let (sender, driver) = http1::handshake(io).await?;
-        Ok(Sender::Http1(sender, Some(Box::new(driver))))
     }
 }
 
@@ -157,73 +119,4 @@ async fn shake_hands(
         return Err(Failure::Tls(Tls::NoHttp2));
     }
     Ok(Box::new(stream))
-}
-
-/// Reads the body to its end.
-async fn whole(
-    mut answer: Response<Incoming>,
-    driver: &mut Option<Box<Driver>>,
-    deadline: &mut Deadline,
-) -> Result<StatusCode, Failure> {
-    while !answer.body().is_end_stream() {
-        let frame = driven(driver, deadline, pin!(next_frame(answer.body_mut()))).await?;
-        match frame {
-            Some(frame) => drop(frame.map_err(of)?),
-            // A reset without an error looks like the end of the body, which it is not.
-            None if answer.version() == Version::HTTP_2 && !answer.body().is_end_stream() => {
-                return Err(Failure::Reset(0));
-            }
-            None => break,
-        }
-    }
-    Ok(answer.status())
-}
-
-/// The next part of a body. One that never ends takes turns with other requests.
-async fn next_frame(body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
-    consume_budget().await;
-    body.frame().await
-}
-
-/// `future`, together with the connection that it waits for.
-async fn driven<F: Future>(
-    driver: &mut Option<Box<Driver>>,
-    deadline: &mut Deadline,
-    mut future: Pin<&mut F>,
-) -> Result<F::Output, Failure> {
-    poll_fn(|cx| {
-        // The connection is only looked at if what is known does not do.
-        if let Poll::Ready(output) = future.as_mut().poll(cx) {
-            return Poll::Ready(Ok(output));
-        }
-        poll_driver(driver, cx);
-        match future.as_mut().poll(cx) {
-            Poll::Ready(output) => Poll::Ready(Ok(output)),
-            Poll::Pending => deadline.poll_passed(cx).map(|()| Err(Failure::Timeout)),
-        }
-    })
-    .await
-}
-
-/// Lets a connection that nobody waits for notice that it is closed.
-async fn poll_once(driver: &mut Option<Box<Driver>>) {
-    poll_fn(|cx| {
-        poll_driver(driver, cx);
-        Poll::Ready(())
-    })
-    .await;
-}
-
-fn poll_driver(driver: &mut Option<Box<Driver>>, cx: &mut Context<'_>) {
-    if driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(cx).is_ready()) {
-        *driver = None;
-    }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it maps the error of a result")]
-fn of<E>(error: E) -> Failure
-where
-    for<'a> Failure: From<&'a E>,
-{
-    Failure::from(&error)
 }

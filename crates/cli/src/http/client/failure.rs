@@ -6,6 +6,9 @@ use nanopace_load::load::kind::Kind;
 use std::fmt;
 use std::io;
 
+/// The longest head of an answer, in bytes. A longer one is a failure.
+pub(crate) const LONGEST_HEAD: usize = 400 * 1024;
+
 /// Why a request counts as failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -190,7 +193,6 @@ impl From<&hyper::Error> for Failure {
             Some(io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe) => Failure::HungUp,
             Some(kind) => Failure::Connection(kind),
             None if error.is_incomplete_message() || error.is_canceled() => Failure::HungUp,
-            None if error.is_parse_too_large() => Failure::TooLarge,
             None => match http2 {
                 Some(error) if error.is_remote() => Failure::told_by_server(error),
                 Some(error) => Failure::found_here(error),

@@ -2,6 +2,8 @@
 
 use super::args::{ClientArgs, Header};
 use super::endpoint::Endpoint;
+use super::http1::request::{Lines, Outgoing};
+use super::http2;
 use super::labels::Labels;
 use super::requests::{Common, Requests, authority};
 use super::targets::TargetSpec;
@@ -9,7 +11,7 @@ use anyhow::{Context, ensure};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, USER_AGENT};
-use hyper::{Request, StatusCode, Uri, Version};
+use hyper::{Request, StatusCode, Uri};
 use nanopace_load::net::tls::{self, Trust};
 use nanopace_load::net::url;
 use rustls::ClientConfig;
@@ -24,7 +26,9 @@ pub(crate) struct Plan {
     requests: Requests,
     /// What requests have in common, for each server.
     common: Vec<Common>,
-    /// The request, if there is only one.
+    /// The same as text, for each server.
+    lines: Vec<Lines>,
+    /// The request of HTTP/2, if there is only one.
     only: Option<Request<Full<Bytes>>>,
     /// By what they are counted apart.
     pub(crate) labels: Labels,
@@ -43,9 +47,8 @@ pub(crate) struct Plan {
 }
 
 /// A request that is to be sent, and perhaps once more.
-#[derive(Debug)]
-pub(crate) struct Prepared<'plan> {
-    plan: &'plan Plan,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prepared {
     index: usize,
     /// Which of the plan's servers it goes to.
     pub(crate) endpoint: usize,
@@ -114,7 +117,9 @@ impl Draft<'_> {
         let requests = self.requests.complete();
         let has_tls = endpoints.iter().any(|endpoint| endpoint.tls_name.is_some());
         Ok(Plan {
-            only: (requests.count() == 1).then(|| requests.get(0, &common[0])),
+            only: (args.http2 && requests.count() == 1)
+                .then(|| http2::request::request(&requests.get(0), &common[0])),
+            lines: common.iter().map(Lines::new).collect(),
             requests,
             common,
             labels,
@@ -131,24 +136,28 @@ impl Draft<'_> {
 impl Plan {
     /// The request of the slot with this number, round and round: the same in each process that has a part of
     /// the load, and in each run of it.
-    pub(crate) fn of_slot(&self, number: u64) -> Prepared<'_> {
+    pub(crate) fn of_slot(&self, number: u64) -> Prepared {
         let count = self.requests.count() as u64;
         // It is less than the count.
         let index = usize::try_from(number % count).unwrap_or_default();
-        Prepared { plan: self, index, endpoint: self.requests.server(index) }
-    }
-}
-
-impl Prepared<'_> {
-    /// By what it is counted apart, if its answer has this status.
-    pub(crate) fn label(&self, status: Option<StatusCode>) -> &'static str {
-        self.plan.labels.label(self.plan.requests.label(self.index), status)
+        Prepared { index, endpoint: self.requests.server(index) }
     }
 
-    /// The request, to be sent once.
-    pub(crate) fn request(&self) -> Request<Full<Bytes>> {
-        let Plan { requests, common, only, .. } = self.plan;
-        only.clone().unwrap_or_else(|| requests.get(self.index, &common[self.endpoint]))
+    /// By what a request is counted apart, if its answer has this status.
+    pub(crate) fn label(&self, request: Prepared, status: Option<StatusCode>) -> &'static str {
+        self.labels.label(self.requests.label(request.index), status)
+    }
+
+    /// A request as text; its head is put into `head`.
+    pub(crate) fn text<'a>(&'a self, request: Prepared, head: &'a mut Vec<u8>) -> Outgoing<'a> {
+        self.lines[request.endpoint].request(&self.requests.get(request.index), head)
+    }
+
+    /// A request of HTTP/2, to be sent once.
+    pub(crate) fn http2(&self, request: Prepared) -> Request<Full<Bytes>> {
+        let common = &self.common[request.endpoint];
+        let made = || http2::request::request(&self.requests.get(request.index), common);
+        self.only.clone().unwrap_or_else(made)
     }
 }
 
@@ -165,6 +174,7 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
     let mut usual = HeaderMap::new();
     let agent = concat!("nanopace/", env!("CARGO_PKG_VERSION"));
     usual.insert(USER_AGENT, HeaderValue::from_static(agent));
+    // HTTP/2 sends the host with the path.
     if !args.http2 {
         usual.insert(HOST, authority.parse().context("not a host")?);
     }
@@ -175,13 +185,7 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
     for Header { name, value } in &args.header {
         given.append(name.clone(), value.clone());
     }
-    Ok(Common {
-        // HTTP/2 sends the host with the path.
-        whole: args.http2.then(|| url.clone()),
-        version: if args.http2 { Version::HTTP_2 } else { Version::HTTP_11 },
-        usual,
-        given,
-    })
+    Ok(Common { url: url.clone(), usual, given })
 }
 
 /// The one request that the options describe.

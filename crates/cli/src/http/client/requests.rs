@@ -1,23 +1,18 @@
-//! The requests of a run in one buffer. One of a million takes its text and 16 bytes; it is made when it
-//! is its turn.
+//! The requests of a run in one buffer: one of a million takes its text and 16 bytes.
 
 use super::targets::TargetSpec;
-use http_body_util::Full;
+use hyper::Uri;
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{HeaderMap, HeaderValue};
 use hyper::http::uri::{Authority, InvalidUri, PathAndQuery};
-use hyper::{Method, Request, Uri, Version};
 use std::collections::HashMap;
-
-/// What was checked when it was added is not wrong later.
-const CHECKED: &str = "it was read before";
+use std::iter;
 
 /// What all requests to a server have in common.
 #[derive(Debug)]
 pub(crate) struct Common {
-    /// A URL of the server, where requests have the whole URL.
-    pub(crate) whole: Option<Uri>,
-    pub(crate) version: Version,
+    /// A URL of the server.
+    pub(crate) url: Uri,
     /// Headers that are sent unless others are given.
     pub(crate) usual: HeaderMap,
     /// Headers that are given for all requests.
@@ -107,63 +102,33 @@ impl Requests {
         self.entries[index].label
     }
 
-    /// A request, to be sent once.
-    pub(crate) fn get(&self, index: usize, common: &Common) -> Request<Full<Bytes>> {
+    /// A request.
+    pub(crate) fn get(&self, index: usize) -> Parts<'_> {
         let entry = self.entries[index];
         let begin = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
+        let mut lines = self.heads[begin..entry.end].splitn(3, |byte| *byte == b'\n');
+        let mut line = || lines.next().expect("it was added whole");
+        let (method, path, headers) = (line(), line(), line());
+        Parts { method, path, headers, body: &self.bodies[entry.body as usize] }
+    }
+}
+
+/// A request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts<'a> {
+    pub(crate) method: &'a [u8],
+    pub(crate) path: &'a [u8],
+    /// Two lines for each: name and value.
+    headers: &'a [u8],
+    pub(crate) body: &'a Bytes,
+}
+
+impl<'a> Parts<'a> {
+    /// Names, in small letters, and values of its own headers.
+    pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+        let mut lines = self.headers.split(|byte| *byte == b'\n');
         // What is behind the last line is no line.
-        let mut lines = self.heads[begin..entry.end - 1].split(|byte| *byte == b'\n');
-        let mut line = || lines.next().expect(CHECKED);
-        let method = Method::from_bytes(line()).expect(CHECKED);
-        let path = PathAndQuery::try_from(line()).expect(CHECKED);
-        let body = self.bodies[entry.body as usize].clone();
-        let mut headers = common.headers(own_headers(lines));
-        // Otherwise only a body has a length, and some servers insist on it.
-        if body.is_empty() && [Method::POST, Method::PUT, Method::PATCH].contains(&method) {
-            headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from_static("0"));
-        }
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = method;
-        *request.uri_mut() = common.uri(path, &mut headers);
-        *request.version_mut() = common.version;
-        *request.headers_mut() = headers;
-        request
-    }
-}
-
-fn own_headers<'a>(mut lines: impl Iterator<Item = &'a [u8]>) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    while let Some((name, value)) = lines.next().zip(lines.next()) {
-        let name = HeaderName::from_bytes(name).expect(CHECKED);
-        headers.append(name, HeaderValue::from_bytes(value).expect(CHECKED));
-    }
-    headers
-}
-
-impl Common {
-    /// Where the whole URL is sent, it has the host that is given, and there is no header Host beside it.
-    fn uri(&self, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
-        let Some(whole) = &self.whole else { return Uri::from(path) };
-        let mut parts = whole.clone().into_parts();
-        parts.path_and_query = Some(path);
-        if let Some(host) = headers.get_all(HOST).iter().next_back() {
-            parts.authority = Some(authority(host).expect(CHECKED));
-            headers.remove(HOST);
-        }
-        Uri::from_parts(parts).expect(CHECKED)
-    }
-
-    /// What is given, for all or for one, takes the place of what would be sent otherwise.
-    fn headers(&self, own: HeaderMap) -> HeaderMap {
-        let mut given = self.given.clone();
-        let mut name = None;
-        for (next, value) in own {
-            name = next.or(name);
-            given.append(name.clone().expect(CHECKED), value);
-        }
-        let mut headers = self.usual.clone();
-        headers.extend(given);
-        headers
+        iter::from_fn(move || lines.next().zip(lines.next()))
     }
 }
 
@@ -175,7 +140,8 @@ pub(crate) fn authority(host: &HeaderValue) -> Result<Authority, InvalidUri> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::USER_AGENT;
+    use hyper::Method;
+    use hyper::header::HeaderName;
 
     fn target(url: &str, headers: &[(&'static str, &'static str)], body: &Bytes) -> TargetSpec {
         let header = |(name, value): &(&'static str, &'static str)| {
@@ -189,21 +155,8 @@ mod tests {
         }
     }
 
-    fn common(is_whole: bool) -> Common {
-        let pair = |name, value| (name, HeaderValue::from_static(value));
-        Common {
-            whole: is_whole.then(|| "https://h:1/first".parse().unwrap()),
-            version: Version::HTTP_11,
-            usual: [pair(USER_AGENT, "us")]
-                .into_iter()
-                .chain((!is_whole).then(|| pair(HOST, "h:1")))
-                .collect(),
-            given: [pair(HeaderName::from_static("x"), "for all")].into_iter().collect(),
-        }
-    }
-
     #[test]
-    fn a_request_is_sent_as_it_was_read() {
+    fn a_request_is_what_was_read() {
         let mut requests = Requests::default();
         let body = Bytes::from_static(b"body");
         requests.add(&target("https://h:1/a?b=c", &[], &Bytes::new()), 0, 0).unwrap();
@@ -212,29 +165,11 @@ mod tests {
         let requests = requests.complete();
         assert_eq!((requests.count(), requests.server(0), requests.server(1)), (2, 0, 1));
         assert_eq!([0, 1].map(|index| requests.label(index)), [0, 3]);
-        for (is_whole, first, second) in
-            [(false, "/a?b=c", "/"), (true, "https://h:1/a?b=c", "https://other/")]
-        {
-            let common = common(is_whole);
-            let [one, two] = [0, 1].map(|index| requests.get(index, &common));
-            assert_eq!((one.method(), two.method()), (&Method::PUT, &Method::PUT));
-            assert_eq!([one.uri(), two.uri()].map(ToString::to_string), [first, second]);
-            let all = |request: &Request<Full<Bytes>>, name| -> Vec<String> {
-                let values = request.headers().get_all(name).iter();
-                values.map(|value| value.to_str().unwrap().to_owned()).collect()
-            };
-            assert_eq!(
-                (all(&one, "x"), all(&two, "user-agent")),
-                (["for all".into()].into(), ["us".into()].into())
-            );
-            // The whole URL has the host already.
-            let host = |name: &str| if is_whole { vec![] } else { vec![name.to_owned()] };
-            assert_eq!((all(&one, "host"), all(&two, "host")), (host("h:1"), host("other")));
-            assert_eq!(
-                (all(&two, "x"), all(&two, "y")),
-                (vec!["for all".into(), "1".into(), String::new()], vec!["a: b".into()])
-            );
-        }
+        let [one, two] = [0, 1].map(|index| requests.get(index));
+        assert_eq!((one.method, one.path, two.path), (&b"PUT"[..], &b"/a?b=c"[..], &b"/"[..]));
+        assert_eq!((one.headers().count(), one.body.len(), two.body), (0, 0, &body));
+        let headers: Vec<_> = two.headers().collect();
+        assert_eq!(headers, own.map(|(name, value)| (name.as_bytes(), value.as_bytes())));
     }
 
     /// A run with a million targets took 1.2 kB for each.

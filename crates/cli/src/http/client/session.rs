@@ -9,11 +9,6 @@ use nanopace_load::load::details::SetUp;
 use nanopace_load::running::workers::deadline::Deadline;
 use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// A connection that was used so short a time ago is not looked at before the next request. A server
-/// that closes it sends that with the answer, or waits for longer.
-const IDLE: Duration = Duration::from_micros(100);
 
 /// Sends one request at a time, and keeps a connection to each server open.
 pub(crate) struct Session {
@@ -24,8 +19,8 @@ pub(crate) struct Session {
     deadline: Deadline,
     /// Which of a server's addresses is next.
     turn: usize,
-    /// When the last answer was there.
-    answered: Nanos,
+    /// The head of the request in flight, in memory that is kept.
+    head: Vec<u8>,
     /// How long it took to open connections, of those that were opened first.
     set_ups: Vec<SetUp>,
 }
@@ -63,7 +58,7 @@ impl Session {
             clock: clock.clone(),
             plan: Arc::clone(plan),
             turn: index,
-            answered: Nanos::ZERO,
+            head: Vec::new(),
             set_ups: Vec::new(),
         }
     }
@@ -92,17 +87,16 @@ impl Session {
     /// Sends the plan's request of the slot with this number, from `now` on, and reads the answer. A server
     /// may close a connection between two requests; that is no failure. The answer comes with its label.
     pub(crate) async fn send(&mut self, number: u64, now: Nanos) -> (Answer, &'static str) {
-        let plan = Arc::clone(&self.plan);
-        let request = plan.of_slot(number);
-        self.deadline.set(plan.timeout);
-        let answer = match self.send_on_open(&request, now).await {
+        let request = self.plan.of_slot(number);
+        self.deadline.set(self.plan.timeout);
+        let answer = match self.send_on_open(request, now).await {
             Some(answer) => answer,
-            None => self.send_on_new(&request).await,
+            None => self.send_on_new(request).await,
         };
-        (answer, request.label(answer.status.ok()))
+        (answer, self.plan.label(request, answer.status.ok()))
     }
 
-    async fn send_on_new(&mut self, request: &Prepared<'_>) -> Answer {
+    async fn send_on_new(&mut self, request: Prepared) -> Answer {
         match self.open(request.endpoint).await {
             Ok(set_up) => self.exchange(request, self.clock.now(), Some(set_up)).await,
             Err(failure) => self.unsent(failure),
@@ -112,11 +106,9 @@ impl Session {
     /// None if no connection is open, or none that takes the request. Then it is safe to send it on
     /// another one, as the server has not processed it (RFC 9113, section 8.7). Not twice: a server
     /// that takes nothing on a new connection fails.
-    async fn send_on_open(&mut self, request: &Prepared<'_>, now: Nanos) -> Option<Answer> {
-        let is_recent = now - self.answered < IDLE;
+    async fn send_on_open(&mut self, request: Prepared, now: Nanos) -> Option<Answer> {
         let connection = self.connections[request.endpoint].as_mut()?;
-        if !(is_recent && connection.seems_ready() || connection.is_ready(&mut self.deadline).await)
-        {
+        if !connection.is_ready(&mut self.deadline).await {
             return None;
         }
         let answer = self.exchange(request, now, None).await;
@@ -124,25 +116,20 @@ impl Session {
     }
 
     /// On the connection that is open.
-    async fn exchange(
-        &mut self,
-        request: &Prepared<'_>,
-        sent: Nanos,
-        set_up: Option<SetUp>,
-    ) -> Answer {
-        let Some(connection) = &mut self.connections[request.endpoint] else {
+    async fn exchange(&mut self, request: Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
+        let Session { plan, connections, head, deadline, .. } = self;
+        let Some(connection) = &mut connections[request.endpoint] else {
             return self.unsent(Failure::HungUp);
         };
-        let mut status = connection.exchange(request, &mut self.deadline).await;
+        let mut status = connection.exchange(plan, request, head, deadline).await;
         if status == Err(Failure::Refused) {
             // Once more, as the server has not processed it (RFC 9113, section 8.7).
-            status = connection.exchange(request, &mut self.deadline).await;
+            status = connection.exchange(plan, request, head, deadline).await;
         }
-        let traffic = connection.traffic();
-        self.answered = self.clock.now();
+        let traffic = connection.take_traffic();
         let is_spoiled = status.is_err_and(|failure| !failure.spares_connection());
-        if is_spoiled || self.plan.one_request_each {
-            self.connections[request.endpoint] = None;
+        if is_spoiled || connection.is_over() || plan.one_request_each {
+            connections[request.endpoint] = None;
         }
         Answer { status, sent, set_up, traffic }
     }

@@ -1,4 +1,4 @@
-//! The byte stream of a connection, counted.
+//! The byte stream of a connection, and one that is counted.
 
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
@@ -53,9 +53,9 @@ impl Counted {
     }
 }
 
-/// Takes steps off the turn of the current task.
-fn charge(steps: usize, cx: &mut Context<'_>) {
-    for _ in 0..steps {
+/// Takes what it costs to read so many bytes off the turn of the current task.
+pub(crate) fn charge(bytes: usize, cx: &mut Context<'_>) {
+    for _ in 0..bytes / STEP {
         if pin!(consume_budget()).poll(cx).is_pending() {
             return;
         }
@@ -73,7 +73,7 @@ impl AsyncRead for Counted {
         let bytes = buf.filled().len() - before;
         // Relaxed: as in `so_far`.
         self.traffic.read.fetch_add(bytes as u64, Ordering::Relaxed);
-        charge(bytes / STEP, cx);
+        charge(bytes, cx);
         Poll::Ready(Ok(()))
     }
 }

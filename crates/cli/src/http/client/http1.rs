@@ -1,0 +1,147 @@
+//! HTTP/1.1 (RFC 9112): one request after the other on a connection, written at once from bytes that are
+//! ready, and answers read into memory that is kept.
+
+pub(crate) mod answer;
+mod body;
+mod buffer;
+pub(crate) mod head;
+pub(crate) mod request;
+mod sending;
+
+use super::failure::Failure;
+use super::patience::before;
+use super::stream::{Io, charge};
+use answer::Answer;
+use buffer::Buffer;
+use hyper::StatusCode;
+use nanopace_load::running::workers::deadline::Deadline;
+use request::Outgoing;
+use sending::Sending;
+use std::io::{self, ErrorKind};
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::ReadBuf;
+use tokio::task::coop::has_budget_remaining;
+use tokio::task::yield_now;
+
+/// A connection that speaks HTTP/1.1.
+pub(crate) struct Connection {
+    io: Box<dyn Io>,
+    buffer: Buffer,
+    /// What is left of a request whose answer came before it was sent.
+    unsent: Vec<u8>,
+    /// Whether no request can follow.
+    is_over: bool,
+    read: u64,
+    written: u64,
+}
+
+impl Connection {
+    pub(crate) fn new(io: Box<dyn Io>) -> Connection {
+        let (buffer, unsent) = (Buffer::default(), Vec::new());
+        Connection { io, buffer, unsent, is_over: false, read: 0, written: 0 }
+    }
+
+    /// Whether no request can follow.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whether a request can be sent. Not if the server has ended the connection, or has sent what nobody
+    /// asked for: it would be taken for the next answer.
+    pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
+        // A task whose turn is over hears of nothing.
+        if !has_budget_remaining() {
+            yield_now().await;
+        }
+        before(deadline, |cx| self.poll_ready(cx)).await.unwrap_or(false)
+    }
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        if !self.unsent.is_empty() {
+            let unsent = mem::take(&mut self.unsent);
+            let mut sending = Sending([&unsent, b"", b""]);
+            let sent = sending.poll(&mut *self.io, &mut self.written, cx);
+            self.unsent = sending.0.concat();
+            if ready!(sent).is_err() {
+                return Poll::Ready(false);
+            }
+        }
+        Poll::Ready(self.poll_read(cx).is_pending())
+    }
+
+    /// Sends a request and reads the whole answer.
+    pub(crate) async fn exchange(
+        &mut self,
+        request: &Outgoing<'_>,
+        deadline: &mut Deadline,
+    ) -> Result<StatusCode, Failure> {
+        let mut answer = Answer::to(request.asked);
+        let mut sending = Sending(request.parts);
+        // Nor does one follow a request that is given up.
+        self.is_over = true;
+        let exchanged = |cx: &mut Context<'_>| self.poll_exchange(cx, &mut sending, &mut answer);
+        let status = before(deadline, exchanged).await?;
+        // It is empty as a rule, and takes no memory then.
+        self.unsent = sending.0.concat();
+        self.is_over = request.is_last || !answer.is_kept() || !self.buffer.unread().is_empty();
+        status
+    }
+
+    /// An answer that is there counts, even if the server did not want the rest of the request.
+    fn poll_exchange(
+        &mut self,
+        cx: &mut Context<'_>,
+        sending: &mut Sending<'_>,
+        answer: &mut Answer,
+    ) -> Poll<Result<StatusCode, Failure>> {
+        let sent = sending.poll(&mut *self.io, &mut self.written, cx);
+        match (self.poll_answer(cx, answer), sent) {
+            (Poll::Ready(Err(_)) | Poll::Pending, Poll::Ready(Err(error))) => {
+                Poll::Ready(Err(of(&error)))
+            }
+            (answered, _) => answered,
+        }
+    }
+
+    fn poll_answer(
+        &mut self,
+        cx: &mut Context<'_>,
+        answer: &mut Answer,
+    ) -> Poll<Result<StatusCode, Failure>> {
+        loop {
+            let taken = answer.take(self.buffer.unread())?;
+            self.buffer.take(taken);
+            if let Some(status) = answer.status() {
+                return Poll::Ready(Ok(status));
+            }
+            if ready!(self.poll_read(cx)).map_err(|error| of(&error))? == 0 {
+                return Poll::Ready(answer.end(self.buffer.unread()));
+            }
+        }
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let mut room = ReadBuf::new(self.buffer.room());
+        ready!(Pin::new(&mut *self.io).poll_read(cx, &mut room))?;
+        let bytes = room.filled().len();
+        self.buffer.fill(bytes);
+        self.read += bytes as u64;
+        charge(bytes, cx);
+        Poll::Ready(Ok(bytes))
+    }
+
+    /// Bytes read and written since the last time that this was asked.
+    pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
+        (mem::take(&mut self.read), mem::take(&mut self.written))
+    }
+}
+
+/// A server that does not read on has hung up.
+fn of(error: &io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe => Failure::HungUp,
+        kind => Failure::Connection(kind),
+    }
+}

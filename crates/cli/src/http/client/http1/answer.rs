@@ -1,0 +1,98 @@
+//! An answer that is being read, whatever it is read from.
+
+use super::body::Body;
+use super::head::{Asked, Head};
+use crate::http::client::failure::{Failure, LONGEST_HEAD};
+use hyper::StatusCode;
+
+/// An answer that is being read.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    asked: Asked,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// In a head, whose end is not among so many bytes.
+    Head(usize),
+    /// Behind a head.
+    Body(Head, Body),
+}
+
+impl Answer {
+    /// The answer to a request that asks for this.
+    pub(crate) fn to(asked: Asked) -> Answer {
+        Answer { asked, place: Place::Head(0) }
+    }
+
+    /// Takes what belongs to it off the front of `bytes`, and returns how many these are. What is not
+    /// taken, and not behind its end, has to be there again next time, with more.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
+        let mut taken = 0;
+        while self.status().is_none() {
+            let more = match &mut self.place {
+                Place::Head(seen) => {
+                    let seen = *seen;
+                    self.take_head(seen, &bytes[taken..])?
+                }
+                Place::Body(_, body) => body.take(&bytes[taken..])?,
+            };
+            taken += more;
+            if more == 0 {
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
+    fn take_head(&mut self, seen: usize, bytes: &[u8]) -> Result<usize, Failure> {
+        let bytes = &bytes[..bytes.len().min(LONGEST_HEAD)];
+        let is_full = bytes.len() == LONGEST_HEAD;
+        self.place = Place::Head(bytes.len());
+        // A head that comes in many parts is not read from its beginning for each.
+        if seen > 0 && !is_full && !has_blank_line(&bytes[seen.saturating_sub(2)..]) {
+            return Ok(0);
+        }
+        let Some(head) = Head::read(bytes, self.asked)? else {
+            return if is_full { Err(Failure::TooLarge) } else { Ok(0) };
+        };
+        let is_last =
+            !head.status.is_informational() || head.status == StatusCode::SWITCHING_PROTOCOLS;
+        self.place =
+            if is_last { Place::Body(head, Body::new(head.length)) } else { Place::Head(0) };
+        Ok(head.size)
+    }
+
+    /// Its status, if it is complete.
+    pub(crate) fn status(&self) -> Option<StatusCode> {
+        match self.place {
+            Place::Body(head, body) if body.is_complete() => Some(head.status),
+            _ => None,
+        }
+    }
+
+    /// Whether it lets another request follow on its connection.
+    pub(crate) fn is_kept(&self) -> bool {
+        matches!(self.place, Place::Body(head, _) if head.is_kept)
+    }
+
+    /// Its status, if it ends with the connection. `left` is what was not taken.
+    pub(crate) fn end(&self, left: &[u8]) -> Result<StatusCode, Failure> {
+        match self.place {
+            Place::Body(head, Body::UntilEnd) => Ok(head.status),
+            Place::Body(..) => Err(Failure::HungUp),
+            // Or it was wrong before its end.
+            Place::Head(_) => Head::read(left, self.asked).and(Err(Failure::HungUp)),
+        }
+    }
+}
+
+/// Whether a head can end here.
+fn has_blank_line(bytes: &[u8]) -> bool {
+    let mut lines = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    lines.any(|(end, _)| {
+        let next = &bytes[end + 1..];
+        next.starts_with(b"\n") || next.starts_with(b"\r\n")
+    })
+}

@@ -1,0 +1,63 @@
+//! Bytes that were read, in memory that is kept for a connection.
+
+use std::fmt;
+
+/// Enough for most answers.
+const FIRST: usize = 8 * 1024;
+/// Room for more is made only for what has to stay in one piece.
+const ENOUGH: usize = 64 * 1024;
+
+/// Bytes that were read. Those at the front are taken, and make room.
+pub(super) struct Buffer {
+    bytes: Vec<u8>,
+    begin: usize,
+    end: usize,
+}
+
+impl Default for Buffer {
+    fn default() -> Buffer {
+        Buffer { bytes: vec![0; FIRST], begin: 0, end: 0 }
+    }
+}
+
+impl Buffer {
+    pub(super) fn unread(&self) -> &[u8] {
+        &self.bytes[self.begin..self.end]
+    }
+
+    /// So many bytes are not needed any more.
+    pub(super) fn take(&mut self, bytes: usize) {
+        self.begin += bytes;
+        if self.begin == self.end {
+            let was_full = self.end == self.bytes.len();
+            (self.begin, self.end) = (0, 0);
+            // The answer is long: it is read in larger parts.
+            if was_full && self.bytes.len() < ENOUGH {
+                self.bytes.resize(self.bytes.len() * 2, 0);
+            }
+        }
+    }
+
+    /// Where more can be read to; never empty.
+    pub(super) fn room(&mut self) -> &mut [u8] {
+        if self.end == self.bytes.len() {
+            self.bytes.copy_within(self.begin..self.end, 0);
+            (self.begin, self.end) = (0, self.end - self.begin);
+            if self.end > self.bytes.len() / 2 {
+                self.bytes.resize(self.bytes.len() * 2, 0);
+            }
+        }
+        &mut self.bytes[self.end..]
+    }
+
+    /// So many bytes have been read.
+    pub(super) fn fill(&mut self, bytes: usize) {
+        self.end += bytes;
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} bytes", self.end - self.begin, self.bytes.len())
+    }
+}

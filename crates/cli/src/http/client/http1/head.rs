@@ -1,0 +1,145 @@
+//! The head of an answer: its status, how long its body is, and whether the connection outlives it
+//! (RFC 9112, sections 4, 6 and 9).
+
+use crate::http::client::failure::Failure;
+use httparse::{EMPTY_HEADER, Header, ParserConfig, Response, Status};
+use hyper::StatusCode;
+use std::mem::MaybeUninit;
+
+/// So many headers are read without memory of their own.
+const FEW: usize = 64;
+
+/// What a request asks for, as far as the length of an answer depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// The head alone.
+    Head,
+    /// A tunnel: behind a success, nothing is HTTP.
+    Connect,
+    /// An answer with its body.
+    Whole,
+}
+
+/// What the head of an answer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// How many bytes it has.
+    pub(crate) size: usize,
+    pub(crate) status: StatusCode,
+    pub(crate) length: Length,
+    /// Whether the connection can be used again.
+    pub(crate) is_kept: bool,
+}
+
+/// How the end of a body is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    Bytes(u64),
+    Chunked,
+    /// By the end of the connection.
+    UntilEnd,
+}
+
+impl Head {
+    /// Reads the head at the front of `bytes`; none if it goes on.
+    pub(crate) fn read(bytes: &[u8], asked: Asked) -> Result<Option<Head>, Failure> {
+        let mut few = [const { MaybeUninit::uninit() }; FEW];
+        let mut response = Response::new(&mut []);
+        let config = ParserConfig::default();
+        match config.parse_response_with_uninit_headers(&mut response, bytes, &mut few) {
+            Err(httparse::Error::TooManyHeaders) => Head::read_many(bytes, asked),
+            read => Head::of(read, &response, asked),
+        }
+    }
+
+    fn read_many(bytes: &[u8], asked: Asked) -> Result<Option<Head>, Failure> {
+        let lines = bytes.split(|byte| *byte == b'\n').count();
+        let mut headers = vec![EMPTY_HEADER; lines];
+        let mut response = Response::new(&mut headers);
+        let read = response.parse(bytes);
+        Head::of(read, &response, asked)
+    }
+
+    fn of(
+        read: httparse::Result<usize>,
+        response: &Response<'_, '_>,
+        asked: Asked,
+    ) -> Result<Option<Head>, Failure> {
+        let Status::Complete(size) = read.map_err(|_| Failure::Protocol)? else { return Ok(None) };
+        let status = response.code.and_then(|code| StatusCode::from_u16(code).ok());
+        let status = status.ok_or(Failure::Protocol)?;
+        let fields = Fields { headers: response.headers, is_old: response.version == Some(0) };
+        let is_tunnel = asked == Asked::Connect && status.is_success();
+        let is_other = is_tunnel || status == StatusCode::SWITCHING_PROTOCOLS;
+        let has_body = !(is_tunnel
+            || asked == Asked::Head
+            || status.is_informational()
+            || [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&status));
+        let length = if has_body { fields.length()? } else { Length::Bytes(0) };
+        let is_kept = !is_other && length != Length::UntilEnd && fields.are_kept();
+        Ok(Some(Head { size, status, length, is_kept }))
+    }
+}
+
+/// The headers of an answer.
+struct Fields<'a> {
+    headers: &'a [Header<'a>],
+    /// Whether it is HTTP/1.0.
+    is_old: bool,
+}
+
+impl Fields<'_> {
+    fn values(&self, name: &str) -> impl DoubleEndedIterator<Item = &[u8]> {
+        let named = move |header: &&Header<'_>| header.name.eq_ignore_ascii_case(name);
+        self.headers.iter().filter(named).map(|header| header.value)
+    }
+
+    fn length(&self) -> Result<Length, Failure> {
+        match self.values("transfer-encoding").next_back() {
+            Some(_) if self.is_old => Err(Failure::Protocol),
+            // Whatever else it is, it is told by its last coding.
+            Some(codings) if is_chunked(codings) => Ok(Length::Chunked),
+            Some(_) => Ok(Length::UntilEnd),
+            None => self.content_length(),
+        }
+    }
+
+    /// One length may be told more than once.
+    fn content_length(&self) -> Result<Length, Failure> {
+        let mut lengths = self.values("content-length").flat_map(tokens).map(number);
+        match lengths.next() {
+            None => Ok(Length::UntilEnd),
+            Some(Some(length)) if lengths.all(|other| other == Some(length)) => {
+                Ok(Length::Bytes(length))
+            }
+            Some(_) => Err(Failure::Protocol),
+        }
+    }
+
+    /// Whether they let the connection outlive the answer.
+    fn are_kept(&self) -> bool {
+        let says = |word: &str| self.values("connection").any(|value| has_token(value, word));
+        !says("close") && (!self.is_old || says("keep-alive"))
+    }
+}
+
+/// The members of a list.
+fn tokens(list: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
+}
+
+/// Whether a list has this member.
+pub(crate) fn has_token(list: &[u8], token: &str) -> bool {
+    tokens(list).any(|other| other.eq_ignore_ascii_case(token.as_bytes()))
+}
+
+/// Whether this is the last coding in a list of them.
+pub(crate) fn is_chunked(codings: &[u8]) -> bool {
+    tokens(codings).next_back().is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"))
+}
+
+/// Digits, and nothing else: no sign.
+fn number(text: &[u8]) -> Option<u64> {
+    let digits = text.iter().all(u8::is_ascii_digit).then_some(text)?;
+    str::from_utf8(digits).ok()?.parse().ok()
+}

@@ -1,0 +1,133 @@
+//! Requests as bytes (RFC 9112, sections 3, 5 and 6). What is put together here was checked when it was
+//! read: no part of it can hold the end of a line, so none begins another line or another request.
+
+use super::head::{Asked, has_token, is_chunked};
+use crate::http::client::requests::{Common, Parts};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use std::fmt::Arguments;
+use std::io::Write;
+
+/// What all requests to a server have in common.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    /// Names and lines of headers that are sent unless others are given.
+    usual: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Headers that are given for all requests.
+    given: Head,
+}
+
+/// A request that can be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outgoing<'a> {
+    /// Its head, its body, and what follows a body in chunks.
+    pub(crate) parts: [&'a [u8]; 3],
+    pub(crate) asked: Asked,
+    /// Whether it says that no request follows.
+    pub(crate) is_last: bool,
+}
+
+/// Headers, as lines but for those that depend on the body.
+#[derive(Debug, Default)]
+struct Head {
+    lines: Vec<u8>,
+    about: About,
+}
+
+/// What headers say about the body and the connection.
+#[derive(Clone, Debug, Default)]
+struct About {
+    has_length: bool,
+    /// A list.
+    codings: Vec<u8>,
+    is_last: bool,
+}
+
+impl Lines {
+    pub(crate) fn new(common: &Common) -> Lines {
+        let mut given = Head::default();
+        for (name, value) in &common.given {
+            given.about.add(&mut given.lines, name.as_str().as_bytes(), value.as_bytes());
+        }
+        let usual = common.usual.iter().filter(|(name, _)| !common.given.contains_key(*name));
+        let usual = usual.map(|(name, value)| {
+            let (name, mut line) = (name.as_str().as_bytes(), Vec::new());
+            push_line(&mut line, name, value.as_bytes());
+            (name.to_owned(), line)
+        });
+        Lines { usual: usual.collect(), given }
+    }
+
+    /// A request; its head is put into `head`.
+    pub(crate) fn request<'a>(&self, parts: &Parts<'a>, head: &'a mut Vec<u8>) -> Outgoing<'a> {
+        head.clear();
+        for part in [parts.method, b" ", parts.path, b" HTTP/1.1\r\n"] {
+            head.extend_from_slice(part);
+        }
+        for (name, line) in &self.usual {
+            if parts.headers().all(|(own, _)| own != name) {
+                head.extend_from_slice(line);
+            }
+        }
+        head.extend_from_slice(&self.given.lines);
+        let mut about = self.given.about.clone();
+        for (name, value) in parts.headers() {
+            about.add(head, name, value);
+        }
+        let tail = about.end(head, parts);
+        let asked = match parts.method {
+            b"HEAD" => Asked::Head,
+            b"CONNECT" => Asked::Connect,
+            _ => Asked::Whole,
+        };
+        Outgoing { parts: [head, parts.body, tail], asked, is_last: about.is_last }
+    }
+}
+
+impl About {
+    /// Adds the line of a header, unless it depends on the body.
+    fn add(&mut self, lines: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+        if name == CONTENT_LENGTH.as_str().as_bytes() {
+            self.has_length = true;
+        } else if name == TRANSFER_ENCODING.as_str().as_bytes() {
+            self.codings.extend_from_slice(if self.codings.is_empty() { b"" } else { b", " });
+            self.codings.extend_from_slice(value);
+        } else {
+            self.is_last |= name == CONNECTION.as_str().as_bytes() && has_token(value, "close");
+            push_line(lines, name, value);
+        }
+    }
+
+    /// Ends a head, by what says where the body ends: either its length, or its coding (RFC 9112, section
+    /// 6.3). Returns what follows the body.
+    fn end(&self, head: &mut Vec<u8>, parts: &Parts<'_>) -> &'static [u8] {
+        let length = parts.body.len();
+        // Otherwise only a body has a length, and some servers insist on it.
+        let is_usual = [&b"POST"[..], b"PUT", b"PATCH"].contains(&parts.method);
+        if length > 0 && !self.codings.is_empty() {
+            push_line(head, TRANSFER_ENCODING.as_str().as_bytes(), &chunked(&self.codings));
+            push(head, format_args!("\r\n{length:X}\r\n"));
+            return b"\r\n0\r\n\r\n";
+        }
+        if length > 0 || self.has_length || is_usual {
+            push(head, format_args!("{CONTENT_LENGTH}: {length}\r\n"));
+        }
+        head.extend_from_slice(b"\r\n");
+        b""
+    }
+}
+
+/// The same codings, the last of them in chunks.
+fn chunked(codings: &[u8]) -> Vec<u8> {
+    let last: &[u8] = if is_chunked(codings) { b"" } else { b", chunked" };
+    [codings, last].concat()
+}
+
+fn push_line(lines: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    for part in [name, b": ", value, b"\r\n"] {
+        lines.extend_from_slice(part);
+    }
+}
+
+fn push(head: &mut Vec<u8>, text: Arguments<'_>) {
+    head.write_fmt(text).expect("memory takes everything");
+}

@@ -1,0 +1,100 @@
+//! Requests as hyper takes them.
+
+use crate::http::client::requests::{Common, Parts, authority};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::uri::PathAndQuery;
+use hyper::{Method, Request, Uri, Version};
+
+/// What was checked when it was read is not wrong later.
+const CHECKED: &str = "it was read before";
+
+/// A request, to be sent once.
+pub(crate) fn request(parts: &Parts<'_>, common: &Common) -> Request<Full<Bytes>> {
+    let method = Method::from_bytes(parts.method).expect(CHECKED);
+    let path = PathAndQuery::try_from(parts.path).expect(CHECKED);
+    let mut headers = headers(parts, common);
+    // Otherwise only a body has a length, and some servers insist on it.
+    if parts.body.is_empty() && [Method::POST, Method::PUT, Method::PATCH].contains(&method) {
+        headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from_static("0"));
+    }
+    let mut request = Request::new(Full::new(parts.body.clone()));
+    *request.method_mut() = method;
+    *request.uri_mut() = uri(&common.url, path, &mut headers);
+    *request.version_mut() = Version::HTTP_2;
+    *request.headers_mut() = headers;
+    request
+}
+
+/// HTTP/2 sends the host with the path: the one that is given, and there is no header Host beside it.
+fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
+    let mut parts = whole.clone().into_parts();
+    parts.path_and_query = Some(path);
+    if let Some(host) = headers.get_all(HOST).iter().next_back() {
+        parts.authority = Some(authority(host).expect(CHECKED));
+    }
+    headers.remove(HOST);
+    Uri::from_parts(parts).expect(CHECKED)
+}
+
+/// What is given, for all or for one, takes the place of what would be sent otherwise.
+fn headers(parts: &Parts<'_>, common: &Common) -> HeaderMap {
+    let mut given = common.given.clone();
+    for (name, value) in parts.headers() {
+        let name = HeaderName::from_bytes(name).expect(CHECKED);
+        given.append(name, HeaderValue::from_bytes(value).expect(CHECKED));
+    }
+    let mut headers = common.usual.clone();
+    headers.extend(given);
+    headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::client::requests::Requests;
+    use crate::http::client::targets::TargetSpec;
+    use hyper::header::USER_AGENT;
+
+    const NONE: Vec<String> = Vec::new();
+
+    #[test]
+    fn the_url_has_the_host_that_is_given_and_no_header_beside_it() {
+        let pair = |name, value| (HeaderName::from_static(name), HeaderValue::from_static(value));
+        let common = Common {
+            url: "https://h:1/first".parse().unwrap(),
+            usual: [pair("user-agent", "us")].into_iter().collect(),
+            given: [pair("x", "for all")].into_iter().collect(),
+        };
+        let mut requests = Requests::default();
+        let own = [pair("x", "1"), pair("host", "other"), pair("x", ""), pair("y", "a: b")];
+        for (url, headers) in [("https://h:1/a?b=c", vec![]), ("https://h:1", own.into())] {
+            let (url, body) = (url.parse().unwrap(), Bytes::new());
+            let target = TargetSpec { method: Method::PUT, url, headers, body };
+            requests.add(&target, 0, 0).unwrap();
+        }
+        let [one, two] = [0, 1].map(|index| request(&requests.get(index), &common));
+        assert_eq!(
+            (one.uri().to_string(), one.method()),
+            ("https://h:1/a?b=c".into(), &Method::PUT)
+        );
+        assert_eq!(two.uri(), "https://other/");
+        let all = |request: &Request<Full<Bytes>>, name| -> Vec<String> {
+            let values = request.headers().get_all(name).iter();
+            values.map(|value| value.to_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(
+            (all(&one, "x"), all(&two, "x")),
+            (vec!["for all".into()], vec!["for all".into(), "1".into(), String::new()])
+        );
+        assert_eq!(
+            (all(&two, USER_AGENT.as_str()), all(&two, "y")),
+            (vec!["us".into()], vec!["a: b".into()])
+        );
+        assert_eq!(
+            (all(&one, "host"), all(&two, "host"), all(&two, "content-length")),
+            (NONE, NONE, vec!["0".into()])
+        );
+    }
+}
