@@ -4,6 +4,7 @@
 mod answers;
 mod requests;
 mod server;
+mod splits;
 
 use super::args::ClientArgs;
 use super::plan::{self, Draft, Plan};
