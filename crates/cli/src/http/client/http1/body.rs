@@ -117,9 +117,15 @@ fn size(line: &[u8]) -> Result<u64, Failure> {
 fn trailers(bytes: &[u8]) -> Result<Option<usize>, Failure> {
     let bytes = &bytes[..bytes.len().min(LONGEST)];
     match httparse::parse_headers(bytes, &mut [EMPTY_HEADER; MOST]) {
-        Ok(Status::Complete((taken, _))) => Ok(Some(taken)),
+        Ok(Status::Complete((taken, _))) => lines_end(&bytes[..taken]).map(|()| Some(taken)),
         Ok(Status::Partial) if bytes.len() < LONGEST => Ok(None),
         Ok(_) | Err(httparse::Error::TooManyHeaders) => Err(LONG),
         Err(_) => Err(WRONG),
     }
+}
+
+/// Whether lines end as they must: some take a line feed alone for an end, and others do not.
+fn lines_end(lines: &[u8]) -> Result<(), Failure> {
+    let mut lines = lines.split_inclusive(|byte| *byte == b'\n');
+    if lines.all(|line| line.ends_with(b"\r\n")) { Ok(()) } else { Err(WRONG) }
 }

@@ -283,6 +283,14 @@ fn chunked_bodies_that_are_wrong() {
             Gone,
         ),
         case(
+            "no return behind a trailer",
+            chunked("0\r\nA: b\nc: d\r\n\r\n"),
+            Waits,
+            WRONG_CHUNK,
+            Gone,
+        ),
+        case("no return at the end", chunked("0\r\n\n"), Waits, WRONG_CHUNK, Gone),
+        case(
             "trailers of 20 kB",
             chunked(&format!("0\r\nx: {}\r\n\r\n", "y".repeat(20_000))),
             Waits,

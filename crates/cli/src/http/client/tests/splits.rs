@@ -1,5 +1,5 @@
-//! Laws of answers, over random ones: how they are cut into reads does not matter, and what is well-formed
-//! is what hyper makes of it. And of requests: each is one, with the headers that were given.
+//! Laws of answers, over random ones: how they are cut into reads does not matter, and each is what hyper
+//! makes of it, well-formed or not. And of requests: each is one, with the headers that were given.
 
 use super::plan;
 use crate::http::client::failure::Failure;
@@ -149,8 +149,8 @@ proptest! {
     }
 
     #[test]
-    fn a_well_formed_answer_is_what_hyper_makes_of_it(
-        bytes in well_formed(),
+    fn an_answer_is_what_hyper_makes_of_it(
+        bytes in prop_oneof![well_formed(), damaged()],
         (asked, method) in asked(),
     ) {
         let ours = read([&bytes[..]], asked).ok().map(|(status, ..)| status);
