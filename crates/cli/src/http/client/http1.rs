@@ -14,6 +14,7 @@ use super::stream::{Io, charge};
 use answer::Answer;
 use buffer::Buffer;
 use hyper::StatusCode;
+use hyper::body::{Buf, Bytes};
 use nanopace_load::running::workers::deadline::Deadline;
 use request::Outgoing;
 use sending::Sending;
@@ -30,7 +31,7 @@ pub(crate) struct Connection {
     io: Box<dyn Io>,
     buffer: Buffer,
     /// What is left of a request whose answer came before it was sent.
-    unsent: Vec<u8>,
+    unsent: Bytes,
     /// Whether no request can follow.
     is_over: bool,
     read: u64,
@@ -39,7 +40,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(io: Box<dyn Io>) -> Connection {
-        let (buffer, unsent) = (Buffer::default(), Vec::new());
+        let (buffer, unsent) = (Buffer::default(), Bytes::new());
         Connection { io, buffer, unsent, is_over: false, read: 0, written: 0 }
     }
 
@@ -60,10 +61,10 @@ impl Connection {
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         if !self.unsent.is_empty() {
-            let unsent = mem::take(&mut self.unsent);
-            let mut sending = Sending([&unsent, b"", b""]);
+            let mut sending = Sending([&self.unsent, b"", b""]);
             let sent = sending.poll(&mut *self.io, &mut self.written, cx);
-            self.unsent = sending.0.concat();
+            let left = sending.left();
+            self.unsent.advance(self.unsent.len() - left);
             if ready!(sent).is_err() {
                 return Poll::Ready(false);
             }
@@ -83,8 +84,9 @@ impl Connection {
         self.is_over = true;
         let exchanged = |cx: &mut Context<'_>| self.poll_exchange(cx, &mut sending, &mut answer);
         let status = before(deadline, exchanged).await?;
-        // It is empty as a rule, and takes no memory then.
-        self.unsent = sending.0.concat();
+        if sending.left() > 0 {
+            self.unsent = sending.0.concat().into();
+        }
         self.is_over = request.is_last || !answer.is_kept() || !self.buffer.unread().is_empty();
         status
     }

@@ -18,7 +18,7 @@ impl Sending<'_> {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         let mut io = Pin::new(io);
-        while !self.is_done() {
+        while self.left() > 0 {
             let bytes = ready!(match self.0 {
                 [part, [], []] => io.as_mut().poll_write(cx, part),
                 parts => io.as_mut().poll_write_vectored(cx, &parts.map(IoSlice::new)),
@@ -32,8 +32,9 @@ impl Sending<'_> {
         io.poll_flush(cx)
     }
 
-    fn is_done(&self) -> bool {
-        self.0.iter().all(|part| part.is_empty())
+    /// How many bytes are left.
+    pub(super) fn left(&self) -> usize {
+        self.0.iter().map(|part| part.len()).sum()
     }
 
     fn advance(&mut self, mut bytes: usize) {
