@@ -5,9 +5,13 @@
 //! cargo run --release -p nanopace-benches --bin clients -- [ROUNDS]
 //! ```
 //!
-//! It needs nginx and wrk, and the program `nanopace` beside itself; oha is measured if it is there.
-//! The rate that is asked for cannot be reached, so that each client sends as fast as it can. Each
-//! round runs all clients, one after the other; figures are medians of the rounds' ratios to wrk.
+//! It needs nginx and wrk, and the program `nanopace` beside itself; oha is measured if it is there. A bare
+//! loop over tokio's sockets shows what a client costs that does nothing else. The rate that is asked for
+//! cannot be reached, so that each client sends as fast as it can. Each round runs all clients, one after
+//! the other; figures are medians of the rounds' ratios to wrk. Processor time is that of the client, in
+//! its own code and in the kernel.
+
+mod bare;
 
 use nanopace_benches::machine::{Machine, Others};
 use serde_json::Value;
@@ -20,12 +24,15 @@ use std::thread;
 use std::time::Duration;
 
 const URL: &str = "http://127.0.0.1:18099/";
+const SERVER: &str = "127.0.0.1:18099";
 const NGINX: &str = "\
 worker_processes 1;
 error_log stderr crit;
 events { worker_connections 4096; }
 http {
     access_log off;
+    client_body_temp_path body; proxy_temp_path proxy;
+    fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
     keepalive_requests 1000000000;
     server { listen 127.0.0.1:18099 backlog=4096; location / { return 200 \"ok\\n\"; } }
 }
@@ -47,8 +54,16 @@ type Fallible<T> = Result<T, Box<dyn Error>>;
 struct Run {
     /// Requests answered.
     requests: f64,
-    /// Seconds of processor time of the client.
-    processor: f64,
+    processor: Processor,
+}
+
+/// Seconds of processor time of a client.
+#[derive(Clone, Copy, Debug)]
+struct Processor {
+    /// In its own code.
+    user: f64,
+    /// In the kernel.
+    system: f64,
 }
 
 /// A client, and how to run it at full speed.
@@ -57,20 +72,32 @@ struct Client {
     run: fn(&Path, u32) -> Fallible<Run>,
 }
 
-const CLIENTS: [Client; 3] = [
+const CLIENTS: [Client; 4] = [
     Client { name: "wrk", run: wrk },
+    Client { name: "bare loop", run: bare },
     Client { name: "nanopace", run: nanopace },
     Client { name: "oha", run: oha },
 ];
 
+/// The first argument of this program where it is the bare loop.
+const BARE: &str = "--bare";
+
 fn main() -> Fallible<()> {
-    let rounds = env::args().nth(1).map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    if let [BARE, connections] = arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        let time = Duration::from_secs(SECONDS.into());
+        println!("{}", bare::run(SERVER.parse()?, connections.parse()?, time)?);
+        return Ok(());
+    }
+    let rounds = arguments.first().map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
     let bin = env::current_exe()?.parent().ok_or("this program is nowhere")?.join("nanopace");
     println!("{}", Machine::here());
     let others = Others::new();
     let _server = Server::start()?;
-    println!("\n| connections | client | requests/s | x wrk | us of processor a request | x wrk |");
-    println!("|---|---|---|---|---|---|");
+    println!(
+        "\n| connections | client | requests/s | x wrk | us of processor a request | x wrk | user | system |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
     for connections in CONNECTIONS {
         compare(&bin, connections, rounds)?;
     }
@@ -94,17 +121,22 @@ fn compare(bin: &Path, connections: u32, rounds: usize) -> Fallible<()> {
     }
     for (client, own) in CLIENTS.iter().zip(&runs).filter(|(_, own)| own.len() == rounds) {
         let rate = |run: &Run| run.requests / f64::from(SECONDS);
-        let cost = |run: &Run| run.processor / run.requests * 1e6;
+        let each = |seconds: f64, run: &Run| seconds / run.requests * 1e6;
+        let cost = |run: &Run| each(run.processor.user + run.processor.system, run);
+        let user = |run: &Run| each(run.processor.user, run);
+        let system = |run: &Run| each(run.processor.system, run);
         let beside = |figure: &dyn Fn(&Run) -> f64| {
             median(own.iter().zip(&runs[0]).map(|(own, wrk)| figure(own) / figure(wrk)))
         };
         println!(
-            "| {connections} | {} | {:.0} | {:.2} | {:.1} | {:.2} |",
+            "| {connections} | {} | {:.0} | {:.2} | {:.1} | {:.2} | {:.1} | {:.1} |",
             client.name,
             median(own.iter().map(rate)),
             beside(&rate),
             median(own.iter().map(cost)),
-            beside(&cost)
+            beside(&cost),
+            median(own.iter().map(user)),
+            median(own.iter().map(system))
         );
     }
     Ok(())
@@ -116,7 +148,7 @@ fn paced(bin: &Path, rounds: usize) -> Fallible<()> {
     for _ in 0..rounds {
         theirs.push(wrk_p50()?);
         let connections = PACED_CONNECTIONS.to_string();
-        let object = run_nanopace(bin, &["--rate", PACED_RATE, "-c", &connections])?;
+        let (object, _) = run_nanopace(bin, &["--rate", PACED_RATE, "-c", &connections])?;
         ours.push(number(&object, "/service_time_ns/p50")? / 1e3);
     }
     let (wrk, nanopace) = (median(theirs.into_iter()), median(ours.into_iter()));
@@ -159,38 +191,45 @@ fn oha(_: &Path, connections: u32) -> Fallible<Run> {
     Ok(Run { requests: number(&object, "/statusCodeDistribution/200")?, processor })
 }
 
+/// This program as another process, so that its processor time is known as that of the others.
+fn bare(_: &Path, connections: u32) -> Fallible<Run> {
+    let mut command = Command::new(env::current_exe()?);
+    let (text, processor) = output(command.args([BARE, &connections.to_string()]))?;
+    Ok(Run { requests: text.trim().parse()?, processor })
+}
+
 fn nanopace(bin: &Path, connections: u32) -> Fallible<Run> {
-    let object = run_nanopace(bin, &["--rate", "200k/s", "-c", &connections.to_string()])?;
-    let processor = number(&object, "/clients_processor")?;
+    let options = ["--rate", "200k/s", "-c", &connections.to_string()];
+    let (object, processor) = run_nanopace(bin, &options)?;
     Ok(Run { requests: number(&object, "/completed")?, processor })
 }
 
-/// The report of a run, with the processor time of the whole program.
-fn run_nanopace(bin: &Path, options: &[&str]) -> Fallible<Value> {
+/// The report of a run, and the processor time of the whole program.
+fn run_nanopace(bin: &Path, options: &[&str]) -> Fallible<(Value, Processor)> {
     let seconds = format!("{SECONDS}s");
     let mut command = Command::new(bin);
     command.args(["run", "--url", URL, "--json", "-", "--duration", &seconds]).args(options);
     let (text, processor) = output(&mut command)?;
-    let mut object: Value = serde_json::from_str(&text)?;
-    object["clients_processor"] = processor.into();
-    Ok(object)
+    Ok((serde_json::from_str(&text)?, processor))
 }
 
-/// What a program writes, and the seconds of processor time that it took.
-fn output(command: &mut Command) -> Fallible<(String, f64)> {
+/// What a program writes, and the processor time that it took.
+fn output(command: &mut Command) -> Fallible<(String, Processor)> {
     let before = processor_of_children()?;
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output()?;
-    let processor = processor_of_children()? - before;
-    Ok((String::from_utf8(output.stdout)?, processor))
+    let after = processor_of_children()?;
+    let (user, system) = (after.user - before.user, after.system - before.system);
+    Ok((String::from_utf8(output.stdout)?, Processor { user, system }))
 }
 
-/// Seconds of processor time of all programs that were started here and have ended.
-fn processor_of_children() -> Fallible<f64> {
+/// Processor time of all programs that were started here and have ended.
+fn processor_of_children() -> Fallible<Processor> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     // After the name, which may have blanks: cutime and cstime are fields 16 and 17 of all.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-    let ticks: f64 = fields.skip(13).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
-    Ok(ticks / 100.0)
+    let mut seconds = fields.skip(13).map(|ticks| ticks.parse::<f64>().map(|ticks| ticks / 100.0));
+    let mut next = || seconds.next().ok_or("no times of children")?.map_err(Box::<dyn Error>::from);
+    Ok(Processor { user: next()?, system: next()? })
 }
 
 fn number(object: &Value, path: &str) -> Fallible<f64> {
@@ -220,8 +259,10 @@ impl Server {
         let folder = env::temp_dir().join(format!("nanopace-clients-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         let config = folder.join("nginx.conf");
-        fs::write(&config, format!("pid {}/pid; daemon off;\n{NGINX}", folder.display()))?;
-        let child = Command::new("nginx").arg("-c").arg(&config).stderr(Stdio::null()).spawn()?;
+        fs::write(&config, format!("pid pid; daemon off;\n{NGINX}"))?;
+        let mut command = Command::new("nginx");
+        let child = command.arg("-p").arg(&folder).arg("-c").arg(&config).stderr(Stdio::null());
+        let child = child.spawn()?;
         // It listens within this time; if not, the first client says so.
         thread::sleep(Duration::from_secs(1));
         Ok(Server { child, folder })
