@@ -89,7 +89,7 @@ field *tools:
 governor-tests:
     crates/governor-compat/tests/theirs "{{ target }}/governor-tests"
 
-# `nanopace run` beside wrk and oha, against one nginx: requests/s and processor time (needs nginx and wrk).
+# `nanopace run` beside wrk, a bare loop and oha, against one nginx: requests/s and processor time (needs nginx and wrk).
 clients rounds="3": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk" "wrk")
     cargo build --release
     cargo run --release -p nanopace-benches --bin clients -- {{ rounds }}

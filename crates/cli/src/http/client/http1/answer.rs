@@ -30,18 +30,19 @@ impl Answer {
     /// taken, and not behind its end, has to be there again next time, with more.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
         let mut taken = 0;
-        while self.status().is_none() {
+        while taken < bytes.len() && self.status().is_none() {
+            let rest = &bytes[taken..];
             let more = match &mut self.place {
                 Place::Head(seen) => {
                     let seen = *seen;
-                    self.take_head(seen, &bytes[taken..])?
+                    self.take_head(seen, rest)?
                 }
-                Place::Body(_, body) => body.take(&bytes[taken..])?,
+                Place::Body(_, body) => body.take(rest)?,
             };
-            taken += more;
             if more == 0 {
                 break;
             }
+            taken += more;
         }
         Ok(taken)
     }

@@ -41,12 +41,9 @@ impl Body {
         self == Body::Bytes(0)
     }
 
-    /// Takes the next part, or what is there of it, off the front of `bytes`. Returns how many these are:
-    /// none if more is needed.
+    /// Takes the next part, or what is there of it, off the front of `bytes`, of which there are some.
+    /// Returns how many it takes: none if more are needed.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
-        if bytes.is_empty() {
-            return Ok(0);
-        }
         let (taken, next) = match *self {
             Body::Bytes(left) => counted(left, bytes, Body::Bytes),
             Body::Chunk(left) => counted(left, bytes, chunk),
