@@ -97,7 +97,7 @@ impl Timeline {
             lead_ns,
             early: AtomicU64::new(0),
         };
-        timeline.enter().publish(now);
+        timeline.under_lock().publish(now);
         timeline
     }
 
@@ -170,7 +170,7 @@ impl Timeline {
     /// Takes the next `slots` slots in a row, whenever they are due.
     pub(crate) fn claim(&self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
         if slots != 1 || !self.published.is_open() {
-            return self.enter().claim(slots, clock);
+            return self.under_lock().claim(slots, clock);
         }
         // Relaxed: as in `claim_fast`.
         let mut claimed = Claimed::new(self.allocated.fetch_add(SLOT, Relaxed), 1);
@@ -179,7 +179,7 @@ impl Timeline {
         if snapshot.is_some_and(|snapshot| snapshot.tells(claimed.position)) {
             return Ok(claimed);
         }
-        self.enter().confirm(claimed)
+        self.under_lock().confirm(claimed)
     }
 
     /// A place for the run of one more lane.
@@ -189,7 +189,7 @@ impl Timeline {
 
     /// Whether the schedule has no slot left for a caller that comes now.
     pub(crate) fn is_finished(&self) -> bool {
-        self.enter().is_finished()
+        self.under_lock().is_finished()
     }
 
     /// When the slot may start that is `slots` behind the next one that nobody has claimed;
@@ -199,50 +199,50 @@ impl Timeline {
         let position = after(self.next(), slots);
         match snapshot.filter(|snapshot| snapshot.tells(position)) {
             Some(snapshot) => Ok(snapshot.intended(position).saturating_sub(self.lead_ns)),
-            None => self.enter().due_after(slots),
+            None => self.under_lock().due_after(slots),
         }
     }
 
     /// When the next `slots` slots in a row may start; `i64::MAX` while paused.
     pub(crate) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
-        self.enter().row_due(slots)
+        self.under_lock().row_due(slots)
     }
 
     /// The interval between slots, and how much lateness is made up for freely, in nanoseconds.
     pub(crate) fn spacing(&self) -> (i64, i64) {
         match self.published.snapshot() {
             Some(snapshot) => (snapshot.interval_ns(), i64::MAX),
-            None => self.enter().spacing(),
+            None => self.under_lock().spacing(),
         }
     }
 
     /// Takes an attempt further: without the lock, or else under it.
     #[inline]
     pub(crate) fn go_on(&self, attempt: &mut Attempt, clock: &dyn Clock) -> Next {
-        match attempt.open(self, clock) {
+        match attempt.go_on_open(self, clock) {
             Ok(next) => next,
-            Err(AskLock) => attempt.guarded(&mut self.enter(), clock),
+            Err(AskLock) => attempt.go_on_guarded(&mut self.under_lock(), clock),
         }
     }
 
     /// When a slot that has been claimed may start, as things stand; `i64::MAX` while paused.
-    pub(crate) fn due(&self, claimed: &Claimed) -> Result<i64, Ended> {
+    pub(crate) fn release(&self, claimed: &Claimed) -> Result<i64, Ended> {
         match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
             Some(snapshot) => Ok(snapshot.intended(claimed.position)),
-            None => self.enter().due(claimed),
+            None => self.under_lock().release(claimed),
         }
     }
 
     /// Gives back what was claimed and not started.
     pub(crate) fn give_back(&self, claimed: &Claimed) {
         if claimed.slots > 0 {
-            self.enter().give_back(claimed);
+            self.under_lock().give_back(claimed);
         }
     }
 
     /// Changes the schedule in one step, and wakes the sleepers that this moves.
     pub(crate) fn change(&self, clock: &dyn Clock, edit: impl FnOnce(&mut Schedule, i64)) {
-        self.enter().change(clock, edit);
+        self.under_lock().change(clock, edit);
     }
 
     /// See [`Slots::set_shard`](crate::schedule::Slots::set_shard). A slot that may start may be
@@ -281,20 +281,20 @@ impl Timeline {
     }
 
     pub(crate) fn close(&self, clock: &dyn Clock) {
-        self.enter().close(clock);
+        self.under_lock().close(clock);
     }
 
     pub(crate) fn with_schedule<T>(&self, read: impl FnOnce(&Schedule) -> T) -> T {
-        read(self.enter().schedule())
+        read(self.under_lock().schedule())
     }
 
     /// See [`Pacer::unstarted`](crate::Pacer::unstarted).
     pub(crate) fn unstarted(&self, span: &Range<i64>, clock: &dyn Clock) -> Vec<(i64, u64)> {
-        self.enter().unstarted(span, clock)
+        self.under_lock().unstarted(span, clock)
     }
 
     pub(crate) fn totals(&self, clock: &dyn Clock) -> Totals {
-        self.enter().totals(clock)
+        self.under_lock().totals(clock)
     }
 
     /// Slots that have started before their intended start, by less than the sleep threshold.

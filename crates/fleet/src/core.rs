@@ -249,7 +249,7 @@ impl Core {
 
     /// Decides about frames that begin soon and for which no answer has come. If the store does answer, the
     /// node has not asked in time because its thread stood still. It still can ask, and leaves them open.
-    pub(crate) fn settle(&mut self, now: u64) {
+    pub(crate) fn decide(&mut self, now: u64) {
         let frames = self.frames();
         if now > self.ran_at + STALL_NS + frames.frame_ns / 2 {
             self.woke_at = now;

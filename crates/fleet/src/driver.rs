@@ -101,7 +101,7 @@ impl Driver {
     /// Decides what has to be decided by now, whether the store has answered or not.
     fn decide(&mut self) -> Progress {
         let now = self.clock.now_ns();
-        self.core.settle(now);
+        self.core.decide(now);
         self.tell();
         if self.core.failure().is_some() {
             self.pacer.close();

@@ -40,7 +40,7 @@ impl Asked {
                 (line.time, line.time, slots.count_of(line.position), first)
             }
         };
-        let end = end.before(since);
+        let end = end.bounded(since);
         let count = if end < since { history.count_at(end) } else { count };
         let first = behind.map_or(first, |behind| earlier(first, behind));
         let has_any = slots.number(first).is_some_and(|slots| slots > 0);
@@ -70,8 +70,8 @@ impl Asked {
 
     /// Another load begins now.
     pub(super) fn change(&mut self, load: &Load, end: &End, now: i64) {
-        let count = self.count_at(load, end.before(now));
-        let come = self.come_before(load, end.behind(now.saturating_add(1)));
+        let count = self.count_at(load, end.bounded(now));
+        let come = self.come_before(load, end.bounded_behind(now.saturating_add(1)));
         *self = Asked { origin: now, since: now, count, come };
     }
 }

@@ -99,12 +99,12 @@ impl End {
     }
 
     /// The moment, or that of the end if that comes before it and is known.
-    pub(super) fn before(&self, moment: i64) -> i64 {
+    pub(super) fn bounded(&self, moment: i64) -> i64 {
         self.by_time().min(moment)
     }
 
     /// The moment, or the first one at which there is no slot any more if that comes before it.
-    pub(super) fn behind(&self, moment: i64) -> i64 {
+    pub(super) fn bounded_behind(&self, moment: i64) -> i64 {
         moment.min(self.time).min(self.shape.saturating_add(1))
     }
 

@@ -50,9 +50,9 @@ impl Schedule {
     fn move_behind(&mut self, position: u64, time: i64) {
         let passes = self.history.passes(position);
         if time > passes {
-            let idle = self.end.before(time).saturating_sub(self.end.before(passes));
+            let idle = self.end.bounded(time).saturating_sub(self.end.bounded(passes));
             self.idle = self.idle.saturating_add(idle);
-            self.part_from_load();
+            self.keep_asked();
             self.history.forfeit(position, time);
         }
     }

@@ -15,7 +15,7 @@ impl Schedule {
         let Some(asked) = &self.asked else {
             return slots.number(self.first_from(moment)).unwrap_or(0);
         };
-        let come = asked.come_before(&self.load, self.end.behind(moment));
+        let come = asked.come_before(&self.load, self.end.bounded_behind(moment));
         come.checked_sub(1).map_or(0, |last| slots.own_by(last)).min(self.end.most())
     }
 
@@ -25,7 +25,7 @@ impl Schedule {
         if slots.is_recorded() {
             return float(self.asked_before(moment));
         }
-        let time = self.end.before(self.paused_since.map_or(moment, |since| moment.min(since)));
+        let time = self.end.bounded(self.paused_since.map_or(moment, |since| moment.min(since)));
         approximate(fine(slots.share_of(self.count_at(time)))).min(float(self.end.most()))
     }
 
@@ -61,7 +61,7 @@ impl Schedule {
     }
 
     /// Before time is given up for the first time: the load goes on as the schedule was.
-    pub(super) fn part_from_load(&mut self) {
+    pub(super) fn keep_asked(&mut self) {
         if self.asked.is_none() {
             self.asked = Some(Box::new(Asked::new(&self.history, &self.end, self.end())));
         }

@@ -58,12 +58,12 @@ pub(super) struct Entry<'t> {
 }
 
 impl Timeline {
-    pub(super) fn enter(&self) -> Entry<'_> {
+    pub(super) fn under_lock(&self) -> Entry<'_> {
         Entry { timeline: self, locked: self.locked.lock(), wake_ups: WakeUps::default() }
     }
 
     /// None while another thread holds the lock.
-    pub(super) fn try_enter(&self) -> Option<Entry<'_>> {
+    pub(super) fn try_under_lock(&self) -> Option<Entry<'_>> {
         let locked = self.locked.try_lock()?;
         Some(Entry { timeline: self, locked, wake_ups: WakeUps::default() })
     }
@@ -71,7 +71,7 @@ impl Timeline {
 
 impl Attempt {
     /// Starts the earliest slot that there is, if it is due; otherwise says when it is.
-    pub(super) fn guarded(&mut self, entry: &mut Entry<'_>, clock: &dyn Clock) -> Next {
+    pub(super) fn go_on_guarded(&mut self, entry: &mut Entry<'_>, clock: &dyn Clock) -> Next {
         if let Err(ended) = entry.refuse_if_closed(&mut self.held) {
             return Next::Refuse(ended.into());
         }
@@ -387,7 +387,7 @@ impl Entry<'_> {
         self.wake_ups.and(self.timeline.sleepers.all());
     }
 
-    pub(super) fn due(&self, claimed: &Claimed) -> Result<i64, Ended> {
+    pub(super) fn release(&self, claimed: &Claimed) -> Result<i64, Ended> {
         self.check(before(claimed.end()))?;
         Ok(self.plan(claimed.position, 0).release)
     }

@@ -40,7 +40,11 @@ impl Attempt {
     }
 
     /// Starts the slot that is held, or the next one, if it is due; otherwise says when it is.
-    pub(super) fn open(&mut self, timeline: &Timeline, clock: &dyn Clock) -> Result<Next, AskLock> {
+    pub(super) fn go_on_open(
+        &mut self,
+        timeline: &Timeline,
+        clock: &dyn Clock,
+    ) -> Result<Next, AskLock> {
         // A row has to be claimed under the lock, which makes sure that positions don't wrap.
         if self.slots != 1 && self.held.is_none() {
             return Err(AskLock);
@@ -75,7 +79,7 @@ impl Timeline {
     fn start_open(&self, claimed: &Claimed, snapshot: &Snapshot, now: i64) {
         self.held.leave(claimed);
         let last = self.published.report_due(snapshot, claimed.end(), now);
-        self.keep_up(last..now, now);
+        self.upkeep(last..now, now);
     }
 
     /// What is claimed is kept, by a plan for later. Others are told of it if that may take long.
@@ -86,7 +90,7 @@ impl Timeline {
         }
         self.published.report_at(claimed.end(), plan.now);
         // There is time for it here, so that the start does not have to do it.
-        self.keep_up(plan.due.saturating_sub(plan.interval_ns)..plan.due, plan.now);
+        self.upkeep(plan.due.saturating_sub(plan.interval_ns)..plan.due, plan.now);
     }
 
     /// A reading of the clock that belongs to this snapshot: the one that ended the pause, if that
@@ -131,7 +135,7 @@ impl Timeline {
                     lane.set(Some((start, after(start, slots))));
                 }
                 let last = self.published.report_at(after(start, slots), now);
-                self.keep_up(last..now, now);
+                self.upkeep(last..now, now);
                 return Some((snapshot.run(start, slots, now), now));
             }
         }
@@ -140,11 +144,11 @@ impl Timeline {
     /// Brings the lock's counts up to date every now and then in the schedule's time, of which the
     /// caller stands for this part. It gives up if another thread has the lock: nothing waits for
     /// the counts, and callers may need the lock.
-    fn keep_up(&self, part_ns: Range<i64>, now: i64) {
+    fn upkeep(&self, part_ns: Range<i64>, now: i64) {
         if part_ns.start / UPKEEP_NS != part_ns.end / UPKEEP_NS
-            && let Some(mut entry) = self.try_enter()
+            && let Some(mut entry) = self.try_under_lock()
         {
-            entry.keep_up(now);
+            entry.upkeep(now);
         }
     }
 

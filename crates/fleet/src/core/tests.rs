@@ -35,10 +35,10 @@ pub(crate) fn core() -> Core {
 }
 
 /// Looks around, as a node that is run does, up to a moment.
-fn settle(core: &mut Core, now: u64) {
+fn look_around(core: &mut Core, now: u64) {
     let looks = (core.ran_at..now).step_by(usize::try_from(FRAME_NS / 2).unwrap());
-    looks.for_each(|at| core.settle(at));
-    core.settle(now);
+    looks.for_each(|at| core.decide(at));
+    core.decide(now);
 }
 
 /// A round trip took no time.
@@ -59,7 +59,7 @@ fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
         }
         let last = core.book.next() - 1;
         let now = last * FRAME_NS - 1;
-        settle(&mut core, now);
+        look_around(&mut core, now);
         let known = core.book.entry(last).unwrap().tracks.clone();
         assert_eq!(known.map(|tracks| tracks.len()), is_unanswered.then_some(8));
         assert_eq!(core.blind_frames(), u64::from(is_unanswered));
@@ -76,10 +76,10 @@ fn a_node_decides_while_it_waits_for_an_answer() {
     core.sent(20 * FRAME_NS);
     let last = core.book.next() - 1;
     let closes = core.frames().closes(last);
-    settle(&mut core, closes - 1);
+    look_around(&mut core, closes - 1);
     assert_eq!(core.book.entry(last).unwrap().tracks, None);
     assert!(core.due(closes - 1) <= closes);
-    core.settle(closes);
+    core.decide(closes);
     assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(Tracks::len), Some(8));
     assert!(core.request(closes, false, "").is_none(), "one request at a time");
 }
@@ -90,12 +90,12 @@ fn a_node_that_was_frozen_gives_an_answer_the_time_to_be_heard() {
     let mut core = core();
     core.request(20 * FRAME_NS, false, "");
     core.sent(20 * FRAME_NS);
-    core.settle(60 * FRAME_NS);
+    core.decide(60 * FRAME_NS);
     assert_eq!(core.blind_frames(), 0);
     let frame = core.book.next() - 1;
     assert_eq!(core.book.entry(frame).unwrap().tracks, None, "it can still be asked for");
     // It is not: nobody may have it.
-    settle(&mut core, 61 * FRAME_NS);
+    look_around(&mut core, 61 * FRAME_NS);
     assert_eq!(core.book.entry(frame).unwrap().tracks, Some(Tracks::default()));
 }
 
@@ -139,7 +139,7 @@ pub(super) fn blind_until(frame: u64) -> Core {
     for at in 2..frame {
         core.failed(at * FRAME_NS);
         core.advance(at * FRAME_NS);
-        core.settle(at * FRAME_NS);
+        core.decide(at * FRAME_NS);
         core.update().into_iter().for_each(|update| core.told(&update, true));
     }
     core
@@ -235,7 +235,7 @@ fn only_what_the_pacer_had_was_started_twice() {
         core.failed(30 * FRAME_NS);
         let frame = core.book.next() - 1;
         let closes = core.frames().closes(frame);
-        settle(&mut core, closes);
+        look_around(&mut core, closes);
         while let Some(update) = core.update() {
             core.told(&update, is_taken);
         }
@@ -318,7 +318,7 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     core.failed(20 * FRAME_NS);
     let last = core.book.next() - 1;
     let closes = core.frames().closes(last);
-    settle(&mut core, closes);
+    look_around(&mut core, closes);
     assert_eq!(core.book.entry(last).unwrap().tracks, Some(Tracks::default()));
     assert!(core.unclaimed.to_mark.is_empty());
     for stage in [Stage::Own, Stage::Share, Stage::Rest] {
@@ -384,7 +384,7 @@ fn what_was_run_without_the_store_is_told_once() {
     core.failed(30 * FRAME_NS);
     let frame = core.book.next() - 1;
     let closes = core.frames().closes(frame);
-    settle(&mut core, closes);
+    look_around(&mut core, closes);
     assert!(core.unclaimed.to_mark.iter().any(|piece| piece.frame == frame));
     core.unclaimed.to_mark.clear();
     let Request::Claim(claim) = &request else { panic!("it claims") };
@@ -400,7 +400,7 @@ fn a_blind_node_that_is_late_still_runs_its_own() {
     let mut core = blind_until(30);
     core.advance(31 * FRAME_NS);
     let last = core.book.next() - 1;
-    settle(&mut core, (last + 2) * FRAME_NS);
+    look_around(&mut core, (last + 2) * FRAME_NS);
     assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(Tracks::len), Some(8));
 }
 

@@ -177,7 +177,7 @@ impl Machine {
         let progress = self.progress()?;
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return None };
-        core.settle(now);
+        core.decide(now);
         let is_late = progress.late_ns > core.run().frames.frame_ns;
         self.late_since = None;
         core.request(now, is_late, &progress.text())

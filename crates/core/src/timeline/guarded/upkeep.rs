@@ -27,7 +27,7 @@ impl Entry<'_> {
         schedule.follow_arrivals(next, now, earliest);
     }
 
-    pub(in crate::timeline) fn keep_up(&mut self, now: i64) {
+    pub(in crate::timeline) fn upkeep(&mut self, now: i64) {
         self.locked.latest = self.locked.latest.max(now);
         self.tidy(now);
         self.publish_at(now);
