@@ -1,9 +1,8 @@
 //! The timeline: the one shared word that slots are claimed from, and the schedule that says when
 //! they start.
 //!
-//! A claim is `allocated.fetch_add(SLOT)`. Claims are unique and without gaps, because nothing else
-//! happens to the word, except that slots are also claimed, skipped and taken back by
-//! compare-and-swap.
+//! A claim is `allocated.fetch_add(SLOT)`. Slots are also claimed, skipped and taken back by
+//! compare-and-swap, and nothing else writes the word. So claims are unique and without gaps.
 //!
 //! In an *open loop* (average strictness, no limits) slots are claimed and started without the
 //! lock. The hot path starts what is known to be due ([`published`]). Everything else starts by a
@@ -48,7 +47,8 @@ use std::sync::Arc;
 use std::time::Duration;
 pub(crate) use window::Run;
 
-/// A chord and its curve differ by so much at most.
+/// A slot's time on a published chord and its time on the curve differ by this much at most. So a chord
+/// may let a slot start this much before the curve does.
 const SKEW_NS: i64 = 1;
 
 #[derive(Debug)]
@@ -118,17 +118,17 @@ impl Timeline {
         clock.now().max(Nanos::from_nanos(self.published.reading()))
     }
 
-    /// Now, reported to all threads, for a start that belongs to no slot.
+    /// Now, reported to all threads, for a start that belongs to no slot: its number is `u64::MAX`.
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
         self.published.report(now);
         Grant::at(now, now, u64::MAX)
     }
 
-    /// How long to pause for a slot that may start at `due`: not at all if the time is shorter than
-    /// the sleep threshold.
-    pub(crate) fn delay(&self, due: Nanos, clock: &dyn Clock) -> Duration {
-        let delay = due - self.now(clock);
+    /// How long to pause for a slot with this release: not at all if the time is shorter than the sleep
+    /// threshold.
+    pub(crate) fn delay(&self, release: Nanos, clock: &dyn Clock) -> Duration {
+        let delay = release - self.now(clock);
         if span_ns(delay) <= self.lead_ns { Duration::ZERO } else { delay }
     }
 
@@ -153,6 +153,7 @@ impl Timeline {
         window.grant(position).filter(|_| self.exchange(position, after(position, 1)))
     }
 
+    /// The next position to be claimed.
     #[inline]
     fn next(&self) -> u64 {
         // Relaxed: as in `claim_fast`; what acts on it does so by compare-and-swap. Model:
@@ -192,8 +193,8 @@ impl Timeline {
         self.under_lock().is_finished()
     }
 
-    /// When the slot may start that is `slots` behind the next one that nobody has claimed;
-    /// `i64::MAX` while paused.
+    /// When the slot is due that is `slots` behind the next one that nobody has claimed; `i64::MAX`
+    /// while paused.
     pub(crate) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let snapshot = self.published.snapshot();
         let position = after(self.next(), slots);
@@ -203,7 +204,7 @@ impl Timeline {
         }
     }
 
-    /// When the next `slots` slots in a row may start; `i64::MAX` while paused.
+    /// When the next `slots` slots in a row are due; `i64::MAX` while paused.
     pub(crate) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
         self.under_lock().row_due(slots)
     }
@@ -225,7 +226,8 @@ impl Timeline {
         }
     }
 
-    /// When a slot that has been claimed may start, as things stand; `i64::MAX` while paused.
+    /// The release of a slot that has been claimed, as things stand: unlike what `due_after` tells it is
+    /// not brought forward by the sleep threshold. `i64::MAX` while paused.
     pub(crate) fn release(&self, claimed: &Claimed) -> Result<i64, Ended> {
         match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
             Some(snapshot) => Ok(snapshot.intended(claimed.position)),
@@ -245,9 +247,9 @@ impl Timeline {
         self.under_lock().change(clock, edit);
     }
 
-    /// See [`Slots::set_shard`](crate::schedule::Slots::set_shard). A slot that may start may be
-    /// granted without the lock meanwhile, so it counts as claimed. So does one that is due and owed:
-    /// the pieces of schedule up to there are spread over the slots as they are. Model:
+    /// See [`Slots::set_shard`](crate::schedule::Slots::set_shard). A slot that is due counts as claimed,
+    /// because it may be granted without the lock meanwhile. Also while time is owed, when it may not
+    /// start yet: the pieces of schedule that it lies on were made for the slots as they are. Model:
     /// `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
@@ -280,6 +282,7 @@ impl Timeline {
         leased_from
     }
 
+    /// Nothing starts from now on, and all sleepers are woken to hear of it.
     pub(crate) fn close(&self, clock: &dyn Clock) {
         self.under_lock().close(clock);
     }

@@ -57,7 +57,7 @@ pub(crate) struct Plan {
     pub(crate) intended: i64,
     /// When the slot may start by the schedule; `i64::MAX` while the pacer is paused.
     pub(crate) release: i64,
-    /// When the slot starts: before its release by less than the sleep threshold.
+    /// From when on the slot starts: before its release by less than the sleep threshold.
     pub(super) due: i64,
     pub(crate) is_paused: bool,
     /// How far apart slots are, in nanoseconds.

@@ -93,6 +93,7 @@ impl Entry<'_> {
         if let Some(claimed) = &mut attempt.held {
             self.timeline.held.enter(claimed);
         }
+        // A refusal does not tell how late slots are, so then that is looked at in any case.
         let intended = decided.as_ref().map_or(i64::MIN, |plan| plan.intended);
         if Schedule::may_be_out_of_range(intended, now) {
             self.locked.schedule.cut_to_range(self.timeline.next(), now);
@@ -160,12 +161,14 @@ impl Entry<'_> {
         Err(Ended::Closed)
     }
 
+    /// The clock's reading, or the latest one under the lock if that is later.
     fn now(&mut self, clock: &dyn Clock) -> i64 {
         let now = self.timeline.now(clock).signed();
         self.locked.latest = self.locked.latest.max(now);
         self.locked.latest
     }
 
+    /// The plan for the slot at `position`. Its version is missing, until the schedule is published.
     fn plan(&self, position: u64, now: i64) -> Plan {
         let schedule = &self.locked.schedule;
         let is_paused = schedule.is_paused();
@@ -363,12 +366,12 @@ impl Entry<'_> {
         self.publish_at(now);
     }
 
-    /// Wakes the sleepers that may start earlier than they planned.
+    /// Wakes the sleepers that may start earlier than they planned, and those whose slots are now behind
+    /// the end.
     fn wake_moved(&mut self) {
         // Before sleepers are looked at, so that a caller that is about to sleep looks again.
         self.timeline.published.withdraw();
         let schedule = &self.locked.schedule;
-        // Callers whose slots are now behind the end hear of it at once.
         let is_over = |position| schedule.is_over(position);
         let release =
             |position| if is_over(position) { i64::MIN } else { schedule.release(position) };
@@ -380,6 +383,7 @@ impl Entry<'_> {
         });
     }
 
+    /// See [`Timeline::close`].
     pub(super) fn close(&mut self, clock: &dyn Clock) {
         let now = self.now(clock);
         self.locked.closed = true;
@@ -387,6 +391,7 @@ impl Entry<'_> {
         self.wake_ups.and(self.timeline.sleepers.all());
     }
 
+    /// See [`Timeline::release`].
     pub(super) fn release(&self, claimed: &Claimed) -> Result<i64, Ended> {
         self.check(before(claimed.end()))?;
         Ok(self.plan(claimed.position, 0).release)

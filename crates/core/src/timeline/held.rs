@@ -29,7 +29,8 @@ struct Lanes {
     all: Vec<Weak<LaneRun>>,
     /// Whether lanes may take runs.
     may_take_runs: bool,
-    /// Whether lanes may have runs still, from when they might take them: then it is worth asking.
+    /// Whether a lane may have a run. It stays set when no more runs may be taken, until no lane has one.
+    /// While it is not set the lanes need not be asked.
     may_have_runs: bool,
 }
 
@@ -80,12 +81,13 @@ impl Held {
     pub(super) fn earliest(&self) -> Option<u64> {
         let ranges = self.ranges.lock();
         let (first, _) = ranges.first_key_value()?;
-        // If positions wrap around between them, it is the first one beyond the middle.
+        // If positions wrap around between the ranges, it is the first one beyond the middle.
         let behind = ranges.range(first.wrapping_add_signed(REACH)..).next();
         Some(behind.map_or(*first, |(&start, _)| start))
     }
 
-    /// Whether a slot between these positions is held, or one before ends there.
+    /// Whether a slot between these positions is held. One that ends at `from` counts, too, by which a
+    /// piece is at most kept for longer.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let last = last_up_to(&self.ranges.lock(), to).map(|(_, &end)| end);
         last.is_some_and(|end| ticks_between(from, end) >= 0) || self.lanes.lock().have(from, to)

@@ -82,10 +82,11 @@ impl Timeline {
         self.upkeep(last..now, now);
     }
 
-    /// What is claimed is kept, by a plan for later. Others are told of it if that may take long.
+    /// What is claimed is kept, by a plan for later. Only what is fixed is entered as held: of the others
+    /// the sleepers know.
     #[inline]
-    fn keep_open(&self, claimed: &mut Claimed, takes_long: bool, plan: &Plan) {
-        if takes_long {
+    fn keep_open(&self, claimed: &mut Claimed, is_fixed: bool, plan: &Plan) {
+        if is_fixed {
             self.held.enter(claimed);
         }
         self.published.report_at(claimed.end(), plan.now);
@@ -141,9 +142,9 @@ impl Timeline {
         }
     }
 
-    /// Brings the lock's counts up to date every now and then in the schedule's time, of which the
-    /// caller stands for this part. It gives up if another thread has the lock: nothing waits for
-    /// the counts, and callers may need the lock.
+    /// Brings the lock's counts up to date if `part_ns`, which is the caller's part of all time, goes from
+    /// one span of [`UPKEEP_NS`] into the next. It gives up if another thread has the lock: nothing waits
+    /// for the counts, and callers may need the lock.
     fn upkeep(&self, part_ns: Range<i64>, now: i64) {
         if part_ns.start / UPKEEP_NS != part_ns.end / UPKEEP_NS
             && let Some(mut entry) = self.try_under_lock()

@@ -50,7 +50,7 @@ use crossbeam_utils::CachePadded;
 const SHIFTS: u64 = 0x3f3f;
 /// A writer is at work.
 const BUSY: u64 = 1 << 6;
-/// The piece begins a tick before its anchor.
+/// The piece begins a tick before its anchor, so a slot at its anchor is on it.
 const WITH_ANCHOR: u64 = 1 << 7;
 /// Claims and starts are decided under the lock.
 const GUARDED: u64 = 1 << 14;

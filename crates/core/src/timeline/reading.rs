@@ -24,14 +24,15 @@ pub(crate) fn allowance(used: u64, elapsed_ns: i64) -> u64 {
 }
 
 /// How many slots more than the one that a reading was made for may be granted on it. If no time has
-/// passed since the last one, it is the same: what that one has served counts, up to all that it may
-/// serve. Then the clock is too coarse to tell starts apart, and begins anew.
+/// passed since the last reading, it counts as the same one, and the slots that it has served count. When
+/// it has served as many as it may, the clock is too coarse to tell starts apart, and the count begins
+/// anew.
 pub(crate) fn more(used: u64, elapsed_ns: i64) -> u64 {
     let more = allowance(used, elapsed_ns).saturating_sub(1);
     if is_the_same(used, elapsed_ns) { more.min(MOST_SLOTS - 1 - used) } else { more }
 }
 
-/// Whether a reading belongs to the last one, which has served `used` slots behind its own.
+/// Whether a reading counts as the last one, which has served `used` slots behind its own.
 pub(crate) fn is_the_same(used: u64, elapsed_ns: i64) -> bool {
     elapsed_ns <= 0 && used < MOST_SLOTS
 }

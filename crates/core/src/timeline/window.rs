@@ -32,6 +32,7 @@ pub(super) struct Formula {
     /// One nanosecond after the anchor's time.
     time: u64,
     mantissa: u64,
+    /// The [`shifts`](crate::scale::Scale::shifts) of the scale.
     pre: u32,
     post: u32,
 }
@@ -43,7 +44,8 @@ impl Formula {
         Formula { time: time.wrapping_add(1), mantissa, pre: pre.into(), post: post.into() }
     }
 
-    /// The result of [`Line::time_of`] for a moment in the past, `shifted` ticks behind the anchor.
+    /// The result of [`Line::time_of`] for a moment in the past. `shifted` are the ticks behind the anchor,
+    /// one at least, shifted left by `pre`.
     #[inline]
     fn time_of(&self, shifted: u64) -> u64 {
         let wide = u128::from(shifted) * u128::from(self.mantissa);
@@ -115,8 +117,8 @@ impl Snapshot {
         first_after(earlier(self.stretch.line.position_at(now), self.stretch.until))
     }
 
-    /// Whether a [`run`](Snapshot::run) may begin at `start`. It can't begin at the anchor, which
-    /// it counts from.
+    /// Whether a [`run`](Snapshot::run) may begin at `start`. Not at the anchor, for which [`Formula`] would
+    /// tell a nanosecond too much.
     pub(super) fn has_run_from(&self, start: u64) -> bool {
         start != self.stretch.line.position
     }

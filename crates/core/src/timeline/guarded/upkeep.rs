@@ -10,6 +10,7 @@ use crate::timeline::{Timeline, Totals};
 use std::ops::Range;
 
 impl Entry<'_> {
+    /// Brings the counts up to date, and forgets what is no longer needed of the schedule.
     pub(super) fn tidy(&mut self, now: i64) {
         let (next, _) = self.count_claimed();
         let Locked { schedule, returned, .. } = &mut *self.locked;
@@ -20,6 +21,7 @@ impl Entry<'_> {
         self.follow_arrivals(next, now);
     }
 
+    /// See [`Schedule::follow_arrivals`](crate::schedule::Schedule::follow_arrivals).
     pub(super) fn follow_arrivals(&mut self, next: u64, now: i64) {
         let Locked { schedule, returned, .. } = &mut *self.locked;
         let held = &self.timeline.held;
@@ -27,6 +29,7 @@ impl Entry<'_> {
         schedule.follow_arrivals(next, now, earliest);
     }
 
+    /// For callers of an open loop, at a reading `now` that was made without the lock.
     pub(in crate::timeline) fn upkeep(&mut self, now: i64) {
         self.locked.latest = self.locked.latest.max(now);
         self.tidy(now);
