@@ -53,7 +53,7 @@ pub(crate) use policy::Policy;
 pub(crate) use slots::Slots;
 use std::cell::Cell;
 
-/// So many recorded arrivals that are over are remembered for slots that are held.
+/// For slots that are held, at most so many recorded arrivals before the next one are remembered.
 const MOST_ARRIVALS: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -201,8 +201,8 @@ impl Schedule {
         (ticks_between(paid, self.history.position_at(time)) > 0).then_some(paid)
     }
 
-    /// The last position that is intended to start by so much later than now, or than the pacer was
-    /// paused.
+    /// The last position that is intended to start within `span_ns` from now on, or from when the pacer
+    /// was paused.
     pub(crate) fn due_within(&self, span_ns: i64, now: i64) -> u64 {
         let time = self.schedule_time(now).saturating_add(span_ns);
         self.before_end(self.history.position_at(time))
@@ -253,7 +253,8 @@ impl Schedule {
         // Slots are where the load has them, whatever time was given up.
         self.idle = 0;
         self.asked = None;
-        // A rate, too: only a curve can begin before its anchor.
+        // Also a constant rate becomes a shape: it has begun at `origin`, before the anchor, which a line
+        // can't.
         self.load = Load::Shape(Box::new(shape));
         // A shape that is over already ends now.
         self.end = self.end.with_shape(self.load.end(self.origin).max(now));
@@ -268,6 +269,7 @@ impl Schedule {
         self.go_on(now);
     }
 
+    /// From now on, in the schedule's time, slots follow the load as it has been set.
     fn go_on(&mut self, now: i64) {
         self.history.append(&self.tempo(WHOLE), now);
         self.rescale_catch_up(now);
@@ -284,15 +286,18 @@ impl Schedule {
         self.history.set_shard(shard, from, next)
     }
 
-    /// A line becomes a curve while slots still lie as it takes them to: by them it tells how much of
-    /// an interval has passed. Not if a slot of the number `from` lies before `until`.
+    /// If the schedule still goes along a line, a curve of the same rate takes its place, because only a
+    /// curve can have the slots of a shard or a lease. To be called before those are set: until then slots
+    /// lie where the line has them, which tells how much of the current interval has passed. To enter the
+    /// whole load as a shard moves no slot. It is refused where the change itself will be: if the slot
+    /// with the number `from` lies before `until`.
     fn leave_line(&mut self, from: u64, until: u64, now: i64) {
         if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, until) {
             self.go_on(self.schedule_time(now));
         }
     }
 
-    /// See [`Slots::lease`]. What is due in `lead_ns` may start without the lock meanwhile.
+    /// See [`Slots::lease`]. What is due within `lead_ns` may start without the lock meanwhile.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], lead_ns: i64, now: i64) -> bool {
         let due = first_after(self.due_within(lead_ns, now));
         self.leave_line(from, due, now);
@@ -400,9 +405,9 @@ impl Schedule {
         self.forget(next.wrapping_add_signed(-RANGE));
     }
 
-    /// Forgets recorded arrivals that are over, if there are many, and goes on reading ahead. `next`
-    /// is the next position to be claimed, `earliest` tells the first slot that somebody holds or will
-    /// get again.
+    /// For recorded arrivals: if many before `next` are remembered, reads on ahead of it and forgets those
+    /// that are over. `next` is the next position to be claimed, `earliest` tells the first slot that
+    /// somebody holds or will get again.
     pub(crate) fn follow_arrivals(
         &mut self,
         next: u64,
@@ -416,7 +421,7 @@ impl Schedule {
             }
             let next = earlier(next, self.reached(now));
             let earliest = earliest().map_or(next, |earliest| earlier(earliest, next));
-            // A position between two slots lies at a count between theirs.
+            // One slot more is kept: a position behind it lies at a count between it and the next.
             slots
                 .forget_before(before(later(earliest, next.wrapping_sub(after(0, MOST_ARRIVALS)))));
         }

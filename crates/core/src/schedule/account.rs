@@ -26,16 +26,16 @@ impl Account {
 impl Schedule {
     /// Where the time went, when `next` is the next position to be claimed.
     pub(crate) fn account(&self, next: u64, now: i64) -> Account {
-        let released = self.paid(self.schedule_time(now)).map(|paid| self.history.passes(paid));
+        let paid_until = self.paid(self.schedule_time(now)).map(|paid| self.history.passes(paid));
         let now = self.time_until_end(now);
         let elapsed = now.saturating_sub(self.started).saturating_sub(self.paused);
         let passes = self.history.passes(next);
-        let given = passes.min(now).saturating_sub(self.started).saturating_sub(self.paused);
-        let allocated = given.saturating_sub(self.idle);
-        let late = elapsed.saturating_sub(given);
+        // The time of the slots that have been claimed, as far as it has passed.
+        let claimed = passes.min(now).saturating_sub(self.started).saturating_sub(self.paused);
+        let allocated = claimed.saturating_sub(self.idle);
+        let late = elapsed.saturating_sub(claimed);
         // While time is owed, what is due and not yet released is waiting, and the rest is backlog.
-        let backlog =
-            released.map_or(late, |released| released.saturating_sub(passes).clamp(0, late));
+        let backlog = paid_until.map_or(late, |until| until.saturating_sub(passes).clamp(0, late));
         Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
     }
 

@@ -17,15 +17,18 @@ pub(super) struct Asked {
     origin: i64,
     /// From when on that load has been in force.
     since: i64,
-    /// How far all loads had come at `since`, or at the schedule's end if that was before.
+    /// How many slots all loads together had had at `since`, with parts of slots; or at the schedule's
+    /// end if that was before.
     count: Count,
-    /// Slots that lie below this count had come by `since`.
+    /// The slots that had come by `since` are those that lie below this count. A slot at the very `count`
+    /// is one of them, unless it waits for a rate of zero to rise.
     come: Count,
 }
 
 impl Asked {
-    /// The load as long as it is where the schedule is, whose slots end before the position `behind`.
-    pub(super) fn new(history: &History, end: &End, behind: Option<u64>) -> Asked {
+    /// The load while it still is where the schedule is. At `end_position` the schedule has no slot any
+    /// more.
+    pub(super) fn new(history: &History, end: &End, end_position: Option<u64>) -> Asked {
         let slots = history.slots();
         let (origin, since, count, first) = match history.current() {
             Course::Curve(curve) => (
@@ -34,7 +37,7 @@ impl Asked {
                 curve.count_at(curve.since),
                 first_after(curve.position),
             ),
-            // The slot at its anchor comes then.
+            // The slot at the line's anchor, if there is one, comes at the anchor's time.
             Course::Line(line) => {
                 let first = first_after(line.position.wrapping_sub(1));
                 (line.time, line.time, slots.count_of(line.position), first)
@@ -42,7 +45,7 @@ impl Asked {
         };
         let end = end.bounded(since);
         let count = if end < since { history.count_at(end) } else { count };
-        let first = behind.map_or(first, |behind| earlier(first, behind));
+        let first = end_position.map_or(first, |end| earlier(first, end));
         let has_any = slots.number(first).is_some_and(|slots| slots > 0);
         let come = if has_any { slots.count_of(before(first)).saturating_add(1) } else { 0 };
         Asked { origin, since, count, come }
@@ -53,12 +56,13 @@ impl Asked {
         self.since = self.since.saturating_add(span_ns);
     }
 
+    /// How many slots all loads together have had at `time`, with parts of slots.
     pub(super) fn count_at(&self, load: &Load, time: i64) -> Count {
         let made_by = |time: i64| load.count_at_ns(time.saturating_sub(self.origin));
         self.count + made_by(time.max(self.since)) - made_by(self.since)
     }
 
-    /// Slots that lie below this count come before `moment`.
+    /// The slots that come before `moment` are those that lie below this count.
     pub(super) fn come_before(&self, load: &Load, moment: i64) -> Count {
         let last = moment.saturating_sub(1);
         if last < self.since {

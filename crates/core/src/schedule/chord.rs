@@ -56,8 +56,8 @@ impl Stretch {
 }
 
 /// The stretch that has the slot at `wanted`, up to `end` at most; none if slots don't lie evenly
-/// there, or the curve never comes to that slot. It begins at a slot whose time is known and stays
-/// exact: that one, or the one before it.
+/// there, or the curve never comes to that slot. It begins at `position`, a slot whose `time` is known and
+/// stays exact: the wanted one, or the one before it.
 pub(crate) fn along(
     curve: &Curve,
     (position, time): (u64, i64),
@@ -69,6 +69,7 @@ pub(crate) fn along(
     let (straight_ns, falls) = curve.straight(time);
     let until_ns = time.saturating_add(if falls { straight_ns / 2 } else { straight_ns });
     let reached = curve.position_at(until_ns, slots);
+    // 2^44 slots are the range: by that bound the product does not overflow.
     let most =
         position.wrapping_add_signed(RANGE.min((even.more.min(1 << 44) * SLOT).cast_signed()));
     let most = earlier(most, end);

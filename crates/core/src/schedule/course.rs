@@ -64,7 +64,7 @@ impl Course {
             (Course::Line(line), &Tempo::Scale(scale)) => Course::Line(line.continued(now, scale)),
             (Course::Curve(curve), &Tempo::Scale(scale)) => {
                 let count = curve.count_at(now);
-                // A load that was corrected to less has not come to its anchor.
+                // Where a load was corrected to less, the curve has not come to its anchor yet.
                 let is_reached = slots.count_of(position) <= count;
                 let position = if is_reached { position } else { slots.position_by(count) };
                 let ahead = count - slots.count_of(position);
@@ -78,7 +78,8 @@ impl Course {
         }
     }
 
-    /// The same course, for slots behind `position` at most.
+    /// The same course without the slots up to `position`, as if its anchor lay there. The same one if
+    /// its anchor lies behind that already.
     pub(crate) fn behind(self, position: u64) -> Course {
         if ticks_between(self.anchor(), position) <= 0 {
             return self;
@@ -139,7 +140,7 @@ impl Course {
         }
     }
 
-    /// What was due before this is later than the range at `now`.
+    /// What was due before this is late by more than the [`RANGE`] of positions at `now`.
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         match self {
             Course::Line(line) => now.saturating_sub(line.scale.nanos(RANGE.unsigned_abs())),
@@ -147,9 +148,9 @@ impl Course {
         }
     }
 
-    /// Whether the schedule has come so far from the anchor that this should be moved, at `now`,
-    /// when `next` is the next position to be claimed. A few instructions, because this is asked at
-    /// every start that is judged.
+    /// Whether the schedule has come so far from the anchor at `now`, when `next` is the next position to
+    /// be claimed, that the anchor should be moved. A few instructions, because this is asked at every
+    /// start that is judged.
     pub(crate) fn is_far(&self, next: u64, now: i64) -> bool {
         match self {
             Course::Line(line) => line.has_come(RANGE, now) && !line.has_come(REACH, now),

@@ -3,7 +3,7 @@
 //!
 //! Two counts run along a curve: the shape's, which begins with the shape, and the load's, at which
 //! slots lie. They meet where the curve begins, and from there on the load's grows `ratio_q32` times as
-//! fast as the shape's.
+//! fast as the shape's. A variable `load` or `shape` is such a count.
 //!
 //! Rounding as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which
 //! the shape has made its count, so `time_of(p) <= t` says exactly the same as
@@ -23,7 +23,8 @@ pub(crate) struct Curve {
     pub(crate) origin: i64,
     /// The piece holds for slots behind this position.
     pub(crate) position: u64,
-    /// The moment at which the piece begins. Counts don't tell it where the shape is very slow.
+    /// The moment at which the piece begins. It can't be found again from the counts, which stand still
+    /// for long where the shape is very slow.
     pub(crate) since: i64,
     /// The load's count at `since`. It lies at `position`, or before it if a load was corrected to less.
     load_since: Count,
@@ -44,7 +45,7 @@ struct Known {
     time: i64,
 }
 
-/// The ratio of one.
+/// The ratio 1, in units of 2^-32.
 pub(crate) const WHOLE: u64 = 1 << 32;
 
 impl Curve {
@@ -106,8 +107,8 @@ impl Curve {
         time_of(self.shape_since.saturating_add(more)).max(self.since)
     }
 
-    /// The last position that is reached at `time`. While the rate is zero, that is not the one at
-    /// the count so far: it comes when the rate rises again, unless it has come before this piece.
+    /// The last position that is reached at `time`. While the rate is zero, a slot at the very count so
+    /// far is not reached: it waits until the rate rises again, unless it was reached before this piece.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         let (reached, is_waiting) = self.reached_at(time);
         let reached = reached.map(|count| slots.position_by(count));
@@ -122,8 +123,9 @@ impl Curve {
         self.reached_at(time).0.is_none_or(|count| slots.is_known_until(count))
     }
 
-    /// The last count whose slot is reached at `time`, none if there is none; and whether that is the
-    /// one before the count so far: while the rate is zero, and before the shape begins.
+    /// The last count whose slot is reached at `time`, none if there is none; and whether a slot at the
+    /// very count so far is waiting. Then the last count is the one below. So it is while the rate is
+    /// zero, and before the shape begins.
     fn reached_at(&self, time: i64) -> (Option<Count>, bool) {
         let elapsed_ns = time.saturating_sub(self.origin);
         let shape = self.shape.count_at_ns(elapsed_ns);
@@ -183,7 +185,7 @@ impl Curve {
         if hz > 0.0 { (1e9 / hz) as i64 } else { i64::MAX }
     }
 
-    /// Slots that were reached before this are later than the range at `now`.
+    /// Slots that were reached before this are late by more than the [`RANGE`] of positions at `now`.
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         let range = Count::from(RANGE.unsigned_abs() / SLOT) * ONE;
         self.count_at(now).checked_sub(range).map_or(i64::MIN, |count| self.time_of_count(count))

@@ -98,12 +98,12 @@ impl End {
         moment < i64::MAX && (moment >= self.time || moment > self.shape)
     }
 
-    /// The moment, or that of the end if that comes before it and is known.
+    /// The moment, or that of the end by time if that comes first.
     pub(super) fn bounded(&self, moment: i64) -> i64 {
         self.by_time().min(moment)
     }
 
-    /// The moment, or the first one at which there is no slot any more if that comes before it.
+    /// The moment, or the first one at which there is no slot any more, by time, if that comes first.
     pub(super) fn bounded_behind(&self, moment: i64) -> i64 {
         moment.min(self.time).min(self.shape.saturating_add(1))
     }

@@ -53,8 +53,9 @@ pub(crate) struct History {
     slots: Slots,
     /// The oldest piece comes first. There is one at least; positions and times both ascend.
     pieces: Vec<Piece>,
-    /// The last slot that has forfeited time. Any other anchor at a slot is that of a change of tempo
-    /// within the tick behind it, which leaves that slot its time.
+    /// The last slot that has forfeited time: the piece with its anchor there begins after that time.
+    /// Where another slot is an anchor, the tempo changed within the tick behind that slot, whose own time
+    /// stayed.
     forfeited: u64,
     /// A number that changes with everything that moves a slot.
     revision: u64,
@@ -159,9 +160,9 @@ impl History {
     /// The first slot whose intended start is at `time` or later.
     pub(crate) fn first_from(&self, time: i64) -> u64 {
         let index = self.index_before(time);
-        let late = self.pieces[index].course.position_at(time.saturating_sub(1), &self.slots);
+        let last = self.pieces[index].course.position_at(time.saturating_sub(1), &self.slots);
         // Behind its end a piece says nothing: the next one begins at that time or later.
-        first_after(earlier(late, self.end_of(index)))
+        first_after(earlier(last, self.end_of(index)))
     }
 
     /// The count that the schedule has come to at `time`.
@@ -175,8 +176,8 @@ impl History {
         self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0)
     }
 
-    /// Whether it is known which slots before `time` are this process's. What gets known after a
-    /// change lies on the piece of that change, and so not before it.
+    /// Whether it is known which slots before `time` are this process's. Only on the last piece there may
+    /// be some that are not: what gets known after a change lies behind that change.
     pub(crate) fn is_known_until(&self, time: i64) -> bool {
         match &self.pieces[self.index_before(time)..] {
             [Piece { course: Course::Curve(curve), .. }] => {
@@ -191,7 +192,7 @@ impl History {
         self.current().position_at(now, &self.slots)
     }
 
-    /// What was due before this is later than the range at `now`.
+    /// See [`Course::oldest`].
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         self.current().oldest(now)
     }
@@ -213,10 +214,12 @@ impl History {
         self.go_on(Course::Curve(curve.into()), now);
     }
 
+    /// From `now` on this course is in force.
     fn go_on(&mut self, course: Course, now: i64) {
         let last = self.last();
         let since = now.max(last.since);
-        // A load that was corrected to less has not come to the slots that were due before.
+        // Where a load was corrected to less, slots that were due already lie ahead of it once more. They
+        // stay on the pieces that they were due on.
         let course = course.behind(last.course.anchor());
         // Two changes at one moment become one.
         if last.since >= now
@@ -243,7 +246,7 @@ impl History {
         let index = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
         let tempo = self.pieces[index].course.tempo();
         let later = self.pieces[index + 1..].to_vec();
-        // First, in case a curve of the user's panics.
+        // Before anything changes, in case a curve of the user's panics.
         let course = Course::through(&tempo, position, time, &self.slots);
         let before = self.pieces.partition_point(|piece| piece.is_before(position));
         self.pieces.truncate(before);

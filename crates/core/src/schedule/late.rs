@@ -5,7 +5,7 @@ use super::course::Course;
 use super::policy::Verdict;
 use crate::position::{RANGE, SLOT, after, before, earlier, later, ticks_between};
 
-/// At the fastest rate the range of positions takes so long.
+/// The range of positions takes so long at the fastest rate, 10 slots per nanosecond.
 const LEAST_RANGE_NS: i64 = RANGE / SLOT.cast_signed() / 10;
 
 /// What happens to a slot that is due.
@@ -83,13 +83,13 @@ impl Schedule {
         }
     }
 
-    /// Whether slots behind one that was due at `intended` may be later than the range.
+    /// Whether slots behind one that was due at `intended` may be late by more than the range.
     pub(crate) fn may_be_out_of_range(intended: i64, now: i64) -> bool {
         now.saturating_sub(intended) >= LEAST_RANGE_NS
     }
 
-    /// Slots from `next` on, the next to be claimed, are late by the range at most, because later
-    /// ones can't be told from early ones. Lateness beyond the range is forfeited.
+    /// Forfeits lateness beyond the range, of slots from `next` on, the next to be claimed: a slot that is
+    /// late by more can't be told from one that is early.
     pub(crate) fn cut_to_range(&mut self, next: u64, now: i64) {
         let now = self.time_until_end(now);
         let oldest = self.history.oldest(now).min(now);

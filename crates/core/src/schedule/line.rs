@@ -61,8 +61,8 @@ impl Line {
         Line { time: from.1, position: from.0, scale: Scale::from_ratio(nanos, ticks) }
     }
 
-    /// The line of this scale that has come so much further than `position` at `time`: a tick at
-    /// most, unless that is out of reach.
+    /// The line of this scale that has come further than `position` at `time`, by `ahead`. Of that a tick
+    /// counts at most: `position` is the last one reached, so more is ahead only where reach ends.
     pub(crate) fn through(position: u64, ahead: Count, time: i64, scale: Scale) -> Line {
         let part = ahead.min(TICK) >> (TICK.trailing_zeros() - PART_BITS);
         Line { time: time.saturating_sub(scale.nanos_of_part(part)), position, scale }

@@ -57,7 +57,7 @@ impl Load {
         }
     }
 
-    /// Whether the slot that lies at the count by then has not come.
+    /// Whether a slot at the very count by then has not come, because the rate is zero.
     pub(super) fn is_waiting_at_ns(&self, elapsed_ns: i64) -> bool {
         let shape = self.shape();
         shape.is_some_and(|it| it.is_waiting_at_ns(elapsed_ns, it.count_at_ns(elapsed_ns)))

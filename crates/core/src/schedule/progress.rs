@@ -42,7 +42,8 @@ impl Schedule {
         }
     }
 
-    /// The moment, or that behind the beginning of the pause: nothing comes after that.
+    /// The moment, or the nanosecond behind the beginning of the pause if that comes first: no slot comes
+    /// from there on.
     pub(super) fn stopped(&self, moment: i64) -> i64 {
         self.paused_since.map_or(moment, |since| moment.min(since.saturating_add(1)))
     }
@@ -60,7 +61,8 @@ impl Schedule {
         }
     }
 
-    /// Before time is given up for the first time: the load goes on as the schedule was.
+    /// To be called before time is given up. The first time, the load parts from the schedule: from now on
+    /// what was asked for is kept beside it.
     pub(super) fn keep_asked(&mut self) {
         if self.asked.is_none() {
             self.asked = Some(Box::new(Asked::new(&self.history, &self.end, self.end())));

@@ -1,5 +1,6 @@
 //! Which count each slot of this process lies at: from its number among the process's own slots to
-//! its number in the whole load ([`Shard`]), and from there to a count ([`Arrivals`]).
+//! its number in the whole load ([`Shard`]), and from there to a count ([`Arrivals`]). A variable `number`
+//! is the former, and `slot` or `global` the latter.
 //!
 //! Positions between two slots lie at the counts between, in proportion. Rounding: a position's
 //! count is rounded up and a count's position down, so `count_of(p) <= c` says the same as
@@ -158,14 +159,14 @@ impl Slots {
         is_read && frontier.is_none_or(|frontier| self.slots_by(count) <= frontier.from)
     }
 
-    /// Whether there is a slot at `position`, or may be: a replay has as many as were recorded, and
-    /// behind the last lease that there can be there is none.
+    /// Whether there is a slot at `position`, or may be one: a replay has as many as were recorded, and
+    /// there is none behind leases that go to the end of all numbers.
     pub(crate) fn has(&self, position: u64) -> bool {
-        let Some(number) = self.global(self.number(position).unwrap_or(0)) else {
+        let Some(slot) = self.global(self.number(position).unwrap_or(0)) else {
             return self.stripes.last().is_some_and(|frontier| frontier.from < u64::MAX);
         };
         let limited = self.arrivals.as_ref().filter(|arrivals| !arrivals.is_endless());
-        limited.is_none_or(|arrivals| arrivals.count_of(number).is_some())
+        limited.is_none_or(|arrivals| arrivals.count_of(slot).is_some())
     }
 
     /// The count at which the slot at `position` lies, or a position between slots.
@@ -229,20 +230,20 @@ impl Slots {
     /// Whether it is time to forget recorded arrivals before `position`.
     pub(crate) fn remembers_many_before(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));
-        arrivals.is_some_and(|(arrivals, number)| arrivals.remembers_many_before(number))
+        arrivals.is_some_and(|(arrivals, slot)| arrivals.remembers_many_before(slot))
     }
 
     /// Recorded arrivals are read ahead of `position` from now on. False if that is not worth a new
     /// look at how many slots there are.
     pub(crate) fn read_ahead(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));
-        arrivals.is_some_and(|(arrivals, number)| arrivals.read_ahead(number))
+        arrivals.is_some_and(|(arrivals, slot)| arrivals.read_ahead(slot))
     }
 
     /// Slots before `position` are not asked for again.
     pub(crate) fn forget_before(&self, position: u64) {
-        if let Some((arrivals, number)) = self.arrivals.as_ref().zip(self.slot(position)) {
-            arrivals.forget_before(number);
+        if let Some((arrivals, slot)) = self.arrivals.as_ref().zip(self.slot(position)) {
+            arrivals.forget_before(slot);
         }
     }
 
@@ -251,8 +252,8 @@ impl Slots {
         self.number(position).and_then(|number| self.global(number))
     }
 
-    /// How many of this process's slots lie before the one at `position`, or up to it; none before
-    /// the first.
+    /// How many of this process's slots lie before the one at `position`, which is its number. Between two
+    /// slots it is the number of the earlier one. None before the first slot.
     pub(crate) fn number(&self, position: u64) -> Option<u64> {
         let (at, number) = self.known;
         number.checked_add_signed(ticks_between(at, position) >> PART_BITS)
@@ -266,11 +267,11 @@ impl Slots {
         after(at, number.wrapping_sub(known))
     }
 
-    /// [`Count::MAX`]: never, or not known yet.
+    /// The count at which the slot of this number lies. [`Count::MAX`] is never, or not known yet.
     fn count_of_slot(&self, number: u64) -> Count {
-        let count = self.global(number).and_then(|number| match &self.arrivals {
-            Some(arrivals) => arrivals.count_of(number),
-            None => Some(Count::from(number) * ONE),
+        let count = self.global(number).and_then(|slot| match &self.arrivals {
+            Some(arrivals) => arrivals.count_of(slot),
+            None => Some(Count::from(slot) * ONE),
         });
         count.unwrap_or(Count::MAX)
     }
@@ -295,7 +296,7 @@ impl Slots {
     }
 }
 
-/// How many whole parts of a gap, of [`SLOT`] in all, `ahead` of it is; not all of them.
+/// How many of the [`SLOT`] parts of a gap `ahead` is, rounded down; never all of them.
 fn parts(ahead: Count, gap: Count) -> u64 {
     let parts = match ahead.checked_mul(SLOT.into()) {
         Some(ahead) => ahead / gap,

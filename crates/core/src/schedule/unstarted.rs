@@ -5,7 +5,7 @@ use crate::position::{after, before, earlier, later, slots_between, ticks_betwee
 use std::iter;
 use std::ops::Range;
 
-/// The slots of a batch are due within this part of their age.
+/// The slots of a batch are due within their age, divided by this.
 const FINENESS: i64 = 10_000;
 
 impl Schedule {
