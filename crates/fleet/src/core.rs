@@ -59,7 +59,7 @@ pub(crate) struct Core {
 
     /// The number of the last request.
     sequence: u64,
-    /// The number of the last request that says what the node has, a claim or a mark, which was answered.
+    /// The number of the last claim or mark that was answered.
     answered: u64,
     /// When the request that is under way was sent.
     sent_at: Option<u64>,
@@ -67,7 +67,7 @@ pub(crate) struct Core {
     trips: Trips,
     /// The node asks for nothing before this moment.
     asks_from: u64,
-    /// When the node made its last claim.
+    /// When the node made its last claim, be it of nothing.
     asked_at: u64,
     /// A request that has to come before all others.
     urgent: Option<Request>,
@@ -234,8 +234,8 @@ impl Core {
         self.frames().own(frame, rank, nodes)
     }
 
-    /// Runs these tracks of a frame without having claimed them, and asks for no more of it: others may be
-    /// blind too.
+    /// Runs these tracks of a frame without having claimed them. It asks for no more of that frame, because
+    /// others may be blind too.
     fn runs_blind(&mut self, frame: u64, tracks: Tracks) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
@@ -247,8 +247,9 @@ impl Core {
         }
     }
 
-    /// Decides about frames that begin soon and for which no answer has come. If the store does answer, the
-    /// node has not asked in time because its thread stood still. It still can ask, and leaves them open.
+    /// Decides about frames that have closed and for which no answer has come: the node runs its own tracks
+    /// of them, or nothing if it is too late. While answers come in time it decides nothing: then it has not
+    /// asked in time because its thread stood still, and it still can ask.
     pub(crate) fn decide(&mut self, now: u64) {
         let frames = self.frames();
         if now > self.ran_at + STALL_NS + frames.frame_ns / 2 {
@@ -258,7 +259,7 @@ impl Core {
         if now < self.decides_alone_at() {
             return;
         }
-        // A node that has become blind just now, or is blind already, may be a little late.
+        // How late a node may be for a frame: by one frame, or by `LEAD` of them if it is blind already.
         let grace = frames.begins(self.blind.since().map_or(1, |_| LEAD));
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let closed = unknown.map(|entry| entry.frame).filter(|&frame| frames.closes(frame) <= now);
@@ -356,7 +357,8 @@ impl Core {
         self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
     }
 
-    /// From this frame on a node that leaves now takes no part. Others still ask for such frames.
+    /// From this frame on a node that leaves now takes no part. It is so far ahead that others still ask for
+    /// what is left of it.
     fn leaves_from(&self, now: u64) -> u64 {
         self.frames().at(now + self.frames().frame_ns / 2) + 3
     }

@@ -85,13 +85,14 @@ impl Core {
         }
     }
 
+    /// The answer to a claim: who owns the frames that were asked for, and what else the run has become.
     fn claimed(&mut self, claim: &Claim, claimed: Claimed, now: u64) -> Result<(), FleetError> {
         self.look_for_disturbance(claimed.epoch, now);
         let has_counted = claimed.counted.as_ref().is_none_or(|counted| self.take_counted(counted));
-        let knows_less = claimed.known < self.run.versions.len() as u64 || !has_counted;
+        let store_knows_less = claimed.known < self.run.versions.len() as u64 || !has_counted;
         // A new epoch without another origin: somebody has filled the store again.
         let is_refilled = claimed.epoch > self.run.epoch && claimed.origin_us == self.run.origin_us;
-        let is_repaired = is_refilled && !knows_less;
+        let is_repaired = is_refilled && !store_knows_less;
         self.answered = claim.sequence;
         self.last_reply = LastReply::Answer;
         self.run.origin_us = claimed.origin_us;
@@ -102,7 +103,7 @@ impl Core {
         if is_repaired {
             self.mark_all();
         }
-        if knows_less {
+        if store_knows_less {
             self.restore();
         }
         let (same, other) = self.other_versions(&claimed);
@@ -110,7 +111,7 @@ impl Core {
         let known_until = unknown.map(|version| version.from).min().unwrap_or(u64::MAX);
         let is_known = |frame: u64| frame < known_until;
         // The store grants nothing to a node that has missed more than one version.
-        let is_granted = claimed.versions.len() <= 1 && !knows_less;
+        let is_granted = claimed.versions.len() <= 1 && !store_knows_less;
         let asks = if is_granted { &claim.asks[..] } else { &[] };
         for (ask, owners) in asks.iter().zip(claimed.owners) {
             if is_known(ask.frame) {

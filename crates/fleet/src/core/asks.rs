@@ -144,6 +144,7 @@ impl Core {
         sixteenth + apart * u64::from(rank)
     }
 
+    /// What is to be asked of the frames that take claims, and of those that the node has missed.
     pub(super) fn asks(&self, now: u64) -> Vec<Ask> {
         let is_open = |entry: &&Entry| now < self.frames().closes(entry.frame);
         let is_missed = |entry: &&Entry| {
@@ -167,16 +168,18 @@ impl Core {
     /// as long as there is time. A node that is far away asks for its own tracks earlier, but not for those
     /// of others before they can have asked.
     pub(super) fn due_at(&self, frame: u64, stage: Stage) -> u64 {
-        let begins = |frames: u64| self.frames().begins(frame.saturating_sub(frames));
-        let frames_before =
-            |frames: u64| begins(frames).saturating_sub(self.ahead()).max(begins(self.run.lead));
-        let late = begins(1).saturating_sub(2 * self.trips.long_ns());
+        let frames_before = |frames: u64| self.frames().begins(frame.saturating_sub(frames));
+        // The same less the time that the trips take, but not before the store takes claims.
+        let asks_before = |frames: u64| {
+            frames_before(frames).saturating_sub(self.ahead()).max(frames_before(self.run.lead))
+        };
+        let late = frames_before(1).saturating_sub(2 * self.trips.long_ns());
         match stage {
-            Stage::Own => frames_before(LEAD) + self.stagger(),
+            Stage::Own => asks_before(LEAD) + self.stagger(),
             Stage::Share if self.is_late => late + self.stagger(),
             Stage::Rest if self.is_late => late + self.frames().frame_ns / 2,
-            Stage::Share => frames_before(LEAD - 1).max(begins(LEAD)) + self.stagger(),
-            Stage::Rest => frames_before(LEAD - 2).max(begins(LEAD - 1)) + self.stagger(),
+            Stage::Share => asks_before(LEAD - 1).max(frames_before(LEAD)) + self.stagger(),
+            Stage::Rest => asks_before(LEAD - 2).max(frames_before(LEAD - 1)) + self.stagger(),
             Stage::Done => u64::MAX,
         }
     }

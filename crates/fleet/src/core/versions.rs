@@ -17,8 +17,8 @@ impl Core {
         self.cut.take()
     }
 
-    /// The pacer has nothing from this slot on. What it has started by the old load before it is not what
-    /// the new load has there, and counts as started twice.
+    /// The pacer has given the cut up, and has nothing from `slot` on. What it has started before that slot by
+    /// the old load is not what the new load has there, and counts as started twice.
     pub(crate) fn reached(&mut self, mut cut: Cut, slot: u64) {
         let wrong = cut.pieces.iter().map(|Piece { frame, tracks }| {
             let (first, end) = (cut.old.first(*frame), cut.old.first(frame + 1).min(slot));
@@ -67,7 +67,7 @@ impl Core {
         }
     }
 
-    /// Keeps so many versions of the load, and puts these in place of the others.
+    /// Keeps the first `same` versions of the load, and puts these in place of the others.
     pub(super) fn change_load(
         &mut self,
         same: usize,
@@ -78,7 +78,7 @@ impl Core {
         let replaced = self.run.versions.split_off(same);
         let from = replaced.first().map_or(first.from, |own| own.from.min(first.from));
         let before = if replaced.is_empty() { None } else { Some(Load::of(&self.run)?) };
-        // What the pacer does not have it has not started, however late that is.
+        // The pacer has not started what it was not told of, however late that is.
         let unleased = self.book.unleased().max(from);
         let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
         let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));
