@@ -8,7 +8,7 @@ pub(crate) fn span_ns(span: Duration) -> i64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Nanoseconds in whole ones, rounded down, from 0 to the end of the range.
+/// Rounds down to whole nanoseconds, cut to the range from 0 to [`i64::MAX`].
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a cast of a float stops at the ends of the range"

@@ -58,6 +58,7 @@ fn machine(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     }
 }
 
+/// The width of the first column.
 const NAME: usize = 30;
 
 fn heading(f: &mut Formatter<'_>, name: &str, last: &str) -> fmt::Result {

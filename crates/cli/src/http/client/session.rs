@@ -49,8 +49,8 @@ impl Answer {
 }
 
 impl Session {
-    /// The session that is `index`th: its connections begin with that address. To be made inside a
-    /// runtime.
+    /// A session whose connections take a server's addresses in turn, from about the one at `index` on. To be
+    /// made inside a runtime.
     pub(crate) fn new(plan: &Arc<Plan>, clock: &Pacer, index: usize) -> Session {
         Session {
             connections: plan.endpoints.iter().map(|_| None).collect(),
@@ -115,7 +115,7 @@ impl Session {
         (answer.status != Err(Failure::NotTaken)).then_some(answer)
     }
 
-    /// On the connection that is open.
+    /// Sends the request on the connection that is open, and reads the answer.
     async fn exchange(&mut self, request: Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
         let Session { plan, connections, head, deadline, .. } = self;
         let Some(connection) = &mut connections[request.endpoint] else {
@@ -134,6 +134,7 @@ impl Session {
         Answer { status, sent, set_up, traffic }
     }
 
+    /// The answer to a request that could not be sent.
     fn unsent(&self, failure: Failure) -> Answer {
         Answer { status: Err(failure), sent: self.clock.now(), set_up: None, traffic: (0, 0) }
     }
