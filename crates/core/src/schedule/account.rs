@@ -34,7 +34,8 @@ impl Schedule {
         let claimed = passes.min(now).saturating_sub(self.started).saturating_sub(self.paused);
         let allocated = claimed.saturating_sub(self.idle);
         let late = elapsed.saturating_sub(claimed);
-        // While time is owed, what is due and not yet released is waiting, and the rest is backlog.
+        // While time is owed, what should have started and is not yet released is waiting, and the rest is
+        // backlog.
         let backlog = paid_until.map_or(late, |until| until.saturating_sub(passes).clamp(0, late));
         Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
     }
