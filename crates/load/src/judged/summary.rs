@@ -218,7 +218,8 @@ fn holding(stats: &OperationStats) -> Option<String> {
         let most = human::time(most);
         format!(
             "{calls} calls held their thread for up to {most} at a time, and other sessions waited for it: \
-             calls that block or compute for long need a thread each, as a BlockingTarget's have"
+             they blocked, computed for long, or lost the processor to others. Calls that block need a \
+             thread each, as a BlockingTarget's have"
         )
     })
 }
