@@ -1,6 +1,7 @@
 //! One connection, which carries one request after the other.
 
 use super::failure::{Failure, Tls};
+use super::http1::request::Written;
 use super::plan::{Plan, Prepared};
 use super::stream::Io;
 use super::{http1, http2};
@@ -73,18 +74,17 @@ impl Connection {
         }
     }
 
-    /// Sends a request and reads the whole answer. The request's head is put into `head`, if it is sent as
-    /// text.
+    /// Sends a request and reads the whole answer. There is `memory` for a request as text.
     pub(crate) async fn exchange(
         &mut self,
         plan: &Plan,
         request: Prepared,
-        head: &mut Vec<u8>,
+        memory: &mut Written,
         deadline: &mut Deadline,
     ) -> Result<StatusCode, Failure> {
         match self {
             Connection::Http1(connection) => {
-                connection.exchange(&plan.text(request, head), deadline).await
+                connection.exchange(&plan.text(request, memory), deadline).await
             }
             Connection::Http2(connection) => {
                 connection.exchange(plan.http2(request), deadline).await

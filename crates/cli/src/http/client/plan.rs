@@ -2,10 +2,10 @@
 
 use super::args::{ClientArgs, Header};
 use super::endpoint::Endpoint;
-use super::http1::request::{Lines, Outgoing};
+use super::http1::request::{Lines, Outgoing, Written};
 use super::http2;
 use super::labels::Labels;
-use super::requests::{Common, Requests, authority};
+use super::requests::{Common, Parts, Requests, authority};
 use super::targets::TargetSpec;
 use anyhow::{Context, ensure};
 use http_body_util::Full;
@@ -28,8 +28,10 @@ pub(crate) struct Plan {
     common: Vec<Common>,
     /// The same as text, for each server.
     lines: Vec<Lines>,
-    /// The request of HTTP/2, if there is only one.
-    only: Option<Request<Full<Bytes>>>,
+    /// The request, if there is only one.
+    only: Option<Written>,
+    /// The same for HTTP/2.
+    only_http2: Option<Request<Full<Bytes>>>,
     /// By what they are counted apart.
     pub(crate) labels: Labels,
     /// The servers.
@@ -115,11 +117,14 @@ impl Draft<'_> {
     pub(crate) fn complete(self, trust: Trust<'_>, timeout: Duration) -> anyhow::Result<Plan> {
         let Draft { args, labels, endpoints, common, .. } = self;
         let requests = self.requests.complete();
+        let is_one = requests.count() == 1;
+        let lines: Vec<_> = common.iter().map(Lines::new).collect();
         let has_tls = endpoints.iter().any(|endpoint| endpoint.tls_name.is_some());
         Ok(Plan {
-            only: (args.http2 && requests.count() == 1)
+            only: is_one.then(|| written(&requests.get(0), &lines[0])),
+            only_http2: (is_one && args.http2)
                 .then(|| http2::request::request(&requests.get(0), &common[0])),
-            lines: common.iter().map(Lines::new).collect(),
+            lines,
             requests,
             common,
             labels,
@@ -148,17 +153,27 @@ impl Plan {
         self.labels.label(self.requests.label(request.index), status)
     }
 
-    /// A request as text; its head is put into `head`.
-    pub(crate) fn text<'a>(&'a self, request: Prepared, head: &'a mut Vec<u8>) -> Outgoing<'a> {
-        self.lines[request.endpoint].request(&self.requests.get(request.index), head)
+    /// A request as text, which is put into `memory` unless it is there already.
+    pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Written) -> Outgoing<'a> {
+        let written = self.only.as_ref().unwrap_or_else(|| {
+            self.lines[request.endpoint].write(&self.requests.get(request.index), memory);
+            memory
+        });
+        written.with(self.requests.body_of(request.index))
     }
 
     /// A request of HTTP/2, to be sent once.
     pub(crate) fn http2(&self, request: Prepared) -> Request<Full<Bytes>> {
         let common = &self.common[request.endpoint];
         let made = || http2::request::request(&self.requests.get(request.index), common);
-        self.only.clone().unwrap_or_else(made)
+        self.only_http2.clone().unwrap_or_else(made)
     }
+}
+
+fn written(parts: &Parts<'_>, lines: &Lines) -> Written {
+    let mut written = Written::new();
+    lines.write(parts, &mut written);
+    written
 }
 
 /// Refuses a length that is not that of the body: the server would wait for what never comes, or take what

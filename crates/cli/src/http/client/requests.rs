@@ -102,6 +102,11 @@ impl Requests {
         self.entries[index].label
     }
 
+    /// The body of a request.
+    pub(crate) fn body_of(&self, index: usize) -> &Bytes {
+        &self.bodies[self.entries[index].body as usize]
+    }
+
     /// A request.
     pub(crate) fn get(&self, index: usize) -> Parts<'_> {
         let entry = self.entries[index];
@@ -109,7 +114,7 @@ impl Requests {
         let mut lines = self.heads[begin..entry.end].splitn(3, |byte| *byte == b'\n');
         let mut line = || lines.next().expect("it was added whole");
         let (method, path, headers) = (line(), line(), line());
-        Parts { method, path, headers, body: &self.bodies[entry.body as usize] }
+        Parts { method, path, headers, body: self.body_of(index) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::connection::Connection;
 use super::failure::Failure;
+use super::http1::request::Written;
 use super::plan::{Plan, Prepared};
 use hyper::StatusCode;
 use nanopace::{Nanos, Pacer};
@@ -19,8 +20,8 @@ pub(crate) struct Session {
     deadline: Deadline,
     /// Which of a server's addresses is next.
     turn: usize,
-    /// The head of the request in flight, in memory that is kept.
-    head: Vec<u8>,
+    /// Memory for the request in flight.
+    memory: Written,
     /// How long it took to open connections, of those that were opened first.
     set_ups: Vec<SetUp>,
 }
@@ -58,7 +59,7 @@ impl Session {
             clock: clock.clone(),
             plan: Arc::clone(plan),
             turn: index,
-            head: Vec::new(),
+            memory: Written::new(),
             set_ups: Vec::new(),
         }
     }
@@ -117,14 +118,14 @@ impl Session {
 
     /// Sends the request on the connection that is open, and reads the answer.
     async fn exchange(&mut self, request: Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
-        let Session { plan, connections, head, deadline, .. } = self;
+        let Session { plan, connections, memory, deadline, .. } = self;
         let Some(connection) = &mut connections[request.endpoint] else {
             return self.unsent(Failure::HungUp);
         };
-        let mut status = connection.exchange(plan, request, head, deadline).await;
+        let mut status = connection.exchange(plan, request, memory, deadline).await;
         if status == Err(Failure::Refused) {
             // Once more, as the server has not processed it (RFC 9113, section 8.7).
-            status = connection.exchange(plan, request, head, deadline).await;
+            status = connection.exchange(plan, request, memory, deadline).await;
         }
         let traffic = connection.take_traffic();
         let is_spoiled = status.is_err_and(|failure| !failure.spares_connection());

@@ -26,6 +26,15 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) is_last: bool,
 }
 
+/// A request in memory that is kept, but for its body.
+#[derive(Debug)]
+pub(crate) struct Written {
+    head: Vec<u8>,
+    tail: &'static [u8],
+    asked: Asked,
+    is_last: bool,
+}
+
 /// Headers, as lines but for those that depend on the body.
 #[derive(Debug, Default)]
 struct Head {
@@ -57,8 +66,9 @@ impl Lines {
         Lines { usual: usual.collect(), given }
     }
 
-    /// A request; its head is put into `head`.
-    pub(crate) fn request<'a>(&self, parts: &Parts<'a>, head: &'a mut Vec<u8>) -> Outgoing<'a> {
+    /// Writes a request.
+    pub(crate) fn write(&self, parts: &Parts<'_>, to: &mut Written) {
+        let head = &mut to.head;
         head.clear();
         for part in [parts.method, b" ", parts.path, b" HTTP/1.1\r\n"] {
             head.extend_from_slice(part);
@@ -73,13 +83,26 @@ impl Lines {
         for (name, value) in parts.headers() {
             about.add(head, name, value);
         }
-        let tail = about.end(head, parts);
-        let asked = match parts.method {
+        to.tail = about.end(head, parts);
+        to.asked = match parts.method {
             b"HEAD" => Asked::Head,
             b"CONNECT" => Asked::Connect,
             _ => Asked::Whole,
         };
-        Outgoing { parts: [head, parts.body, tail], asked, is_last: about.is_last }
+        to.is_last = about.is_last;
+    }
+}
+
+impl Written {
+    /// Memory for a request.
+    pub(crate) fn new() -> Written {
+        Written { head: Vec::new(), tail: b"", asked: Asked::Whole, is_last: false }
+    }
+
+    /// The request, whose body is this.
+    pub(crate) fn with<'a>(&'a self, body: &'a [u8]) -> Outgoing<'a> {
+        let Written { head, tail, asked, is_last } = self;
+        Outgoing { parts: [head, body, tail], asked: *asked, is_last: *is_last }
     }
 }
 
