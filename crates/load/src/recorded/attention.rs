@@ -19,6 +19,8 @@ use std::time::Duration;
 
 /// How long a thread sleeps at most.
 pub(crate) const BEAT: Duration = Duration::from_millis(10);
+/// A thread is stuck if its beat is later than this.
+const STUCK: Duration = Duration::from_secs(1);
 /// Timers are coarse.
 const GRACE: Duration = Duration::from_millis(2);
 /// A thread was stopped if there is no explanation for more than this.
@@ -107,6 +109,11 @@ impl Attention {
         self.queued = processor.since(self.processor).queued() / self.wakes.max(1);
         (self.processor, self.wakes) = (processor, 0);
         self.due = now + BEAT + GRACE;
+    }
+
+    /// Whether its beat is missing for so long that nobody knows whether there will be another one.
+    pub(crate) fn is_stuck(&self, now: Nanos) -> bool {
+        now - self.due > STUCK
     }
 
     /// How long it waits for the processor each time it wakes.

@@ -25,7 +25,10 @@ use crossterm::event::KeyEvent;
 use helm::Helm;
 use nanopace::Nanos;
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long threads have for their end when the answers are given up. Those that need longer are stuck.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Changes the load, and collects what the load threads record. It is the stage of a run in which slots
 /// start.
@@ -115,15 +118,17 @@ impl<'run> Controller<'run> {
         self.overdue += left.iter().filter(is_overdue).map(|(_, slots)| slots).sum::<u64>();
     }
 
-    /// Waits until all answers are there, or nobody wants to wait for them.
+    /// Waits until all answers are there, or nobody wants to wait for them. What is still in flight then
+    /// is unfinished, even if its thread is stuck.
     pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &Threads) {
-        let mut answers = Answers(self);
-        while threads.ended() < threads.count() {
+        let mut answers = Answers { controller: self, given_up: None };
+        while threads.ended() < threads.count() && !answers.is_out_of_patience() {
             match messages.recv_timeout(threads::GLANCE) {
                 Ok(message) => drop(message.reach(&mut answers)),
-                Err(_) => answers.tick(),
+                Err(_) => answers.tick(threads),
             }
         }
+        self.course.shared.recorders.iter().for_each(|recorder| recorder.give_up());
     }
 
     /// The results, once the threads are done, and whether the logs are complete.
@@ -201,30 +206,49 @@ impl Stage for Controller<'_> {
 }
 
 /// The stage behind the schedule: answers are missing.
-struct Answers<'control, 'run>(&'control mut Controller<'run>);
+struct Answers<'control, 'run> {
+    controller: &'control mut Controller<'run>,
+    /// When they were given up, if they were.
+    given_up: Option<Instant>,
+}
 
 impl Answers<'_, '_> {
-    fn tick(&mut self) {
-        let Answers(controller) = self;
-        let Some(is_second) = controller.books.tick() else { return };
-        controller.audience.note = match controller.books.tally.in_flight() {
-            0 => String::new(),
-            missing => format!("waiting for {missing} answers; Ctrl-C gives them up"),
-        };
-        controller.show(Phase::WaitingForAnswers, is_second);
+    fn tick(&mut self, threads: &Threads) {
+        let Some(is_second) = self.controller.books.tick() else { return };
+        let Controller { course, books, .. } = self.controller;
+        let stuck = threads.stuck(&course.shared.recorders);
+        self.controller.audience.note = missing(books.tally.in_flight(), stuck);
+        self.controller.show(Phase::WaitingForAnswers, is_second);
     }
+
+    fn is_out_of_patience(&self) -> bool {
+        self.given_up.is_some_and(|given_up| given_up.elapsed() > PATIENCE)
+    }
+}
+
+/// What is waited for.
+fn missing(answers: u64, stuck: usize) -> String {
+    let stuck = match stuck {
+        0 if answers == 0 => return String::new(),
+        0 => String::new(),
+        1 => ", a thread is stuck".to_owned(),
+        threads => format!(", {threads} threads are stuck"),
+    };
+    format!("waiting for {answers} answers{stuck}; Ctrl-C gives them up")
 }
 
 impl Stage for Answers<'_, '_> {
     /// They are given up.
     fn stop(&mut self) -> bool {
-        let _ = self.0.course.shared.give_up.send(true);
+        let _ = self.controller.course.shared.give_up.send(true);
+        self.given_up.get_or_insert_with(Instant::now);
         true
     }
 
     fn press(&mut self, key: KeyEvent) -> bool {
-        let is_stop = matches!(self.0.audience.press(key), Some(Action::Stop)) && self.stop();
-        self.0.show(Phase::WaitingForAnswers, false);
+        let is_stop =
+            matches!(self.controller.audience.press(key), Some(Action::Stop)) && self.stop();
+        self.controller.show(Phase::WaitingForAnswers, false);
         is_stop
     }
 
@@ -234,6 +258,22 @@ impl Stage for Answers<'_, '_> {
 
     #[cfg(feature = "otlp")]
     fn tell(&mut self, text: String) {
-        self.0.audience.tell(text);
+        self.controller.audience.tell(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_is_told_for_what() {
+        let told = "waiting for 3 answers; Ctrl-C gives them up";
+        assert_eq!((missing(0, 0), missing(3, 0)), (String::new(), told.to_owned()));
+        assert_eq!(missing(1, 1), "waiting for 1 answers, a thread is stuck; Ctrl-C gives them up");
+        assert_eq!(
+            missing(3, 2),
+            "waiting for 3 answers, 2 threads are stuck; Ctrl-C gives them up"
+        );
     }
 }

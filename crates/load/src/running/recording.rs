@@ -3,5 +3,6 @@
 #[cfg(test)]
 mod causes;
 pub(crate) mod collector;
+mod in_flight;
 mod moved;
 pub(crate) mod recorder;

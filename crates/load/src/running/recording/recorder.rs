@@ -1,5 +1,6 @@
 //! What a load thread records during the run.
 
+use super::in_flight::{Begun, InFlight};
 use super::moved::Moved;
 use crate::load::details::SetUp;
 use crate::recorded::attention::{Attention, Sent};
@@ -27,6 +28,8 @@ pub(crate) struct Recorder {
 struct Record {
     stats: OperationStats,
     starts: Vec<Nanos>,
+    /// Recorded ones.
+    in_flight: InFlight,
     outcomes: Vec<Outcome>,
     connections: IdealConnections,
     moved: Moved,
@@ -51,6 +54,7 @@ impl Recorder {
         let record = Record {
             stats: OperationStats::new(),
             starts: Vec::new(),
+            in_flight: InFlight::default(),
             outcomes: Vec::new(),
             connections,
             moved: Moved::new(pacer, gives_up),
@@ -70,19 +74,21 @@ impl Recorder {
         let start = record.connections.start(intended_start, now, moved, burst.as_deref_mut());
         drop(burst);
         record.stats.cause(start.lateness(intended_start));
-        if is_recorded {
+        let place = is_recorded.then(|| {
             record.starts.push(start.actual);
             record.stats.start(intended_start, start);
-        }
+            record.in_flight.add(Begun { intended_start, start: start.actual })
+        });
         let (sent, paused) = (record.attention.send(now), record.moved.paused(now));
-        Flight {
-            recorder: Arc::clone(self),
-            intended_start,
-            start,
-            sent,
-            paused,
-            is_recorded,
-            has_ended: false,
+        Flight { recorder: Arc::clone(self), start, sent, paused, place }
+    }
+
+    /// What is in flight is unfinished, now: the thread may be stuck. What ends later is not counted.
+    pub(crate) fn give_up(&self) {
+        let record = &mut *self.record();
+        let now = self.clock.now();
+        for begun in record.in_flight.give_up() {
+            record.unfinished(begun, now);
         }
     }
 
@@ -94,6 +100,11 @@ impl Recorder {
     /// From now on the thread waits inside of its calls: all of their time is the target's.
     pub(crate) fn blocks(&self) {
         self.record().attention.blocks();
+    }
+
+    /// Whether the thread should have said long ago what it has had, and has not.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.record().attention.is_stuck(self.clock.now())
     }
 
     /// The thread goes to sleep until something happens. It says what it has had of the processor, if
@@ -180,13 +191,20 @@ impl Recorder {
 #[must_use = "an operation that is dropped is unfinished"]
 pub(crate) struct Flight {
     recorder: Arc<Recorder>,
-    intended_start: Nanos,
     start: Start,
     sent: Sent,
     /// How long the schedule had been paused until then.
     paused: Duration,
-    is_recorded: bool,
-    has_ended: bool,
+    /// Where it is in the record, until it has ended. None in the warm-up.
+    place: Option<usize>,
+}
+
+impl Record {
+    fn unfinished(&mut self, begun: Begun, now: Nanos) {
+        let outcome = begun.outcome(now, Ending::Unfinished);
+        self.stats.unfinished(outcome.response_time);
+        self.outcomes.push(outcome);
+    }
 }
 
 impl Flight {
@@ -197,42 +215,30 @@ impl Flight {
 
     /// The operation has ended, now. Returns when.
     pub(crate) fn end(mut self, answer: Answer) -> Nanos {
-        self.has_ended = true;
         let record = &mut *self.recorder.record();
         let end = self.recorder.clock.now();
         let busy = record.attention.busy(self.sent, end);
         let paused = record.moved.paused(end).saturating_sub(self.paused);
         record.connections.end(self.start, busy.saturating_sub(paused));
-        if self.is_recorded {
+        if let Some(begun) = self.place.take().and_then(|place| record.in_flight.end(place)) {
             record.stats.queued += record.attention.queued();
             record.stats.stopped(record.attention.stopped_since(self.sent));
-            let operation = Operation { intended_start: self.intended_start, end, answer };
+            let operation = Operation { intended_start: begun.intended_start, end, answer };
             let ending = answer.outcome.map_or_else(Ending::Failed, |()| Ending::Completed);
             record.stats.end(&operation);
-            record.outcomes.push(self.outcome(end, ending));
+            record.outcomes.push(begun.outcome(end, ending));
         }
         end
-    }
-
-    fn outcome(&self, end: Nanos, ending: Ending) -> Outcome {
-        let intended_start = self.intended_start;
-        Outcome {
-            intended_start,
-            wait_time: Some(self.start.actual - intended_start),
-            response_time: end - intended_start,
-            ending,
-            slots: 1,
-        }
     }
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        if self.is_recorded && !self.has_ended {
-            let outcome = self.outcome(self.recorder.clock.now(), Ending::Unfinished);
-            let mut record = self.recorder.record();
-            record.stats.unfinished(outcome.response_time);
-            record.outcomes.push(outcome);
+        let Some(place) = self.place else { return };
+        let record = &mut *self.recorder.record();
+        let now = self.recorder.clock.now();
+        if let Some(begun) = record.in_flight.end(place) {
+            record.unfinished(begun, now);
         }
     }
 }

@@ -16,9 +16,9 @@ use clap::Parser;
 use std::future::{pending, ready};
 use std::ops::Range;
 use std::pin::Pin;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
@@ -224,6 +224,33 @@ fn calls_that_hang_when_the_run_is_given_up_are_unfinished() {
     let setup = set_up(Told::new(refuses(0..0), hangs), "-c 4 --duration 1h --timeout 1h").unwrap();
     run_until_hung(&setup, begun);
     assert_eq!(setup.target.seen(), (5, 4));
+}
+
+/// On one thread, on which three others are in flight, or on a thread of its own.
+#[test]
+fn calls_that_never_yield_when_the_run_is_given_up_are_unfinished() {
+    for threads in [1, 4] {
+        let (hung, begun) = mpsc::channel();
+        let (end, ends) = mpsc::channel::<()>();
+        let ends = Arc::new(Mutex::new(ends));
+        let hangs = move |slot| -> Called {
+            let (hung, ends) = (hung.clone(), Arc::clone(&ends));
+            Box::pin(async move {
+                hung.send(()).unwrap();
+                if slot < 3 && threads == 1 {
+                    pending::<()>().await;
+                }
+                // Until the end of the test.
+                let _ = ends.lock().map(|ends| ends.recv());
+                Ok(Done::new())
+            })
+        };
+        let options = format!("-c 4 --threads {threads} --duration 1h --timeout 1h");
+        let setup = set_up(Told::new(refuses(0..0), hangs), &options).unwrap();
+        run_until_hung(&setup, begun);
+        assert_eq!(setup.target.seen(), (5, 4));
+        drop(end);
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::worker::Worker;
 use crate::load::target::Target;
 use crate::recorded::attention::BEAT;
 use crate::running::message::Message;
+use crate::running::recording::recorder::Recorder;
 use anyhow::Context;
 use core_affinity::CoreId;
 use nanopace_async::AsyncPacer;
@@ -75,9 +76,15 @@ impl Threads {
         self.0.iter().filter(|thread| thread.is_finished()).count()
     }
 
-    /// Waits for their end. A thread's panic continues here.
+    /// How many are stuck in a call, of those with these recorders.
+    pub(crate) fn stuck(&self, recorders: &[Arc<Recorder>]) -> usize {
+        let all = self.0.iter().zip(recorders);
+        all.filter(|(thread, recorder)| !thread.is_finished() && recorder.is_stuck()).count()
+    }
+
+    /// What came of them. Those that have not ended are left behind. A thread's panic continues here.
     pub(crate) fn join(self) -> anyhow::Result<()> {
-        self.0.into_iter().try_for_each(|thread| {
+        self.0.into_iter().filter(JoinHandle::is_finished).try_for_each(|thread| {
             thread.join().unwrap_or_else(|payload| panic::resume_unwind(payload))
         })
     }
@@ -118,7 +125,8 @@ impl<T: Target> Load<T> {
     }
 
     /// Sends requests until there are no more slots and all answers are there, or until they are
-    /// given up. What is in flight then is dropped with the runtime, and counts as unfinished.
+    /// given up. What is in flight then is dropped with the runtime, and counts as unfinished. A
+    /// thread that is stuck in a call does not notice, and is left behind.
     fn run(self, runtime: &Runtime, messages: &Sender<Message>) -> anyhow::Result<()> {
         self.shared.threads.add_current();
         let mut give_up = self.shared.give_up.subscribe();

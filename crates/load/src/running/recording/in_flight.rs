@@ -1,0 +1,119 @@
+//! The operations of a thread that are in flight, so that they can be counted without the thread.
+
+use crate::recorded::outcome::{Ending, Outcome};
+use nanopace::Nanos;
+
+/// An operation that has started.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begun {
+    pub(super) intended_start: Nanos,
+    pub(super) start: Nanos,
+}
+
+/// Each operation has a place of its own until it ends.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    places: Vec<Option<Begun>>,
+    free: Vec<usize>,
+}
+
+impl Begun {
+    /// What has become of it.
+    pub(super) fn outcome(self, end: Nanos, ending: Ending) -> Outcome {
+        let Begun { intended_start, start } = self;
+        Outcome {
+            intended_start,
+            wait_time: Some(start - intended_start),
+            response_time: end - intended_start,
+            ending,
+            slots: 1,
+        }
+    }
+}
+
+impl InFlight {
+    /// The place of one more.
+    pub(super) fn add(&mut self, begun: Begun) -> usize {
+        let place = self.free.pop().unwrap_or(self.places.len());
+        if place == self.places.len() {
+            self.places.push(None);
+        }
+        self.places[place] = Some(begun);
+        place
+    }
+
+    /// The one at this place ends. None if all were given up before.
+    pub(super) fn end(&mut self, place: usize) -> Option<Begun> {
+        let begun = self.places[place].take()?;
+        self.free.push(place);
+        Some(begun)
+    }
+
+    /// All are given up. Their places are not free again: they may still want to end.
+    pub(super) fn give_up(&mut self) -> Vec<Begun> {
+        self.places.iter_mut().filter_map(Option::take).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::operation::Answer;
+    use crate::recorded::processor::ProcessorTime;
+    use crate::recorded::stats::OperationStats;
+    use crate::running::recording::recorder::Recorder;
+    use nanopace::{ManualClock, Pacer, Rate};
+    use std::time::Duration;
+
+    #[test]
+    fn what_is_given_up_is_unfinished_once_even_if_it_ends_later() {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
+        let recorder = Recorder::all(&pacer, &[4], false).remove(0);
+        let start = |is_recorded| recorder.start(Nanos::ZERO, is_recorded);
+        start(true).end(Answer::completed(Nanos::ZERO));
+        let [ends, drops, _stays, warm_up] = [true, true, true, false].map(start);
+        clock.advance(Duration::from_secs(5));
+        recorder.give_up();
+        clock.advance(Duration::from_secs(5));
+        ends.end(Answer::completed(Nanos::ZERO));
+        drop(drops);
+        warm_up.end(Answer::completed(Nanos::ZERO));
+        recorder.give_up();
+        let (mut stats, mut outcomes) = (OperationStats::new(), Vec::new());
+        recorder.swap_stats(&mut stats);
+        recorder.swap_outcomes(&mut outcomes);
+        assert_eq!((stats.started(), stats.completed(), stats.unfinished), (4, 1, 3));
+        let unfinished = outcomes.iter().filter(|outcome| outcome.ending == Ending::Unfinished);
+        let ages: Vec<_> = unfinished.map(|outcome| outcome.response_time.as_secs()).collect();
+        assert_eq!((outcomes.len(), ages), (4, vec![5, 5, 5]));
+    }
+
+    #[test]
+    fn places_are_used_again() {
+        let mut in_flight = InFlight::default();
+        let begun = Begun { intended_start: Nanos::ZERO, start: Nanos::ZERO };
+        let [first, second] = [(); 2].map(|()| in_flight.add(begun));
+        assert!(in_flight.end(first).is_some());
+        assert_eq!((first, second, in_flight.add(begun)), (0, 1, 0));
+        assert_eq!(in_flight.give_up().len(), 2);
+        assert!(in_flight.end(first).is_none());
+        assert_eq!(in_flight.add(begun), 2);
+    }
+
+    #[test]
+    fn a_thread_is_stuck_that_has_beaten_and_does_not_any_more() {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
+        let recorder = Recorder::all(&pacer, &[1], false).remove(0);
+        clock.advance(Duration::from_secs(5));
+        assert!(!recorder.is_stuck());
+        recorder.beat(ProcessorTime::default());
+        clock.advance(Duration::from_secs(1));
+        assert!(!recorder.is_stuck());
+        clock.advance(Duration::from_secs(1));
+        assert!(recorder.is_stuck());
+        recorder.beat(ProcessorTime::default());
+        assert!(!recorder.is_stuck());
+    }
+}
