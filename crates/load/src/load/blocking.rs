@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// Nothing can end a call that blocks, so the timeout does not apply: set the driver's. A call that still
 /// hangs when the run is given up is counted as unfinished, and its thread is left behind.
 ///
+/// The load begins when all sessions are open, or after the timeout. A session that is open later takes part
+/// from then on. One that is not open when the schedule ends is left behind, too.
+///
 /// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is one, too, without
 /// sessions:
 ///

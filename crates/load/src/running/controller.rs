@@ -103,6 +103,8 @@ impl<'run> Controller<'run> {
         shared.pacer.close();
         // What was late when it was paused is not later now.
         shared.pacer.resume();
+        // It is not set anywhere else.
+        let _ = shared.ended.set(());
         self.count_left(&run_end);
         run_end
     }

@@ -151,7 +151,22 @@ impl Recorder {
         connections.unstarted(intended, now, looked, moved, burst.as_deref())
     }
 
-    /// A connection was opened before the schedule started.
+    /// The thread opens its only connection: no slot can have it until it is [opened](Recorder::opened).
+    pub(crate) fn open(&self) -> Start {
+        let record = &mut *self.record();
+        let now = self.clock.now();
+        record.connections.start(now, now, Duration::ZERO, None)
+    }
+
+    /// The connection is open, or can't be opened. The target took all the time for that.
+    pub(crate) fn opened(&self, start: Start) {
+        let record = &mut *self.record();
+        let now = self.clock.now();
+        let paused = record.moved.paused(now);
+        record.connections.end(start, (now - start.actual).saturating_sub(paused));
+    }
+
+    /// A connection was opened, for no call.
     pub(crate) fn set_up(&self, set_up: SetUp) {
         self.record().stats.set_up(set_up);
     }

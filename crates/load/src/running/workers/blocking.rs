@@ -1,7 +1,8 @@
 //! Calls that block: a thread for each session, and one that looks after them.
 //!
-//! Nobody can end a call that blocks. When a run is given up, the call is taken from its thread, which is
-//! left behind, and counts as unfinished.
+//! Nobody can end a call that blocks. When a run is given up, the call counts as unfinished, and its thread is
+//! left behind. So is a thread whose session has not been opened yet when the schedule ends: it has taken no
+//! slot. The load does not wait for it for longer than the timeout.
 
 use super::guarded::panicked;
 use super::shared::RunShared;
@@ -12,26 +13,21 @@ use crate::load::kind::Kind;
 use crate::load::target::{BlockingSession, BlockingSessions, Failure, Slot};
 use crate::recorded::operation::Answer;
 use crate::running::message::Message;
-use crate::running::recording::recorder::{Flight, Recorder};
+use crate::running::recording::recorder::Recorder;
 use core_affinity::CoreId;
 use nanopace::Grant;
 use std::io;
-use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time;
 
-/// What a thread is doing.
-#[derive(Debug)]
-enum Doing {
-    Waits,
-    Calls(Flight),
-    /// The run was given up.
-    Nothing,
-}
+/// What a thread takes when its session is open: it gives a sign, and is waited for while it has this.
+/// Nothing is left when the schedule has ended.
+type Ticket = Mutex<Option<UnboundedSender<()>>>;
 
 /// A thread with its session.
 struct Worker {
@@ -39,33 +35,37 @@ struct Worker {
     shared: Arc<RunShared>,
     recorder: Arc<Recorder>,
     index: usize,
-    doing: Arc<Mutex<Doing>>,
+    ticket: Arc<Ticket>,
 }
 
 type Session<'a> = Option<Box<dyn BlockingSession + 'a>>;
 
-/// Starts a thread for each recorder, and one that sends [`Message::Ready`] when all sessions are open, and
-/// ends with the last of them, or when the run is given up.
+/// Starts a thread for each recorder, and one that sends [`Message::Ready`] when all sessions are open or the
+/// timeout is over, and ends with the last thread that has a session, or when the run is given up.
 pub(super) fn start(
     sessions: &Arc<dyn BlockingSessions>,
     shared: &Arc<RunShared>,
     cores: &[CoreId],
     messages: &Sender<Message>,
 ) -> io::Result<JoinHandle<anyhow::Result<()>>> {
-    let runtime = Builder::new_current_thread().build()?;
+    let runtime = Builder::new_current_thread().enable_time().build()?;
     let (sign, signs) = unbounded_channel();
     let mut all = Vec::new();
     for (index, core) in pinned(cores, shared.recorders.len()) {
-        let worker = Worker::new(sessions, shared, index);
-        all.push(Arc::clone(&worker.doing));
-        worker.start(core, sign.clone(), &runtime)?;
+        let worker = Worker::new(sessions, shared, index, sign.clone());
+        all.push(Arc::clone(&worker.ticket));
+        worker.start(core, &runtime)?;
     }
+    drop(sign);
     let (shared, messages) = (Arc::clone(shared), messages.clone());
     thread::Builder::new().name("load".to_owned()).spawn(move || {
-        look_after(&runtime, &shared, signs, &messages);
-        for doing in all {
-            *locked(&doing) = Doing::Nothing;
-        }
+        let mut give_up = shared.give_up.subscribe();
+        runtime.block_on(async {
+            tokio::select! {
+                () = look_after(&shared, &all, signs, &messages) => {}
+                _ = give_up.wait_for(|given_up| *given_up) => {}
+            }
+        });
         Ok(())
     })
 }
@@ -75,51 +75,56 @@ fn pinned(cores: &[CoreId], threads: usize) -> impl Iterator<Item = (usize, Opti
     (0..threads).map(move |index| (index, cores.iter().cycle().nth(index).copied()))
 }
 
-/// Until all threads are gone, or the run is given up.
-fn look_after(
-    runtime: &Runtime,
+/// Until the schedule has ended, and all threads are gone that had a session by then.
+async fn look_after(
     shared: &RunShared,
+    tickets: &[Arc<Ticket>],
     mut signs: UnboundedReceiver<()>,
     messages: &Sender<Message>,
 ) {
-    let mut give_up = shared.give_up.subscribe();
-    let work = async {
-        for _ in &shared.recorders {
+    let opened = async {
+        for _ in tickets {
             signs.recv().await;
         }
-        // The receiver is gone only when the run has ended.
-        let _ = messages.send(Message::Ready);
-        signs.recv().await;
     };
-    runtime.block_on(async {
-        tokio::select! {
-            () = work => {}
-            _ = give_up.wait_for(|given_up| *given_up) => {}
-        }
-    });
+    tokio::select! {
+        _ = time::timeout(shared.timeout, opened) => {}
+        () = ended(shared) => {}
+    }
+    // The receiver is gone only when the run has ended.
+    let _ = messages.send(Message::Ready);
+    ended(shared).await;
+    for ticket in tickets {
+        take(ticket);
+    }
+    while signs.recv().await.is_some() {}
 }
 
-fn locked(doing: &Mutex<Doing>) -> MutexGuard<'_, Doing> {
-    doing.lock().unwrap_or_else(PoisonError::into_inner)
+async fn ended(shared: &RunShared) {
+    shared.ended.wait().await;
+}
+
+fn take(ticket: &Ticket) -> Option<UnboundedSender<()>> {
+    ticket.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 impl Worker {
-    fn new(sessions: &Arc<dyn BlockingSessions>, shared: &Arc<RunShared>, index: usize) -> Worker {
+    fn new(
+        sessions: &Arc<dyn BlockingSessions>,
+        shared: &Arc<RunShared>,
+        index: usize,
+        sign: UnboundedSender<()>,
+    ) -> Worker {
         Worker {
             sessions: Arc::clone(sessions),
             recorder: Arc::clone(&shared.recorders[index]),
             shared: Arc::clone(shared),
             index,
-            doing: Arc::new(Mutex::new(Doing::Waits)),
+            ticket: Arc::new(Mutex::new(Some(sign))),
         }
     }
 
-    fn start(
-        self,
-        core: Option<CoreId>,
-        sign: UnboundedSender<()>,
-        runtime: &Runtime,
-    ) -> io::Result<()> {
+    fn start(self, core: Option<CoreId>, runtime: &Runtime) -> io::Result<()> {
         let runtime = runtime.handle().clone();
         let thread = thread::Builder::new().name(format!("load-{}", self.index));
         thread.spawn(move || {
@@ -127,19 +132,21 @@ impl Worker {
                 // As with other load threads, it also runs elsewhere.
                 core_affinity::set_for_current(core);
             }
-            self.run(&sign, &runtime);
+            self.run(&runtime);
         })?;
         Ok(())
     }
 
     /// Opens the session, gives a sign, and works. If it can't be opened now, the first call tries again.
-    fn run(&self, sign: &UnboundedSender<()>, runtime: &Handle) {
+    fn run(&self, runtime: &Handle) {
         self.shared.threads.add_current();
         self.recorder.blocks();
-        let mut session = None;
+        let (mut session, opening) = (None, self.recorder.open());
         if let Ok(set_up) = self.open(&mut session) {
             self.recorder.set_up(set_up);
         }
+        self.recorder.opened(opening);
+        let Some(sign) = take(&self.ticket) else { return };
         // The receiver is gone only when the run was given up.
         let _ = sign.send(());
         self.work(runtime.block_on(self.shared.span.wait()), session);
@@ -167,24 +174,8 @@ impl Worker {
         let intended_start = grant.intended_start();
         let flight = self.recorder.start(intended_start, is_recorded);
         let slot = Slot { number: grant.slot(), intended_start, start: flight.started() };
-        if !self.begin(flight) {
-            return;
-        }
         let answer = self.call(session, slot);
-        let did = mem::replace(&mut *locked(&self.doing), Doing::Waits);
-        if let Doing::Calls(flight) = did {
-            flight.end(answer);
-        }
-    }
-
-    /// False if the run was given up meanwhile.
-    fn begin(&self, flight: Flight) -> bool {
-        let mut doing = locked(&self.doing);
-        let goes_on = !matches!(*doing, Doing::Nothing);
-        if goes_on {
-            *doing = Doing::Calls(flight);
-        }
-        goes_on
+        flight.end(answer);
     }
 
     /// Makes a call; opens the session before, if there is none.

@@ -19,6 +19,8 @@ pub(crate) struct RunShared {
     pub(crate) recorders: Vec<Arc<Recorder>>,
     /// Set when the schedule starts.
     pub(crate) span: SetOnce<RunSpan>,
+    /// Set when the schedule ends.
+    pub(crate) ended: SetOnce<()>,
     /// True when answers that are still missing are given up.
     pub(crate) give_up: watch::Sender<bool>,
     /// The load threads, as the system knows them.
@@ -38,6 +40,7 @@ impl RunShared {
             recorders: Recorder::all(&pacer, connections, gives_up),
             timeout,
             span: SetOnce::new(),
+            ended: SetOnce::new(),
             give_up: watch::Sender::new(false),
             threads: LoadThreads::default(),
             pacer,

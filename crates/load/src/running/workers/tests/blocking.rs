@@ -4,6 +4,7 @@ use super::{TAKES, balance, failures, of_kind, run, run_until_hung, run_with, se
 use crate::judged::verdict::Verdict;
 use crate::load::blocking::BlockingTarget;
 use crate::load::target::{Done, Failure, Slot};
+use crate::running::message::Message;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver};
@@ -148,5 +149,87 @@ fn calls_that_hang_when_the_run_is_given_up_are_unfinished() {
     let setup = set_up(Told::new(refuses(0), hangs), "-c 4 --duration 1h").unwrap();
     run_until_hung(&setup, begun);
     assert_eq!(setup.target.seen(), (5, 4));
+    drop(end);
+}
+
+/// An opening that hangs until the other end of the channel is dropped.
+fn hangs_until(ends: Receiver<()>) -> impl Fn() -> Result<(), Failure> + Send + Sync {
+    let ends = Mutex::new(ends);
+    move || {
+        let _ = ends.lock().map(|ends| ends.recv());
+        Ok(())
+    }
+}
+
+#[test]
+fn the_load_has_the_sessions_that_are_open_and_leaves_the_others_behind() {
+    for hanging in [1, 3, 4] {
+        let (end, ends) = mpsc::channel();
+        let hangs = hangs_until(ends);
+        let opens = move |n| if (1..=hanging).contains(&n) { hangs() } else { Ok(()) };
+        let setup = set_up(Told::new(opens, slow), "-c 4 --timeout 50ms").unwrap();
+        let summary = run(&setup);
+        assert_eq!(setup.target.seen(), (5, summary.stats.completed()));
+        let calls = setup.target.calls.lock().unwrap();
+        let mut sessions: Vec<_> = calls.iter().map(|&(_, session, _)| session).collect();
+        sessions.sort_unstable();
+        sessions.dedup();
+        assert_eq!(sessions.len() as u64, 4 - hanging, "{calls:?}");
+        if hanging > 1 {
+            assert_eq!(summary.verdict, Verdict::TargetBehind, "{:?}", summary.stats.lateness);
+        }
+        drop(end);
+    }
+}
+
+#[test]
+fn a_session_that_is_open_late_takes_part_from_then_on() {
+    let (first, begins) = mpsc::channel();
+    let (second, ends) = mpsc::channel();
+    let (hangs, waits) = (hangs_until(begins), hangs_until(ends));
+    let (first, second) = (Mutex::new(Some(first)), Mutex::new(Some(second)));
+    let opens = move |n| if n == 2 { hangs() } else { Ok(()) };
+    // Each of the two calls needs the other one, so they are not made by the same thread.
+    let calls = move |slot| {
+        if slot > 0 {
+            second.lock().unwrap().take();
+            return Ok(Done::new());
+        }
+        first.lock().unwrap().take();
+        waits().map(|()| Done::new())
+    };
+    let target = Told::new(opens, calls);
+    let setup = set_up(target, "-c 2 --duration 1h --requests 2 --timeout 50ms").unwrap();
+    let (sender, messages) = mpsc::channel();
+    let summary = run_with(&setup, &sender, &messages);
+    balance(&summary.stats);
+    assert_eq!((setup.target.seen(), summary.stats.completed()), ((3, 2), 2));
+    assert_eq!(summary.stats.set_ups.all.len(), 2);
+}
+
+#[test]
+fn one_stop_ends_a_run_whose_sessions_are_not_open() {
+    let (end, ends) = mpsc::channel();
+    let (hung, begun) = mpsc::channel();
+    let hangs = hangs_until(ends);
+    let opens = move |n| {
+        if n == 0 {
+            return Ok(());
+        }
+        hung.send(()).unwrap();
+        hangs()
+    };
+    let target = Told::new(opens, |_| Ok(Done::new()));
+    let setup = set_up(target, "-c 4 --duration 1h --timeout 1h").unwrap();
+    let (sender, messages) = mpsc::channel();
+    let stop = sender.clone();
+    let stops = thread::spawn(move || {
+        begun.iter().take(4).for_each(drop);
+        stop.send(Message::Stop).unwrap();
+    });
+    let summary = run_with(&setup, &sender, &messages);
+    stops.join().unwrap();
+    balance(&summary.stats);
+    assert_eq!((setup.target.seen(), summary.stats.started()), ((5, 0), 0));
     drop(end);
 }
