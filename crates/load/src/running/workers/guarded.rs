@@ -51,7 +51,8 @@ impl Guarded {
     }
 }
 
-fn timed_out() -> Failure {
+/// What becomes of a call that takes longer than the timeout.
+pub(crate) fn timed_out() -> Failure {
     Failure::of(Kind::of_group("timeout", "timeout")).broken()
 }
 

@@ -162,6 +162,16 @@ fn hangs_until(ends: Receiver<()>) -> impl Fn() -> Result<(), Failure> + Send + 
 }
 
 #[test]
+fn a_target_that_hangs_before_the_load_is_not_there() {
+    let (end, ends) = mpsc::channel();
+    let hangs = hangs_until(ends);
+    let target = Told::new(move |_| hangs(), |_| Ok(Done::new()));
+    let error = set_up(target, "--timeout 50ms").unwrap_err();
+    assert_eq!(error.to_string(), "no answer from test: timeout");
+    drop(end);
+}
+
+#[test]
 fn the_load_has_the_sessions_that_are_open_and_leaves_the_others_behind() {
     for hanging in [1, 3, 4] {
         let (end, ends) = mpsc::channel();
