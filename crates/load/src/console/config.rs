@@ -45,10 +45,11 @@ pub fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<ArgMatc
     let given = without_file(&command, &words)?;
     let file = run_matches(&given).and_then(|run| run.get_one::<PathBuf>(CONFIG).zip(Some(run)));
     let Some((path, run)) = file else { return command.try_get_matches_from(words) };
-    let file = ConfigFile::read(path, options(definition)).map_err(refused)?;
+    let options = named_options(definition);
+    let file = ConfigFile::read(path, &options).map_err(refused)?;
     let begin = if given.subcommand().is_some() { 2 } else { 1 };
     let is_replaced = |option: &Arg| {
-        let instead = alternatives(options(definition), option);
+        let instead = alternatives(&options, option);
         instead.into_iter().chain([option]).any(|option| is_given(option, run))
     };
     words.splice(begin..begin, file.arguments(is_replaced));
@@ -167,6 +168,15 @@ fn is_given(option: &Arg, run: &ArgMatches) -> bool {
 /// The subcommand as it is without this module.
 fn options(command: &Command) -> &Command {
     command.find_subcommand(RUN).unwrap_or(command)
+}
+
+/// The same, with the words before it as its name.
+fn named_options(command: &Command) -> Command {
+    let program = command.get_name();
+    let name = command
+        .find_subcommand(RUN)
+        .map_or_else(|| program.to_owned(), |run| format!("{program} {}", run.get_name()));
+    options(command).clone().bin_name(name)
 }
 
 /// What is given for a run; nothing for another subcommand.
@@ -317,7 +327,7 @@ mod tests {
             ("rat = 1", "FILE line 1: \"rat\" is not an option; write rate"),
             ("\r\n\r\nRATE = 1\r\n", "FILE line 3: \"RATE\" is not an option; write rate"),
             ("--pin = true", "FILE line 1: \"--pin\" is not an option; write pin"),
-            ("x = 1", "FILE line 1: \"x\" is not an option for a file; nanopace run --help lists"),
+            ("x = 1", "FILE line 1: \"x\" is not an option for a file; test run --help lists"),
             ("'' = 1", "FILE line 1: \"\" is not an option for a file"),
             ("'rate=5' = 1", "FILE line 1: \"rate=5\" is not an option"),
             ("\"a\\nb\" = 1", "FILE line 1: \"a\\nb\" is not an option"),

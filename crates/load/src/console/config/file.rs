@@ -101,13 +101,12 @@ fn unknown(options: &Command, name: &str, value: &Value<'_>) -> String {
     if value.get_ref().is_table() {
         return format!("{name:?} is a table; write its lines without one");
     }
-    match find(options, &nearest(options, name)) {
-        Some(option) => {
-            let nearest = option.get_long().unwrap_or_default();
-            format!("{name:?} is not an option; write {nearest}")
-        }
-        None => format!("{name:?} is not an option for a file; nanopace run --help lists them"),
+    if let Some(option) = find(options, &nearest(options, name)) {
+        let nearest = option.get_long().unwrap_or_default();
+        return format!("{name:?} is not an option; write {nearest}");
     }
+    let command = options.get_bin_name().unwrap_or(options.get_name());
+    format!("{name:?} is not an option for a file; {command} --help lists them")
 }
 
 /// The name that clap would suggest.
