@@ -189,13 +189,16 @@ fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats)
 }
 
 /// Says so if threads had less than half of the processor time that they wanted, unless they wanted
-/// little, and how long each answer waited for it.
+/// little, and how long each answer waited for it, if any did.
 fn scarcity(time: ProcessorTime, duration: Duration, stats: &OperationStats) -> Option<String> {
     let answers = u32::try_from(stats.completed() + stats.failed()).unwrap_or(u32::MAX);
     let is_scarce = time.wanted >= duration / 10 && time.had < time.wanted / 2;
-    let each = human::time(stats.queued.checked_div(answers)?);
-    is_scarce
-        .then(|| format!("processor time was scarce: answers waited {each} each for the processor"))
+    let each = stats.queued.checked_div(answers)?;
+    let waited = match human::time(each) {
+        _ if each.is_zero() => String::new(),
+        each => format!(": answers waited {each} each for the processor"),
+    };
+    is_scarce.then(|| format!("processor time was scarce{waited}"))
 }
 
 /// Says so if load threads were stopped while a percent of the answers or more were awaited: these have
@@ -285,6 +288,9 @@ mod tests {
         // Without an answer nothing has waited.
         assert_eq!(told(second / 8, second / 2, &stats), None);
         stats.service.record_n(1_000_000, 100).unwrap();
+        // Threads that have a session each have no answers that wait.
+        let bare = "processor time was scarce";
+        assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(bare));
         stats.queued = Duration::from_millis(4);
         let warning = "processor time was scarce: answers waited 40.0us each for the processor";
         assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(warning));
