@@ -27,11 +27,12 @@ pub(crate) struct Traffic {
     pub(crate) items: u64,
 }
 
+/// What a target counts may be any number: sums stay at the highest one.
 impl AddAssign for Traffic {
     fn add_assign(&mut self, other: Traffic) {
-        self.read += other.read;
-        self.written += other.written;
-        self.items += other.items;
+        self.read = self.read.saturating_add(other.read);
+        self.written = self.written.saturating_add(other.written);
+        self.items = self.items.saturating_add(other.items);
     }
 }
 
@@ -42,4 +43,17 @@ pub struct SetUp {
     pub connect: Duration,
     /// The TLS handshake, if there was one.
     pub tls: Option<Duration>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_stay_at_the_highest_number() {
+        let most = Traffic { read: u64::MAX, written: u64::MAX - 2, items: u64::MAX };
+        let mut sum = most;
+        sum += Traffic { read: 1, written: 2, items: u64::MAX };
+        assert_eq!(sum, Traffic { written: u64::MAX, ..most });
+    }
 }

@@ -279,14 +279,14 @@ impl Done {
         Done::default()
     }
 
-    /// So many bytes were read and written.
+    /// So many bytes were read and written. Their sums stop at `u64::MAX`.
     pub fn bytes(mut self, read: u64, written: u64) -> Done {
         (self.details.traffic.read, self.details.traffic.written) = (read, written);
         self
     }
 
     /// So many things were in the answer: rows, or the messages of a stream. Reports tell how many there were
-    /// per second.
+    /// per second. Their sum stops at `u64::MAX`.
     ///
     /// ```
     /// use nanopace_load::Done;
