@@ -44,6 +44,15 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// A text in which control characters are written out, as in `\n`: it is one line, and harmless to a
+/// terminal.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let written_out = |letter: char| letter.escape_debug().collect::<String>();
+    let letters = text.chars();
+    letters.map(|it| if it.is_control() { written_out(it) } else { it.to_string() }).collect()
+}
+
 /// A count as a number to calculate with; exact up to 2^53, and to 16 digits above.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "16 digits of a count are enough for any ratio")]
@@ -104,6 +113,17 @@ mod tests {
         for power in -60..94 {
             let text = short_hz(2.0_f64.powi(power) * 0.999_999);
             assert!(text.len() <= 9, "{text}");
+        }
+    }
+
+    #[test]
+    fn control_characters_are_written_out_and_others_stay() {
+        for (text, shown) in [
+            ("a\nb\r\n", r"a\nb\r\n"),
+            ("\x1b[2J\x07", r"\u{1b}[2J\u{7}"),
+            (r#"größe "1" \"#, r#"größe "1" \"#),
+        ] {
+            assert_eq!(visible(text), shown);
         }
     }
 

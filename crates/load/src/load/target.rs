@@ -2,6 +2,7 @@
 
 use super::details::{Details, SetUp};
 use super::kind::Kind;
+use crate::console::human;
 use nanopace::{Nanos, Pacer};
 use std::any::type_name;
 use std::error::Error;
@@ -393,8 +394,20 @@ pub(crate) fn short_name<T: ?Sized>() -> String {
     name.rsplit("::").next().unwrap_or(name).to_owned()
 }
 
-/// One line, which is not too long.
+/// One line, which is not too long. Control characters in it are written out.
 pub(crate) fn short(kind: impl Display) -> String {
     let text = kind.to_string();
-    text.lines().next().unwrap_or_default().chars().take(LONGEST).collect()
+    human::visible(text.lines().next().unwrap_or_default()).chars().take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_one_line_that_a_terminal_shows() {
+        for (text, kind) in [("a\nb", "a"), ("\x1b[2J\tgone", r"\u{1b}[2J\tgone"), ("", "")] {
+            assert_eq!(Failure::new(text).kind().to_string(), kind);
+        }
+    }
 }

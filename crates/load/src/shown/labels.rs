@@ -1,6 +1,7 @@
 //! The operations of each label, as text and as they are written to JSON.
 
 use super::times::{AT_LEAST, NONE};
+use crate::console::human;
 use crate::load::details::Traffic;
 use crate::recorded::labels::Labelled;
 use crate::recorded::percentiles::{Percentiles, Sample};
@@ -26,7 +27,7 @@ fn line(f: &mut Formatter<'_>, labelled: &Labelled) -> fmt::Result {
     writeln!(
         f,
         "label     {}: {completed} completed, {failed} failed; service {service}; response {response}",
-        labelled.label
+        human::visible(&labelled.label)
     )
 }
 
@@ -69,5 +70,23 @@ impl LabelObject {
             bytes_written: written,
             items: (items > 0).then_some(items),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::labels::tests::ended;
+
+    #[test]
+    fn a_label_is_one_line_whatever_is_in_it() {
+        let mut stats = OperationStats::new();
+        for label in ["a\nverdict   all is well", "\x1b[2Jb"] {
+            stats.end(&ended(label, true, 1));
+        }
+        let lines = LabelLines(&stats).to_string();
+        let begins = [r"label     \u{1b}[2Jb: ", r"label     a\nverdict   all is well: "];
+        assert!(lines.lines().zip(begins).all(|(line, begin)| line.starts_with(begin)), "{lines}");
+        assert_eq!(lines.lines().count(), 2, "{lines}");
     }
 }

@@ -1,6 +1,7 @@
 //! The operations of each label, in a table.
 
 use super::numbers::{count, time};
+use crate::console::human;
 use crate::recorded::labels::Labelled;
 use crate::recorded::percentiles::Sample;
 use crate::recorded::stats::OperationStats;
@@ -41,7 +42,7 @@ fn row(labelled: &Labelled, has_items: bool) -> Markup {
     let samples = [Sample::exact(&labelled.service), labelled.responses()];
     html! {
         tr {
-            th scope="row" { bdi { (labelled.label) } }
+            th scope="row" { bdi { (human::visible(&labelled.label)) } }
             td { (count(labelled.completed())) }
             td { (count(labelled.failed())) }
             @if has_items { td { (count(labelled.traffic.items)) } }
