@@ -90,17 +90,20 @@ fn signals_end_it_with_its_report() {
 }
 
 #[test]
-fn a_run_that_started_nothing_fails_nothing() {
+fn a_run_that_ended_in_its_warm_up_has_recorded_nothing() {
     // The first line says that it listens to signals; the first slot may be before or behind them.
     for _ in 0..10 {
-        let mut child = nanopace("run --rate 1/h --warmup 1h --json -");
+        let mut child = nanopace("run --rate 1/h --warmup 1h --fail-if started<5 --json -");
         let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut progress = BufReader::new(child.stderr.take().unwrap());
         progress.read_line(&mut String::new()).unwrap();
         signal(child.id(), "-INT");
         progress.read_to_string(&mut String::new()).unwrap();
         let output = child.wait_with_output().unwrap();
-        assert_eq!((output.status.code(), &object(&output)["due"]), (Some(0), &0.into()));
+        let results = object(&output);
+        assert_eq!((output.status.code(), &results["due"]), (Some(4), &0.into()), "{results}");
+        assert_eq!(results["verdict"], "nothing-recorded", "{results}");
+        assert_eq!(results["incomplete"], "ended before its warm-up was over", "{results}");
     }
 }
 

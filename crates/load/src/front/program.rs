@@ -65,7 +65,7 @@ struct Search<A: Args> {
 ///
 /// The exit status is 0 when all is well, 1 when results could not be written, 2 when what was asked for
 /// cannot be done, 3 when a requirement was missed (or a search has no answer), 4 when the run was ended
-/// with slots overdue or half of its slots never started, and 130 after an interrupt without a report.
+/// in its warm-up or with slots overdue, or half of its slots never started, and 130 after an interrupt without a report.
 ///
 /// It blocks, and makes a runtime of its own for each of its threads; call it outside of others.
 ///

@@ -111,6 +111,7 @@ impl Summary {
         // More than was due, if policies gave up time; less, if a part of an interval is left.
         let required = run_end.required.max(float(stats.due()));
         let evidence = Evidence::new(stats, ratio(started, required));
+        let is_recorded = run_end.at > from || stats.due() > 0;
         let scarcity = results.processor.and_then(|time| scarcity(time, duration, stats));
         Summary {
             title: results.title,
@@ -125,9 +126,13 @@ impl Summary {
             ledger: run_end.ledger,
             processor: results.processor,
             resolved_in: results.resolved_in,
-            verdict: Verdict::new(&evidence),
+            verdict: if is_recorded { Verdict::new(&evidence) } else { Verdict::NothingRecorded },
             warnings: scarcity.into_iter().chain(stopping(stats)).chain(holding(stats)).collect(),
-            incomplete: incompleteness(results.ending, required, stats),
+            incomplete: if is_recorded {
+                incompleteness(results.ending, required, stats)
+            } else {
+                results.ending.map(|_| "ended before its warm-up was over".to_owned())
+            },
             missed: Vec::new(),
         }
     }
@@ -138,9 +143,9 @@ impl Summary {
     }
 
     /// Notes which of the criteria are missed. If one is about how much of the load was started, it decides
-    /// whether that was enough.
+    /// whether that was enough; but nothing is never enough.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
-        if criteria.iter().any(Criterion::names_load) {
+        if self.verdict != Verdict::NothingRecorded && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
         }
         self.missed = criteria::missed(criteria, &self.figures());

@@ -9,7 +9,7 @@
 //! waited for a free connection or were held back afterwards, and else the **generator**: see
 //! [`lateness`](crate::recorded::lateness). If neither did, **both** were.
 //!
-//! If more than 1 % of the requests failed, the **target is failing**, whatever the load was: the
+//! Of a run that ended in its warm-up, **nothing was recorded**. Otherwise, if more than 1 % of the requests failed, the **target is failing**, whatever the load was: the
 //! times of the others say little.
 
 use crate::console::human::{float, percent};
@@ -62,6 +62,8 @@ pub(crate) enum Verdict {
     BothBehind,
     /// Too many requests failed.
     TargetFailing,
+    /// The run was over before its warm-up was.
+    NothingRecorded,
 }
 
 /// What a busy scheduler takes at a time.
@@ -106,6 +108,9 @@ impl Verdict {
             Verdict::GeneratorBehind => {
                 "the generator could not keep up: slots fell due while its threads had no processor time, woke up late or were stopped. \
                  The results say more about this machine than about the target."
+            }
+            Verdict::NothingRecorded => {
+                "nothing was recorded: the run ended before its warm-up was over."
             }
             Verdict::TargetFailing => {
                 "the target is failing: more than 1 % of the requests had no good answer. \
