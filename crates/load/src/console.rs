@@ -10,6 +10,7 @@ pub mod interrupt;
 mod log_file;
 pub mod machine;
 mod output;
+pub mod panics;
 mod place;
 mod progress;
 pub mod refusal;

@@ -6,13 +6,13 @@
 //! of standard error.
 
 use crossterm::cursor::{Hide, Show};
-use crossterm::terminal::{self, EnterAlternateScreen, LeaveAlternateScreen};
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{execute, style};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
-use std::{panic, thread};
 
 /// How often it was entered or left: odd while it is shown.
 // Relaxed at every place: the lock of standard error orders them. No model.
@@ -21,18 +21,7 @@ static TURNS: AtomicU32 = AtomicU32::new(0);
 /// A terminal that takes nothing must not keep the process from ending.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Shows the alternate screen, and a panic of any thread on an ordinary terminal.
-pub fn open() {
-    let shown = panic::take_hook();
-    panic::set_hook(Box::new(move |panic| {
-        leave();
-        let _ = terminal::disable_raw_mode();
-        shown(panic);
-    }));
-    enter();
-}
-
-/// Shows it, empty.
+/// Shows the alternate screen, empty.
 pub fn enter() {
     let mut stderr = io::stderr().lock();
     if !is_odd(TURNS.load(Ordering::Relaxed)) {
@@ -81,48 +70,4 @@ pub fn write(turn: u32, bytes: &[u8]) {
 
 fn is_odd(turn: u32) -> bool {
     turn % 2 == 1
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-    use rexpect::session::spawn_command;
-    use std::env;
-    use std::process::Command;
-
-    /// Tells the process that this test starts to panic.
-    const PANICS: &str = "NANOPACE_TEST_PANICS";
-
-    /// What a shell sees around this process, which panics while the alternate screen is shown.
-    const AROUND: &str = r#"
-        stty -g
-        "$0" --exact console::alternate::tests::a_panic_is_shown_on_an_ordinary_terminal --nocapture
-        echo; stty -g; echo over"#;
-
-    #[test]
-    fn a_panic_is_shown_on_an_ordinary_terminal() {
-        if env::var_os(PANICS).is_some() {
-            terminal::enable_raw_mode().unwrap();
-            open();
-            write(turn().unwrap(), b"a picture");
-            let drawing = thread::spawn(|| panic!("the widget broke"));
-            assert!(drawing.join().is_err() && turn().is_none());
-            write(1, b"too late");
-            return;
-        }
-        let mut command = Command::new("sh");
-        command.args(["-c", AROUND]).arg(env::current_exe().unwrap()).env(PANICS, "1");
-        let mut terminal = spawn_command(command, Some(60_000)).unwrap();
-        let before = terminal.read_line().unwrap();
-        assert!(before.contains(':'), "{before}");
-        terminal.exp_string("\x1b[?1049h").unwrap();
-        terminal.exp_string("a picture").unwrap();
-        terminal.exp_string("\x1b[?1049l").unwrap();
-        terminal.exp_string("\x1b[?25h").unwrap();
-        terminal.exp_string("the widget broke").unwrap();
-        terminal.exp_string("1 passed").unwrap();
-        let after = terminal.exp_string("over").unwrap();
-        assert!(after.lines().any(|line| line == before), "{before} {after}");
-        assert!(!after.contains("too late") && !after.contains('\x1b'), "{after:?}");
-    }
 }

@@ -19,7 +19,7 @@ mod view;
 use super::headline::Headline;
 use super::keys::Prompt;
 use super::snapshot::Snapshot;
-use crate::console::alternate;
+use crate::console::{alternate, panics};
 use crate::recorded::over_time::OverTime;
 use picture::{Picture, Span};
 use ratatui::Terminal;
@@ -58,7 +58,8 @@ impl Screen {
         let headline = Arc::new(headline);
         let (pictures, drawn) = mpsc::sync_channel(1);
         let first = Picture::opening(&headline);
-        alternate::open();
+        panics::hook();
+        alternate::enter();
         let drawing = thread::Builder::new().name("screen".to_owned());
         let drawing = drawing.spawn(move || canvas.draw_all(&drawn, first)).ok();
         let screen = Screen { headline, pictures: Some(pictures), drawing };

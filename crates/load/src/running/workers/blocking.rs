@@ -8,6 +8,7 @@ use super::guarded::panicked;
 use super::shared::RunShared;
 use super::span::{Admission, RunSpan};
 use super::worker::answer;
+use crate::console::panics::caught;
 use crate::load::details::SetUp;
 use crate::load::kind::Kind;
 use crate::load::target::{BlockingSession, BlockingSessions, Failure, Slot};
@@ -17,7 +18,6 @@ use crate::running::recording::recorder::Recorder;
 use core_affinity::CoreId;
 use nanopace::Grant;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -209,5 +209,5 @@ impl Worker {
 
 /// What a call comes to that may panic.
 fn guarded<R>(call: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| Err(panicked(&*payload)))
+    caught(call).unwrap_or_else(|payload| Err(panicked(&*payload)))
 }

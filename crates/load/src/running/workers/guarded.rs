@@ -1,11 +1,11 @@
 //! What a call may not do to its worker: take longer than the timeout, or panic.
 
 use super::deadline::Deadline;
+use crate::console::panics::caught;
 use crate::load::kind::Kind;
 use crate::load::target::{Failure, short};
 use std::any::Any;
 use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
@@ -33,11 +33,11 @@ impl Guarded {
         if let Some(deadline) = deadline {
             deadline.set(*timeout);
         }
-        let call = catch_unwind(AssertUnwindSafe(call)).map_err(|payload| panicked(&*payload))?;
+        let call = caught(call).map_err(|payload| panicked(&*payload))?;
         let mut call = pin!(call);
         poll_fn(|cx| {
             // A call that has panicked is not polled again, and its session is dropped with it.
-            let polled = catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)));
+            let polled = caught(|| call.as_mut().poll(cx));
             match (polled, &mut *deadline) {
                 (Ok(Poll::Ready(result)), _) => Poll::Ready(result),
                 (Err(payload), _) => Poll::Ready(Err(panicked(&*payload))),
