@@ -3,7 +3,7 @@
 use super::report::Report;
 use crate::load::schedule::table::WrittenShape;
 use crate::load::target::Target;
-use crate::running::args::RunArgs;
+use crate::running::args::{MOST_CONNECTIONS, MOST_THREADS, RunArgs};
 use crate::running::message::Message;
 use crate::running::outlets::Outlets;
 use crate::running::run::{self, Ran};
@@ -15,6 +15,7 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 /// A load that is asked for without a command line. It runs quietly and returns its report.
@@ -112,13 +113,27 @@ impl Load {
         Ok(self)
     }
 
-    /// How many calls may be in flight, from 1 to a million.
+    /// How many calls may be in flight, from 1 to a million. A number out of that range is refused when the
+    /// load is run, as with the other numbers and times here.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Load, Slot};
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let load = Load::new("1k/s".parse()?).sessions(0);
+    /// let refused = load.run_blocking(|_: Slot| Ok(Done::new())).unwrap_err();
+    /// assert_eq!(refused.to_string(), "sessions(0): write a number from 1 to 1000000");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn sessions(mut self, sessions: u32) -> Load {
-        self.args.connections = sessions.clamp(1, 1_000_000);
+        self.args.connections = sessions;
         self
     }
 
-    /// How long it is, without the warm-up.
+    /// How long it is, without the warm-up: longer than zero.
     ///
     /// # Examples
     ///
@@ -138,9 +153,9 @@ impl Load {
         self
     }
 
-    /// It ends with so many calls, if it does not end earlier.
+    /// It ends with so many calls, at least 1, if it does not end earlier.
     pub fn requests(mut self, requests: u64) -> Load {
-        self.args.requests = Some(requests.max(1));
+        self.args.requests = Some(requests);
         self
     }
 
@@ -164,7 +179,7 @@ impl Load {
         self
     }
 
-    /// A call is given up after this time, and fails; ten seconds by default.
+    /// A call is given up after this time, which is longer than zero, and fails; ten seconds by default.
     ///
     /// # Examples
     ///
@@ -198,9 +213,9 @@ impl Load {
         self
     }
 
-    /// How many threads carry the sessions; one for each core by default.
+    /// How many threads carry the sessions, from 1 to 1024; one for each core by default.
     pub fn threads(mut self, threads: u16) -> Load {
-        self.args.threads = Some(threads.max(1));
+        self.args.threads = Some(threads);
         self
     }
 
@@ -235,7 +250,8 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// When the target is not there, or the load can't be run.
+    /// When the target is not there, a number or a time of the load is out of its range, or the load can't be
+    /// run for another reason.
     pub async fn run<T: Target>(self, target: T) -> Result<Report, LoadError> {
         let (sender, messages) = mpsc::channel();
         let (done, report) = oneshot::channel();
@@ -247,11 +263,11 @@ impl Load {
         report.unwrap_or_else(|_| Err(LoadError::text("the run has panicked")))
     }
 
-    /// The same, on this thread, which must not be one of a runtime.
+    /// The same, on this thread.
     ///
     /// # Errors
     ///
-    /// When the target is not there, or the load can't be run.
+    /// Those of [`run`](Load::run), and on any thread of a Tokio runtime, those for blocking calls too.
     ///
     /// # Examples
     ///
@@ -265,6 +281,11 @@ impl Load {
     /// # }
     /// ```
     pub fn run_blocking<T: Target>(self, target: T) -> Result<Report, LoadError> {
+        if Handle::try_current().is_ok() {
+            return Err(LoadError::text(
+                "run_blocking would block the async runtime that it was called in: write run(target).await",
+            ));
+        }
         let (sender, messages) = mpsc::channel();
         self.run_here(target, &sender, &messages)
     }
@@ -275,10 +296,35 @@ impl Load {
         sender: &Sender<Message>,
         messages: &Receiver<Message>,
     ) -> Result<Report, LoadError> {
+        self.check()?;
         let setup = Setup::new(self.args, &[], |_| Ok(target))?;
         let outlets = Outlets::only(Live::Nowhere);
         let Ran { summary, .. } = run::perform(&setup, None, outlets, sender, messages)?;
         Ok(Report::new(summary))
+    }
+
+    /// The ranges of the options, which were not read from words.
+    fn check(&self) -> Result<(), LoadError> {
+        let RunArgs { connections, threads, requests, duration, timeout, .. } = self.args;
+        let time = "write a time longer than zero";
+        let ranges = [
+            (
+                (1..=MOST_CONNECTIONS).contains(&connections),
+                format!("sessions({connections}): write a number from 1 to {MOST_CONNECTIONS}"),
+            ),
+            (
+                (1..=MOST_THREADS).contains(&threads.unwrap_or(1)),
+                format!(
+                    "threads({}): write a number from 1 to {MOST_THREADS}",
+                    threads.unwrap_or(1)
+                ),
+            ),
+            (requests != Some(0), "requests(0): write 1 or more".to_owned()),
+            (duration != Some(Duration::ZERO), format!("duration(0s): {time}")),
+            (timeout != Duration::ZERO, format!("timeout(0s): {time}")),
+        ];
+        let wrong = ranges.into_iter().find(|(holds, _)| !holds);
+        wrong.map_or(Ok(()), |(_, told)| Err(LoadError::text(told)))
     }
 }
 
@@ -336,3 +382,48 @@ impl Display for LoadError {
 }
 
 impl Error for LoadError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::target::{Done, Slot};
+
+    fn refused(load: impl FnOnce(Load) -> Load) -> String {
+        let load = load(Load::new(Rate::per_second(1_000).unwrap()).requests(10));
+        load.run_blocking(|_: Slot| Ok(Done::new())).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused_with_its_method_and_not_changed() {
+        let numbers = [
+            refused(|load| load.sessions(0)),
+            refused(|load| load.sessions(1_000_001)),
+            refused(|load| load.threads(0)),
+            refused(|load| load.threads(1_025)),
+        ];
+        let told = [
+            "sessions(0): write a number from 1 to 1000000",
+            "sessions(1000001): write a number from 1 to 1000000",
+            "threads(0): write a number from 1 to 1024",
+            "threads(1025): write a number from 1 to 1024",
+        ];
+        assert_eq!(numbers, told);
+        assert_eq!(refused(|load| load.requests(0)), "requests(0): write 1 or more");
+        let time = ": write a time longer than zero";
+        let duration = refused(|load| load.duration(Duration::ZERO));
+        assert_eq!(duration, format!("duration(0s){time}"));
+        assert_eq!(refused(|load| load.timeout(Duration::ZERO)), format!("timeout(0s){time}"));
+        let second = Duration::from_secs(1);
+        let warmup = refused(|load| load.duration(second).warmup(Duration::MAX));
+        assert_eq!(warmup, "the load is over before its warm-up is: nothing would be recorded");
+    }
+
+    #[tokio::test]
+    async fn a_runtime_is_not_blocked() {
+        let told = refused(|load| load);
+        assert!(told.ends_with(": write run(target).await"), "{told}");
+        let load = Load::new(Rate::per_second(1_000).unwrap()).requests(10);
+        let report = load.run(|_: Slot| Ok(Done::new())).await.unwrap();
+        assert_eq!(report.completed(), 10);
+    }
+}

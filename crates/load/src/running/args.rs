@@ -16,6 +16,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 use toml::Table;
 
+/// More connections than this are a mistake.
+pub(crate) const MOST_CONNECTIONS: u32 = 1_000_000;
+/// More threads than this are one, too.
+pub(crate) const MOST_THREADS: u16 = 1024;
+
 /// The options of a run, for a command line that has others beside them.
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -31,7 +36,7 @@ pub struct RunArgs {
     pub requests: Option<u64>,
 
     /// Connections, each with one request in flight at most
-    #[arg(long, short = 'c', alias = "workers", value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Requests and connections")]
+    #[arg(long, short = 'c', alias = "workers", value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Requests and connections")]
     pub connections: u32,
 
     /// Abort a request after this time; it counts as failed
@@ -39,7 +44,7 @@ pub struct RunArgs {
     pub timeout: Duration,
 
     /// Threads that send requests, each with connections of its own [default: one for each core]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Requests and connections")]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)), help_heading = "Requests and connections")]
     pub(crate) threads: Option<u16>,
 
     /// How to catch up when late: 0 at once, 1 never, 1.1 at up to 110 % of the rate

@@ -70,7 +70,10 @@ impl<T: Target> Setup<T> {
         let invitation = Invitation::new(&args, DEFAULT_DURATION)?;
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
-        ensure!(args.warmup < end, "--warmup: the load is over before anything is recorded");
+        ensure!(
+            args.warmup < end,
+            "the load is over before its warm-up is: nothing would be recorded"
+        );
         // How long it takes to start the last request of a recording is not known yet.
         let end = if args.schedule.is_replay() { Duration::MAX } else { end };
         let cores = if args.pin { cores()? } else { Vec::new() };
@@ -253,7 +256,7 @@ fn allow_open_files(connections: u32) -> anyhow::Result<()> {
     match limit.maximum {
         Some(maximum) if maximum < u64::from(connections) + 50 => bail!(
             "{connections} connections need more open files than the {maximum} that are allowed: \
-             raise the limit (ulimit -n), or use fewer --connections"
+             raise the limit (ulimit -n), or use fewer"
         ),
         _ => Ok(()),
     }
