@@ -263,8 +263,8 @@ fn a_panic_in_a_call_is_a_failure_of_the_target() {
     assert_eq!(failures(&summary), of_kind("panic: slot of the 3rd kind", panicked));
     let (opened, called) = setup.target.seen();
     assert_eq!(called, summary.stats.started());
-    // The last session to panic may not be needed again.
-    assert!((6..=5 + panicked).contains(&opened), "{opened}");
+    // After its last panic, each of the four sessions may not be needed again.
+    assert!((1 + panicked.max(4)..=5 + panicked).contains(&opened), "{opened}");
     assert_eq!(summary.verdict, Verdict::TargetFailing);
 }
 
