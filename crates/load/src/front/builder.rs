@@ -414,7 +414,7 @@ mod tests {
         assert_eq!(refused(|load| load.timeout(Duration::ZERO)), format!("timeout(0s){time}"));
         let second = Duration::from_secs(1);
         let warmup = refused(|load| load.duration(second).warmup(Duration::MAX));
-        assert_eq!(warmup, "the load is over before its warm-up is: nothing would be recorded");
+        assert_eq!(warmup, "the load and its warm-up are over before anything is recorded");
     }
 
     #[tokio::test]

@@ -70,10 +70,7 @@ impl<T: Target> Setup<T> {
         let invitation = Invitation::new(&args, DEFAULT_DURATION)?;
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
-        ensure!(
-            args.warmup < end,
-            "the load is over before its warm-up is: nothing would be recorded"
-        );
+        ensure!(args.warmup < end, "the load and its warm-up are over before anything is recorded");
         // How long it takes to start the last request of a recording is not known yet.
         let end = if args.schedule.is_replay() { Duration::MAX } else { end };
         let cores = if args.pin { cores()? } else { Vec::new() };
