@@ -148,7 +148,7 @@ pub trait Target: Send + Sync + 'static {
     #[doc(hidden)]
     fn schedule_starts(&self) {}
 
-    /// Whether calls keep to the timeout by themselves.
+    /// Whether calls keep to the timeout by themselves, and are known not to block their thread.
     #[doc(hidden)]
     fn keeps_to_timeout(&self) -> bool {
         false

@@ -81,8 +81,12 @@ impl<T: Target> Worker<T> {
             return answer(sent, None, Err(Failure::of(Kind::new("no session"))));
         };
         let (pacer, mut held) = (&self.shared.pacer, Duration::ZERO);
-        let called =
-            self.guarded.run(|| watched(self.target.call(session, slot), pacer, &mut held)).await;
+        let target = &self.target;
+        let called = if target.keeps_to_timeout() {
+            self.guarded.run(|| target.call(session, slot)).await
+        } else {
+            self.guarded.run(|| watched(target.call(session, slot), pacer, &mut held)).await
+        };
         if called.is_err_and(|failure| failure.is_broken) {
             self.session = None;
         }
