@@ -8,6 +8,7 @@ use crate::judged::verdict::Verdict;
 use crate::recorded::outcome::{Due, Ending};
 use crate::recorded::over_time::Interval;
 use crate::recorded::percentiles::Percentiles;
+use crate::recorded::stats::OperationStats;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -24,24 +25,14 @@ pub(crate) struct Object<F> {
     target_rate: f64,
     achieved_rate: f64,
     rate_over_time: Vec<IntervalObject>,
-    started: u64,
-    completed: u64,
-    failed: u64,
+    #[serde(flatten)]
+    results: ResultsObject,
     skipped: u64,
     due: u64,
     ratio: f64,
     errors: f64,
     unstarted: u64,
-    unfinished: u64,
-    failures: BTreeMap<String, u64>,
-    statuses: BTreeMap<u16, u64>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    labels: BTreeMap<String, LabelObject>,
     duration_seconds: f64,
-    wait_time_ns: Percentiles,
-    service_time_ns: Percentiles,
-    response_time_ns: Percentiles,
-    response_times_at_least: u64,
     set_up_time_ns: Percentiles,
     connect_time_ns: Percentiles,
     tls_time_ns: Percentiles,
@@ -63,6 +54,23 @@ pub(crate) struct Object<F> {
     machine: Machine,
     #[serde(skip_serializing_if = "Option::is_none")]
     fleet: Option<F>,
+}
+
+/// What happened, on one machine or on all nodes of a fleet.
+#[derive(Debug, Serialize)]
+pub(crate) struct ResultsObject {
+    started: u64,
+    completed: u64,
+    failed: u64,
+    unfinished: u64,
+    failures: BTreeMap<String, u64>,
+    statuses: BTreeMap<u16, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    labels: BTreeMap<String, LabelObject>,
+    wait_time_ns: Percentiles,
+    service_time_ns: Percentiles,
+    response_time_ns: Percentiles,
+    response_times_at_least: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -160,23 +168,13 @@ impl<F> Object<F> {
             target_rate: summary.target_hz,
             achieved_rate: summary.achieved_hz,
             rate_over_time: summary.over_time.intervals().iter().map(IntervalObject::new).collect(),
-            started: stats.started(),
-            completed: stats.completed(),
-            failed: stats.failed(),
+            results: ResultsObject::new(stats),
             skipped: stats.skipped,
             due: stats.due(),
             ratio: summary.ratio,
             errors: summary.failed_share,
             unstarted: stats.unstarted,
-            unfinished: stats.unfinished,
-            failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
-            statuses: stats.statuses.clone(),
-            labels: labels::objects(stats),
             duration_seconds: summary.duration.as_secs_f64(),
-            wait_time_ns: Percentiles::new(&stats.wait),
-            service_time_ns: Percentiles::new(&stats.service),
-            response_time_ns: Percentiles::new(&stats.response),
-            response_times_at_least: stats.responses().at_least(),
             set_up_time_ns: Percentiles::new(&stats.set_ups.all),
             connect_time_ns: Percentiles::new(&stats.set_ups.connect),
             tls_time_ns: Percentiles::new(&stats.set_ups.tls),
@@ -208,6 +206,25 @@ impl<F> Object<F> {
             },
             machine: title.machine.clone(),
             fleet,
+        }
+    }
+}
+
+impl ResultsObject {
+    /// The object for what was recorded.
+    pub(crate) fn new(stats: &OperationStats) -> ResultsObject {
+        ResultsObject {
+            started: stats.started(),
+            completed: stats.completed(),
+            failed: stats.failed(),
+            unfinished: stats.unfinished,
+            failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
+            statuses: stats.statuses.clone(),
+            labels: labels::objects(stats),
+            wait_time_ns: Percentiles::new(&stats.wait),
+            service_time_ns: Percentiles::new(&stats.service),
+            response_time_ns: Percentiles::new(&stats.response),
+            response_times_at_least: stats.responses().at_least(),
         }
     }
 }

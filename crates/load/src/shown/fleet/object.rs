@@ -3,12 +3,8 @@
 use super::account::AccountObject;
 use crate::judged::verdict::Verdict;
 use crate::judged::whole::Whole;
-use crate::recorded::percentiles::Percentiles;
-use crate::recorded::stats::OperationStats;
-use crate::shown::json::IntervalObject;
-use crate::shown::labels::{self, LabelObject};
+use crate::shown::json::{IntervalObject, ResultsObject};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// All of it.
@@ -38,22 +34,6 @@ struct SoFarObject {
     until_seconds: f64,
 }
 
-#[derive(Debug, Serialize)]
-struct ResultsObject {
-    started: u64,
-    completed: u64,
-    failed: u64,
-    unfinished: u64,
-    failures: BTreeMap<String, u64>,
-    statuses: BTreeMap<u16, u64>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    labels: BTreeMap<String, LabelObject>,
-    wait_time_ns: Percentiles,
-    service_time_ns: Percentiles,
-    response_time_ns: Percentiles,
-    response_times_at_least: u64,
-}
-
 impl WholeObject {
     pub(crate) fn new(whole: &Whole) -> WholeObject {
         let status = &whole.status;
@@ -80,23 +60,5 @@ impl WholeObject {
 impl SoFarObject {
     fn new((number, until): &(u16, Duration)) -> SoFarObject {
         SoFarObject { number: *number, until_seconds: until.as_secs_f64() }
-    }
-}
-
-impl ResultsObject {
-    fn new(stats: &OperationStats) -> ResultsObject {
-        ResultsObject {
-            started: stats.started(),
-            completed: stats.completed(),
-            failed: stats.failed(),
-            unfinished: stats.unfinished,
-            failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
-            statuses: stats.statuses.clone(),
-            labels: labels::objects(stats),
-            wait_time_ns: Percentiles::new(&stats.wait),
-            service_time_ns: Percentiles::new(&stats.service),
-            response_time_ns: Percentiles::new(&stats.response),
-            response_times_at_least: stats.responses().at_least(),
-        }
     }
 }
