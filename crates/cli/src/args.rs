@@ -39,9 +39,9 @@ rate by 10 %, space pauses and resumes, a rate and Enter sets the rate, s asks f
 and q or Ctrl-C ends the run with its report.
 
 The exit status is 0 when all is well, 1 when results could not be written, 2 when what was
-asked for cannot be done, 3 when a requirement was missed, 4 when the run was ended in its warm-up
-or with slots overdue, or half of its slots never started, and 130 after an interrupt without a
-report.";
+asked for cannot be done, 3 when a requirement was missed, 4 when the run was ended before
+or in its warm-up or with slots overdue, or half of its slots never started, and 130 after an
+interrupt without a report.";
 
 /// A load generator that starts every request on schedule and says how late it was.
 #[derive(Debug, Parser)]

@@ -1,6 +1,6 @@
 //! The options of a load and of a search as groups, for programs with a command line of their own.
 
-use super::job::{self, REFUSED};
+use super::job::{self, refused};
 use super::program::status;
 use crate::load::target::Target;
 use crate::running::args::RunArgs;
@@ -106,13 +106,10 @@ impl SearchArgs {
     }
 }
 
-fn refused(error: anyhow::Error) -> (u8, anyhow::Error) {
-    (REFUSED, error)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::front::job::REFUSED;
     use crate::load::target::{Done, Slot};
     use clap::Parser;
     use std::fs;

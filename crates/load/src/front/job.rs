@@ -32,6 +32,11 @@ pub const INCOMPLETE: u8 = 4;
 /// An exit status; for a failure, together with the error to show.
 pub type Ended = Result<ExitCode, (u8, anyhow::Error)>;
 
+/// What makes it impossible to do what was asked for.
+pub(super) fn refused(error: anyhow::Error) -> (u8, anyhow::Error) {
+    (REFUSED, error)
+}
+
 /// Runs what is set up.
 pub fn run<T: Target>(mut setup: Setup<T>) -> Ended {
     let logs = mem::take(&mut setup.logs);
@@ -61,7 +66,7 @@ pub fn search<T: Target>(mut job: Job<T>) -> Ended {
 
 /// Looks at a fleet, or changes it.
 pub fn fleet(command: &FleetCommand) -> Ended {
-    let (written, is_well) = fleet::perform(command).map_err(|error| (REFUSED, error))?;
+    let (written, is_well) = fleet::perform(command).map_err(refused)?;
     written.map_err(|error| (FAILED, error.into()))?;
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
@@ -82,7 +87,7 @@ fn publish<T: Target>(
             setup.output.write_text(&format!("fleet     {node} is done\n\n{whole}"))
         }
         (Ok(None), Some(node)) => setup.output.write_text(&format!(
-            "fleet     {node} is done; nanopace fleet report shows all of them together\n{}",
+            "fleet     {node} is done; fleet report shows all of them together\n{}",
             MissedLines(&ran.summary.missed)
         )),
         _ => Ok(()),

@@ -1,6 +1,6 @@
 //! A program in one call: its command line is the author's options and the library's.
 
-use super::job::{self, Ended, FAILED, REFUSED};
+use super::job::{self, Ended, FAILED, refused};
 use crate::console::config;
 use crate::console::refusal;
 use crate::load::schedule::help::GRAMMAR;
@@ -65,7 +65,8 @@ struct Search<A: Args> {
 ///
 /// The exit status is 0 when all is well, 1 when results could not be written, 2 when what was asked for
 /// cannot be done, 3 when a requirement was missed (or a search has no answer), 4 when the run was ended
-/// in its warm-up or with slots overdue, or half of its slots never started, and 130 after an interrupt without a report.
+/// before or in its warm-up or with slots overdue, or half of its slots never started, and 130 after an
+/// interrupt without a report.
 ///
 /// It blocks, and makes a runtime of its own for each of its threads; call it outside of others.
 ///
@@ -127,7 +128,6 @@ where
     E: Into<Box<dyn Error + Send + Sync>>,
 {
     let target = |own: &A| make(own).map_err(|error| anyhow::Error::from_boxed(error.into()));
-    let refused = |error| (REFUSED, error);
     match read(words) {
         Ok(Command::Run(run)) => {
             let Run { own, load } = *run;
@@ -141,9 +141,7 @@ where
             Ok(()) => Ok(ExitCode::SUCCESS),
             Err(error) => Err((FAILED, error.into())),
         },
-        Err(error) if error.use_stderr() => {
-            Err((REFUSED, anyhow::Error::msg(refusal::text(&error))))
-        }
+        Err(error) if error.use_stderr() => Err(refused(anyhow::Error::msg(refusal::text(&error)))),
         Err(error) => {
             // Who closes the pipe has read enough of this page.
             let _ = error.print();
@@ -191,6 +189,7 @@ fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::front::job::REFUSED;
     use crate::load::target::{Done, Failure, Slot};
     use std::fs;
 

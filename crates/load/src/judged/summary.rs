@@ -131,7 +131,7 @@ impl Summary {
             incomplete: if is_recorded {
                 incompleteness(results.ending, required, stats)
             } else {
-                results.ending.map(|_| "ended before its warm-up was over".to_owned())
+                results.ending.map(|_| unrecorded(run_end.at < from).to_owned())
             },
             missed: Vec::new(),
         }
@@ -191,6 +191,11 @@ fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats)
     let missing = (required - float(stats.started()) - late).floor();
     let is_half = missing >= 1.0 && missing * 2.0 >= required;
     is_half.then(|| format!("{missing} of {} slots never started", required.floor()))
+}
+
+/// Why nothing was recorded.
+fn unrecorded(is_in_warm_up: bool) -> &'static str {
+    if is_in_warm_up { "ended before its warm-up was over" } else { "ended before it began" }
 }
 
 /// Says so if threads had less than half of the processor time that they wanted, unless they wanted

@@ -9,7 +9,7 @@
 //! waited for a free connection or were held back afterwards, and else the **generator**: see
 //! [`lateness`](crate::recorded::lateness). If neither did, **both** were.
 //!
-//! Of a run that ended in its warm-up, **nothing was recorded**. Otherwise, if more than 1 % of the requests failed, the **target is failing**, whatever the load was: the
+//! Of a run that ended before it began or in its warm-up, **nothing was recorded**. Otherwise, if more than 1 % of the requests failed, the **target is failing**, whatever the load was: the
 //! times of the others say little.
 
 use crate::console::human::{float, percent};
@@ -62,7 +62,7 @@ pub(crate) enum Verdict {
     BothBehind,
     /// Too many requests failed.
     TargetFailing,
-    /// The run was over before its warm-up was.
+    /// The run was over before it began, or before its warm-up was.
     NothingRecorded,
 }
 
@@ -103,14 +103,14 @@ impl Verdict {
             Verdict::OnSchedule => "on schedule: the load is the one that was asked for.",
             Verdict::TargetBehind => {
                 "the target could not keep up: slots fell due while all connections were waiting for answers. \
-                 If it should be able to, try more --connections."
+                 If it should be able to, try more connections."
             }
             Verdict::GeneratorBehind => {
                 "the generator could not keep up: slots fell due while its threads had no processor time, woke up late or were stopped. \
                  The results say more about this machine than about the target."
             }
             Verdict::NothingRecorded => {
-                "nothing was recorded: the run ended before its warm-up was over."
+                "nothing was recorded: the run ended before it began, or in its warm-up."
             }
             Verdict::TargetFailing => {
                 "the target is failing: more than 1 % of the requests had no good answer. \

@@ -146,7 +146,7 @@ pub(crate) fn perform<T: Target>(
     let shared = Arc::new(RunShared::new(pacer, timeout, &connections, setup.gives_up()));
     let threads = Threads::start(&setup.target, &shared, &connections, &setup.cores, sender)?;
     let is_wanted = Opening::default().wait(messages, &threads);
-    let span = start_schedule(setup, member, &shared, sender.clone())?;
+    let span = start_schedule(setup, member, &shared, sender.clone(), is_wanted)?;
     outlets.logs.begin(span.began);
     let mut controller = Controller::new(&shared, span, member, setup.policy(), outlets);
     match member {
@@ -172,32 +172,32 @@ pub(crate) fn perform<T: Target>(
     Ok(Ran { summary, logged, not_started: span.not_started() })
 }
 
-/// Starts the schedule, and tells the target and the workers.
+/// Starts the schedule, and tells the target and the workers. One that is not wanted any more has ended
+/// before any of its slots can start.
 fn start_schedule<'run, T: Target>(
     setup: &Setup<T>,
     member: Option<&Member>,
     shared: &'run RunShared,
     messages: Sender<Message>,
+    is_wanted: bool,
 ) -> anyhow::Result<&'run RunSpan> {
     let pacer = &shared.pacer;
-    if let Some(member) = member {
+    let span = if let Some(member) = member {
         let length = member.length(setup.args.warmup);
-        publish(setup, shared, RunSpan::new(pacer, member.starts(), length, messages));
+        RunSpan::new(pacer, member.starts(), length, messages)
     } else {
         // The first slot says when the schedule starts, exactly. It goes back before a worker looks for
         // it: whoever finds that none is left ends.
         let first = pacer.claim()?;
         pacer.resume();
         let start = first.due()? - setup.first;
-        drop(first);
-        publish(setup, shared, RunSpan::new(pacer, start, setup.length()?, messages));
+        RunSpan::new(pacer, start, setup.length()?, messages)
+    };
+    if !is_wanted {
+        span.end_run(span.start);
     }
-    shared.span.get().context("the schedule has not started")
-}
-
-/// Tells the target and the workers that the schedule has started.
-fn publish<T: Target>(setup: &Setup<T>, shared: &RunShared, span: RunSpan) {
     setup.target.schedule_starts();
     // It is not set anywhere else.
     let _ = shared.span.set(span);
+    shared.span.get().context("the schedule has not started")
 }
