@@ -319,13 +319,11 @@ fn change(show: &mut dyn FnMut(Figure)) {
 
 /// What a call costs that the library for load generators starts and records.
 fn library(show: &mut dyn FnMut(Figure)) {
-    for sessions in [1, 64] {
-        let calls = Calls::of_tasks(sessions);
-        added(show, &format!("{sessions} sessions"), &calls);
+    for (sessions, told) in [(1, "1 session"), (64, "64 sessions")] {
+        added(show, told, &Calls::of_tasks(sessions));
     }
-    for sessions in [1, 64] {
-        let calls = Calls::of_threads(sessions);
-        added(show, &format!("{sessions} blocking sessions"), &calls);
+    for (sessions, told) in [(1, "1 blocking session"), (64, "64 blocking sessions")] {
+        added(show, told, &Calls::of_threads(sessions));
     }
 }
 

@@ -54,7 +54,7 @@ pub enum FleetCommand {
     Shape {
         #[command(flatten)]
         run: RunAt,
-        /// As in "ramp 100/s..5k/s 30s, hold 60s"; nanopace plan --help has the grammar
+        /// As in "ramp 100/s..5k/s 30s, hold 60s"; run --help has the grammar
         shape: WrittenShape,
     },
     /// Start nothing for a while; the time of the load stands still

@@ -40,8 +40,8 @@ impl RunAddress {
                  there, or write another address"
             ),
             FleetError::NoRun => anyhow!(
-                "there is no run {name} at {store}: nanopace run --fleet {store} --run {name} \
-                 --rate 1k/s starts one"
+                "there is no run {name} at {store}: a load with --fleet {store} --run {name} \
+                 starts one"
             ),
             other => anyhow!("{other}"),
         }
