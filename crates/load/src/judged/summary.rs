@@ -85,6 +85,8 @@ pub(crate) struct RunResults<'run> {
     pub(crate) gaps: Option<Quality>,
     /// How the schedule ended. None for the node of a fleet, whose slots go to others.
     pub(crate) ending: Option<Ending>,
+    /// How many sessions were not open when the load began.
+    pub(crate) unopened: usize,
     /// What the load threads had of the processor.
     pub(crate) processor: Option<ProcessorTime>,
     /// How long it took to resolve all names.
@@ -127,7 +129,10 @@ impl Summary {
             processor: results.processor,
             resolved_in: results.resolved_in,
             verdict: if is_recorded { Verdict::new(&evidence) } else { Verdict::NothingRecorded },
-            warnings: scarcity.into_iter().chain(stopping(stats)).chain(holding(stats)).collect(),
+            warnings: [unopened(results.unopened), scarcity, stopping(stats), holding(stats)]
+                .into_iter()
+                .flatten()
+                .collect(),
             incomplete: if is_recorded {
                 incompleteness(results.ending, required, stats)
             } else {
@@ -220,6 +225,16 @@ fn stopping(stats: &OperationStats) -> Option<String> {
         format!(
             "the generator was stopped while {answers} answers were awaited: their service times may be up to \
              {most} too long"
+        )
+    })
+}
+
+/// Says so if the load began without some of its sessions.
+fn unopened(sessions: usize) -> Option<String> {
+    (sessions > 0).then(|| {
+        format!(
+            "sessions that were not open when the load began: {sessions}. Their connect held its thread for longer \
+             than the timeout"
         )
     })
 }

@@ -57,6 +57,9 @@ pub trait Target: Send + Sync + 'static {
     /// and again after a failure that has [broken](Failure::broken) one: then the slot that needs it
     /// waits, and the time is not part of its service time.
     ///
+    /// It must not block its thread. The load begins without the sessions of a thread that has been held for
+    /// longer than the timeout; they take part from when they are open.
+    ///
     /// # Errors
     ///
     /// Why there is no session; the call that needs it fails by this kind. A session that can't be

@@ -111,9 +111,10 @@ impl Attention {
         self.due = now + BEAT + GRACE;
     }
 
-    /// Whether its beat is missing for so long that nobody knows whether there will be another one.
-    pub(crate) fn is_stuck(&self, now: Nanos) -> bool {
-        now - self.due > STUCK
+    /// Whether its beat is missing for longer than `allowed`, and so long that nobody knows whether there
+    /// will be another one.
+    pub(crate) fn is_stuck(&self, now: Nanos, allowed: Duration) -> bool {
+        now - self.due > allowed.saturating_add(STUCK)
     }
 
     /// How long it waits for the processor each time it wakes.

@@ -43,6 +43,8 @@ pub(crate) struct Controller<'run> {
     left: Vec<(Nanos, u64)>,
     /// How many of them were overdue.
     overdue: u64,
+    /// How many sessions were not open when slots began to start.
+    unopened: usize,
 }
 
 impl<'run> Controller<'run> {
@@ -64,11 +66,14 @@ impl<'run> Controller<'run> {
             audience: Audience::new(live, watch),
             left: Vec::new(),
             overdue: 0,
+            unopened: 0,
         }
     }
 
     /// Returns when the schedule should end.
     pub(crate) fn run(&mut self, messages: &Receiver<Message>) {
+        let recorders = &self.course.shared.recorders;
+        self.unopened = recorders.iter().map(|recorder| recorder.opening()).sum();
         loop {
             let next = self.books.next_tick().min(self.course.span.end());
             let message = messages.recv_timeout(next - self.course.now());
@@ -121,10 +126,10 @@ impl<'run> Controller<'run> {
     }
 
     /// Waits until all answers are there, or nobody wants to wait for them. What is still in flight then
-    /// is unfinished, even if its thread is stuck.
+    /// is unfinished, even if its thread is stuck. Threads whose sessions are not open are left behind.
     pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &Threads) {
         let mut answers = Answers { controller: self, given_up: None };
-        while threads.ended() < threads.count() && !answers.is_out_of_patience() {
+        while threads.are_at_work() && !answers.is_out_of_patience() {
             match messages.recv_timeout(threads::GLANCE) {
                 Ok(message) => drop(message.reach(&mut answers)),
                 Err(_) => answers.tick(threads),
@@ -157,6 +162,7 @@ impl<'run> Controller<'run> {
             stats: collector.total(),
             gaps: collector.gap_quality(),
             ending: self.course.member.is_none().then_some(ending),
+            unopened: self.unopened,
             processor,
             resolved_in,
         });
@@ -217,9 +223,8 @@ struct Answers<'control, 'run> {
 impl Answers<'_, '_> {
     fn tick(&mut self, threads: &Threads) {
         let Some(is_second) = self.controller.books.tick() else { return };
-        let Controller { course, books, .. } = self.controller;
-        let stuck = threads.stuck(&course.shared.recorders);
-        self.controller.audience.note = missing(books.tally.in_flight(), stuck);
+        let answers = self.controller.books.tally.in_flight();
+        self.controller.audience.note = missing(answers, threads.stuck());
         self.controller.show(Phase::WaitingForAnswers, is_second);
     }
 

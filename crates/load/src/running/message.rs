@@ -11,8 +11,6 @@ pub(crate) enum Message {
     Stop,
     /// The last slot has started.
     LastSlot,
-    /// A load thread has opened its connections.
-    Ready,
     /// A key was pressed.
     Key(KeyEvent),
     /// Something that people should read.
@@ -39,9 +37,6 @@ pub(crate) trait Stage {
         false
     }
 
-    /// A load thread has opened its connections.
-    fn ready(&mut self) {}
-
     /// People should read this.
     #[cfg(feature = "otlp")]
     fn tell(&mut self, _text: String) {}
@@ -54,7 +49,6 @@ impl Message {
             Message::Stop => return stage.stop(),
             Message::Key(key) => return stage.press(key),
             Message::LastSlot => return stage.last_slot(),
-            Message::Ready => stage.ready(),
             #[cfg(feature = "otlp")]
             Message::Tell(text) => stage.tell(text),
             Message::Ask(Action::Stop, answer) => {

@@ -1,6 +1,7 @@
 //! Before the schedule: other nodes are waited for, and threads open their connections.
 
 use super::message::{Message, Stage};
+use super::workers::shared::RunShared;
 use super::workers::threads::{self, Threads};
 use crate::load::action::{Action, Refusal};
 use crate::shown::keys;
@@ -8,19 +9,22 @@ use crossterm::event::KeyEvent;
 use std::sync::mpsc::Receiver;
 
 /// A run of which the schedule has not started.
-#[derive(Debug, Default)]
-pub(crate) struct Opening {
-    /// How many threads have opened their connections.
-    ready: usize,
-}
+#[derive(Debug)]
+pub(crate) struct Opening;
 
 impl Opening {
-    /// Waits until all threads have opened their connections. False if the run should end already.
-    pub(crate) fn wait(mut self, messages: &Receiver<Message>, threads: &Threads) -> bool {
-        while self.ready < threads.count() {
+    /// Waits until all threads have opened their connections, but for those that have been held for longer
+    /// than the timeout by that. False if the run should end already.
+    pub(crate) fn wait(
+        mut self,
+        messages: &Receiver<Message>,
+        threads: &Threads,
+        shared: &RunShared,
+    ) -> bool {
+        while *shared.ready.borrow() + threads.held(shared.timeout) < threads.count() {
             let ends = match messages.recv_timeout(threads::GLANCE) {
                 Ok(message) => message.reach(&mut self),
-                Err(_) => threads.ended() > 0,
+                Err(_) => threads.have_ended(),
             };
             if ends {
                 return false;
@@ -41,9 +45,5 @@ impl Stage for Opening {
 
     fn act(&mut self, _action: Action) -> Result<(), Refusal> {
         Err(Refusal::NotStarted)
-    }
-
-    fn ready(&mut self) {
-        self.ready += 1;
     }
 }

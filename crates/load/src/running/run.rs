@@ -111,7 +111,7 @@ fn join(
         if shown.replace(waits) != Some(waits) {
             progress.show(&format!("{waits}; Ctrl-C leaves"));
         }
-        let mut opening = Opening::default();
+        let mut opening = Opening;
         if messages.try_iter().any(|message| message.reach(&mut opening)) {
             return ControlFlow::Break(());
         }
@@ -144,8 +144,8 @@ pub(crate) fn perform<T: Target>(
     let (pacer, timeout) = (setup.pacer(member)?, setup.args.timeout);
     setup.target.paced_by(&pacer);
     let shared = Arc::new(RunShared::new(pacer, timeout, &connections, setup.gives_up()));
-    let threads = Threads::start(&setup.target, &shared, &connections, &setup.cores, sender)?;
-    let is_wanted = Opening::default().wait(messages, &threads);
+    let threads = Threads::start(&setup.target, &shared, &connections, &setup.cores)?;
+    let is_wanted = Opening.wait(messages, &threads, &shared);
     let span = start_schedule(setup, member, &shared, sender.clone(), is_wanted)?;
     outlets.logs.begin(span.began);
     let mut controller = Controller::new(&shared, span, member, setup.policy(), outlets);

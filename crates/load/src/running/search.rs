@@ -106,7 +106,7 @@ impl<T: Target> Job<T> {
             progress.add_line(line.trim_end());
             if measured.has_no_success() {
                 let Setup { args, target, .. } = &self.setup;
-                failure = alone::failure(&**target, args.timeout, &self.interrupt)?;
+                failure = alone::failure(target, args.timeout, || !self.interrupt.is_triggered())?;
             }
             let outcome = measured.outcome;
             steps.push(measured);

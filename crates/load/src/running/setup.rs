@@ -8,11 +8,12 @@ use super::member::Member;
 use super::policy::Policy;
 #[cfg(feature = "otlp")]
 use super::push::collector::Collector;
-use super::workers::guarded::{self, Guarded};
+use super::workers::apart::{apart, held};
+use super::workers::guarded::Guarded;
 use super::workers::length::RunLength;
 use super::workers::threads;
 use crate::console::{Output, ResultFile, is_stdout};
-use crate::load::target::{Failure, Target};
+use crate::load::target::Target;
 use crate::shown::csv_log::CsvLog;
 use crate::shown::hdr_log::HdrLog;
 use crate::shown::headline::Headline;
@@ -21,9 +22,8 @@ use anyhow::{Context, anyhow, bail, ensure};
 use core_affinity::CoreId;
 use nanopace::{Pacer, Rate, Strictness};
 use std::fmt::{self, Debug, Formatter};
-use std::io;
-use std::sync::{Arc, mpsc};
-use std::thread::{self, available_parallelism};
+use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
@@ -217,25 +217,16 @@ fn cores() -> anyhow::Result<Vec<CoreId>> {
 
 /// Sees whether the target is there, and says so within the timeout.
 fn probe<T: Target>(target: &Arc<T>, timeout: Duration) -> anyhow::Result<()> {
-    let blocks = Arc::clone(target).blocking().is_some();
-    let probe = if blocks { probe_apart } else { probe_here };
-    probe(target, timeout)?.map_err(|failure| anyhow!("{}", target.absence(&failure)))
-}
-
-fn probe_here<T: Target>(target: &Arc<T>, timeout: Duration) -> io::Result<Result<(), Failure>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(async {
-        Guarded::new(timeout, target.keeps_to_timeout()).run(|| target.probe()).await
-    }))
-}
-
-/// On a thread of its own, which is left behind if it takes longer than the timeout.
-fn probe_apart<T: Target>(target: &Arc<T>, timeout: Duration) -> io::Result<Result<(), Failure>> {
-    let (sender, probed) = mpsc::channel();
-    let target = Arc::clone(target);
-    // The receiver is gone if it has taken longer.
-    thread::Builder::new().spawn(move || sender.send(probe_here(&target, timeout)))?;
-    probed.recv_timeout(timeout).unwrap_or_else(|_| Ok(Err(guarded::timed_out())))
+    let probed = Arc::clone(target);
+    let probed = apart(
+        timeout,
+        || true,
+        move || async move {
+            Guarded::new(timeout, probed.keeps_to_timeout()).run(|| probed.probe()).await
+        },
+    );
+    let probed = probed?.unwrap_or_else(|| Err(held(target)));
+    probed.map_err(|failure| anyhow!("{}", target.absence(&failure)))
 }
 
 /// Raises the limit of open files, if it is too low for so many connections.

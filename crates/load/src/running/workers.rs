@@ -1,5 +1,6 @@
 //! Workers: threads that take slots from the pacer and make calls.
 
+pub(crate) mod apart;
 mod blocking;
 pub mod deadline;
 pub(crate) mod guarded;

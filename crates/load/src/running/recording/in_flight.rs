@@ -107,13 +107,13 @@ mod tests {
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
         let recorder = Recorder::all(&pacer, &[1], false).remove(0);
         clock.advance(Duration::from_secs(5));
-        assert!(!recorder.is_stuck());
+        assert!(!recorder.is_stuck(Duration::ZERO));
         recorder.beat(ProcessorTime::default());
         clock.advance(Duration::from_secs(1));
-        assert!(!recorder.is_stuck());
+        assert!(!recorder.is_stuck(Duration::ZERO));
         clock.advance(Duration::from_secs(1));
-        assert!(recorder.is_stuck());
+        assert!(recorder.is_stuck(Duration::ZERO) && !recorder.is_stuck(Duration::from_secs(1)));
         recorder.beat(ProcessorTime::default());
-        assert!(!recorder.is_stuck());
+        assert!(!recorder.is_stuck(Duration::ZERO));
     }
 }

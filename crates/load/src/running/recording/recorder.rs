@@ -32,6 +32,8 @@ struct Record {
     in_flight: InFlight,
     outcomes: Vec<Outcome>,
     connections: IdealConnections,
+    /// How many of them are being opened, for no call.
+    opening: usize,
     moved: Moved,
     attention: Attention,
 }
@@ -57,6 +59,7 @@ impl Recorder {
             in_flight: InFlight::default(),
             outcomes: Vec::new(),
             connections,
+            opening: 0,
             moved: Moved::new(pacer, gives_up),
             attention: Attention::new(pacer.now()),
         };
@@ -102,9 +105,15 @@ impl Recorder {
         self.record().attention.blocks();
     }
 
-    /// Whether the thread should have said long ago what it has had, and has not.
-    pub(crate) fn is_stuck(&self) -> bool {
-        self.record().attention.is_stuck(self.clock.now())
+    /// Whether the thread should have said long ago, and longer than `allowed`, what it has had, and has
+    /// not.
+    pub(crate) fn is_stuck(&self, allowed: Duration) -> bool {
+        self.record().attention.is_stuck(self.clock.now(), allowed)
+    }
+
+    /// How many connections the thread is opening for no call. Before all are open, it takes no slot.
+    pub(crate) fn opening(&self) -> usize {
+        self.record().opening
     }
 
     /// The thread goes to sleep until something happens. It says what it has had of the processor, if
@@ -127,9 +136,11 @@ impl Recorder {
     /// Slots were due and had not been started when the schedule ended at `end`. They are given as
     /// intended starts, and how many slots have about that one.
     pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
-        let Record { stats, connections, moved, outcomes, attention, .. } = &mut *self.record();
+        let record = &mut *self.record();
         let now = self.clock.now();
-        let (looked, moved, burst) = (attention.looked_until(now), moved.by(now), self.burst());
+        let looked = record.looked_until(now);
+        let Record { stats, connections, moved, outcomes, .. } = record;
+        let (moved, burst) = (moved.by(now), self.burst());
         for &(intended_start, slots) in left {
             let age = end - intended_start;
             let lateness =
@@ -144,17 +155,18 @@ impl Recorder {
 
     /// The lateness so far of a slot that waits now and has this age.
     pub(crate) fn waiting(&self, age: Duration) -> Lateness {
-        let Record { connections, moved, attention, .. } = &mut *self.record();
+        let record = &mut *self.record();
         let now = self.clock.now();
         let intended = Nanos::ZERO + (now - Nanos::ZERO).saturating_sub(age);
-        let (looked, moved, burst) = (attention.looked_until(now), moved.by(now), self.burst());
-        connections.unstarted(intended, now, looked, moved, burst.as_deref())
+        let (looked, moved, burst) = (record.looked_until(now), record.moved.by(now), self.burst());
+        record.connections.unstarted(intended, now, looked, moved, burst.as_deref())
     }
 
-    /// The thread opens its only connection: no slot can have it until it is [opened](Recorder::opened).
+    /// The thread opens a connection: no slot can have it until it is [opened](Recorder::opened).
     pub(crate) fn open(&self) -> Start {
         let record = &mut *self.record();
         let now = self.clock.now();
+        record.opening += 1;
         record.connections.start(now, now, Duration::ZERO, None)
     }
 
@@ -164,6 +176,7 @@ impl Recorder {
         let now = self.clock.now();
         let paused = record.moved.paused(now);
         record.connections.end(start, (now - start.actual).saturating_sub(paused));
+        record.opening -= 1;
     }
 
     /// A connection was opened, for no call.
@@ -198,6 +211,14 @@ impl Recorder {
     fn record(&self) -> MutexGuard<'_, Record> {
         // A thread that panics ends the run with its own message; its record must not add another.
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Record {
+    /// Until when answers that had come would have been found by now. A thread that opens its connections
+    /// has none to look for.
+    fn looked_until(&self, now: Nanos) -> Nanos {
+        if self.opening > 0 { now } else { self.attention.looked_until(now) }
     }
 }
 

@@ -1,34 +1,32 @@
 //! Whether the target answers a request alone, which is the lowest rate that there is.
 
-use crate::console::interrupt::Interrupt;
 use crate::load::kind::Kind;
 use crate::load::target::{Done, Failure, Slot, Target};
+use crate::running::workers::apart::{apart, held};
 use crate::running::workers::guarded::Guarded;
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::runtime::Builder;
-use tokio::select;
 use tokio::time::{Instant, sleep};
 
 /// How long a target has to come back.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How long to wait before the next request, or the next look at the interrupt.
+/// How long to wait before the next request.
 const RESPITE: Duration = Duration::from_millis(100);
 
 /// How a request fails that is sent alone, again and again for some seconds. Each ends with the timeout.
-/// None if one succeeds, or when interrupted.
+/// None if one succeeds, or when it is not wanted any more.
 pub(super) fn failure<T: Target>(
-    target: &T,
+    target: &Arc<T>,
     timeout: Duration,
-    interrupt: &Interrupt,
-) -> anyhow::Result<Option<Kind>> {
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        select! {
-            failure = last_failure(target, timeout) => Ok(failure),
-            () = interrupted(interrupt) => Ok(None),
-        }
-    })
+    is_wanted: impl Fn() -> bool,
+) -> io::Result<Option<Kind>> {
+    let called = Arc::clone(target);
+    let failure =
+        apart(timeout, &is_wanted, move || async move { last_failure(&*called, timeout).await });
+    let holds = || is_wanted().then(|| held(target).kind);
+    Ok(failure?.unwrap_or_else(holds))
 }
 
 async fn last_failure<T: Target>(target: &T, timeout: Duration) -> Option<Kind> {
@@ -48,16 +46,12 @@ async fn call<T: Target>(target: &T) -> Result<Done, Failure> {
     target.call(&mut session, Slot::ALONE).await
 }
 
-async fn interrupted(interrupt: &Interrupt) {
-    while !interrupt.is_triggered() {
-        sleep(RESPITE).await;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::future::pending;
+    use std::sync::Mutex;
+    use std::sync::mpsc::{self, Receiver};
 
     struct Bad {
         panics: bool,
@@ -81,6 +75,47 @@ mod tests {
         for (panics, told) in [(false, "timeout"), (true, "panic: no door")] {
             let failure = last_failure(&Bad { panics }, Duration::from_secs(1)).await;
             assert_eq!(failure.map(|kind| kind.to_string()).as_deref(), Some(told));
+        }
+    }
+    /// Its calls hold their thread until the other end of the channel is dropped.
+    struct Holds(Mutex<Receiver<()>>);
+
+    impl Holds {
+        fn call(&self) -> Done {
+            let _ = self.0.lock().map(|ends| ends.recv());
+            Done::new()
+        }
+    }
+
+    impl Target for Holds {
+        type Session = ();
+
+        async fn connect(&self, _index: usize) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        async fn call(&self, _session: &mut (), _slot: Slot) -> Result<Done, Failure> {
+            Ok(Holds::call(self))
+        }
+    }
+
+    fn told<T: Target>(target: T, timeout: Duration, is_wanted: bool) -> Option<String> {
+        let failure = failure(&Arc::new(target), timeout, || is_wanted).unwrap();
+        failure.map(|kind| kind.to_string())
+    }
+
+    #[test]
+    fn a_target_that_holds_its_thread_ends_no_search() {
+        for (timeout, is_wanted) in [(50, true), (3_600_000, false)] {
+            let timeout = Duration::from_millis(timeout);
+            let ((end, ends), (other_end, other_ends)) = (mpsc::channel(), mpsc::channel());
+            let [holds, blocks] = [ends, other_ends].map(|ends| Holds(Mutex::new(ends)));
+            let blocks = move |_: Slot| Ok(blocks.call());
+            let expected =
+                ["timeout: it holds its thread", "timeout"].map(|told| is_wanted.then_some(told));
+            let told = [told(holds, timeout, is_wanted), told(blocks, timeout, is_wanted)];
+            assert_eq!(told.each_ref().map(Option::as_deref), expected);
+            drop((end, other_end));
         }
     }
 }

@@ -13,12 +13,10 @@ use crate::load::details::SetUp;
 use crate::load::kind::Kind;
 use crate::load::target::{BlockingSession, BlockingSessions, Failure, Slot};
 use crate::recorded::operation::Answer;
-use crate::running::message::Message;
 use crate::running::recording::recorder::Recorder;
 use core_affinity::CoreId;
 use nanopace::Grant;
 use std::io;
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -40,13 +38,12 @@ struct Worker {
 
 type Session<'a> = Option<Box<dyn BlockingSession + 'a>>;
 
-/// Starts a thread for each recorder, and one that sends [`Message::Ready`] when all sessions are open or the
+/// Starts a thread for each recorder, and one that is counted as ready when all sessions are open or the
 /// timeout is over, and ends with the last thread that has a session, or when the run is given up.
 pub(super) fn start(
     sessions: &Arc<dyn BlockingSessions>,
     shared: &Arc<RunShared>,
     cores: &[CoreId],
-    messages: &Sender<Message>,
 ) -> io::Result<JoinHandle<anyhow::Result<()>>> {
     let runtime = Builder::new_current_thread().enable_time().build()?;
     let (sign, signs) = unbounded_channel();
@@ -57,12 +54,12 @@ pub(super) fn start(
         worker.start(core, &runtime)?;
     }
     drop(sign);
-    let (shared, messages) = (Arc::clone(shared), messages.clone());
+    let shared = Arc::clone(shared);
     thread::Builder::new().name("load".to_owned()).spawn(move || {
         let mut give_up = shared.give_up.subscribe();
         runtime.block_on(async {
             tokio::select! {
-                () = look_after(&shared, &all, signs, &messages) => {}
+                () = look_after(&shared, &all, signs) => {}
                 _ = give_up.wait_for(|given_up| *given_up) => {}
             }
         });
@@ -76,12 +73,7 @@ fn pinned(cores: &[CoreId], threads: usize) -> impl Iterator<Item = (usize, Opti
 }
 
 /// Until the schedule has ended, and all threads are gone that had a session by then.
-async fn look_after(
-    shared: &RunShared,
-    tickets: &[Arc<Ticket>],
-    mut signs: UnboundedReceiver<()>,
-    messages: &Sender<Message>,
-) {
+async fn look_after(shared: &RunShared, tickets: &[Arc<Ticket>], mut signs: UnboundedReceiver<()>) {
     let opened = async {
         for _ in tickets {
             signs.recv().await;
@@ -91,8 +83,7 @@ async fn look_after(
         _ = time::timeout(shared.timeout, opened) => {}
         () = ended(shared) => {}
     }
-    // The receiver is gone only when the run has ended.
-    let _ = messages.send(Message::Ready);
+    shared.ready.send_modify(|threads| *threads += 1);
     ended(shared).await;
     for ticket in tickets {
         take(ticket);

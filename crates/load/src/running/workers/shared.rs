@@ -17,6 +17,8 @@ pub(crate) struct RunShared {
     pub(crate) timeout: Duration,
     /// One recorder for each thread.
     pub(crate) recorders: Vec<Arc<Recorder>>,
+    /// How many load threads are ready for the schedule.
+    pub(crate) ready: watch::Sender<usize>,
     /// Set when the schedule starts.
     pub(crate) span: SetOnce<RunSpan>,
     /// Set when the schedule ends.
@@ -39,6 +41,7 @@ impl RunShared {
         RunShared {
             recorders: Recorder::all(&pacer, connections, gives_up),
             timeout,
+            ready: watch::Sender::new(0),
             span: SetOnce::new(),
             ended: SetOnce::new(),
             give_up: watch::Sender::new(false),

@@ -7,7 +7,6 @@ use super::shared::RunShared;
 use super::worker::Worker;
 use crate::load::target::Target;
 use crate::recorded::attention::BEAT;
-use crate::running::message::Message;
 use crate::running::recording::recorder::Recorder;
 use anyhow::Context;
 use core_affinity::CoreId;
@@ -16,7 +15,6 @@ use std::convert::Infallible;
 use std::io;
 use std::panic;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -32,7 +30,14 @@ pub(crate) const GLANCE: Duration = Duration::from_millis(10);
 
 /// Threads that are at work, or ready for it.
 #[derive(Debug)]
-pub(crate) struct Threads(Vec<JoinHandle<anyhow::Result<()>>>);
+pub(crate) struct Threads(Vec<Thread>);
+
+#[derive(Debug)]
+struct Thread {
+    handle: JoinHandle<anyhow::Result<()>>,
+    /// None if it makes no calls, but looks after those that do.
+    recorder: Option<Arc<Recorder>>,
+}
 
 /// `connections`, spread over `threads`.
 pub(crate) fn spread(connections: usize, threads: usize) -> Vec<usize> {
@@ -41,26 +46,27 @@ pub(crate) fn spread(connections: usize, threads: usize) -> Vec<usize> {
 
 impl Threads {
     /// Starts a thread for each number of `connections`, or one that looks after them all if calls block.
-    /// Each sends [`Message::Ready`] when its connections are open.
+    /// Each is counted as ready when its connections are open.
     pub(crate) fn start<T: Target>(
         target: &Arc<T>,
         shared: &Arc<RunShared>,
         connections: &[usize],
         cores: &[CoreId],
-        messages: &Sender<Message>,
     ) -> anyhow::Result<Threads> {
         if let Some(sessions) = Arc::clone(target).blocking() {
-            let started = blocking::start(&sessions, shared, cores, messages);
-            return Ok(Threads(vec![started.context("cannot start the load")?]));
+            let started = blocking::start(&sessions, shared, cores);
+            let handle = started.context("cannot start the load")?;
+            return Ok(Threads(vec![Thread { handle, recorder: None }]));
         }
         let mut threads = Threads(Vec::new());
         let mut first = 0;
         for (index, &count) in connections.iter().enumerate() {
             let core = cores.iter().cycle().nth(index).copied();
+            let recorder = Some(Arc::clone(&shared.recorders[index]));
             let (target, shared) = (Arc::clone(target), Arc::clone(shared));
             let load = Load { target, shared, index, first, count };
-            let thread = load.start(core, messages.clone()).context("cannot start the load")?;
-            threads.0.push(thread);
+            let handle = load.start(core).context("cannot start the load")?;
+            threads.0.push(Thread { handle, recorder });
             first += count;
         }
         Ok(threads)
@@ -71,22 +77,43 @@ impl Threads {
         self.0.len()
     }
 
-    /// How many have ended.
-    pub(crate) fn ended(&self) -> usize {
-        self.0.iter().filter(|thread| thread.is_finished()).count()
+    /// Whether one has ended.
+    pub(crate) fn have_ended(&self) -> bool {
+        self.0.iter().any(|thread| thread.handle.is_finished())
     }
 
-    /// How many are stuck in a call, of those with these recorders.
-    pub(crate) fn stuck(&self, recorders: &[Arc<Recorder>]) -> usize {
-        let all = self.0.iter().zip(recorders);
-        all.filter(|(thread, recorder)| !thread.is_finished() && recorder.is_stuck()).count()
+    /// Whether any may have calls in flight: one whose sessions are open, and that has not ended.
+    pub(crate) fn are_at_work(&self) -> bool {
+        self.0.iter().any(|thread| !thread.handle.is_finished() && !thread.is_opening())
+    }
+
+    /// How many can't open their sessions: they have been stuck for longer than `timeout`.
+    pub(crate) fn held(&self, timeout: Duration) -> usize {
+        self.0.iter().filter(|thread| thread.is_opening() && thread.is_stuck(timeout)).count()
+    }
+
+    /// How many are stuck in a call.
+    pub(crate) fn stuck(&self) -> usize {
+        self.0.iter().filter(|thread| thread.is_stuck(Duration::ZERO)).count()
     }
 
     /// What came of them. Those that have not ended are left behind. A thread's panic continues here.
     pub(crate) fn join(self) -> anyhow::Result<()> {
-        self.0.into_iter().filter(JoinHandle::is_finished).try_for_each(|thread| {
+        let handles = self.0.into_iter().map(|thread| thread.handle);
+        handles.filter(JoinHandle::is_finished).try_for_each(|thread| {
             thread.join().unwrap_or_else(|payload| panic::resume_unwind(payload))
         })
+    }
+}
+
+impl Thread {
+    fn is_opening(&self) -> bool {
+        self.recorder.as_ref().is_some_and(|recorder| recorder.opening() > 0)
+    }
+
+    fn is_stuck(&self, allowed: Duration) -> bool {
+        let recorder = self.recorder.as_ref();
+        !self.handle.is_finished() && recorder.is_some_and(|recorder| recorder.is_stuck(allowed))
     }
 }
 
@@ -102,11 +129,7 @@ struct Load<T> {
 }
 
 impl<T: Target> Load<T> {
-    fn start(
-        self,
-        core: Option<CoreId>,
-        messages: Sender<Message>,
-    ) -> io::Result<JoinHandle<anyhow::Result<()>>> {
+    fn start(self, core: Option<CoreId>) -> io::Result<JoinHandle<anyhow::Result<()>>> {
         let (sleeps, wakes) =
             [(); 2].map(|()| Arc::clone(&self.shared.recorders[self.index])).into();
         let runtime = Builder::new_current_thread()
@@ -120,19 +143,19 @@ impl<T: Target> Load<T> {
                 // may be less even, but they are not wrong.
                 core_affinity::set_for_current(core);
             }
-            self.run(&runtime, &messages)
+            self.run(&runtime)
         })
     }
 
     /// Sends requests until there are no more slots and all answers are there, or until they are
     /// given up. What is in flight then is dropped with the runtime, and counts as unfinished. A
     /// thread that is stuck in a call does not notice, and is left behind.
-    fn run(self, runtime: &Runtime, messages: &Sender<Message>) -> anyhow::Result<()> {
+    fn run(self, runtime: &Runtime) -> anyhow::Result<()> {
         self.shared.threads.add_current();
         let mut give_up = self.shared.give_up.subscribe();
         let worked = runtime.block_on(async {
             tokio::select! {
-                worked = self.work(messages) => worked,
+                worked = self.work() => worked,
                 never = self.beat() => match never {},
                 _ = give_up.wait_for(|given_up| *given_up) => Ok(()),
             }
@@ -149,11 +172,10 @@ impl<T: Target> Load<T> {
         }
     }
 
-    async fn work(&self, messages: &Sender<Message>) -> anyhow::Result<()> {
+    async fn work(&self) -> anyhow::Result<()> {
         let line = AsyncPacer::new(self.shared.pacer.clone()).context("no timer for the load")?;
         let workers = self.prepare(&line).await;
-        // The receiver is gone only when the run has ended.
-        let _ = messages.send(Message::Ready);
+        self.shared.ready.send_modify(|threads| *threads += 1);
         let mut tasks: JoinSet<()> = workers.into_iter().map(Worker::work).collect();
         while let Some(task) = tasks.join_next().await {
             or_panic(task);
@@ -168,10 +190,11 @@ impl<T: Target> Load<T> {
         let mut tasks = JoinSet::new();
         for index in self.first..self.first + self.count {
             let (mut worker, openings) = (self.worker(line, index), Arc::clone(&openings));
+            let opening = worker.recorder.open();
             tasks.spawn(async move {
                 // It is never closed.
                 let _turn = openings.acquire().await;
-                worker.prepare().await;
+                worker.prepare(opening).await;
                 worker
             });
         }

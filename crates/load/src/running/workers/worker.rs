@@ -7,6 +7,7 @@ use super::span::Admission;
 use crate::load::details::{Details, SetUp};
 use crate::load::kind::Kind;
 use crate::load::target::{Done, Failure, Slot, Target};
+use crate::recorded::lateness::Start;
 use crate::recorded::operation::Answer;
 use crate::running::recording::recorder::Recorder;
 use nanopace::{Grant, Nanos};
@@ -32,11 +33,13 @@ pub(crate) struct Worker<T: Target> {
 }
 
 impl<T: Target> Worker<T> {
-    /// Opens the session. If it cannot be opened now, the first call tries again.
-    pub(crate) async fn prepare(&mut self) {
+    /// Opens the session, which no slot could have since `opening`. If it cannot be opened now, the first
+    /// call tries again.
+    pub(crate) async fn prepare(&mut self, opening: Start) {
         for set_up in self.open().await.unwrap_or_default() {
             self.recorder.set_up(set_up);
         }
+        self.recorder.opened(opening);
     }
 
     /// Works from the schedule's start until there are no more slots. A worker has a slot only

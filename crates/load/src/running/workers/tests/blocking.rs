@@ -1,6 +1,8 @@
 //! Targets whose calls block.
 
-use super::{TAKES, balance, failures, of_kind, run, run_until_hung, run_with, set_up};
+use super::{
+    TAKES, balance, failures, hangs_until, of_kind, run, run_until_hung, run_with, set_up,
+};
 use crate::judged::verdict::Verdict;
 use crate::load::blocking::BlockingTarget;
 use crate::load::target::{Done, Failure, Slot};
@@ -150,15 +152,6 @@ fn calls_that_hang_when_the_run_is_given_up_are_unfinished() {
     run_until_hung(&setup, begun);
     assert_eq!(setup.target.seen(), (5, 4));
     drop(end);
-}
-
-/// An opening that hangs until the other end of the channel is dropped.
-fn hangs_until(ends: Receiver<()>) -> impl Fn() -> Result<(), Failure> + Send + Sync {
-    let ends = Mutex::new(ends);
-    move || {
-        let _ = ends.lock().map(|ends| ends.recv());
-        Ok(())
-    }
 }
 
 #[test]

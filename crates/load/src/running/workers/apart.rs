@@ -1,0 +1,68 @@
+//! A call that belongs to no load, on a thread of its own, which the call may hold.
+
+use super::guarded::timed_out;
+use crate::load::kind::Kind;
+use crate::load::target::{Failure, Target};
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::runtime::Builder;
+use tokio::select;
+use tokio::time::sleep;
+
+/// How often the thread says that nothing holds it.
+const BEAT: Duration = Duration::from_millis(100);
+
+/// How much longer than the timeout nothing may be heard of the thread: it may have lacked the processor.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What `call` comes to. None if it holds its thread for longer than `timeout`, or is not wanted any more:
+/// then the thread is left behind.
+pub(crate) fn apart<F: Future<Output: Send>>(
+    timeout: Duration,
+    is_wanted: impl Fn() -> bool,
+    call: impl FnOnce() -> F + Send + 'static,
+) -> io::Result<Option<F::Output>>
+where
+    F::Output: 'static,
+{
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let (sender, told) = mpsc::channel();
+    thread::Builder::new().name("alone".to_owned()).spawn(move || {
+        let done = runtime.block_on(async {
+            select! {
+                done = call() => done,
+                never = beat(&sender) => match never {},
+            }
+        });
+        // The receiver is gone if nobody waits any more.
+        let _ = sender.send(Some(done));
+    })?;
+    let mut heard = Instant::now();
+    while is_wanted() && heard.elapsed() < timeout.saturating_add(GRACE) {
+        match told.recv_timeout(BEAT) {
+            Ok(None) => heard = Instant::now(),
+            Ok(done) => return Ok(done),
+            Err(_) => {}
+        }
+    }
+    Ok(None)
+}
+
+async fn beat<R>(sender: &Sender<Option<R>>) -> Infallible {
+    loop {
+        let _ = sender.send(None);
+        sleep(BEAT).await;
+    }
+}
+
+/// How a call has failed that holds its thread.
+pub(crate) fn held<T: Target>(target: &Arc<T>) -> Failure {
+    if Arc::clone(target).blocking().is_some() {
+        return timed_out();
+    }
+    Failure::of(Kind::of_group("timeout", "timeout: it holds its thread"))
+}
