@@ -1,6 +1,7 @@
 //! Targets that misbehave: nothing is lost from the account, and the verdict names the culprit.
 
 mod blocking;
+mod held;
 
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
@@ -344,87 +345,6 @@ fn a_session_that_breaks_is_opened_again_until_that_succeeds() {
     // Those of the load.
     assert_eq!(summary.stats.set_ups.all.len(), 2);
     assert_eq!(summary.verdict, Verdict::TargetFailing);
-}
-
-#[test]
-fn a_target_that_holds_its_thread_before_the_load_is_not_there() {
-    let (end, ends) = mpsc::channel();
-    let hangs = hangs_until(ends);
-    let error = set_up(Told::new(move |_| hangs(), |_| done()), "--timeout 50ms").unwrap_err();
-    assert_eq!(error.to_string(), "no answer from test: timeout: it holds its thread");
-    drop(end);
-}
-
-/// A session that holds its thread in `connect` takes the others of that thread with it.
-#[test]
-fn the_load_begins_without_threads_that_connect_holds_and_leaves_them_behind() {
-    for (threads, holding, unopened) in [(1, 1, 4), (2, 1, 2), (2, 2, 4)] {
-        let (end, ends) = mpsc::channel();
-        let hangs = hangs_until(ends);
-        let opens = move |n| if (1..=holding).contains(&n) { hangs() } else { Ok(()) };
-        let options = format!("-c 4 --threads {threads} --timeout 50ms");
-        let setup = set_up(Told::new(opens, slow), &options).unwrap();
-        let summary = run(&setup);
-        let (opened, called) = setup.target.seen();
-        assert_eq!((opened, called), (1 + holding + 4 - unopened, summary.stats.completed()));
-        assert_eq!(called == 0, unopened == 4);
-        if called == 0 {
-            assert_eq!(summary.verdict, Verdict::TargetBehind, "{:?}", summary.stats.lateness);
-        }
-        let told = format!("sessions that were not open when the load began: {unopened}. ");
-        assert!(summary.warnings.iter().any(|warning| warning.starts_with(&told)));
-        drop(end);
-    }
-}
-
-#[test]
-fn a_thread_that_connect_holds_for_a_while_takes_part_from_then_on() {
-    let (first, begins) = mpsc::channel();
-    let (second, ends) = mpsc::channel();
-    let (hangs, waits) = (hangs_until(begins), hangs_until(ends));
-    let (first, second) = (Mutex::new(Some(first)), Mutex::new(Some(second)));
-    let opens = move |n| if n == 1 { hangs() } else { Ok(()) };
-    // Each of the two calls needs the other one, so they are not made by the same thread.
-    let calls = move |slot| {
-        let held = if slot == 0 { &first } else { &second };
-        held.lock().unwrap().take();
-        let waited = if slot == 0 { waits() } else { Ok(()) };
-        let called: Called = Box::pin(ready(waited.map(|()| Done::new())));
-        called
-    };
-    let options = "-c 2 --threads 2 --duration 1h --requests 2 --timeout 50ms";
-    let setup = set_up(Told::new(opens, calls), options).unwrap();
-    let (sender, messages) = mpsc::channel();
-    let summary = run_with(&setup, &sender, &messages);
-    balance(&summary.stats);
-    assert_eq!((setup.target.seen(), summary.stats.completed()), ((3, 2), 2));
-}
-
-#[test]
-fn one_stop_ends_a_run_whose_thread_is_held_by_connect() {
-    let (end, ends) = mpsc::channel();
-    let (hung, begun) = mpsc::channel();
-    let hangs = hangs_until(ends);
-    let opens = move |n| {
-        if n == 0 {
-            return Ok(());
-        }
-        // It is opened once more when the test is over.
-        let _ = hung.send(());
-        hangs()
-    };
-    let setup = set_up(Told::new(opens, |_| done()), "-c 4 --timeout 1h").unwrap();
-    let (sender, messages) = mpsc::channel();
-    let stop = sender.clone();
-    let stops = thread::spawn(move || {
-        begun.recv().unwrap();
-        stop.send(Message::Stop).unwrap();
-    });
-    let summary = run_with(&setup, &sender, &messages);
-    stops.join().unwrap();
-    assert_eq!((setup.target.seen(), summary.stats.due()), ((2, 0), 0));
-    assert_eq!(summary.verdict, Verdict::NothingRecorded);
-    drop(end);
 }
 
 #[test]
