@@ -326,7 +326,9 @@ fn a_unix_socket_takes_the_place_of_the_address() {
     fs::remove_file(path).unwrap();
 }
 
-/// Hangs up on each connection after its first answer, without a word about it.
+/// Hangs up on each connection after its first answer, without a word about it: the end of the connection
+/// is in the same packet, so it is there before the next request.
+#[cfg(target_os = "linux")]
 #[test]
 fn a_server_that_closes_idle_connections_costs_no_failure() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
@@ -335,13 +337,13 @@ fn a_server_that_closes_idle_connections_costs_no_failure() {
         for mut stream in listener.incoming().flatten() {
             thread::spawn(move || {
                 let mut reader = BufReader::new(stream.try_clone().unwrap());
+                rustix::net::sockopt::set_tcp_cork(&stream, true).unwrap();
                 if request(&mut reader).is_some() {
                     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
                 }
             });
         }
     });
-    // Slow enough that the end of a connection arrives before the next request on it.
     let few = ["--url", &url, "--rate", "20/s", "-c", "1", "--requests", "8", "--json", "-"];
     let output = nanopace(&few);
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -339,6 +339,8 @@ fn only_those_with_the_token_are_answered() {
         let options = ["--rate", "100/s", "--control-token-file", file, "--control", address];
         let run = Steered::start(&[&LONG[..2], &LONG[4..], &options].concat());
         let bearer = format!("Authorization: Bearer {TOKEN}");
+        // Before, no rate can be set.
+        run.wait_until_with(&[&bearer], is_running);
         let short = &bearer[..bearer.len() - 1];
         for headers in [&[][..], &[short], &["Authorization: Basic x"], &["Cookie: x"]] {
             for (method, path) in

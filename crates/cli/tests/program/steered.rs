@@ -91,9 +91,18 @@ impl Steered {
 
     /// Waits until the state is as expected.
     pub(crate) fn wait_until(&self, is_expected: impl Fn(&Value) -> bool) -> Value {
+        self.wait_until_with(&[], is_expected)
+    }
+
+    /// The same for a client that sends these headers.
+    pub(crate) fn wait_until_with(
+        &self,
+        headers: &[&str],
+        is_expected: impl Fn(&Value) -> bool,
+    ) -> Value {
         let begin = Instant::now();
         loop {
-            let state = self.status();
+            let state = self.ask("GET", "/status", headers, b"").json();
             if is_expected(&state) {
                 return state;
             }
