@@ -30,7 +30,8 @@ impl Opening {
                 return false;
             }
         }
-        true
+        // They may have been ready before anything was read.
+        !messages.try_iter().any(|message| message.reach(&mut self))
     }
 }
 
