@@ -14,6 +14,7 @@
 /// [`Load`]: crate::Load
 /// [`Load::run`]: crate::Load::run
 /// [`LoadArgs`]: crate::LoadArgs
+/// [`Report::labels`]: crate::Report::labels
 /// [`Report`]: crate::Report
 /// [`SearchArgs`]: crate::SearchArgs
 /// [`Slot::number`]: crate::Slot::number
