@@ -1,4 +1,5 @@
-//! What docs/ARCHITECTURE.md says of the source is so: one test for each invariant.
+//! What docs/ARCHITECTURE.md says of the source is so: one test for each invariant. The lists of modules are
+//! on that page, those of files here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -199,7 +200,7 @@ fn pure_modules_use_no_atomics_no_locks_and_no_clock() {
 }
 
 #[test]
-fn atomics_are_where_the_page_says() {
+fn atomics_are_in_few_files() {
     only(
         &["AtomicU64", "fetch_", "compare_exchange", "Relaxed"],
         &[
@@ -245,7 +246,7 @@ fn has_ordering(line: &str) -> bool {
 }
 
 #[test]
-fn locks_are_taken_where_the_page_says() {
+fn locks_are_taken_in_few_files() {
     only(
         &[".lock()", ".try_lock()"],
         &["clock/manual.rs", "sleepers.rs", "sync.rs", "timeline/guarded.rs", "timeline/held.rs"],
@@ -276,7 +277,7 @@ fn only_clocks_ask_the_machine_for_the_time() {
 }
 
 #[test]
-fn the_clock_is_read_where_the_page_says() {
+fn the_clock_is_read_in_few_modules() {
     let readers: Vec<String> = ENGINE
         .sources()
         .into_iter()
@@ -289,7 +290,7 @@ fn the_clock_is_read_where_the_page_says() {
 }
 
 #[test]
-fn threads_give_up_the_processor_where_the_page_says() {
+fn threads_give_up_the_processor_in_few_files() {
     only(
         &["yield_now()", "spin_loop()", ".park(", "park_timeout("],
         &["clock.rs", "clock/manual.rs", "pause/sleep.rs", "pause/yielding.rs", "sync.rs"],
@@ -313,7 +314,7 @@ fn only_the_load_generator_and_the_benchmarks_pin_threads() {
 }
 
 #[test]
-fn values_that_are_made_once_are_where_the_page_says() {
+fn values_are_made_once_in_few_files() {
     only(&["OnceLock", "LazyLock"], &["clock/tsc.rs", "pause/permits.rs"]);
 }
 
