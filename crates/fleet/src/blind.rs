@@ -34,7 +34,8 @@ impl Blind {
         self.since
     }
 
-    /// Whether a frame that begins at a moment is run.
+    /// Whether a frame that begins at a moment is run without the store. The first one that is asked about
+    /// begins the time without it.
     pub(crate) fn goes_on(&mut self, begins: u64) -> bool {
         let since = *self.since.get_or_insert(begins);
         begins - since.min(begins) <= self.limit_ns

@@ -28,8 +28,8 @@ pub(crate) struct Entry {
     pub(crate) stage: Stage,
     /// The tracks that the node has, as soon as that is known.
     pub(crate) tracks: Option<Tracks>,
-    /// Whether the store has been told of tracks that it may not have known, or will be.
-    pub(crate) is_told: bool,
+    /// Whether tracks that the store may not have known have been marked there, or will be.
+    pub(crate) is_marked: bool,
     /// The tracks that the pacer has.
     leased: Option<Tracks>,
 }
@@ -73,16 +73,16 @@ impl Book {
     /// Makes entries for the frames before `until`.
     pub(crate) fn open(&mut self, until: u64) {
         for frame in self.next..until {
-            let (stage, is_told) = (Stage::Own, false);
-            self.entries.push_back(Entry { frame, stage, tracks: None, is_told, leased: None });
+            let (stage, is_marked) = (Stage::Own, false);
+            self.entries.push_back(Entry { frame, stage, tracks: None, is_marked, leased: None });
         }
         self.next = self.next.max(until);
     }
 
-    /// Drops the frames from `until` on.
-    pub(crate) fn cut(&mut self, until: u64) {
-        self.entries.retain(|entry| entry.frame < until);
-        self.next = self.next.min(until);
+    /// Drops the frames from `from` on.
+    pub(crate) fn drop_from(&mut self, from: u64) {
+        self.entries.retain(|entry| entry.frame < from);
+        self.next = self.next.min(from);
     }
 
     /// Puts frames before `now` away that are over. `part`: the node's place, and how many nodes there are.
@@ -159,10 +159,10 @@ impl Book {
         taken
     }
 
-    /// The store will be told of all tracks that are known.
-    pub(crate) fn tell_known(&mut self) {
+    /// All tracks that are known will be marked.
+    pub(crate) fn mark_known(&mut self) {
         let known = self.entries.iter_mut().filter(|entry| entry.tracks.is_some());
-        known.for_each(|entry| entry.is_told = true);
+        known.for_each(|entry| entry.is_marked = true);
     }
 
     /// The pacer can't have a frame's tracks any more.

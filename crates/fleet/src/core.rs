@@ -215,7 +215,7 @@ impl Core {
     }
 
     /// Whether the store knows all that the node has run.
-    pub(crate) fn is_marked(&self) -> bool {
+    pub(crate) fn has_marked_all(&self) -> bool {
         self.unclaimed.to_mark.is_empty() && self.urgent.is_none()
     }
 
@@ -234,7 +234,7 @@ impl Core {
         self.frames().own(frame, rank, nodes)
     }
 
-    /// Runs these tracks of a frame without having claimed them. It asks for no more of that frame, because
+    /// Runs these tracks of a frame without knowing who owns them. It asks for no more of that frame, because
     /// others may be blind too.
     fn runs_blind(&mut self, frame: u64, tracks: Tracks) {
         self.blind_frames += 1;
@@ -243,29 +243,32 @@ impl Core {
             self.unclaimed.runs(Piece { frame, tracks: tracks.clone() }, slots);
         }
         if let Some(entry) = self.book.entry(frame) {
-            (entry.tracks, entry.stage, entry.is_told) = (Some(tracks), Stage::Done, true);
+            (entry.tracks, entry.stage, entry.is_marked) = (Some(tracks), Stage::Done, true);
         }
     }
 
-    /// Decides about frames that have closed and for which no answer has come: the node runs its own tracks
-    /// of them, or nothing if it is too late. While answers come in time it decides nothing: then it has not
-    /// asked in time because its thread stood still, and it still can ask.
+    /// The node's thread runs. What has to be decided by now without an answer is decided.
     pub(crate) fn decide(&mut self, now: u64) {
-        let frames = self.frames();
-        if now > self.ran_at + STALL_NS + frames.frame_ns / 2 {
+        if now > self.ran_at + STALL_NS + self.frames().frame_ns / 2 {
             self.woke_at = now;
         }
         self.ran_at = now;
-        if now < self.decides_alone_at() {
-            return;
+        if now >= self.decides_alone_at() {
+            self.decide_alone(now);
         }
+    }
+
+    /// Decides about frames that have closed and of which the node does not know what it has: it runs its own
+    /// tracks of them. It runs nothing if it is too late for that, or if it has been blind for too long.
+    fn decide_alone(&mut self, now: u64) {
+        let frames = self.frames();
         // How late a node may be for a frame: by one frame, or by `LEAD` of them if it is blind already.
-        let grace = frames.begins(self.blind.since().map_or(1, |_| LEAD));
+        let grace_ns = frames.frame_ns * self.blind.since().map_or(1, |_| LEAD);
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let closed = unknown.map(|entry| entry.frame).filter(|&frame| frames.closes(frame) <= now);
         for frame in closed.collect::<Vec<u64>>() {
             let begins = frames.begins(frame);
-            if now < begins + grace && self.blind.goes_on(begins) {
+            if now < begins + grace_ns && self.blind.goes_on(begins) {
                 let tracks = self.own(frame);
                 self.runs_blind(frame, tracks);
             } else if let Some(entry) = self.book.entry(frame) {
@@ -277,9 +280,10 @@ impl Core {
         }
     }
 
-    /// From when on the node decides without an answer: at once after an error, and otherwise when the
-    /// answer is overdue. After its thread has stood still, an answer may be there and is given the time to be
-    /// read.
+    /// From when on the node decides without an answer: when the one that it waits for is overdue, and at
+    /// once after a request that had none. Never if the last request was answered and no other was sent: then
+    /// the node has not asked for a frame in time, because its thread stood still, and it still can ask.
+    /// After its thread has stood still, an answer may be there and is given the time to be read.
     fn decides_alone_at(&self) -> u64 {
         let long = self.trips.long_ns() + self.frames().frame_ns / 8;
         match self.last_reply {
@@ -378,7 +382,7 @@ impl Core {
         let piece = |frame| Piece { frame, tracks: all.clone() };
         let pieces = (last.frame..self.book.next()).map(piece).collect();
         self.leaves = Some(last.frame);
-        self.book.cut(last.frame);
+        self.book.drop_from(last.frame);
         self.unclaimed.to_mark.retain(|piece| piece.frame < last.frame);
         self.is_told_of_end = true;
         Request::Leave { id: self.run.id.clone(), node: self.node, from: last.frame, pieces }

@@ -151,9 +151,9 @@ impl Driver {
         let sample = Sample { sent_ns, received_ns, store_us: reply.now_us };
         let is_last = matches!(reply.answer, Answer::Finished { is_last: true });
         take_in(&mut self.core, &mut self.leader, &self.clock, &request, reply.answer, sample)?;
-        if let Some(cut) = self.core.cut() {
+        if let Some(cut) = self.core.take_cut() {
             let slot = self.pacer.lease_rest(cut.slot, &[]);
-            self.core.reached(cut, slot);
+            self.core.gave_up(cut, slot);
             self.pacer.correct_shape(self.core.load().followed()?);
         }
         self.tell();
@@ -236,7 +236,7 @@ impl Driver {
                 Ok(_) if matches!(self.core.failure(), Some(FleetError::Replaced)) => {
                     return Err(FleetError::Replaced);
                 }
-                Ok(is_last) if is_finish && self.core.is_marked() => return Ok(is_last),
+                Ok(is_last) if is_finish && self.core.has_marked_all() => return Ok(is_last),
                 Ok(_) => has_heard = true,
             }
         }

@@ -85,37 +85,20 @@ impl Core {
         }
     }
 
-    /// The answer to a claim: who owns the frames that were asked for, and what else the run has become.
+    /// The answer to a claim: what the run has become, and who owns the frames that were asked for.
     fn claimed(&mut self, claim: &Claim, claimed: Claimed, now: u64) -> Result<(), FleetError> {
-        self.look_for_disturbance(claimed.epoch, now);
-        let has_counted = claimed.counted.as_ref().is_none_or(|counted| self.take_counted(counted));
-        let store_knows_less = claimed.known < self.run.versions.len() as u64 || !has_counted;
-        // A new epoch without another origin: somebody has filled the store again.
-        let is_refilled = claimed.epoch > self.run.epoch && claimed.origin_us == self.run.origin_us;
-        let is_repaired = is_refilled && !store_knows_less;
-        self.answered = claim.sequence;
-        self.last_reply = LastReply::Answer;
-        self.run.origin_us = claimed.origin_us;
-        self.run.state = claimed.state;
-        self.run.floor = claimed.floor;
-        self.run.lead = claimed.lead;
-        self.run.epoch = self.run.epoch.max(claimed.epoch);
-        if is_repaired {
-            self.mark_all();
-        }
-        if store_knows_less {
-            self.restore();
-        }
+        self.hears_store(claimed.epoch, now);
+        (self.answered, self.last_reply) = (claim.sequence, LastReply::Answer);
+        let store_knows_less = self.hears_of_run(&claimed);
         let (same, other) = self.other_versions(&claimed);
-        let unknown = other.iter().chain(&self.run.versions[same..]);
-        let known_until = unknown.map(|version| version.from).min().unwrap_or(u64::MAX);
-        let is_known = |frame: u64| frame < known_until;
         // The store grants nothing to a node that has missed more than one version.
-        let is_granted = claimed.versions.len() <= 1 && !store_knows_less;
-        let asks = if is_granted { &claim.asks[..] } else { &[] };
-        for (ask, owners) in asks.iter().zip(claimed.owners) {
-            if is_known(ask.frame) {
-                self.hears_owners(*ask, &owners, now);
+        if claimed.versions.len() <= 1 && !store_knows_less {
+            let unknown = other.iter().chain(&self.run.versions[same..]);
+            let known_until = unknown.map(|version| version.from).min().unwrap_or(u64::MAX);
+            for (ask, owners) in claim.asks.iter().zip(&claimed.owners) {
+                if ask.frame < known_until {
+                    self.hears_owners(*ask, owners, now);
+                }
             }
         }
         if let Some(roster) = claimed.roster {
@@ -125,6 +108,26 @@ impl Core {
         self.change_load(same, other, now)?;
         self.blind.ended();
         Ok(())
+    }
+
+    /// Hears what the run has become, except its load and its roster. A store that has forgotten something is
+    /// told what this node knows. Returns whether the store knows less of the run than the node.
+    fn hears_of_run(&mut self, claimed: &Claimed) -> bool {
+        let has_counted = claimed.counted.as_ref().is_none_or(|counted| self.take_counted(counted));
+        let store_knows_less = claimed.known < self.run.versions.len() as u64 || !has_counted;
+        // A new epoch without another origin: somebody has filled the store again.
+        let is_refilled = claimed.epoch > self.run.epoch && claimed.origin_us == self.run.origin_us;
+        self.run.origin_us = claimed.origin_us;
+        self.run.state = claimed.state;
+        self.run.floor = claimed.floor;
+        self.run.lead = claimed.lead;
+        self.run.epoch = self.run.epoch.max(claimed.epoch);
+        if store_knows_less {
+            self.restore();
+        } else if is_refilled {
+            self.mark_all();
+        }
+        store_knows_less
     }
 
     /// Hears who owns a frame that it has asked for.
@@ -144,8 +147,8 @@ impl Core {
             return;
         }
         let known = entry.tracks.clone().unwrap_or_default();
-        if known.iter().any(|track| !own.contains(track)) && !entry.is_told {
-            entry.is_told = true;
+        if known.iter().any(|track| !own.contains(track)) && !entry.is_marked {
+            entry.is_marked = true;
             self.unclaimed.to_mark.push_back(Piece { frame: ask.frame, tracks: known.clone() });
         }
         entry.stage = match ask.take {
@@ -164,7 +167,7 @@ impl Core {
 
     /// The store may have forgotten what this node has, and is told all of it.
     pub(super) fn mark_all(&mut self) {
-        self.book.tell_known();
+        self.book.mark_known();
         let pieces = self.book.past().pieces().chain(self.book.pieces(0));
         self.unclaimed.mark_all(pieces);
     }

@@ -13,7 +13,7 @@ const SIGN_FRAMES: u64 = 5;
 /// finds its caches warm, and still hears them in order.
 const APART_NS: u64 = 250_000;
 
-/// The most pieces that are marked in one request.
+/// The most frames whose pieces are marked in one request.
 const MARKED: usize = 64;
 
 /// The most frames that are asked for in one request.
@@ -43,8 +43,7 @@ impl Core {
         // While the store's clock is off, it would grant what this node does not take.
         let is_refused = self.last_reply == LastReply::Refused;
         let asks = if is_refused { Vec::new() } else { self.asks(now) };
-        let sign = self.asked_at + SIGN_FRAMES * self.frames().frame_ns;
-        if asks.is_empty() && !is_refused && now < sign {
+        if asks.is_empty() && !is_refused && now < self.sign_at() {
             return self.repair().or_else(|| self.count(now));
         }
         self.asked_at = now;
@@ -210,20 +209,34 @@ impl Core {
 
     /// When something is to be done next.
     pub(crate) fn due(&self, now: u64) -> u64 {
+        self.asks_next_at(now).min(self.decides_next_at(now))
+    }
+
+    /// When the next request is due.
+    fn asks_next_at(&self, now: u64) -> u64 {
+        if self.sent_at.is_some() {
+            return u64::MAX;
+        }
         let next = self.asks_until(now).max(self.book.next());
         let opens = if next < self.end() { self.due_at(next, Stage::Own) } else { u64::MAX };
-        let sign = self.asked_at + SIGN_FRAMES * self.frames().frame_ns;
-        let marks =
-            if self.unclaimed.to_mark.is_empty() && self.urgent.is_none() { u64::MAX } else { now };
+        let marks = if self.has_marked_all() { u64::MAX } else { now };
         let entries = self.book.entries().filter(|entry| now < self.frames().closes(entry.frame));
         let stages = entries.map(|entry| self.due_at(entry.frame, entry.stage));
-        let asks = stages.chain([opens, sign, marks]).min().unwrap_or(u64::MAX);
+        let first = stages.chain([opens, marks]).fold(self.sign_at(), u64::min);
+        first.max(self.asks_from)
+    }
+
+    /// When the node next decides without an answer, or its last frame closes.
+    fn decides_next_at(&self, now: u64) -> u64 {
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let closes =
-            unknown.map(|entry| self.frames().closes(entry.frame).max(self.decides_alone_at()));
+        let alone = self.decides_alone_at();
+        let decides = unknown.map(|entry| self.frames().closes(entry.frame).max(alone));
         let ends = self.frames().closes(self.end().saturating_sub(1));
-        let closes = closes.chain([ends]).filter(|&closes| closes > now).min();
-        let asks = if self.sent_at.is_some() { u64::MAX } else { asks.max(self.asks_from) };
-        asks.min(closes.unwrap_or(u64::MAX))
+        decides.chain([ends]).filter(|&at| at > now).min().unwrap_or(u64::MAX)
+    }
+
+    /// When a claim is due even if there is nothing to claim.
+    fn sign_at(&self) -> u64 {
+        self.asked_at + SIGN_FRAMES * self.frames().frame_ns
     }
 }

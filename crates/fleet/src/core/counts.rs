@@ -12,8 +12,8 @@ const AGE_NS: u64 = 60_000_000_000;
 const PIECES: u64 = 1_024;
 
 impl Core {
-    /// Notes whether the store was away for long or was filled again: then nodes have something to tell.
-    pub(super) fn look_for_disturbance(&mut self, epoch: u64, now: u64) {
+    /// The store has answered a claim. If it was away for long or was filled again, nodes have something to tell.
+    pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
             self.disturbed_at = now;
         }
@@ -34,7 +34,7 @@ impl Core {
         Some(Request::Count { id: self.run.id.clone(), from, firsts })
     }
 
-    /// Whether the store has counted as much as this node knows, at least.
+    /// Takes over what the store has counted; false if that is less than this node knows.
     pub(super) fn take_counted(&mut self, counted: &Counted) -> bool {
         if counted.until < self.run.counted.until {
             return false;
@@ -72,7 +72,7 @@ mod tests {
         core.clash(&Piece { frame: 20, tracks }, core.ran_at);
         let twice = core.twice();
         hears_of(&mut core, 30);
-        assert!(twice > 0 && core.twice() == twice && core.unclaimed.by_frame.is_empty());
+        assert!(twice > 0 && core.twice() == twice && core.unclaimed.twice_by_frame.is_empty());
         assert_eq!(core.book.past().tracks(20), None);
         assert!(core.book.past().tracks(30).is_some());
     }

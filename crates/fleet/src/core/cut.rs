@@ -16,3 +16,15 @@ pub(crate) struct Cut {
     /// The first frame in which the node can take part by the new load.
     pub(super) next: u64,
 }
+
+impl Cut {
+    /// How many slots before `slot` the pacer had by the old load.
+    pub(super) fn slots_before(&mut self, slot: u64) -> u64 {
+        let Cut { pieces, old, .. } = self;
+        let before = pieces.iter().map(|Piece { frame, tracks }| {
+            let (first, end) = (old.first(*frame), old.first(frame + 1).min(slot));
+            old.slots_between(first.min(end), end, tracks)
+        });
+        before.sum()
+    }
+}

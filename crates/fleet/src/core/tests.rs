@@ -173,8 +173,8 @@ fn what_was_started_by_an_old_load_is_counted() {
         vec![Version { change: 1, from: 20, shape: Some(SLOWER.to_owned()), rest: None }];
     let answer = Claimed { known: 2, versions, ..claimed(&core) };
     answered(&mut core, &request, Answer::Claimed(answer), 30 * FRAME_NS);
-    let cut = core.cut().unwrap();
-    core.reached_frame(cut);
+    let cut = core.take_cut().unwrap();
+    core.gave_up_whole_frames(cut);
     // Eight of 16 tracks in up to eleven frames, each of 20 slots.
     assert!((80..=121).contains(&core.twice()), "{}", core.twice());
     assert!(core.unclaimed.to_mark.iter().all(|piece| !(20..31).contains(&piece.frame)));
@@ -252,7 +252,7 @@ fn hears_of(core: &mut Core, from: u64, shape: &str, now: u64) -> Cut {
     let known = core.run.versions.len() as u64 + 1;
     let answer = Claimed { known, versions, ..claimed(core) };
     answered(core, &request, Answer::Claimed(answer), now);
-    core.cut().unwrap()
+    core.take_cut().unwrap()
 }
 
 const SLOWER: &str = "hold 10/s 9s";
@@ -263,7 +263,7 @@ fn by_an_old_load_only_slots_that_the_pacer_has_come_to_were_started() {
         let mut core = blind_until(30);
         let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
         let slot = cut.old.slot_at(came_to * FRAME_NS);
-        core.reached(cut, slot);
+        core.gave_up(cut, slot);
         assert_eq!(core.twice(), strays, "came to frame {came_to}");
     }
 }
@@ -275,7 +275,7 @@ fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
     core.advance(30 * FRAME_NS);
     let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
     let (slot, next) = (cut.slot, cut.next);
-    core.reached(cut, slot);
+    core.gave_up(cut, slot);
     assert_eq!((core.twice(), core.resumes), (0, next));
 }
 
@@ -286,11 +286,11 @@ fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
         let mut core = blind_until(30);
         let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
         let slot = cut.old.slot_at(31 * FRAME_NS);
-        core.reached(cut, slot);
+        core.gave_up(cut, slot);
         let twice = core.twice();
         let cut = hears_of(&mut core, 45, shape, 40 * FRAME_NS);
         let same = cut.slot;
-        core.reached(cut, same);
+        core.gave_up(cut, same);
         assert_eq!(core.twice(), twice, "it has started nothing since");
         let resumes = core.resumes;
         assert!(core.load.first(resumes) >= slot, "its pacer has nothing in frame {resumes}");
@@ -303,7 +303,7 @@ fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
 fn what_was_run_by_an_old_load_is_not_told() {
     let mut core = blind_until(30);
     let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
-    core.reached_frame(cut);
+    core.gave_up_whole_frames(cut);
     let request = core.sign_of_life("");
     answered(&mut core, &request, Answer::Gone, 31 * FRAME_NS);
     assert!(core.unclaimed.to_mark.iter().any(|piece| piece.frame < 20));
@@ -437,7 +437,7 @@ fn the_end_of_each_load_is_told() {
     let mut core = blind_until(30);
     core.is_told_of_end = true;
     let cut = hears_of(&mut core, 20, "hold 1k/s 100ms", 30 * FRAME_NS);
-    core.reached_frame(cut);
+    core.gave_up_whole_frames(cut);
     let update = core.update().unwrap();
     assert_eq!((update.leases.len(), update.is_rest), (1, true));
     core.told(&update, true);
@@ -454,7 +454,7 @@ fn what_clashed_by_an_old_load_counts_once() {
     assert_eq!(core.twice(), 20);
     let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
     let slot = cut.old.slot_at(21 * FRAME_NS);
-    core.reached(cut, slot);
+    core.gave_up(cut, slot);
     assert_eq!(core.twice(), 10 + 10);
 }
 

@@ -6,20 +6,21 @@ use std::mem;
 
 #[derive(Debug, Default)]
 pub(super) struct Unclaimed {
-    /// Pieces that the node runs and that the store may not know of, those that are run next in front.
+    /// Pieces that the node runs and that the store may not know of. What it runs blind comes in front, before
+    /// others claim it.
     pub(super) to_mark: VecDeque<Piece>,
     /// Slots by frame that were run blind and whose owners the store has not told yet.
     pub(super) unconfirmed: BTreeMap<u64, u64>,
     /// Slots by frame that the node has started and another node owns.
-    pub(super) by_frame: BTreeMap<u64, u64>,
+    pub(super) twice_by_frame: BTreeMap<u64, u64>,
     /// More such slots, of frames that have been counted and of loads that are no longer in force.
-    pub(super) others: u64,
+    pub(super) twice_besides: u64,
 }
 
 impl Unclaimed {
     /// Slots started by this node that another node owns.
     pub(super) fn twice(&self) -> u64 {
-        self.by_frame.values().sum::<u64>() + self.others
+        self.twice_by_frame.values().sum::<u64>() + self.twice_besides
     }
 
     /// Slots that were run and whose owners are not known yet.
@@ -39,31 +40,31 @@ impl Unclaimed {
         self.to_mark.drain(..pieces.len().min(self.to_mark.len()));
         for Piece { frame, .. } in pieces {
             let slots = self.unconfirmed.remove(frame).filter(|_| *frame < counted);
-            self.others += slots.unwrap_or(0);
+            self.twice_besides += slots.unwrap_or(0);
         }
     }
 
     /// Counts slots of a frame that were started and that another node owns.
     pub(super) fn clash(&mut self, frame: u64, slots: u64) {
-        *self.by_frame.entry(frame).or_default() += slots;
+        *self.twice_by_frame.entry(frame).or_default() += slots;
     }
 
     /// Frames before `until` have been counted: what was started twice in them stays so.
     pub(super) fn forget(&mut self, until: u64) {
-        let kept = self.by_frame.split_off(&until);
-        self.others += mem::replace(&mut self.by_frame, kept).values().sum::<u64>();
+        let kept = self.twice_by_frame.split_off(&until);
+        self.twice_besides += mem::replace(&mut self.twice_by_frame, kept).values().sum::<u64>();
     }
 
     /// Another load is in force from the frame `from` on, and the node takes part in it from `next` on.
-    pub(super) fn cut(&mut self, from: u64, next: u64) {
-        self.by_frame.retain(|&frame, _| frame < from);
+    pub(super) fn load_changed(&mut self, from: u64, next: u64) {
+        self.twice_by_frame.retain(|&frame, _| frame < from);
         self.unconfirmed.retain(|&frame, _| frame < from);
         self.to_mark.retain(|piece| !(from..next).contains(&piece.frame));
     }
 
     /// The store is told all that the node has, and says then anew what was started twice.
     pub(super) fn mark_all(&mut self, pieces: impl Iterator<Item = Piece>) {
-        self.by_frame.clear();
+        self.twice_by_frame.clear();
         self.to_mark = pieces.collect();
     }
 }

@@ -5,7 +5,7 @@ use super::Core;
 use super::cut::Cut;
 use crate::error::FleetError;
 use crate::load::Load;
-use crate::message::{Claimed, Piece, Version};
+use crate::message::{Claimed, Version};
 use std::mem;
 
 /// A node whose pacer has come too far by an old load sits out for at most so many frames: months.
@@ -13,33 +13,29 @@ const SITS_OUT: u64 = 1 << 30;
 
 impl Core {
     /// What the pacer has to give up before it is told of another load.
-    pub(crate) fn cut(&mut self) -> Option<Cut> {
+    pub(crate) fn take_cut(&mut self) -> Option<Cut> {
         self.cut.take()
     }
 
     /// The pacer has given the cut up, and has nothing from `slot` on. What it has started before that slot by
     /// the old load is not what the new load has there, and counts as started twice.
-    pub(crate) fn reached(&mut self, mut cut: Cut, slot: u64) {
-        let wrong = cut.pieces.iter().map(|Piece { frame, tracks }| {
-            let (first, end) = (cut.old.first(*frame), cut.old.first(frame + 1).min(slot));
-            cut.old.slots_between(first.min(end), end, tracks)
-        });
-        let wrong = wrong.sum::<u64>();
-        self.unclaimed.others += wrong;
+    pub(crate) fn gave_up(&mut self, mut cut: Cut, slot: u64) {
+        let wrong = cut.slots_before(slot);
+        self.unclaimed.twice_besides += wrong;
         if wrong > 0 {
             self.reached = slot;
         }
         self.sit_out(cut.next);
     }
 
-    /// As [`reached`](Core::reached), for a pacer that has started whole frames.
+    /// As [`gave_up`](Core::gave_up), for a pacer that has started whole frames.
     #[cfg(any(test, feature = "simulation"))]
-    pub(crate) fn reached_frame(&mut self, mut cut: Cut) {
+    pub(crate) fn gave_up_whole_frames(&mut self, mut cut: Cut) {
         let slot = cut.old.first(cut.next);
-        self.reached(cut, slot);
+        self.gave_up(cut, slot);
     }
 
-    /// Takes part again when the load has come to the slot that its pacer had reached.
+    /// Takes no part before the load has come to the slot that its pacer had reached, and not before `from`.
     fn sit_out(&mut self, from: u64) {
         let far = self.end().clamp(from, from + SITS_OUT);
         let (mut low, mut high, mut step) = (from, from, 1);
@@ -77,20 +73,25 @@ impl Core {
         let Some((first, later)) = versions.split_first() else { return Ok(()) };
         let replaced = self.run.versions.split_off(same);
         let from = replaced.first().map_or(first.from, |own| own.from.min(first.from));
-        let before = if replaced.is_empty() { None } else { Some(Load::of(&self.run)?) };
+        let kept = if replaced.is_empty() { None } else { Some(Load::of(&self.run)?) };
+        let new = kept.as_ref().unwrap_or(&self.load).changed(first)?;
+        let new = later.iter().try_fold(new, |load, change| load.changed(change))?;
+        self.run.versions.extend(versions);
+        self.follow(new, from, now);
+        Ok(())
+    }
+
+    /// From the frame `from` on the load is this one. What the pacer has there by the old load is cut.
+    fn follow(&mut self, new: Load, from: u64, now: u64) {
         // The pacer has not started what it was not told of, however late that is.
         let unleased = self.book.unleased().max(from);
         let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
         let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));
-        let new = before.as_ref().unwrap_or(&self.load).changed(first)?;
-        let new = later.iter().try_fold(new, |load, change| load.changed(change))?;
         let old = mem::replace(&mut self.load, new);
         self.cut = Some(Cut { slot, pieces: self.book.take_back(from, next), old, next });
-        self.unclaimed.cut(from, next);
-        self.run.versions.extend(versions);
+        self.unclaimed.load_changed(from, next);
         self.run.ends = self.load.end();
         self.is_told_of_end = false;
-        self.book.cut(self.end());
-        Ok(())
+        self.book.drop_from(self.end());
     }
 }

@@ -202,8 +202,8 @@ impl Machine {
         };
         take_in(core, &mut self.leader, &self.clock, &request, answer, sample)
             .expect("versions can be read");
-        if let Some(cut) = core.cut() {
-            core.reached_frame(cut);
+        if let Some(cut) = core.take_cut() {
+            core.gave_up_whole_frames(cut);
         }
     }
 

@@ -310,7 +310,7 @@ impl<'a> World<'a> {
             let node = &mut self.machines[machine];
             for _ in 0..1_000 {
                 let Phase::Running(core) = &node.phase else { break };
-                if core.is_marked() {
+                if core.has_marked_all() {
                     break;
                 }
                 // A refusal to ask before some moment does not last.
