@@ -245,6 +245,20 @@ fn only_what_the_pacer_had_was_started_twice() {
     }
 }
 
+/// A mark says of its own pieces that the store knows them, and of no others.
+#[test]
+fn what_is_run_while_a_mark_is_under_way_is_marked_next() {
+    let mut core = blind_until(30);
+    let request = core.repair().unwrap();
+    core.sent(30 * FRAME_NS);
+    core.advance(31 * FRAME_NS);
+    look_around(&mut core, 32 * FRAME_NS);
+    let run = core.unclaimed.to_mark.front().cloned().unwrap();
+    answered(&mut core, &request, Answer::Pieces(0, Vec::new()), 32 * FRAME_NS);
+    assert!(run.frame >= 30, "it ran frame {}", run.frame);
+    assert_eq!(core.unclaimed.to_mark.front(), Some(&run));
+}
+
 /// The load becomes another one from a frame on, and the node hears of it.
 fn hears_of(core: &mut Core, from: u64, shape: &str, now: u64) -> Cut {
     let request = core.sign_of_life("");

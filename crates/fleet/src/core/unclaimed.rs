@@ -34,10 +34,11 @@ impl Unclaimed {
         self.to_mark.push_front(piece);
     }
 
-    /// The store knows these pieces now, which are the first of those to be marked. Of frames before
-    /// `counted` nobody can say any more whose they were: their slots were started twice.
+    /// The store knows these pieces now. They need not be the first ones any more: more may have been run
+    /// blind since they were told. Of frames before `counted` nobody can say any more whose they were: their
+    /// slots were started twice.
     pub(super) fn marked(&mut self, pieces: &[Piece], counted: u64) {
-        self.to_mark.drain(..pieces.len().min(self.to_mark.len()));
+        self.to_mark.retain(|piece| !pieces.contains(piece));
         for Piece { frame, .. } in pieces {
             let slots = self.unconfirmed.remove(frame).filter(|_| *frame < counted);
             self.twice_besides += slots.unwrap_or(0);
