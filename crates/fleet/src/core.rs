@@ -9,7 +9,7 @@
 //!
 //! `asks` has what is asked of the store, `answers` what follows from its answers, `versions` how the load
 //! is replaced under a running pacer, `unclaimed` what was run without a claim, and `counts` the old frames.
-//! All moments are those of the run, in nanoseconds.
+//! All moments are those of the run, in nanoseconds. `docs/FLEET.md` has what each word means.
 
 use crate::blind::Blind;
 use crate::book::{Book, Stage};
