@@ -1,6 +1,8 @@
 //! The schedule: when each slot starts, what late starts do to it, and where its time went.
 //!
-//! Plain data and arithmetic: no atomics and no clock; every moment is an argument. Four rules:
+//! Plain data and arithmetic: no atomics and no clock; every moment is an argument. `now` is what the clock
+//! says, `time` the schedule's time, which stands still while the pacer is paused. The history and its
+//! courses know no pause: all their moments are the schedule's. Four rules:
 //!
 //! * A slot's position never changes, only the time that belongs to it. So a claim can't race a
 //!   change of rate.
@@ -72,13 +74,13 @@ pub(crate) struct Schedule {
     /// under a late policy.
     settled: u64,
     /// When the schedule began.
-    started: i64,
+    began: i64,
     /// When the pause began; none if the pacer is not paused.
     paused_since: Option<i64>,
     /// Whether the pause ends with the first use.
     starts_on_use: bool,
     /// How long all pauses have taken, without the one under way, in nanoseconds.
-    paused: i64,
+    pauses_ns: i64,
     /// How much time a policy has given up, in nanoseconds.
     idle: i64,
     /// The load as it was asked for, once time has been given up.
@@ -98,10 +100,10 @@ impl Schedule {
             found_end: Cell::new((u64::MAX, None)),
             catch_up: None,
             settled: before(0),
-            started: now,
+            began: now,
             paused_since: None,
             starts_on_use: false,
-            paused: 0,
+            pauses_ns: 0,
             idle: 0,
             asked: None,
         }
@@ -193,7 +195,7 @@ impl Schedule {
         self.paid(time).map_or(due, |paid| earlier(paid, due))
     }
 
-    /// To which position owed time has been paid back; none if no time is owed. When a shape ends,
+    /// To which position owed time has been paid back by `time`; none if no time is owed. When a shape ends,
     /// what is still owed becomes backlog.
     fn paid(&self, time: i64) -> Option<u64> {
         let course = self.catch_up.as_ref().filter(|_| time < self.end.of_shape())?;
@@ -234,22 +236,20 @@ impl Schedule {
     /// stays passed.
     pub(crate) fn set_rate(&mut self, rate: Rate, now: i64) {
         if !matches!(self.load, Load::Rate(current) if current == rate) {
-            let now = self.schedule_time(now);
-            self.set_load(Load::Rate(rate), now);
+            self.set_load(Load::Rate(rate), self.schedule_time(now));
         }
     }
 
     /// From now on the schedule follows `shape` from its beginning.
     pub(crate) fn set_shape(&mut self, shape: Shape, now: i64) {
-        let now = self.schedule_time(now);
-        self.set_load(shape.into(), now);
+        self.set_load(shape.into(), self.schedule_time(now));
     }
 
     /// From now on slots are those of a load that has followed `shape` from its beginning.
     pub(crate) fn correct_shape(&mut self, shape: Shape, now: i64) {
-        let now = self.schedule_time(now);
-        self.drop_paid(now);
-        self.history.correct(&shape, self.origin, now);
+        let time = self.schedule_time(now);
+        self.drop_paid(time);
+        self.history.correct(&shape, self.origin, time);
         // Slots are where the load has them, whatever time was given up.
         self.idle = 0;
         self.asked = None;
@@ -257,22 +257,22 @@ impl Schedule {
         // can't.
         self.load = Load::Shape(Box::new(shape));
         // A shape that is over already ends now.
-        self.end = self.end.with_shape(self.load.end(self.origin).max(now));
-        self.rescale_catch_up(now);
+        self.end = self.end.with_shape(self.load.end(self.origin).max(time));
+        self.rescale_catch_up(time);
     }
 
-    fn set_load(&mut self, load: Load, now: i64) {
-        self.drop_paid(now);
-        self.change_asked(now);
-        (self.load, self.origin) = (load, now);
-        self.end = self.end.with_shape(self.load.end(now));
-        self.go_on(now);
+    fn set_load(&mut self, load: Load, time: i64) {
+        self.drop_paid(time);
+        self.change_asked(time);
+        (self.load, self.origin) = (load, time);
+        self.end = self.end.with_shape(self.load.end(time));
+        self.follow_load(time);
     }
 
-    /// From now on, in the schedule's time, slots follow the load as it has been set.
-    fn go_on(&mut self, now: i64) {
-        self.history.append(&self.tempo(WHOLE), now);
-        self.rescale_catch_up(now);
+    /// From `time` on slots follow the load as it has been set.
+    fn follow_load(&mut self, time: i64) {
+        self.history.append(&self.tempo(WHOLE), time);
+        self.rescale_catch_up(time);
     }
 
     /// The load's tempo at this multiple of its rate, in units of 2^-32.
@@ -286,14 +286,14 @@ impl Schedule {
         self.history.set_shard(shard, from, next)
     }
 
-    /// If the schedule still goes along a line, a curve of the same rate takes its place, because only a
-    /// curve can have the slots of a shard or a lease. To be called before those are set: until then slots
-    /// lie where the line has them, which tells how much of the current interval has passed. To enter the
-    /// whole load as a shard moves no slot. It is refused where the change itself will be: if the slot
-    /// with the number `from` lies before `until`.
+    /// Only a curve can have the slots of a shard or a lease. So before the first of them is set, the whole
+    /// load is entered as a shard, and what goes along a line goes on along a curve of the same rate. That
+    /// moves no slot: until then slots lie where the line has them, which tells how much of the current
+    /// interval has passed. Nothing is done if the slot with the number `from` lies before `until`, because
+    /// then the shard or lease will be refused.
     fn leave_line(&mut self, from: u64, until: u64, now: i64) {
         if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, until) {
-            self.go_on(self.schedule_time(now));
+            self.follow_load(self.schedule_time(now));
         }
     }
 
@@ -331,12 +331,12 @@ impl Schedule {
         self.policy.skip_later_than = limit;
     }
 
-    /// Owed time is paid back at the ratio now in force. Without a ratio it becomes backlog, which
+    /// From `time` on owed time is paid back at the ratio in force. Without a ratio it becomes backlog, which
     /// the new policy judges.
-    fn rescale_catch_up(&mut self, now: i64) {
+    fn rescale_catch_up(&mut self, time: i64) {
         self.catch_up = match (self.policy.strictness.rule(), &self.catch_up) {
             (Rule::Burst(ratio), Some(course)) => {
-                Some(course.continued(&self.tempo(ratio), now, self.history.slots()))
+                Some(course.continued(&self.tempo(ratio), time, self.history.slots()))
             }
             _ => None,
         };
@@ -366,7 +366,7 @@ impl Schedule {
         self.starts_on_use = false;
         let Some(since) = self.paused_since.take() else { return };
         let pause = now.saturating_sub(since).max(0);
-        self.paused = self.paused.saturating_add(pause);
+        self.pauses_ns = self.pauses_ns.saturating_add(pause);
         self.history.shift(pause);
         self.end.shift(pause);
         self.origin = self.origin.saturating_add(pause);
@@ -389,14 +389,14 @@ impl Schedule {
         now: i64,
         is_held: impl Fn(u64, u64) -> bool,
     ) {
-        let now = self.schedule_time(now);
-        self.drop_paid(now);
+        let time = self.schedule_time(now);
+        self.drop_paid(time);
         let slots = self.history.slots();
-        if let Some(course) = self.catch_up.as_mut().filter(|course| course.is_far(next, now)) {
-            *course = course.continued(&course.tempo(), now, slots);
+        if let Some(course) = self.catch_up.as_mut().filter(|course| course.is_far(next, time)) {
+            *course = course.continued(&course.tempo(), time, slots);
         }
-        if self.history.current().is_far(next, now) && !self.is_over(next) {
-            self.history.append(&self.history.current().tempo(), now);
+        if self.history.current().is_far(next, time) && !self.is_over(next) {
+            self.history.append(&self.history.current().tempo(), time);
         }
         // A slot that somebody holds may still forfeit time.
         let is_judged = !self.policy.is_open_loop();
@@ -428,8 +428,8 @@ impl Schedule {
     }
 
     /// Ends a catch-up that has caught up, or that is not owed any more.
-    fn drop_paid(&mut self, now: i64) {
-        if self.paid(now).is_none() {
+    fn drop_paid(&mut self, time: i64) {
+        if self.paid(time).is_none() {
             self.catch_up = None;
         }
     }

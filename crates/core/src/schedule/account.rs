@@ -27,11 +27,11 @@ impl Schedule {
     /// Where the time went, when `next` is the next position to be claimed.
     pub(crate) fn account(&self, next: u64, now: i64) -> Account {
         let paid_until = self.paid(self.schedule_time(now)).map(|paid| self.history.passes(paid));
-        let now = self.time_until_end(now);
-        let elapsed = now.saturating_sub(self.started).saturating_sub(self.paused);
+        let time = self.time_until_end(now);
+        let elapsed = time.saturating_sub(self.began).saturating_sub(self.pauses_ns);
         let passes = self.history.passes(next);
         // The time of the slots that have been claimed, as far as it has passed.
-        let claimed = passes.min(now).saturating_sub(self.started).saturating_sub(self.paused);
+        let claimed = passes.min(time).saturating_sub(self.began).saturating_sub(self.pauses_ns);
         let allocated = claimed.saturating_sub(self.idle);
         let late = elapsed.saturating_sub(claimed);
         // While time is owed, what should have started and is not yet released is waiting, and the rest is
@@ -44,9 +44,9 @@ impl Schedule {
     /// were taken and given back.
     pub(crate) fn unused(&self, start: u64, end: u64, now: i64) -> i64 {
         debug_assert!(ticks_between(start, end) > 0, "a range has slots");
-        let now = self.time_until_end(now);
+        let time = self.time_until_end(now);
         let (ends, begins) =
-            (self.history.time_of(end).min(now), self.history.passes(start).min(now));
+            (self.history.time_of(end).min(time), self.history.passes(start).min(time));
         ends.saturating_sub(begins).max(0)
     }
 }

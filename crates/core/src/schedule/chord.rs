@@ -36,9 +36,9 @@ pub(crate) struct Numbering {
 impl Numbering {
     /// The numbers of even slots, the first of which lies at `position`, as counted from `anchor`.
     pub(super) fn new(even: Even, position: u64, anchor: u64) -> Numbering {
-        let before = ticks_between(anchor, position).div_euclid(SLOT.cast_signed());
-        let before = before.cast_unsigned().wrapping_mul(even.stride);
-        Numbering { base: even.slot.wrapping_sub(before), stride: even.stride }
+        let slots = ticks_between(anchor, position).div_euclid(SLOT.cast_signed());
+        let numbers = slots.cast_unsigned().wrapping_mul(even.stride);
+        Numbering { base: even.slot.wrapping_sub(numbers), stride: even.stride }
     }
 
     /// The number of the slot so many slots behind the one that has the number `base`.
@@ -75,8 +75,8 @@ pub(crate) fn along(
     let most = earlier(most, end);
     let last = earlier(reached, most) & !(SLOT - 1);
     let until = later(wanted, last);
-    let early = i64::from(falls && until == last);
-    let line = Line::between((position, time), (until, curve.time_of(until, slots) - early));
+    let early_ns = i64::from(falls && until == last);
+    let line = Line::between((position, time), (until, curve.time_of(until, slots) - early_ns));
     let behind = if wanted == position { position.wrapping_sub(1) } else { position };
     let numbers = Numbering::new(even, position, line.position);
     Some(Stretch { line, behind, until, numbers })

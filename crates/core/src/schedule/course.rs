@@ -132,7 +132,7 @@ impl Course {
         }
     }
 
-    /// How far apart slots are at `time`, on average.
+    /// How far apart the slots of the whole load are at `time`, on average.
     pub(crate) fn interval_ns(&self, time: i64) -> i64 {
         match self {
             Course::Line(line) => line.scale.nanos(SLOT),
@@ -153,7 +153,9 @@ impl Course {
     /// start that is judged.
     pub(crate) fn is_far(&self, next: u64, now: i64) -> bool {
         match self {
-            Course::Line(line) => line.has_come(RANGE, now) && !line.has_come(REACH, now),
+            // At the end of its reach a line stops: moved there, the anchor would make all slots behind it
+            // later. What is late by that much is forfeited instead, and the line that begins then is near.
+            Course::Line(line) => line.has_reached(RANGE, now) && !line.has_reached(REACH, now),
             Course::Curve(curve) => ticks_between(curve.position, next) > RANGE,
         }
     }
@@ -165,9 +167,9 @@ impl Tempo {
         match (self, other) {
             (Tempo::Scale(a), Tempo::Scale(b)) => a == b,
             (
-                Tempo::Shape { shape: a, origin: since, ratio_q32 },
-                Tempo::Shape { shape: b, origin, ratio_q32: ratio },
-            ) => a.is_same(b) && since == origin && ratio_q32 == ratio,
+                Tempo::Shape { shape, origin, ratio_q32 },
+                Tempo::Shape { shape: other, origin: other_origin, ratio_q32: other_ratio },
+            ) => shape.is_same(other) && origin == other_origin && ratio_q32 == other_ratio,
             _ => false,
         }
     }

@@ -178,7 +178,8 @@ impl Curve {
         self.shape.straight_ns(time.saturating_sub(self.origin))
     }
 
-    /// How far apart slots are at `time`, in nanoseconds, on average.
+    /// How far apart the slots of the whole load are at `time`, in nanoseconds, on average, where the ratio
+    /// is 1.
     #[expect(clippy::cast_possible_truncation, reason = "saturates, as it should")]
     pub(crate) fn interval_ns(&self, time: i64) -> i64 {
         let hz = self.shape.rate_at_ns(time.saturating_sub(self.origin));

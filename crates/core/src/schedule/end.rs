@@ -18,7 +18,7 @@ pub(crate) struct End {
     /// The moment at which the schedule ends, which a pause moves; `i64::MAX` is never.
     time: i64,
     /// The moment at which the shape ends, which a pause moves too; `i64::MAX` is never.
-    shape: i64,
+    shape_time: i64,
     /// A number that grows with everything that moves the end.
     revision: u64,
 }
@@ -27,14 +27,14 @@ impl End {
     /// After `slots` slots and at the moment `time`, whichever comes first.
     pub(crate) fn new(slots: Option<u64>, time: Option<i64>) -> End {
         let time = time.unwrap_or(i64::MAX);
-        let mut end = End { slots, position: None, time, shape: i64::MAX, revision: 0 };
+        let mut end = End { slots, position: None, time, shape_time: i64::MAX, revision: 0 };
         end.count_claimed(0, 0);
         end
     }
 
     /// The same end, with a shape that ends at `moment`; `i64::MAX` is never.
     pub(super) fn with_shape(self, moment: i64) -> End {
-        End { shape: moment, revision: self.revision + 1, ..self }
+        End { shape_time: moment, revision: self.revision + 1, ..self }
     }
 
     /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
@@ -51,7 +51,7 @@ impl End {
     pub(super) fn shift(&mut self, span_ns: i64) {
         // What never comes still never does.
         self.time = self.time.saturating_add(span_ns);
-        self.shape = self.shape.saturating_add(span_ns);
+        self.shape_time = self.shape_time.saturating_add(span_ns);
         self.revision += 1;
     }
 
@@ -67,12 +67,12 @@ impl End {
 
     /// The moment at which the shape ends; `i64::MAX` is never.
     pub(super) fn of_shape(&self) -> i64 {
-        self.shape
+        self.shape_time
     }
 
     /// The moment of the end by time.
     fn by_time(&self) -> i64 {
-        self.time.min(self.shape)
+        self.time.min(self.shape_time)
     }
 
     /// The first position at which there is no slot any more; none if it is nowhere in range, or
@@ -81,7 +81,7 @@ impl End {
     pub(super) fn position(&self, history: &History) -> Option<u64> {
         let is_known = |time: i64| time < i64::MAX && history.is_known_until(time);
         let first_from = |time: i64| is_known(time).then(|| history.first_from(time));
-        [self.position, first_from(self.time), first_from(self.shape.saturating_add(1))]
+        [self.position, first_from(self.time), first_from(self.shape_time.saturating_add(1))]
             .into_iter()
             .flatten()
             .reduce(earlier)
@@ -95,7 +95,7 @@ impl End {
     /// Whether a slot that is intended to start at `moment` comes behind that; not if it is not known
     /// when it starts.
     pub(super) fn is_past(&self, moment: i64) -> bool {
-        moment < i64::MAX && (moment >= self.time || moment > self.shape)
+        moment < i64::MAX && (moment >= self.time || moment > self.shape_time)
     }
 
     /// The moment, or that of the end by time if that comes first.
@@ -105,7 +105,7 @@ impl End {
 
     /// The moment, or the first one at which there is no slot any more, by time, if that comes first.
     pub(super) fn bounded_behind(&self, moment: i64) -> i64 {
-        moment.min(self.time).min(self.shape.saturating_add(1))
+        moment.min(self.time).min(self.shape_time.saturating_add(1))
     }
 
     /// How many slots there are at most.

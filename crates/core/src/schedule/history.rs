@@ -68,6 +68,7 @@ impl History {
     pub(crate) fn new(tempo: &Tempo, slots: Slots, now: i64) -> History {
         let course = Course::starting(tempo, now);
         let pieces = vec![Piece::new(course, now)];
+        // Not 0, which is the revision of times that a curve has not been asked for.
         History { slots, pieces, forfeited: before(0), revision: 1, enough: KEPT }
     }
 
@@ -128,7 +129,7 @@ impl History {
         }
     }
 
-    /// The slot before the one at `position`, if its time is known, or else that one; and its time.
+    /// The slot before the one at `position` if its time is known, else the one at `position`; and its time.
     fn known_near(&self, curve: &Curve, position: u64) -> (u64, i64) {
         let earlier = before(position);
         let is_on = ticks_between(curve.position, earlier) > 0
@@ -204,24 +205,24 @@ impl History {
 
     /// From `now` on the schedule goes at this tempo.
     pub(crate) fn append(&mut self, tempo: &Tempo, now: i64) {
-        self.go_on(self.continued(tempo, now), now);
+        self.put_in_force(self.continued(tempo, now), now);
     }
 
     /// From `now` on the schedule goes as if it had followed this shape since `origin`.
     pub(crate) fn correct(&mut self, shape: &Shape, origin: i64, now: i64) {
         let position = self.current().position_at(now, &self.slots);
         let curve = Curve::new(shape, origin, origin, position, 0);
-        self.go_on(Course::Curve(curve.into()), now);
+        self.put_in_force(Course::Curve(curve.into()), now);
     }
 
     /// From `now` on this course is in force.
-    fn go_on(&mut self, course: Course, now: i64) {
+    fn put_in_force(&mut self, course: Course, now: i64) {
         let last = self.last();
         let since = now.max(last.since);
-        // Where a load was corrected to less, slots that were due already lie ahead of it once more. They
-        // stay on the pieces that they were due on.
+        // Where a load was corrected to less, it has not come again to the last anchor, and `course` begins
+        // before that. The slots between were due already and stay on the pieces that they were due on.
         let course = course.behind(last.course.anchor());
-        // Two changes at one moment become one.
+        // Two changes at one moment become one, if no slot lies between them.
         if last.since >= now
             && has_no_slot(last.course.anchor(), course.anchor())
             && self.pieces.len() > 1
@@ -262,8 +263,8 @@ impl History {
     /// before it forfeited time, nothing will read it again.
     fn drop_settled(&mut self, position: u64) {
         if let [.., previous, last] = &self.pieces[..] {
-            let has_others = !has_no_slot(last.course.anchor(), before(position));
-            if !has_others && previous.course.tempo().is_same(&last.course.tempo()) {
+            let is_for_it_alone = has_no_slot(last.course.anchor(), before(position));
+            if is_for_it_alone && previous.course.tempo().is_same(&last.course.tempo()) {
                 self.pieces.pop();
             }
         }
@@ -347,6 +348,7 @@ impl History {
             next.since <= time && (is_empty || is_done())
         };
         let unneeded: Vec<bool> = self.inner().map(is_unneeded).collect();
+        // It asks for all pieces but the first, in order.
         let mut unneeded = unneeded.into_iter();
         self.pieces.dedup_by(|piece, previous| {
             let is_unneeded = unneeded.next().unwrap_or(false);
@@ -364,19 +366,19 @@ impl History {
             return;
         }
         let old = self.inner().take_while(|(index, _)| *index < self.old());
-        let free = old.filter(|(_, (piece, next))| !is_held(piece, next)).map(|(index, _)| index);
-        let mut free: Vec<usize> = free.collect();
-        while free.len() > MOST {
+        let unheld = old.filter(|(_, (piece, next))| !is_held(piece, next)).map(|(index, _)| index);
+        let mut unheld: Vec<usize> = unheld.collect();
+        while unheld.len() > MOST {
             let span = |&at: &usize| {
-                let [before, behind] = [free[at] - 1, free[at] + 1];
+                let [before, behind] = [unheld[at] - 1, unheld[at] + 1];
                 self.pieces[behind].since.saturating_sub(self.pieces[before].since)
             };
-            let Some(at) = (0..free.len()).min_by_key(span) else { return };
-            let index = free.remove(at);
+            let Some(at) = (0..unheld.len()).min_by_key(span) else { return };
+            let index = unheld.remove(at);
             let anchor = self.pieces.remove(index).course.anchor();
             let previous = &mut self.pieces[index - 1];
             previous.until = earlier(previous.until, anchor);
-            free[at..].iter_mut().for_each(|later| *later -= 1);
+            unheld[at..].iter_mut().for_each(|later| *later -= 1);
             self.revision += 1;
         }
     }

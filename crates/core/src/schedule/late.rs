@@ -25,7 +25,7 @@ impl Schedule {
     }
 
     /// The `slots` slots from `position` on are due. They start now as one operation, unless the
-    /// policy skips them.
+    /// policy skips them. Nothing is due while the pacer is paused, so `now` is the schedule's time, too.
     pub(crate) fn start(&mut self, position: u64, slots: u64, now: i64) -> Fate {
         let (intended, release) = (self.intended(position), self.release(position));
         let gap = now.saturating_sub(intended);
@@ -91,15 +91,16 @@ impl Schedule {
     /// Forfeits lateness beyond the range, of slots from `next` on, the next to be claimed: a slot that is
     /// late by more can't be told from one that is early.
     pub(crate) fn cut_to_range(&mut self, next: u64, now: i64) {
-        let now = self.time_until_end(now);
-        let oldest = self.history.oldest(now).min(now);
+        let time = self.time_until_end(now);
+        let oldest = self.history.oldest(time).min(time);
         if self.intended(next) < oldest && !self.is_over(next) {
             let last = before(next);
-            self.move_behind(last, oldest.saturating_sub(self.interval_ns(now)));
+            self.move_behind(last, oldest.saturating_sub(self.history.current().interval_ns(time)));
             if self.intended(next) < oldest {
                 // The interval is another one there.
                 self.move_behind(last, oldest);
             }
+            // Slots before it that callers still hold are stragglers now.
             self.settled = later(self.settled, last);
         }
     }

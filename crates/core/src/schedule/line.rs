@@ -50,7 +50,7 @@ impl Line {
     }
 
     /// Whether the position `ticks` behind the anchor has been reached by `time`.
-    pub(crate) fn has_come(&self, ticks: i64, time: i64) -> bool {
+    pub(crate) fn has_reached(&self, ticks: i64, time: i64) -> bool {
         self.time_of(self.position.wrapping_add_signed(ticks)) <= time
     }
 
@@ -62,7 +62,8 @@ impl Line {
     }
 
     /// The line of this scale that has come further than `position` at `time`, by `ahead`. Of that a tick
-    /// counts at most: `position` is the last one reached, so more is ahead only where reach ends.
+    /// counts at most: `position` is the last one reached, so more is ahead only where positions end, at
+    /// their [`REACH`](crate::position::REACH) from an anchor.
     pub(crate) fn through(position: u64, ahead: Count, time: i64, scale: Scale) -> Line {
         let part = ahead.min(TICK) >> (TICK.trailing_zeros() - PART_BITS);
         Line { time: time.saturating_sub(scale.nanos_of_part(part)), position, scale }

@@ -33,7 +33,7 @@ impl Schedule {
     fn count_at(&self, time: i64) -> Count {
         match (&self.asked, &self.load, self.history.current()) {
             (Some(asked), ..) => asked.count_at(&self.load, time),
-            // The line itself knows it to a nanosecond.
+            // Counted from the anchor, because the line knows it only as of a whole nanosecond.
             (None, Load::Rate(_), Course::Line(line)) if line.time <= time => {
                 let here = self.history.slots().count_of(line.position);
                 here + self.load.count_at_ns(time - line.time)

@@ -128,7 +128,7 @@ impl Slots {
         let mut at = from;
         for lease in leases {
             if lease.until > at {
-                self.go_on(at, lease.shard.clone());
+                self.extend(at, lease.shard.clone());
                 at = lease.until;
             }
         }
@@ -146,7 +146,7 @@ impl Slots {
     }
 
     /// A stripe from the slot of this number on, or a longer last one.
-    fn go_on(&mut self, from: u64, shard: Option<Shard>) {
+    fn extend(&mut self, from: u64, shard: Option<Shard>) {
         if self.stripes.last().is_none_or(|last| last.shard != shard) {
             self.stripes.push(Stripe { own_from: self.own_before(from), from, shard });
         }
