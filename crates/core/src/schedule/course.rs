@@ -153,8 +153,8 @@ impl Course {
     /// start that is judged.
     pub(crate) fn is_far(&self, next: u64, now: i64) -> bool {
         match self {
-            // At the end of its reach a line stops: moved there, the anchor would make all slots behind it
-            // later. What is late by that much is forfeited instead, and the line that begins then is near.
+            // Beyond its reach a line can't tell where it is: an anchor moved there would say that fewer slots
+            // had been asked for. What is late by that much is forfeited, which makes an anchor that is near.
             Course::Line(line) => line.has_reached(RANGE, now) && !line.has_reached(REACH, now),
             Course::Curve(curve) => ticks_between(curve.position, next) > RANGE,
         }

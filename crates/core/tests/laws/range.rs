@@ -145,6 +145,17 @@ fn what_is_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
     assert_balanced(&pacer);
 }
 
+/// At 1 G/s a line reaches 2^46 slots, which are 19.5 hours. A start that is a day late forfeits what is
+/// beyond the range, but what was asked for meanwhile is a day's slots.
+#[test]
+fn what_was_asked_for_beyond_the_reach_of_a_line_is_all_of_it() {
+    let (clock, day_ns) = (ManualClock::new(), 86_400 * SECOND);
+    let pacer = build("1G/s", &clock).build();
+    clock.set(at(day_ns));
+    pacer.try_acquire().expect("slot 0");
+    assert_eq!(pacer.asked_before(pacer.now()), day_ns);
+}
+
 /// A slot beyond 292 years, the range of moments, does not count as paused.
 #[test]
 fn a_slot_beyond_the_end_of_time_is_not_said_to_be_paused() {
