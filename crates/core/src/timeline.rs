@@ -193,8 +193,7 @@ impl Timeline {
         self.under_lock().is_finished()
     }
 
-    /// When the slot is due that is `slots` behind the next one that nobody has claimed; `i64::MAX`
-    /// while paused.
+    /// When the slot is due that is `slots` behind the next one that is free; `i64::MAX` while paused.
     pub(crate) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let snapshot = self.published.snapshot();
         let position = after(self.next(), slots);

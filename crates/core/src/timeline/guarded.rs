@@ -98,6 +98,7 @@ impl Entry<'_> {
         if Schedule::may_be_out_of_range(intended, now) {
             self.locked.schedule.cut_to_range(self.timeline.next(), now);
         }
+        // Forfeited time moves slots behind an end by time, and callers may sleep for those.
         if self.locked.schedule.end() != end {
             self.wake_moved();
         }
@@ -152,6 +153,7 @@ impl Entry<'_> {
         if plan.can_start_by(attempt.deadline) { Ok(()) } else { Err(plan.refusal()) }
     }
 
+    /// Nothing is taken from a closed timeline, and what is held goes back.
     fn refuse_if_closed(&mut self, held: &mut Option<Claimed>) -> Result<(), Ended> {
         if !self.locked.closed {
             return Ok(());
@@ -168,7 +170,8 @@ impl Entry<'_> {
         self.locked.latest
     }
 
-    /// The plan for the slot at `position`. Its version is missing, until the schedule is published.
+    /// The plan for the slot at `position`. Its version is missing, until the schedule is published. When
+    /// the slot is due does not depend on `now`.
     fn plan(&self, position: u64, now: i64) -> Plan {
         let schedule = &self.locked.schedule;
         let is_paused = schedule.is_paused();

@@ -54,7 +54,8 @@ impl Held {
         }
     }
 
-    /// To be called when it starts, or under the timeline's lock when it is given back.
+    /// To be called when it starts, or under the timeline's lock before it is given back, because its next
+    /// holder enters it anew.
     pub(super) fn leave(&self, claimed: &Claimed) {
         if claimed.is_entered {
             self.ranges.lock().remove(&claimed.position);

@@ -82,8 +82,8 @@ impl Timeline {
         self.upkeep(last..now, now);
     }
 
-    /// What is claimed is kept, by a plan for later. Only what is fixed is entered as held: of the others
-    /// the sleepers know.
+    /// What is claimed is kept, by a plan for later. Only what is fixed is entered as held, and it has been
+    /// since it was taken. The sleepers know of the others as soon as they sleep.
     #[inline]
     fn keep_open(&self, claimed: &mut Claimed, is_fixed: bool, plan: &Plan) {
         if is_fixed {
@@ -128,6 +128,7 @@ impl Timeline {
         loop {
             let start = self.next();
             let slots = slots_between(start, first_ahead).min(most);
+            // The lock has to decide about what is later than can be told, or not on this piece.
             snapshot
                 .intended_within(start, now)
                 .filter(|_| slots > 0 && snapshot.has_run_from(start))?;
@@ -142,9 +143,9 @@ impl Timeline {
         }
     }
 
-    /// Brings the lock's counts up to date if `part_ns`, which is the caller's part of all time, goes from
-    /// one span of [`UPKEEP_NS`] into the next. It gives up if another thread has the lock: nothing waits
-    /// for the counts, and callers may need the lock.
+    /// Brings the lock's counts up to date if `part_ns` goes from one span of [`UPKEEP_NS`] into the next.
+    /// Each caller has its part of all time, so for each span somebody does it, and few do. It gives up if
+    /// another thread has the lock: nothing waits for the counts, and callers may need the lock.
     fn upkeep(&self, part_ns: Range<i64>, now: i64) {
         if part_ns.start / UPKEEP_NS != part_ns.end / UPKEEP_NS
             && let Some(mut entry) = self.try_under_lock()

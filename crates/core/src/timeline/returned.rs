@@ -38,7 +38,8 @@ impl Returned {
         self.ranges.iter().map(move |(&start, &end)| (position(start), position(end)))
     }
 
-    /// Whether there are slots between these positions, or some before end there.
+    /// Whether there are slots between these positions. Some that end at `from` count, too, by which a piece
+    /// of schedule is at most kept for longer.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let [from, to] = [from, to].map(|position| ticks_between(self.origin, position));
         let Ok(to) = u64::try_from(to) else { return false };

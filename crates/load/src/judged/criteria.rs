@@ -91,7 +91,7 @@ impl Criterion {
 
     /// Whether a higher rate can only break it: then there is a highest rate at which it holds.
     pub(crate) fn breaks_above_a_rate(&self) -> bool {
-        match self.figure.is_better() {
+        match self.figure.better() {
             Some(Better::Less) => matches!(self.operator, Operator::Below | Operator::AtMost),
             Some(Better::More) => matches!(self.operator, Operator::Above | Operator::AtLeast),
             None => false,

@@ -43,7 +43,7 @@ pub(crate) trait Stage {
 }
 
 impl Message {
-    /// Does what it says. Returns whether that ends the stage.
+    /// Reaches the stage that a run is in, which does what it says. Returns whether that ends the stage.
     pub(crate) fn reach(self, stage: &mut impl Stage) -> bool {
         match self {
             Message::Stop => return stage.stop(),

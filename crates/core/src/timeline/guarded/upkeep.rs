@@ -70,8 +70,8 @@ impl Entry<'_> {
         {
             return;
         }
-        // Behind its last slot something has to be published, or there is none, and tasks that wait
-        // have to know. So that slot is taken under the lock.
+        // When the last slot of a stretch is taken, what lies behind it has to be published; or nothing does,
+        // and tasks that wait have to know. So that slot is taken under the lock.
         let stretch = locked.schedule.stretch(next).map(Stretch::without_last);
         let stretch = stretch.filter(|_| is_open);
         locked.published = stretch.map(|_| revision);
@@ -86,8 +86,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Updates the counts. Returns the next position to be claimed, and how many slots have been.
-    /// Every path under the lock that reads the clock calls it.
+    /// Updates the counts. Returns the next position to be claimed, and how many slots have been. Starts and
+    /// changes under the lock call it, and open loops in their upkeep, long before positions wrap around.
     fn count_claimed(&mut self) -> (u64, u64) {
         let next = self.timeline.next();
         let claimed = self.locked.counter.count(next);

@@ -172,11 +172,11 @@ impl Figure {
     }
 
     /// What is better, more or less of it. None if that depends, as with a count of requests.
-    pub(crate) fn is_better(self) -> Option<Better> {
+    pub(crate) fn better(self) -> Option<Better> {
         match self {
             Figure::Of(Statistic::Count, _) => None,
             Figure::Of(..) => Some(Better::Less),
-            Figure::Single(single) => single.is_better(),
+            Figure::Single(single) => single.better(),
         }
     }
 
@@ -294,7 +294,7 @@ impl Single {
         look_up(&SINGLES, name)
     }
 
-    fn is_better(self) -> Option<Better> {
+    fn better(self) -> Option<Better> {
         match self {
             Single::Due | Single::Started | Single::Completed | Single::Achieved => None,
             Single::Ratio | Single::Gaps => Some(Better::More),
