@@ -59,7 +59,8 @@ fn the_next_in_line_is_called() {
 /// left, and the first waits for two.
 ///
 /// Threads: one that asks for one, if it knows that the other one has looked; one that waits for two.
-/// Edit: the count of those who stand is loaded before the lock is taken.
+/// Edits: the count of those who stand is loaded before the lock is taken; the word of the limit is laid
+/// open whoever waits.
 #[test]
 fn nobody_overtakes_who_waits_for_a_limit() {
     explore("nobody_overtakes_who_waits_for_a_limit", || {

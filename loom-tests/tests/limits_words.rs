@@ -1,11 +1,12 @@
-//! Models of the limiters that are one word, and of the bucket that a thread refills.
+//! Models of the limiters that are one word, of the word that a limiter lays open, and of the bucket that
+//! a thread refills.
 
 #![cfg(loom)]
 
 use loom_tests::{SECOND, at, explore, spawn};
 use nanopace::{ManualClock, Nanos};
 use nanopace_limits::pools::RefilledBucket;
-use nanopace_limits::{Atomic, Gcra, LeakyQueue, TryAcquire};
+use nanopace_limits::{Atomic, Gcra, LeakyQueue, Limiter, TryAcquire};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +48,51 @@ fn departures_are_unique() {
         departures.extend(other.join().unwrap());
         departures.sort_unstable();
         assert_eq!(departures, [0, 1, 2, 3].map(|second| at(second * SECOND)));
+    });
+}
+
+/// A limiter of one rate, whose word lies open.
+fn open(limits: &str) -> Limiter {
+    let limiter = Limiter::with_clock(limits.parse().unwrap(), ManualClock::new());
+    assert!(limiter.standing().remaining > 0);
+    limiter
+}
+
+/// Requests with the lock and without: no more get in than the limit, and no fewer.
+///
+/// Threads: one that asks twice without the lock, one that asks for a decision, which takes the lock, and
+/// then asks without; three may go.
+/// Edits: a request without the lock as a load and a store; `take_in` as a load and a store.
+#[test]
+fn an_open_word_is_counted_once() {
+    explore("an_open_word_is_counted_once", || {
+        let limiter = open("3/60s");
+        let other = spawn({
+            let limiter = limiter.clone();
+            move || [(); 2].map(|()| limiter.try_acquire().is_ok())
+        });
+        let mine = [limiter.decide().is_allowed(), limiter.try_acquire().is_ok()];
+        let answers = mine.into_iter().chain(other.join().unwrap());
+        assert_eq!(answers.filter(|is_let_in| *is_let_in).count(), 3);
+        assert_eq!(limiter.standing().reset, Duration::from_secs(60));
+    });
+}
+
+/// Whoever has seen the word before the limits change does not count by the old ones afterwards.
+///
+/// Threads: one that asks without the lock, one that halves the limits, and asks; one of them gets in.
+/// Edit: the word is laid open whatever the limits are.
+#[test]
+fn a_change_reaches_who_asks_without_the_lock() {
+    explore("a_change_reaches_who_asks_without_the_lock", || {
+        let limiter = open("2/day");
+        let other = spawn({
+            let limiter = limiter.clone();
+            move || limiter.try_acquire().is_ok()
+        });
+        limiter.set_limits("1/day".parse().unwrap());
+        let is_let_in = limiter.try_acquire().is_ok();
+        assert!(is_let_in != other.join().unwrap());
     });
 }
 

@@ -27,6 +27,8 @@ mod limits_state;
 mod line;
 #[cfg(feature = "std")]
 mod meter;
+#[cfg(feature = "std")]
+mod open_word;
 #[cfg(feature = "pools")]
 #[cfg_attr(docsrs, doc(cfg(feature = "pools")))]
 pub mod pools;

@@ -1,5 +1,6 @@
 //! The front door: a limiter that owns its clock and is shared by its clones.
 
+use crate::open_word::OpenWord;
 use crate::sync::{Mutex, lock};
 use crate::{
     Costs, CostsRejected, Decision, Limits, LimitsState, Line, Meter, Receipt, Rejected, Rule,
@@ -35,6 +36,9 @@ use std::sync::Arc;
 /// The clock is read under the lock under which the decision is made, so decisions are in the
 /// order of their moments. Whatever threads do, a limit holds in every span of the clock.
 ///
+/// A single rate keeps its bound without that. So requests that do not wait need no lock there, while
+/// nobody waits, until the limits change.
+///
 /// # Who waits
 ///
 /// Those who [wait](Limiter::wait) stand in a line, and get in in the order in which they came. Whoever
@@ -49,6 +53,7 @@ pub struct Limiter {
 #[derive(Debug)]
 struct Inner {
     /// Padded, so that writing to it does not invalidate the cache line of the clock.
+    open: CachePadded<OpenWord>,
     shared: CachePadded<Mutex<Shared>>,
     clock: Box<dyn Clock>,
     line: Line<()>,
@@ -96,9 +101,9 @@ impl Limiter {
     }
 
     pub(crate) fn from_parts(limits: Limits, clock: Box<dyn Clock>) -> Limiter {
-        let state = limits.fresh();
+        let (state, open) = (limits.fresh(), CachePadded::new(OpenWord::of(&limits)));
         let shared = CachePadded::new(Mutex::new(Shared { limits: Arc::new(limits), state }));
-        let inner = Arc::new(Inner { shared, clock, line: Line::new() });
+        let inner = Arc::new(Inner { open, shared, clock, line: Line::new() });
         Limiter { inner, meter: Meter::default(), is_fair: true }
     }
 
@@ -168,8 +173,9 @@ impl Limiter {
     /// assert!(limiter.try_acquire().is_err());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
+    #[inline]
     pub fn try_acquire(&self) -> Result<(), Rejected> {
-        self.answer(Costs::Same(1), |limits, state, now| limits.try_acquire(state, now, 1))
+        self.try_acquire_same(1)
     }
 
     /// Lets in now what costs each limit the same, or something of its own: `5`, or one cost for each
@@ -189,8 +195,12 @@ impl Limiter {
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn try_acquire_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<(), CostsRejected> {
-        let costs = costs.into();
-        self.answer(costs, |limits, state, now| limits.try_acquire_costs(state, now, costs))
+        match costs.into() {
+            Costs::Same(n) => Ok(self.try_acquire_same(n)?),
+            costs @ Costs::Each(_) => {
+                self.answer(costs, |limits, state, now| limits.try_acquire_costs(state, now, costs))
+            }
+        }
     }
 
     /// Lets one request in now or not, and says how the limits stand.
@@ -273,13 +283,11 @@ impl Limiter {
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn set_limits(&self, limits: Limits) {
-        let mut shared = lock(&self.inner.shared);
-        let now = self.inner.clock.now();
-        let Shared { limits: old, state } = &mut *shared;
-        old.advance(state, now);
-        *state = limits.carry(old, state, now);
-        *old = Arc::new(limits);
-        drop(shared);
+        self.with(|old, state, now| {
+            old.advance(state, now);
+            *state = limits.carry(old, state, now);
+            *old = Arc::new(limits);
+        });
         self.inner.line.call(&());
     }
 
@@ -302,6 +310,23 @@ impl Limiter {
     pub(crate) fn settle(&self, receipt: &Receipt, actual: Costs<'_>) {
         self.with(|limits, state, now| limits.settle(state, now, receipt, actual));
         self.inner.line.call(&());
+    }
+
+    #[inline]
+    fn try_acquire_same(&self, n: u64) -> Result<(), Rejected> {
+        match self.inner.open.try_acquire(n, self.clock()) {
+            Some(answer) => {
+                self.meter.answered(answer.is_ok());
+                answer
+            }
+            None => self.try_acquire_locked(n),
+        }
+    }
+
+    /// Not inlined: the way without the lock would save registers for it.
+    #[inline(never)]
+    fn try_acquire_locked(&self, n: u64) -> Result<(), Rejected> {
+        self.answer(Costs::Same(n), |limits, state, now| limits.try_acquire(state, now, n))
     }
 
     /// The answer to a request that does not wait. Its metric is counted after the lock is released.
@@ -351,11 +376,16 @@ impl Limiter {
     /// A step under the lock.
     pub(crate) fn with<T>(
         &self,
-        step: impl FnOnce(&Arc<Limits>, &mut LimitsState, Nanos) -> T,
+        step: impl FnOnce(&mut Arc<Limits>, &mut LimitsState, Nanos) -> T,
     ) -> T {
-        let mut shared = lock(&self.inner.shared);
-        let now = self.inner.clock.now();
+        let Inner { open, shared, clock, line } = &*self.inner;
+        let mut shared = lock(shared);
         let Shared { limits, state } = &mut *shared;
-        step(limits, state, now)
+        open.take_in(state);
+        let answer = step(limits, state, clock.now());
+        if line.is_empty() {
+            open.lay_open(limits, state);
+        }
+        answer
     }
 }

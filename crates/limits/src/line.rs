@@ -106,7 +106,7 @@ impl<K: Hash + Eq> Line<K> {
     /// Whether nobody waits for any key. Whoever asks holds the lock under which requests for the
     /// key are decided.
     #[inline]
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         // Relaxed: whoever has stood in line before it looked has looked under the lock that the
         // caller holds, so its count is seen. Model: `nobody_overtakes_who_waits_for_a_limit`.
         self.standing.load(Relaxed) == 0

@@ -76,7 +76,7 @@ impl Gate for &Limiter {
         &self,
         step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, CostsRejected>,
     ) -> Result<T, CostsRejected> {
-        self.with(step)
+        self.with(|limits, state, now| step(limits, state, now))
     }
 
     fn take_back(&self, receipt: &Receipt) {

@@ -23,7 +23,7 @@ fn kinds(count: u64, period: u64, burst: u64, slots: u64) -> Vec<Limit> {
     .collect()
 }
 
-fn any_limit() -> impl Strategy<Value = Limit> {
+pub(crate) fn any_limit() -> impl Strategy<Value = Limit> {
     (1..20_u64, 20..500_u64, 1..30_u64, 1..12_u64, 0..7_usize)
         .prop_map(|(count, period, burst, slots, kind)| kinds(count, period, burst, slots)[kind])
 }
@@ -32,7 +32,7 @@ fn is_rate(limit: &Limit) -> bool {
     limit.with_burst(1).is_ok()
 }
 
-fn any_limits() -> impl Strategy<Value = Limits> {
+pub(crate) fn any_limits() -> impl Strategy<Value = Limits> {
     prop_oneof![
         any_limit().prop_map(|limit| Limits::new([limit])),
         prop::collection::vec(any_limit(), 2..4).prop_map(Limits::new)

@@ -3,6 +3,7 @@
 mod aggregated_window;
 mod buckets;
 mod common;
+mod front_door;
 mod gcra;
 mod jitter;
 mod late_stamps;
