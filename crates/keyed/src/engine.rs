@@ -1,10 +1,12 @@
 //! The decision engine: it applies the limits of a key to what was counted for it.
 
+use crate::sync::{Mutex, lock};
 use crate::{KeyRejected, LimitsOf, RequestStore};
 use nanopace::Nanos;
 use nanopace_limits::internal::{LimitsState, Receipt};
 use nanopace_limits::{Costs, Limits, Rejected, Rule};
 use std::borrow::Borrow;
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
 
@@ -21,14 +23,15 @@ use std::sync::Arc;
 ///
 /// # Cost
 ///
-/// * Memory per key: the key and 32 bytes. Several limits take 48 bytes more and 16 for each, and a
-///   log or an aggregated window takes what it takes by itself. Limits that are no longer in force
-///   take memory while they count.
+/// * Memory per key: the key and 24 bytes. A key with limits of its own takes 32 more. Several limits take
+///   48 bytes more and 16 for each, and a log or an aggregated window takes what it takes by itself.
+///   Limits that are no longer in force take memory while they count.
 /// * A decision takes what the [`RequestStore`] takes, the configuration's version (two loads and a
 ///   hash of the key), and the steps of the rules.
 #[derive(Debug)]
 pub struct DecisionEngine<C, K = String, S = RandomState> {
     config: C,
+    latest: Latest,
     requests: RequestStore<K, PerKey, S>,
 }
 
@@ -43,11 +46,21 @@ pub struct Tally(Option<Followed>);
 /// The limits that a key's tally goes by, and what they have counted.
 #[derive(Clone, Debug)]
 struct Followed {
+    found: Arc<Found>,
+    state: LimitsState,
+}
+
+/// Limits as they were found: keys for which the same was found share it.
+#[derive(Debug)]
+struct Found {
     limits: Arc<Limits>,
     /// The version of the key's limits, read before they were looked up.
     version: u64,
-    state: LimitsState,
 }
+
+/// What was found lately, by the address of the limits, which stays theirs meanwhile, and the version.
+#[derive(Debug, Default)]
+struct Latest(Mutex<HashMap<(usize, u64), Arc<Found>>>);
 
 impl<C, K: Hash + Eq> DecisionEngine<C, K> {
     /// Decides by `config`, for at most `max_keys` keys at a time.
@@ -62,7 +75,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
     #[must_use]
     pub fn with_hasher(config: C, max_keys: usize, hasher: S) -> DecisionEngine<C, K, S> {
         let requests = RequestStore::with_hasher(PerKey(()), max_keys, hasher);
-        DecisionEngine { config, requests }
+        DecisionEngine { config, latest: Latest::default(), requests }
     }
 
     /// The same engine with a request store that `tune` has given another policy or lag.
@@ -71,7 +84,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         self,
         tune: impl FnOnce(RequestStore<K, PerKey, S>) -> RequestStore<K, PerKey, S>,
     ) -> DecisionEngine<C, K, S> {
-        DecisionEngine { config: self.config, requests: tune(self.requests) }
+        DecisionEngine { requests: tune(self.requests), ..self }
     }
 
     /// The limits of each key. They can be changed at any time. A change takes effect at the key's
@@ -143,8 +156,8 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         C: LimitsOf<Q>,
     {
         self.requests.step(key, now, |_, tally, at| {
-            let Followed { limits, state, .. } = self.followed(tally, key, at)?;
-            step(limits, state, at)
+            let Followed { found, state } = self.followed(tally, key, at)?;
+            step(&found.limits, state, at)
         })
     }
 
@@ -161,8 +174,8 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         C: LimitsOf<Q>,
     {
         self.requests.look(key, now, |_, tally, at| {
-            let Followed { limits, state, .. } = self.followed(tally, key, at)?;
-            look(limits, state, at)
+            let Followed { found, state } = self.followed(tally, key, at)?;
+            look(&found.limits, state, at)
         })
     }
 
@@ -177,9 +190,9 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         actual: Costs<'_>,
     ) -> Option<K> {
         self.requests.amend(key, now, |tally, at| {
-            let Followed { limits, state, .. } =
+            let Followed { found, state } =
                 tally.0.get_or_insert_with(|| Followed::anew(receipt.limits()));
-            limits.settle(state, at, receipt, actual);
+            found.limits.settle(state, at, receipt, actual);
         })
     }
 
@@ -197,14 +210,28 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
     {
         // Asked before the limits: a change between the two is then seen next time.
         let version = self.config.version_for(key);
-        match &mut tally.0 {
-            Some(followed) if followed.version == version => (),
-            old => {
-                let limits = self.config.limits_for(key).ok_or(KeyRejected::NoLimits)?;
-                *old = Some(Followed::after(old.take(), limits, version, now));
-            }
+        if tally.0.as_ref().is_none_or(|followed| followed.found.version != version) {
+            self.look_up(tally, key, version, now)?;
         }
         tally.0.as_mut().ok_or(KeyRejected::NoLimits)
+    }
+
+    #[cold]
+    fn look_up<Q>(
+        &self,
+        tally: &mut Tally,
+        key: &Q,
+        version: u64,
+        now: Nanos,
+    ) -> Result<(), KeyRejected>
+    where
+        Q: ?Sized,
+        C: LimitsOf<Q>,
+    {
+        let limits = self.config.limits_for(key).ok_or(KeyRejected::NoLimits)?;
+        let found = self.latest.found(limits, version);
+        tally.0 = Some(Followed::after(tally.0.take(), found, now));
+        Ok(())
     }
 }
 
@@ -213,20 +240,38 @@ const NEVER: u64 = u64::MAX;
 
 impl Followed {
     fn anew(limits: &Arc<Limits>) -> Followed {
-        Followed { limits: Arc::clone(limits), version: NEVER, state: limits.fresh() }
+        let found = Arc::new(Found { limits: Arc::clone(limits), version: NEVER });
+        Followed { found, state: limits.fresh() }
     }
 
-    /// Goes on by `limits` from what was followed before.
-    fn after(old: Option<Followed>, limits: Arc<Limits>, version: u64, now: Nanos) -> Followed {
+    /// Goes on by what was found now from what was followed before.
+    fn after(old: Option<Followed>, found: Arc<Found>, now: Nanos) -> Followed {
+        let limits = &found.limits;
         let state = match old {
             None => limits.fresh(),
-            Some(old) if *old.limits == *limits => old.state,
-            Some(Followed { limits: old, mut state, .. }) => {
-                old.advance(&mut state, now);
-                limits.carry(&old, &state, now)
+            Some(old) if *old.found.limits == **limits => old.state,
+            Some(Followed { found: old, mut state }) => {
+                old.limits.advance(&mut state, now);
+                limits.carry(&old.limits, &state, now)
             }
         };
-        Followed { limits, version, state }
+        Followed { found, state }
+    }
+}
+
+impl Latest {
+    /// Of how many the memory is kept for sharing. Then all are forgotten, and found again.
+    const MOST: usize = 1_024;
+
+    /// The limits of that version: the same again, if they were found before.
+    fn found(&self, limits: Arc<Limits>, version: u64) -> Arc<Found> {
+        let mut latest = lock(&self.0);
+        if latest.len() == Self::MOST {
+            latest.clear();
+        }
+        let place = (Arc::as_ptr(&limits).addr(), version);
+        let found = || Arc::new(Found { limits, version });
+        Arc::clone(latest.entry(place).or_insert_with(found))
     }
 }
 
@@ -243,24 +288,25 @@ impl Rule for PerKey {
     }
 
     fn advance(&self, tally: &mut Tally, now: Nanos) {
-        if let Some(Followed { limits, state, .. }) = &mut tally.0 {
-            limits.advance(state, now);
+        if let Some(Followed { found, state }) = &mut tally.0 {
+            found.limits.advance(state, now);
         }
     }
 
     fn peek(&self, tally: &Tally, now: Nanos, n: u64) -> Result<(), Rejected> {
-        tally.0.as_ref().map_or(Ok(()), |followed| followed.limits.peek(&followed.state, now, n))
+        let followed = tally.0.as_ref();
+        followed.map_or(Ok(()), |followed| followed.found.limits.peek(&followed.state, now, n))
     }
 
     fn debit(&self, tally: &mut Tally, now: Nanos, n: u64) {
-        if let Some(Followed { limits, state, .. }) = &mut tally.0 {
-            limits.debit(state, now, n);
+        if let Some(Followed { found, state }) = &mut tally.0 {
+            found.limits.debit(state, now, n);
         }
     }
 
     fn idle_from(&self, tally: &Tally) -> Nanos {
         let followed = tally.0.as_ref();
-        followed.map_or(Nanos::ZERO, |followed| followed.limits.idle_from(&followed.state))
+        followed.map_or(Nanos::ZERO, |followed| followed.found.limits.idle_from(&followed.state))
     }
 }
 
@@ -271,7 +317,19 @@ mod tests {
     /// As the docs of [`DecisionEngine`] say.
     #[test]
     fn a_key_takes_what_is_said() {
-        assert_eq!(size_of::<Tally>(), 32);
+        assert_eq!(size_of::<Tally>(), 24);
         assert_eq!(size_of::<LimitsState>(), 16);
+        assert_eq!(size_of::<Found>() + 2 * size_of::<usize>(), 32);
+    }
+
+    #[test]
+    fn what_was_found_lately_is_shared() {
+        let (latest, limits) = (Latest::default(), Arc::new("1/s".parse::<Limits>().unwrap()));
+        let found = |version| latest.found(Arc::clone(&limits), version);
+        let first = found(0);
+        assert!(Arc::ptr_eq(&first, &found(0)));
+        assert_eq!(found(1).version, 1);
+        assert!((2..5_000).all(|version| found(version).version == version));
+        assert!(lock(&latest.0).len() <= Latest::MOST);
     }
 }

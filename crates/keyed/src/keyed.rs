@@ -3,7 +3,7 @@
 use crate::{DecisionEngine, KeyRejected, LimitsOf, Uniform};
 use nanopace::{Clock, Nanos, TscClock};
 use nanopace_limits::internal::{LimitsState, Line, Meter, Receipt};
-use nanopace_limits::{Costs, Decision, Limits, Rejected, Standing};
+use nanopace_limits::{Costs, Decision, Limits, Rejected, Rule, Standing};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
@@ -45,8 +45,8 @@ pub(crate) const MAX_KEYS: usize = 1 << 20;
 ///
 /// # Cost
 ///
-/// * Memory: for each key, the key and 33 bytes, and 1.5 times that on average, because tables grow by
-///   doubling. Several limits take 48 bytes more and 16 for each, and a log or an aggregated window
+/// * Memory: for each key, the key and 25 bytes, and 1.5 times that on average, because tables grow by
+///   doubling. A key with limits of its own takes 32 more. Several limits take 48 bytes more and 16 for each, and a log or an aggregated window
 ///   takes what it takes by itself.
 /// * A decision takes two hashes of the key, the lock of a shard that few other keys have, and the
 ///   steps of the rules.
@@ -251,7 +251,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        self.try_acquire_costs(key, 1)
+        self.try_acquire_same(key, 1)
     }
 
     /// Lets in for `key` now what costs each limit the same, or something of its own: `5`, or one
@@ -280,8 +280,21 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        let costs = costs.into();
-        self.answer(key, costs, |limits, state, at| Ok(limits.try_acquire_costs(state, at, costs)?))
+        match costs.into() {
+            Costs::Same(n) => self.try_acquire_same(key, n),
+            costs @ Costs::Each(_) => self.answer(key, costs, |limits, state, at| {
+                Ok(limits.try_acquire_costs(state, at, costs)?)
+            }),
+        }
+    }
+
+    fn try_acquire_same<Q>(&self, key: &Q, n: u64) -> Result<(), KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        C: LimitsOf<Q>,
+    {
+        self.answer(key, Costs::Same(n), |limits, state, at| Ok(limits.try_acquire(state, at, n)?))
     }
 
     /// Lets one request in for `key` now or not, and says how the key's limits stand.

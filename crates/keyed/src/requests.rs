@@ -16,9 +16,10 @@ use std::time::Duration;
 const LOOKS_PER_INSERTION: usize = 8;
 /// How many places a new key searches for idle keys when there are as many keys as there may be.
 const LOOKS_WHEN_FULL: usize = 256;
-/// Keys per shard when the store is full. With more shards, a decision misses the cache once more
-/// often; with fewer, it takes longer to rehash the table of one, under its lock.
-const KEYS_PER_SHARD: usize = 16_384;
+/// Keys per shard when the store is full: three quarters of a table, which grows at seven eighths.
+/// With more shards, a decision misses the cache once more often; with fewer, it takes longer to rehash
+/// the table of one, under its lock.
+const KEYS_PER_SHARD: usize = 24_576;
 
 /// Says what happens to a new key when there are as many keys as there may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -52,8 +53,8 @@ pub enum WhenFull {
 /// # Cost
 ///
 /// * Memory per key: the key, the rule's state and one byte. It is 1.5 times that on average,
-///   because tables grow by doubling, and 2.3 times at worst. A key that was rejected at its first
-///   request takes none.
+///   because tables grow by doubling, and 2.3 times at worst; 1.3 times when a large store is full. A
+///   key that was rejected at its first request takes none.
 /// * A decision takes a hash, the lock of a shard, and the rule's step. A new key takes eight looks
 ///   more.
 pub struct RequestStore<K, R: Rule, S = RandomState> {
@@ -100,7 +101,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     /// The same as [`new`](RequestStore::new), with another hash function.
     #[must_use]
     pub fn with_hasher(rule: R, max_keys: usize, hasher: S) -> Self {
-        let shards = (max_keys / KEYS_PER_SHARD).clamp(16, 1 << 12).next_power_of_two();
+        let shards = max_keys.div_ceil(KEYS_PER_SHARD).clamp(16, 1 << 12);
         RequestStore {
             rule,
             hasher,
@@ -184,7 +185,9 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
                 break;
             }
             // Relaxed: it only spreads sweeps over the shards, so there is no model.
-            let mut shard = lock(self.shard(self.swept.fetch_add(1, Relaxed)));
+            let place = self.swept.fetch_add(1, Relaxed) % self.shards.len() as u64;
+            #[expect(clippy::cast_possible_truncation, reason = "less than there are shards")]
+            let mut shard = lock(&self.shards[place as usize]);
             let here = looks.min(shard.entries.num_buckets());
             looks -= here;
             removed += self.tidy(&mut shard, here, now);
@@ -224,7 +227,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
         let hash = self.hasher.hash_one(key);
-        let mut shard = lock(self.shard(hash >> 32));
+        let mut shard = lock(self.shard(hash));
         let now = now();
         let at = now.max(shard.horizon);
         if let Some(entry) = shard.entries.find_mut(hash, |entry| entry.key.borrow() == key) {
@@ -258,7 +261,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         Q: Hash + Eq + ?Sized,
     {
         let hash = self.hasher.hash_one(key);
-        let shard = lock(self.shard(hash >> 32));
+        let shard = lock(self.shard(hash));
         let at = now().max(shard.horizon);
         let known = shard.entries.find(hash, |entry| entry.key.borrow() == key);
         let mut state = known.map_or_else(|| self.rule.fresh(), |entry| entry.state.clone());
@@ -274,7 +277,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         edit: impl FnOnce(&mut R::State, Nanos),
     ) -> Option<K> {
         let hash = self.hasher.hash_one(&key);
-        let mut shard = lock(self.shard(hash >> 32));
+        let mut shard = lock(self.shard(hash));
         let now = now();
         let at = now.max(shard.horizon);
         if let Some(entry) = shard.entries.find_mut(hash, |entry| entry.key == key) {
@@ -299,11 +302,11 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         if self.keys() as u64 >= self.max_keys { Err(self.too_many()) } else { Ok(()) }
     }
 
-    /// The shard of a hash, or of any other number.
-    fn shard(&self, number: u64) -> &Mutex<Shard<K, R::State>> {
-        #[expect(clippy::cast_possible_truncation, reason = "its low bits are what matters")]
-        let index = number as usize & (self.shards.len() - 1);
-        &self.shards[index]
+    /// The shard of a hash. It goes by other bits than the shard's table, which takes the lowest and the
+    /// highest.
+    fn shard(&self, hash: u64) -> &Mutex<Shard<K, R::State>> {
+        let share = (hash >> 20) & u64::from(u32::MAX);
+        &self.shards[((share * self.shards.len() as u64) >> 32) as usize]
     }
 
     /// Takes a place for one more key, if there is one.
