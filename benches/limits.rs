@@ -6,7 +6,8 @@
 //!
 //! The bare thing beside the direct limiters is a clock read and a compare-and-swap loop on one
 //! word; beside the keyed ones it is the direct cooldown. All take turns in one run; every decision
-//! is checked.
+//! is checked. With the feature `rivals` the front doors take turns with governor's limiters once more,
+//! and are held to bounds beside these.
 
 use crossbeam_utils::CachePadded;
 use nanopace::{Clock, Nanos, TscClock};
@@ -28,6 +29,9 @@ const SPAN: Duration = Duration::from_millis(100);
 const ROUNDS: usize = 7;
 /// What one-word limiters may cost beside the bare loop.
 const BOUND: f64 = 1.5;
+/// What a `Limiter` with one limit may cost beside governor's, and a `Keyed` by the same hasher.
+#[cfg(feature = "rivals")]
+const BOUNDS_BESIDE_GOVERNOR: [f64; 2] = [1.0, 1.05];
 const MILLION: u64 = 1 << 20;
 /// A minute's worth at 1 G/s.
 const CAPACITY: u64 = 60_000_000_000;
@@ -65,22 +69,15 @@ fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) 
     1e9 / work.per_second()
 }
 
-/// One more.
-#[cfg(feature = "rivals")]
-fn and<'a>(mut candidates: Vec<Candidate<'a>>, rival: Candidate<'a>) -> Vec<Candidate<'a>> {
-    candidates.push(rival);
-    candidates
-}
-
 /// Prints all beside the first. The `bounded` ones after it are held to the bound.
-fn compare(mut candidates: Vec<Candidate<'_>>, bounded: usize) {
+fn compare(mut candidates: Vec<Candidate<'_>>, bounded: usize, bound: f64) {
     let mut rounds: Vec<&mut dyn FnMut() -> f64> =
         candidates.iter_mut().map(|(_, round)| &mut **round as _).collect();
     let samples = alternate(ROUNDS, &mut rounds);
     for (index, ((name, _), costs)) in candidates.iter().zip(&samples).enumerate() {
         let figure = Figure::of_rounds(name, "ns", costs, &samples[0]);
         let is_bounded = (1..=bounded).contains(&index);
-        println!("{}", if is_bounded { figure.bound(Sense::AtMost, BOUND) } else { figure });
+        println!("{}", if is_bounded { figure.bound(Sense::AtMost, bound) } else { figure });
     }
 }
 
@@ -113,9 +110,16 @@ fn direct() {
             candidate("Limiter", threads, front_door("")),
             candidate("Limiter, 2 limits", threads, front_door(", 1G/s in 10")),
         ];
+        compare(candidates, 4, BOUND);
         #[cfg(feature = "rivals")]
-        let candidates = and(candidates, candidate("governor", threads, rivals::direct()));
-        compare(candidates, 4);
+        compare(
+            vec![
+                candidate("governor", threads, rivals::direct()),
+                candidate("Limiter", threads, front_door("")),
+            ],
+            1,
+            BOUNDS_BESIDE_GOVERNOR[0],
+        );
     }
 }
 
@@ -189,10 +193,16 @@ fn keyed() {
             crowd.candidate("engine", |key| by_name(&engine, key)),
             crowd.candidate("engine, 2 limits", |key| by_name(&engine_of_two, key)),
         ];
+        compare(candidates, 0, BOUND);
         #[cfg(feature = "rivals")]
-        let candidates =
-            and(candidates, crowd.candidate("governor", |key| governor.check_key(&key).is_ok()));
-        compare(candidates, 0);
+        compare(
+            vec![
+                crowd.candidate("governor", |key| governor.check_key(&key).is_ok()),
+                crowd.candidate("Keyed", |key| front_door.try_acquire(&key).is_ok()),
+            ],
+            1,
+            BOUNDS_BESIDE_GOVERNOR[1],
+        );
         assert_eq!(store.keys() as u64, keys, "a key was lost");
     }
 }
