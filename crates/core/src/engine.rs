@@ -1,5 +1,9 @@
 //! The engine: a timeline, a clock and a way to pause, which together start operations. Pacers,
 //! lanes and claims are handles to one engine.
+//!
+//! What begins with `start_` and is cold fills in a grant that its caller has made, and is never inlined.
+//! If it returned the grant, that would come back through memory, and the compiler would send those of
+//! the hot path through the same memory.
 
 use crate::clock::Clock;
 use crate::lease::Lease;
@@ -22,11 +26,30 @@ impl UnwindSafe for Engine {}
 impl RefUnwindSafe for Engine {}
 
 impl Engine {
-    /// Starts a slot that has been claimed, or the next one there is.
+    /// Starts the slot that has been claimed at `position`, or an earlier one that has come back.
     #[cold]
-    pub(crate) fn acquire(&self, claimed: Option<Claimed>) -> Result<Grant, Ended> {
-        let attempt = claimed.map_or_else(Attempt::one, Attempt::with);
-        self.start(attempt).map_err(Refused::for_good)
+    #[inline(never)]
+    pub(crate) fn start_claimed(&self, position: u64, grant: &mut Grant) -> Result<(), Ended> {
+        let attempt = Attempt::with(Claimed::new(position, 1));
+        *grant = self.start(attempt).map_err(Refused::for_good)?;
+        Ok(())
+    }
+
+    /// Starts the next slot.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn start_next(&self, grant: &mut Grant) -> Result<(), Ended> {
+        *grant = self.start(Attempt::one()).map_err(Refused::for_good)?;
+        Ok(())
+    }
+
+    /// Starts the next slot if it is due.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn start_due(&self, grant: &mut Grant) -> Result<(), Refused> {
+        // A deadline before any reading of the clock: a slot that is not due is refused.
+        *grant = self.start(Attempt::new(1, i64::MIN))?;
+        Ok(())
     }
 
     /// Starts an operation as soon as it may start, or refuses.

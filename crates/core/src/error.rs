@@ -154,6 +154,8 @@ impl ShapeSyntaxError {
 /// assert_eq!(pacer.acquire(), Err(Ended::Closed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+// As wide as the words of a grant, so that those of a `Result` are moved whole.
+#[repr(u64)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Ended {

@@ -58,6 +58,10 @@ impl Default for Stamp {
 }
 
 impl Grant {
+    /// To be filled in.
+    pub(crate) const NONE: Grant =
+        Grant { intended_ns: 0, start: Stamp(NonZeroU64::MIN), slot: u64::MAX };
+
     /// Both moments are within the range of [`Nanos`].
     #[inline]
     pub(crate) fn new(intended_ns: u64, start: Stamp, slot: u64) -> Grant {

@@ -97,10 +97,12 @@ impl Lane {
     /// ```
     #[inline]
     pub fn acquire(&mut self) -> Result<Grant, Ended> {
-        match self.run.next(self.pacer.0.timeline.version()) {
-            Some(grant) => Ok(grant),
-            None => self.acquire_slowly(),
+        if let Some(grant) = self.run.next(self.pacer.0.timeline.version()) {
+            return Ok(grant);
         }
+        let mut grant = Grant::NONE;
+        self.acquire_slowly(&mut grant)?;
+        Ok(grant)
     }
 
     /// As [`Pacer::try_acquire`]: takes the next slot if it is due now.
@@ -119,11 +121,12 @@ impl Lane {
     /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
     #[inline]
     pub fn try_acquire(&mut self) -> Result<Grant, Refused> {
-        match self.run.next(self.pacer.0.timeline.version()) {
-            Some(grant) => Ok(grant),
-            // Taken apart and put together, so that a grant of the run stays in registers.
-            None => Ok(self.try_acquire_slowly()?),
+        if let Some(grant) = self.run.next(self.pacer.0.timeline.version()) {
+            return Ok(grant);
         }
+        let mut grant = Grant::NONE;
+        self.try_acquire_slowly(&mut grant)?;
+        Ok(grant)
     }
 
     /// Gives back what the lane has taken and not started.
@@ -178,14 +181,24 @@ impl Lane {
 
     /// The path without a run.
     #[cold]
-    fn acquire_slowly(&mut self) -> Result<Grant, Ended> {
+    #[inline(never)]
+    fn acquire_slowly(&mut self, grant: &mut Grant) -> Result<(), Ended> {
+        self.start(Attempt::one(), grant).map_err(Refused::for_good)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn try_acquire_slowly(&mut self, grant: &mut Grant) -> Result<(), Refused> {
+        self.start(Attempt::new(1, i64::MIN), grant)
+    }
+
+    fn start(&mut self, attempt: Attempt, grant: &mut Grant) -> Result<(), Refused> {
         self.give_back();
-        match self.take_run() {
-            Some(grant) => Ok(grant),
-            None => {
-                Ok(self.started(self.pacer.0.start(Attempt::one()).map_err(Refused::for_good)?))
-            }
-        }
+        *grant = match self.take_run() {
+            Some(grant) => grant,
+            None => self.started(self.pacer.0.start(attempt)?),
+        };
+        Ok(())
     }
 
     /// Takes a run of slots, and starts the first of them.
@@ -199,15 +212,6 @@ impl Lane {
             self.give_back();
         }
         grant
-    }
-
-    #[cold]
-    fn try_acquire_slowly(&mut self) -> Result<Grant, Refused> {
-        self.give_back();
-        match self.take_run() {
-            Some(grant) => Ok(grant),
-            None => Ok(self.started(self.pacer.0.start(Attempt::new(1, i64::MIN))?)),
-        }
     }
 
     fn started(&mut self, grant: Grant) -> Grant {

@@ -5,7 +5,7 @@ mod changing;
 mod telling;
 
 use crate::engine::Engine;
-use crate::timeline::{Attempt, Fast};
+use crate::timeline::Attempt;
 use crate::{Ended, Grant, Nanos, Refused};
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,11 +73,16 @@ impl Pacer {
     /// ```
     #[inline]
     pub fn acquire(&self) -> Result<Grant, Ended> {
-        match self.0.timeline.claim_fast() {
-            Fast::Granted(grant) => Ok(grant),
-            Fast::Claimed(claimed) => self.0.acquire(Some(claimed)),
-            Fast::Ask => self.0.acquire(None),
+        let claimed = match self.0.timeline.claim_fast() {
+            Ok(grant) => return Ok(grant),
+            Err(claimed) => claimed,
+        };
+        let mut grant = Grant::NONE;
+        match claimed {
+            Some(position) => self.0.start_claimed(position, &mut grant)?,
+            None => self.0.start_next(&mut grant)?,
         }
+        Ok(grant)
     }
 
     /// Takes the next `n` slots as one operation, for operations that are weighed in bytes, rows or
@@ -147,11 +152,12 @@ impl Pacer {
     /// ```
     #[inline]
     pub fn try_acquire(&self) -> Result<Grant, Refused> {
-        match self.0.timeline.try_claim_fast() {
-            Some(grant) => Ok(grant),
-            // A deadline before any reading of the clock: a slot that is not due is refused.
-            None => Ok(self.0.start(Attempt::new(1, i64::MIN))?),
+        if let Some(grant) = self.0.timeline.try_claim_fast() {
+            return Ok(grant);
         }
+        let mut grant = Grant::NONE;
+        self.0.start_due(&mut grant)?;
+        Ok(grant)
     }
 
     /// Takes the next `n` slots as one operation if the first of them is due now, as

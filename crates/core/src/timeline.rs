@@ -66,17 +66,6 @@ pub(crate) struct Timeline {
     early: AtomicU64,
 }
 
-/// What the hot path results in.
-#[derive(Debug)]
-pub(crate) enum Fast {
-    /// A slot that is known to be due.
-    Granted(Grant),
-    /// A slot has been claimed that is not known to be due.
-    Claimed(Claimed),
-    /// Nothing has been claimed: the lock has to decide.
-    Ask,
-}
-
 /// Slots granted, skipped and overdue, with the account of time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Totals {
@@ -132,17 +121,16 @@ impl Timeline {
         if span_ns(delay) <= self.lead_ns { Duration::ZERO } else { delay }
     }
 
-    /// The hot path. The loads before the addition do not make it longer.
+    /// The hot path. The loads before the addition do not make it longer. An error is the position of the
+    /// slot that has been claimed but is not known to be due; none if nothing is claimed, because the lock
+    /// has to decide.
     #[inline]
-    pub(crate) fn claim_fast(&self) -> Fast {
-        let Some(window) = self.published.window() else { return Fast::Ask };
+    pub(crate) fn claim_fast(&self) -> Result<Grant, Option<u64>> {
+        let window = self.published.window().ok_or(None)?;
         // Relaxed: a claim must be unique, not ordered; nothing is published through the word.
         // Model: `claims_are_unique`.
         let position = self.allocated.fetch_add(SLOT, Relaxed);
-        match window.grant(position) {
-            Some(grant) => Fast::Granted(grant),
-            None => Fast::Claimed(Claimed::new(position, 1)),
-        }
+        window.grant(position).ok_or(Some(position))
     }
 
     /// The hot path for callers that take a slot only if it is due.

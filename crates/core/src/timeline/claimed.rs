@@ -12,7 +12,7 @@ pub(crate) struct Claimed {
 }
 
 impl Claimed {
-    pub(super) fn new(position: u64, slots: u64) -> Claimed {
+    pub(crate) fn new(position: u64, slots: u64) -> Claimed {
         Claimed { position, slots, is_entered: false }
     }
 

@@ -81,8 +81,8 @@ struct Hot {
     reading: AtomicU64,
     /// The position up to which slots had been claimed when the clock was read.
     claimed: AtomicU64,
-    /// The piece: its anchor in clock nanoseconds (the bits of an `i64`) and as a position, and the
-    /// mantissa of its scale.
+    /// The piece: one nanosecond after its anchor's time (the bits of an `i64`), its anchor's position, and
+    /// the mantissa of its scale.
     time: AtomicU64,
     anchor: AtomicU64,
     mantissa: AtomicU64,
@@ -338,7 +338,7 @@ impl Hot {
     fn stretch(&self, version: u64) -> Stretch {
         // Acquire, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`, and for
         // `until` `a_chord_is_read_whole`.
-        let time = self.time.load(Acquire).cast_signed();
+        let time = self.time.load(Acquire).wrapping_sub(1).cast_signed();
         let position = self.anchor.load(Acquire);
         let mantissa = self.mantissa.load(Acquire);
         let until = self.until.load(Acquire);
@@ -353,7 +353,7 @@ impl Hot {
         let Line { time, position, scale } = stretch.line;
         // Release, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
         // `a_window_is_read_whole`, `a_chord_is_read_whole`.
-        self.time.store(time.cast_unsigned(), Release);
+        self.time.store(time.cast_unsigned().wrapping_add(1), Release);
         self.anchor.store(position, Release);
         self.mantissa.store(scale.mantissa, Release);
         self.until.store(stretch.until, Release);

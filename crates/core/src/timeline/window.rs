@@ -38,10 +38,10 @@ pub(super) struct Formula {
 }
 
 impl Formula {
-    /// Of a line that is at its anchor at `time`, the bits of an `i64`.
+    /// Of a line that is at its anchor one nanosecond before `time`, the bits of an `i64`.
     #[inline]
     pub(super) fn new(time: u64, mantissa: u64, [pre, post]: [u8; 2]) -> Formula {
-        Formula { time: time.wrapping_add(1), mantissa, pre: pre.into(), post: post.into() }
+        Formula { time, mantissa, pre: pre.into(), post: post.into() }
     }
 
     /// The result of [`Line::time_of`] for a moment in the past. `shifted` are the ticks behind the anchor,
@@ -54,7 +54,11 @@ impl Formula {
     }
 
     fn of(line: &Line) -> Formula {
-        Formula::new(line.time.cast_unsigned(), line.scale.mantissa, line.scale.shifts())
+        Formula::new(
+            line.time.cast_unsigned().wrapping_add(1),
+            line.scale.mantissa,
+            line.scale.shifts(),
+        )
     }
 }
 
