@@ -6,7 +6,7 @@ use loom_tests::{
     MICRO, SECOND, assert_balanced, drain, explore, explore_less, intended_ns, manual, rate, slots,
     span, spawn, wait_ns,
 };
-use nanopace::{Claim, Refused};
+use nanopace::{Claim, Nanos, Refused};
 
 /// Slots are unique and leave no gap, claimed without a lock by two threads at once.
 ///
@@ -33,24 +33,50 @@ fn claims_are_unique() {
 /// So they are when one thread takes a slot only if it is due: nobody's slot is taken a second
 /// time.
 ///
-/// Threads: one that tries, one that acquires twice; three slots are due, two of them known to be.
-/// Edits: `exchange` as a load, a comparison and a store; `try_claim_fast` adds instead of
-/// exchanging what it has looked at.
+/// Threads: one that tries twice, one that acquires twice; four slots are due.
+/// Edits: `exchange` as a load, a comparison and a store; `try_claim_fast` grants the slot that it has
+/// looked at, and not the one that its addition claims.
 #[test]
 fn tried_claims_are_unique() {
     explore("tried_claims_are_unique", || {
         let (clock, builder) = manual("1M/s");
         let pacer = builder.build();
         clock.advance(span(3_500));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || [(); 2].map(|()| pacer.try_acquire().unwrap())
+        });
+        let mine = [(); 2].map(|()| pacer.acquire().unwrap());
+        let grants = mine.into_iter().chain(other.join().unwrap());
+        assert_eq!(slots(grants), [0, MICRO, 2 * MICRO, 3 * MICRO]);
+        assert_eq!(pacer.ledger().granted, 4);
+    });
+}
+
+/// Who is refused has taken nothing, even if another caller took the last slot that was known to be due.
+///
+/// Threads: two that try; one slot is due, and known to be. Edits: what was claimed is forgotten; or it is
+/// not given back.
+#[test]
+fn a_tried_claim_that_is_not_due_goes_back() {
+    explore("a_tried_claim_that_is_not_due_goes_back", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(1_500));
         pacer.acquire().unwrap();
         let other = spawn({
             let pacer = pacer.clone();
-            move || pacer.try_acquire().unwrap()
+            move || pacer.try_acquire()
         });
-        let mine = [(); 2].map(|()| pacer.acquire().unwrap());
-        let grants = mine.into_iter().chain([other.join().unwrap()]);
-        assert_eq!(slots(grants), [MICRO, 2 * MICRO, 3 * MICRO]);
-        assert_eq!(pacer.ledger().granted, 4);
+        let mine = pacer.try_acquire();
+        let (granted, refused): (Vec<_>, Vec<_>) =
+            [mine, other.join().unwrap()].into_iter().partition(Result::is_ok);
+        assert_eq!(slots(granted.into_iter().flatten()), [MICRO]);
+        let when = Nanos::from_nanos(2 * MICRO);
+        assert_eq!(refused, [Err(Refused::NotUntil(when))]);
+        clock.advance(span(500));
+        assert_eq!(intended_ns(pacer.try_acquire().unwrap()), 2 * MICRO);
+        assert_balanced(&pacer);
     });
 }
 

@@ -43,12 +43,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the next slot if it is due.
+    /// Starts the slot that has been claimed at a position, or the next one, if it is due.
     #[cold]
     #[inline(never)]
-    pub(crate) fn start_due(&self, grant: &mut Grant) -> Result<(), Refused> {
+    pub(crate) fn start_due(&self, at: Option<u64>, grant: &mut Grant) -> Result<(), Refused> {
         // A deadline before any reading of the clock: a slot that is not due is refused.
-        *grant = self.start(Attempt::new(1, i64::MIN))?;
+        let mut attempt = Attempt::new(1, i64::MIN);
+        attempt.held = at.map(|position| Claimed::new(position, 1));
+        *grant = self.start(attempt)?;
         Ok(())
     }
 

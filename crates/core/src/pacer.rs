@@ -152,11 +152,12 @@ impl Pacer {
     /// ```
     #[inline]
     pub fn try_acquire(&self) -> Result<Grant, Refused> {
-        if let Some(grant) = self.0.timeline.try_claim_fast() {
-            return Ok(grant);
-        }
+        let claimed = match self.0.timeline.try_claim_fast() {
+            Ok(grant) => return Ok(grant),
+            Err(claimed) => claimed,
+        };
         let mut grant = Grant::NONE;
-        self.0.start_due(&mut grant)?;
+        self.0.start_due(claimed, &mut grant)?;
         Ok(grant)
     }
 

@@ -46,6 +46,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 pub(crate) use window::Run;
+use window::Window;
 
 /// A slot's time on a published chord and its time on the curve differ by this much at most. So a chord
 /// may let a slot start this much before the curve does.
@@ -126,19 +127,25 @@ impl Timeline {
     /// has to decide.
     #[inline]
     pub(crate) fn claim_fast(&self) -> Result<Grant, Option<u64>> {
+        self.claim_in(&self.published.window().ok_or(None)?)
+    }
+
+    /// The hot path for callers that take a slot only if it is due. It claims one if the last reading of
+    /// the clock showed that more slots were due than had been claimed by then. If others have claimed
+    /// them since, this one may have to go back. To look at the word before adding to it would take longer
+    /// than the addition, where another thread has just written it.
+    #[inline]
+    pub(crate) fn try_claim_fast(&self) -> Result<Grant, Option<u64>> {
         let window = self.published.window().ok_or(None)?;
+        if window.has(self.published.claimed()) { self.claim_in(&window) } else { Err(None) }
+    }
+
+    #[inline]
+    fn claim_in(&self, window: &Window) -> Result<Grant, Option<u64>> {
         // Relaxed: a claim must be unique, not ordered; nothing is published through the word.
         // Model: `claims_are_unique`.
         let position = self.allocated.fetch_add(SLOT, Relaxed);
         window.grant(position).ok_or(Some(position))
-    }
-
-    /// The hot path for callers that take a slot only if it is due.
-    #[inline]
-    pub(crate) fn try_claim_fast(&self) -> Option<Grant> {
-        let window = self.published.window()?;
-        let position = self.next();
-        window.grant(position).filter(|_| self.exchange(position, after(position, 1)))
     }
 
     /// The next position to be claimed.

@@ -55,7 +55,11 @@ impl Attempt {
             let position = self.held.map_or_else(|| timeline.next(), |claimed| claimed.position);
             let plan = timeline.plan_open(&snapshot, position, now).ok_or(AskLock)?;
             if !plan.can_start_by(self.deadline) {
-                self.held.take().iter().for_each(|claimed| timeline.give_back(claimed));
+                if let Some(claimed) = self.held.take() {
+                    // So that the next caller who tries does not claim one too.
+                    timeline.published.report_at(claimed.position, plan.now);
+                    timeline.give_back(&claimed);
+                }
                 return Ok(Next::Refuse(plan.refusal()));
             }
             if self.held.is_some() || timeline.exchange(position, after(position, 1)) {

@@ -139,6 +139,14 @@ impl Published {
         self.version.load(Relaxed)
     }
 
+    /// The position up to which slots had been claimed at the last reading of the clock.
+    #[inline]
+    pub(super) fn claimed(&self) -> u64 {
+        // Relaxed: a guess, by which a slot is claimed that may have to go back, or the clock is read once
+        // more. No model sees that.
+        self.hot.claimed.load(Relaxed)
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         self.version() & CLOSED != 0
     }

@@ -76,12 +76,24 @@ impl Window {
         Window { anchor, reach, formula, numbers, reading }
     }
 
+    /// Whether the slot at `position` is known to be due.
+    #[inline]
+    pub(super) fn has(&self, position: u64) -> bool {
+        self.reaches(position.wrapping_sub(self.anchor))
+    }
+
+    /// Whether the slot so many ticks behind the anchor is known to be due.
+    #[inline]
+    fn reaches(&self, ticks: u64) -> bool {
+        // Unsigned, so that a slot before the anchor is far beyond the reach.
+        ticks.wrapping_sub(1) < self.reach
+    }
+
     /// The grant of the slot at `position`, if it is known to be due.
     #[inline]
     pub(super) fn grant(&self, position: u64) -> Option<Grant> {
         let ticks = position.wrapping_sub(self.anchor);
-        // Unsigned, so that a slot before the anchor is far beyond the reach.
-        (ticks.wrapping_sub(1) < self.reach).then(|| {
+        self.reaches(ticks).then(|| {
             let intended = self.formula.time_of(ticks << (self.formula.pre & 63));
             Grant::new(intended, Stamp::new(self.reading), self.numbers.slot(ticks / SLOT))
         })
