@@ -13,6 +13,9 @@ use crate::timeline::{Attempt, Claimed, Next, Plan, Timeline};
 use crate::{Ended, Grant, Nanos, Refused, Shard, ShardError};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
+/// A deadline before any reading of the clock: a slot that is not due is refused.
+const NOW_OR_NEVER: i64 = i64::MIN;
+
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) timeline: Timeline,
@@ -43,14 +46,26 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the slot that has been claimed at a position, or the next one, if it is due.
+    /// Starts the slot that has been claimed at `position`, or an earlier one that has come back, if it is
+    /// due.
     #[cold]
     #[inline(never)]
-    pub(crate) fn start_due(&self, at: Option<u64>, grant: &mut Grant) -> Result<(), Refused> {
-        // A deadline before any reading of the clock: a slot that is not due is refused.
-        let mut attempt = Attempt::new(1, i64::MIN);
-        attempt.held = at.map(|position| Claimed::new(position, 1));
+    pub(crate) fn start_claimed_if_due(
+        &self,
+        position: u64,
+        grant: &mut Grant,
+    ) -> Result<(), Refused> {
+        let mut attempt = Attempt::new(1, NOW_OR_NEVER);
+        attempt.held = Some(Claimed::new(position, 1));
         *grant = self.start(attempt)?;
+        Ok(())
+    }
+
+    /// Starts the next slot if it is due.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn start_next_if_due(&self, grant: &mut Grant) -> Result<(), Refused> {
+        *grant = self.start(Attempt::new(1, NOW_OR_NEVER))?;
         Ok(())
     }
 

@@ -157,7 +157,10 @@ impl Pacer {
             Err(claimed) => claimed,
         };
         let mut grant = Grant::NONE;
-        self.0.start_due(claimed, &mut grant)?;
+        match claimed {
+            Some(position) => self.0.start_claimed_if_due(position, &mut grant)?,
+            None => self.0.start_next_if_due(&mut grant)?,
+        }
         Ok(grant)
     }
 
