@@ -20,16 +20,19 @@
 
 mod package;
 mod pages;
+mod programs;
 mod services;
 mod sources;
 mod steps;
 mod structure;
 mod surface;
 
+use programs::Program;
 use services::Need;
 use std::env;
+use std::iter::once;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::thread::available_parallelism;
 use steps::{Step, run_all};
 
@@ -46,15 +49,26 @@ const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test -
 /// What is off by default, and tested, checked and documented with the rest.
 const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-remote/async,nanopace-remote/tls,nanopace-tower/remote";
 
+/// The models test nothing without loom. This program is tested too, but built by itself: beside it cargo
+/// builds what macros are made of in another way, and for the documentation's tests all again.
+const TESTED: [&str; 5] = ["--workspace", "--exclude", "loom-tests", "--exclude", "xtask"];
+
+/// How many tests of a program run at a time: most of the load generator's wait most of the time.
+const AT_A_TIME: &str = "4";
+
+/// What would speed up the next build costs a fresh clone a third more.
+const FRESH: Variable = ("CARGO_INCREMENTAL", "0");
+
+/// A variable of a command's environment, and its value.
+type Variable<'a> = (&'a str, &'a str);
+
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let steps = match words[..] {
-        ["test", "--without-services", ref names @ ..] if are_names(names) => {
-            vec![tests(false, names)]
-        }
+        ["test", "--without-services", ref names @ ..] if are_names(names) => tests(false, names),
         ["test", ref names @ ..] if are_names(names) => {
-            vec![needed(&services::OF_TESTS, WAY_OUT), tests(true, names)]
+            once(needed(&services::OF_TESTS, WAY_OUT)).chain(tests(true, names)).collect()
         }
         ["stress"] => stress("60"),
         ["stress", rounds] if rounds.parse::<u32>().is_ok() => stress(rounds),
@@ -97,17 +111,41 @@ fn needed(needs: &'static [Need], way_out: &'static str) -> Step {
 
 /// All tests, or those whose name has one of `names` in it. Those that need a server or a tool are
 /// marked as ignored.
-fn tests(are_ignored_too: bool, names: &[&str]) -> Step {
-    // Most of the load generator's tests wait most of the time.
-    let threads = (available_parallelism().map_or(1, usize::from) * 2).to_string();
-    let mut arguments = vec!["test", "--workspace", "--no-fail-fast", FEATURES, "--"];
-    arguments.extend(are_ignored_too.then_some("--include-ignored"));
-    let arguments: Vec<String> = arguments.iter().chain(names).map(ToString::to_string).collect();
-    Step::new("unit, integration and documentation tests", move || {
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        // What would speed up the next build costs a fresh clone a third more.
-        cargo(&arguments, &[("RUST_TEST_THREADS", &threads), ("CARGO_INCREMENTAL", "0")])
-    })
+fn tests(are_ignored_too: bool, names: &[&str]) -> Vec<Step> {
+    let ignored = are_ignored_too.then_some("--include-ignored");
+    let words: Vec<String> = ignored.iter().chain(names).map(ToString::to_string).collect();
+    let doc_words = words.clone();
+    let run = move |program: &Program| {
+        let mut command = program.command();
+        command.args(&words).envs(services::variables()).env("RUST_TEST_THREADS", AT_A_TIME);
+        command.output()
+    };
+    let lanes = available_parallelism().map_or(1, usize::from);
+    vec![
+        Step::new("unit and integration tests", move || {
+            test_programs().is_some_and(|programs| programs::run_all(&programs, lanes, &run))
+        }),
+        Step::new("documentation tests", move || {
+            let test = ["test", "--doc", "--no-fail-fast", FEATURES];
+            let words = once("--").chain(doc_words.iter().map(String::as_str));
+            cargo(&test.into_iter().chain(TESTED).chain(words).collect::<Vec<_>>(), &[FRESH])
+        }),
+    ]
+}
+
+/// Builds all test programs.
+fn test_programs() -> Option<Vec<Program>> {
+    let mut programs = built(&["--package", "xtask"])?;
+    programs.extend(built(&[&[FEATURES], &TESTED[..]].concat())?);
+    Some(programs)
+}
+
+/// Builds the test programs of `packages`.
+fn built(packages: &[&str]) -> Option<Vec<Program>> {
+    let build = ["test", "--no-run", "--message-format", "json-render-diagnostics"];
+    let mut cargo = command(&[&build, packages].concat(), &[FRESH]);
+    let output = cargo.stderr(Stdio::inherit()).output().ok()?;
+    output.status.success().then(|| Program::told_in(&String::from_utf8_lossy(&output.stdout)))
 }
 
 fn instructions() -> Step {
@@ -206,17 +244,19 @@ fn package() -> Step {
 }
 
 /// Runs cargo at the workspace's root, and prints the command.
-fn cargo(arguments: &[&str], variables: &[(&str, &str)]) -> bool {
+fn cargo(arguments: &[&str], variables: &[Variable]) -> bool {
+    command(arguments, variables).status().is_ok_and(|status| status.success())
+}
+
+/// Cargo at the workspace's root, which is about to run: prints the command.
+fn command(arguments: &[&str], variables: &[Variable]) -> Command {
     for (name, value) in variables {
         eprint!("{name}='{}' ", value.trim());
     }
     eprintln!("cargo {}", arguments.join(" "));
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(arguments)
-        .envs(services::variables())
-        .envs(variables.iter().copied())
-        .current_dir(ROOT)
-        .status();
-    status.is_ok_and(|status| status.success())
+    let mut command = Command::new(cargo);
+    let variables = variables.iter().copied();
+    command.args(arguments).envs(services::variables()).envs(variables).current_dir(ROOT);
+    command
 }

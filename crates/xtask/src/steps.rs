@@ -45,7 +45,7 @@ pub(crate) fn run_all(steps: Vec<Step>) -> bool {
 }
 
 /// A time to a tenth of a second, from a minute on in minutes and seconds.
-fn shown(time: Duration) -> String {
+pub(crate) fn shown(time: Duration) -> String {
     match time.as_secs() {
         ..60 => format!("{:.1} s", time.as_secs_f64()),
         seconds => format!("{}:{:02} min", seconds / 60, seconds % 60),

@@ -1,0 +1,126 @@
+//! The workspace's test programs. Cargo builds them and tells where they are, but runs them one after
+//! the other; most of them wait most of the time, so here some run beside each other.
+
+use crate::steps::shown;
+use serde_json::Value;
+use std::io::{self, Write, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
+
+/// A test program.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Program {
+    /// Its package's folder: where its tests expect to be.
+    folder: PathBuf,
+    path: PathBuf,
+}
+
+impl Program {
+    /// The test programs that cargo tells of: `messages` has a JSON object in each line.
+    pub(crate) fn told_in(messages: &str) -> Vec<Program> {
+        let objects = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
+        objects.filter_map(|message| Program::told(&message)).collect()
+    }
+
+    fn told(message: &Value) -> Option<Program> {
+        let path = message["executable"].as_str()?.into();
+        let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_path_buf();
+        (message["profile"]["test"] == true).then_some(Program { folder, path })
+    }
+
+    /// The command that runs it.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.current_dir(&self.folder);
+        command
+    }
+
+    /// Its package's folder and its own name, which ends with a number of cargo's.
+    fn name(&self) -> String {
+        let last = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
+        format!("{} of {}", last(&self.path), last(&self.folder))
+    }
+}
+
+/// Runs all programs, `lanes` of them at a time, as `run` says. Prints what each one printed when it has
+/// ended. Returns whether all of them succeeded.
+pub(crate) fn run_all(
+    programs: &[Program],
+    lanes: usize,
+    run: impl Fn(&Program) -> io::Result<Output> + Sync,
+) -> bool {
+    let waiting = Mutex::new((1..).zip(programs));
+    let failed = Mutex::new(Vec::new());
+    let take = || waiting.lock().unwrap().next();
+    let lane = || {
+        while let Some((number, program)) = take() {
+            let title = format!("[{number}/{}] {}", programs.len(), program.name());
+            eprintln!("{title} begins");
+            let began = Instant::now();
+            let output = run(program);
+            let mut failed = failed.lock().unwrap();
+            println!("\n{title}, {}", shown(began.elapsed()));
+            if !printed(output) {
+                failed.push(title);
+            }
+        }
+    };
+    thread::scope(|scope| (0..lanes).for_each(|_| drop(scope.spawn(lane))));
+    let failed = failed.into_inner().unwrap();
+    for title in &failed {
+        eprintln!("FAILED: {title}");
+    }
+    failed.is_empty()
+}
+
+/// Prints `output` as it is. Returns whether the program ran and succeeded.
+fn printed(output: io::Result<Output>) -> bool {
+    let written = output.and_then(|output| {
+        stdout().write_all(&output.stdout)?;
+        stderr().write_all(&output.stderr)?;
+        Ok(output.status.success())
+    });
+    written.unwrap_or_else(|error| {
+        eprintln!("{error}");
+        false
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_built_to_test_is_a_test_program() {
+        let messages = r#"
+            {"manifest_path":"/it/Cargo.toml","executable":"/it/laws-1","profile":{"test":true}}
+            {"manifest_path":"/it/Cargo.toml","executable":"/it/main","profile":{"test":false}}
+            {"manifest_path":"/it/Cargo.toml","executable":null,"profile":{"test":true}}
+            {"reason":"build-finished","success":true}
+            not JSON"#;
+        let program = Program { folder: "/it".into(), path: "/it/laws-1".into() };
+        assert_eq!(Program::told_in(messages), [program]);
+    }
+
+    #[test]
+    fn every_program_runs_and_one_failure_fails_all() {
+        let program = |path: &str| Program { folder: "/".into(), path: path.into() };
+        let programs = ["a", "b", "c", "d", "e"].map(program);
+        for (lanes, failing, succeeds) in [(1, "b", false), (2, "e", false), (3, "none", true)] {
+            let ran = Mutex::new(Vec::new());
+            let run = |program: &Program| {
+                ran.lock().unwrap().push(program.path.clone());
+                let program = if program.path == Path::new(failing) { "false" } else { "true" };
+                Command::new(program).output()
+            };
+            assert_eq!(run_all(&programs, lanes, run), succeeds);
+            let mut ran = ran.into_inner().unwrap();
+            ran.sort();
+            assert_eq!(ran, ["a", "b", "c", "d", "e"].map(PathBuf::from));
+        }
+        assert!(!run_all(&programs, 1, |_| Err(io::ErrorKind::NotFound.into())));
+    }
+}
