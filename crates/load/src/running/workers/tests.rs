@@ -207,14 +207,13 @@ fn a_target_that_hangs_or_panics_before_the_load_is_not_there() {
 /// Whichever of its slots would be due at once.
 #[test]
 fn a_run_that_is_stopped_before_it_begins_starts_nothing_and_says_so() {
-    for options in ["-c 4", "-c 4 --warmup 100ms"] {
+    for (options, told) in [("", "it began"), ("--warmup 100ms", "its warm-up was over")] {
         let setup = set_up(Told::new(refuses(0..0), |_| done()), options).unwrap();
         let (sender, messages) = mpsc::channel();
         sender.send(Message::Stop).unwrap();
         let summary = run_with(&setup, &sender, &messages);
         assert_eq!((summary.stats.due(), setup.target.seen().1), (0, 0));
         assert_eq!(summary.verdict, Verdict::NothingRecorded);
-        let told = if options.len() == 4 { "it began" } else { "its warm-up was over" };
         assert_eq!(summary.incomplete, Some(format!("ended before {told}")));
     }
 }
