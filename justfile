@@ -59,7 +59,7 @@ figures *options:
 fleet-figures:
     cargo run --release -p nanopace-benches --bin fleet
 
-# The load generators in examples/, each against its server for some seconds: fails unless all calls succeed, and writes what the first prints into examples/README.md. The first time builds their drivers; some minutes.
+# The load generators in examples/, each against its server for some seconds: fails unless all calls succeed, and writes what they print into examples/README.md. The first time builds their drivers; some minutes.
 examples:
     examples/run
 
