@@ -59,7 +59,6 @@ impl InFlight {
 mod tests {
     use super::*;
     use crate::recorded::operation::Answer;
-    use crate::recorded::processor::ProcessorTime;
     use crate::recorded::stats::OperationStats;
     use crate::running::recording::recorder::Recorder;
     use nanopace::{ManualClock, Pacer, Rate};
@@ -99,21 +98,5 @@ mod tests {
         assert_eq!(in_flight.give_up().len(), 2);
         assert!(in_flight.end(first).is_none());
         assert_eq!(in_flight.add(begun), 2);
-    }
-
-    #[test]
-    fn a_thread_is_stuck_that_has_beaten_and_does_not_any_more() {
-        let clock = ManualClock::new();
-        let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
-        let recorder = Recorder::all(&pacer, &[1], false).remove(0);
-        clock.advance(Duration::from_secs(5));
-        assert!(!recorder.is_stuck(Duration::ZERO));
-        recorder.beat(ProcessorTime::default());
-        clock.advance(Duration::from_secs(1));
-        assert!(!recorder.is_stuck(Duration::ZERO));
-        clock.advance(Duration::from_secs(1));
-        assert!(recorder.is_stuck(Duration::ZERO) && !recorder.is_stuck(Duration::from_secs(1)));
-        recorder.beat(ProcessorTime::default());
-        assert!(!recorder.is_stuck(Duration::ZERO));
     }
 }

@@ -278,3 +278,25 @@ impl Drop for Flight {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nanopace::{ManualClock, Rate};
+
+    #[test]
+    fn a_thread_is_stuck_that_has_beaten_and_does_not_any_more() {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
+        let recorder = Recorder::all(&pacer, &[1], false).remove(0);
+        clock.advance(Duration::from_secs(5));
+        assert!(!recorder.is_stuck(Duration::ZERO));
+        recorder.beat(ProcessorTime::default());
+        clock.advance(Duration::from_secs(1));
+        assert!(!recorder.is_stuck(Duration::ZERO));
+        clock.advance(Duration::from_secs(1));
+        assert!(recorder.is_stuck(Duration::ZERO) && !recorder.is_stuck(Duration::from_secs(1)));
+        recorder.beat(ProcessorTime::default());
+        assert!(!recorder.is_stuck(Duration::ZERO));
+    }
+}
