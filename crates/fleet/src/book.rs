@@ -172,14 +172,13 @@ impl Book {
         }
     }
 
-    /// What the pacer has in frames from `from` on.
-    pub(crate) fn pieces(&self, from: u64) -> Vec<Piece> {
-        let entries = self.entries.iter().filter(|entry| entry.frame >= from);
-        let pieces = entries.filter_map(|entry| Some((entry.frame, entry.tracks.clone()?)));
-        pieces
+    /// What the node has in the frames around now, as far as that is known.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece> {
+        let known =
+            self.entries.iter().filter_map(|entry| Some((entry.frame, entry.tracks.clone()?)));
+        known
             .filter(|(_, tracks)| !tracks.is_empty())
             .map(|(frame, tracks)| Piece { frame, tracks })
-            .collect()
     }
 
     /// Slots that the pacer has and that were due by a moment.

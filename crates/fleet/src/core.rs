@@ -112,7 +112,7 @@ pub(crate) struct Update {
     pub(crate) frame: u64,
     /// The first slot of that frame.
     pub(crate) slot: u64,
-    /// One lease for each frame.
+    /// One lease for each frame, and at the node's end one of nothing behind them.
     pub(crate) leases: Vec<Lease>,
     /// Whether the pacer has nothing from here on, so that the leases can begin behind what it has started.
     pub(crate) is_rest: bool,

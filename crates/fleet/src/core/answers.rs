@@ -22,7 +22,7 @@ impl Core {
     }
 
     /// The store has answered a claim by a clock that has been set. That is no answer, and asking again at
-    /// once does not help. Only when the run began by that clock is kept.
+    /// once does not help. All that is kept of it is the origin: when the run began by that clock.
     pub(crate) fn refused(&mut self, claimed: &Claimed, now: u64) {
         if self.run.origin_us != claimed.origin_us {
             (self.run.origin_us, self.run.epoch) = (claimed.origin_us, claimed.epoch);
@@ -95,6 +95,7 @@ impl Core {
         if claimed.versions.len() <= 1 && !store_knows_less {
             let unknown = other.iter().chain(&self.run.versions[same..]);
             let known_until = unknown.map(|version| version.from).min().unwrap_or(u64::MAX);
+            // Behind that the load is not the one that the node has asked by.
             for (ask, owners) in claim.asks.iter().zip(&claimed.owners) {
                 if ask.frame < known_until {
                     self.hears_owners(*ask, owners, now);
@@ -168,7 +169,7 @@ impl Core {
     /// The store may have forgotten what this node has, and is told all of it.
     pub(super) fn mark_all(&mut self) {
         self.book.mark_known();
-        let pieces = self.book.past().pieces().chain(self.book.pieces(0));
+        let pieces = self.book.past().pieces().chain(self.book.pieces());
         self.unclaimed.mark_all(pieces);
     }
 

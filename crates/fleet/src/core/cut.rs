@@ -7,7 +7,8 @@ use crate::message::Piece;
 /// load.
 #[derive(Debug)]
 pub(crate) struct Cut {
-    /// From this slot on, what the pacer has is wrong by the new load.
+    /// From this slot on the pacer gives up what it has: from the first one of the new load or, if that
+    /// comes later, from the first one that is not due yet.
     pub(crate) slot: u64,
     /// What the pacer had by the old load.
     pub(super) pieces: Vec<Piece>,

@@ -56,7 +56,9 @@ impl Unclaimed {
         self.twice_besides += mem::replace(&mut self.twice_by_frame, kept).values().sum::<u64>();
     }
 
-    /// Another load is in force from the frame `from` on, and the node takes part in it from `next` on.
+    /// Another load is in force from the frame `from` on, and the node takes part in it from `next` on. What
+    /// it ran there by the old load is counted by its [`Cut`](super::cut::Cut), and not marked: the store
+    /// would make the node the owner of slots of the new load.
     pub(super) fn load_changed(&mut self, from: u64, next: u64) {
         self.twice_by_frame.retain(|&frame, _| frame < from);
         self.unconfirmed.retain(|&frame, _| frame < from);
