@@ -288,9 +288,8 @@ impl Schedule {
 
     /// Only a curve can have the slots of a shard or a lease. So before the first of them is set, the whole
     /// load is entered as a shard, and what goes along a line goes on along a curve of the same rate. That
-    /// moves no slot: until then slots lie where the line has them, which tells how much of the current
-    /// interval has passed. Nothing is done if the slot with the number `from` lies before `until`, because
-    /// then the shard or lease will be refused.
+    /// moves no slot: the curve begins at the count that the line has come to. Nothing is done if the slot
+    /// with the number `from` lies before `until`, because then the shard or lease will be refused.
     fn leave_line(&mut self, from: u64, until: u64, now: i64) {
         if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, until) {
             self.follow_load(self.schedule_time(now));
@@ -378,10 +377,10 @@ impl Schedule {
         }
     }
 
-    /// Housekeeping: ends a catch-up that has caught up, moves the anchors of lines forward long
-    /// before their reach ends, and forgets what is past. `next` is the next position to be
-    /// claimed, `free` the earliest that is there to be claimed. `is_held` tells whether a slot
-    /// between two positions may be asked for all the same.
+    /// Housekeeping: ends a catch-up that has caught up, moves anchors forward long before they are
+    /// out of reach, and forgets what is past. `next` is the next position to be claimed, `free` the
+    /// earliest that is there to be claimed. `is_held` tells whether a slot between two positions may be
+    /// asked for all the same.
     pub(crate) fn tidy(
         &mut self,
         next: u64,

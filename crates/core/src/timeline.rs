@@ -54,7 +54,7 @@ const SKEW_NS: i64 = 1;
 
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    /// The next position to be claimed, in ticks. Written by `claim_fast` and `claim`, which add,
+    /// The next position to be claimed, in ticks. Written by `claim_in` and `claim`, which add,
     /// and by `exchange`.
     allocated: CachePadded<AtomicU64>,
     published: Published,
@@ -151,7 +151,7 @@ impl Timeline {
     /// The next position to be claimed.
     #[inline]
     fn next(&self) -> u64 {
-        // Relaxed: as in `claim_fast`; what acts on it does so by compare-and-swap. Model:
+        // Relaxed: as in `claim_in`; what acts on it does so by compare-and-swap. Model:
         // `tried_claims_are_unique`.
         self.allocated.load(Relaxed)
     }
@@ -159,7 +159,7 @@ impl Timeline {
     /// Moves the word from what it was; false if another thread has moved it.
     #[inline]
     fn exchange(&self, old: u64, new: u64) -> bool {
-        // Relaxed: as in `claim_fast`. Models: `tried_claims_are_unique`, `a_skip_loses_no_slot`.
+        // Relaxed: as in `claim_in`. Models: `tried_claims_are_unique`, `a_skip_loses_no_slot`.
         self.allocated.compare_exchange(old, new, Relaxed, Relaxed).is_ok()
     }
 
@@ -168,7 +168,7 @@ impl Timeline {
         if slots != 1 || !self.published.is_open() {
             return self.under_lock().claim(slots, clock);
         }
-        // Relaxed: as in `claim_fast`.
+        // Relaxed: as in `claim_in`.
         let mut claimed = Claimed::new(self.allocated.fetch_add(SLOT, Relaxed), 1);
         self.held.enter(&mut claimed);
         let snapshot = self.published.snapshot();

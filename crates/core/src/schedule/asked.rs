@@ -21,7 +21,7 @@ pub(super) struct Asked {
     /// end if that was before.
     count: Count,
     /// The slots that had come by `since` are those that lie below this count. A slot at the very `count`
-    /// is one of them, unless it waits for a rate of zero to rise.
+    /// is one of them, unless it comes by this load: at the anchor of a line, or when a rate of zero rises.
     come: Count,
 }
 

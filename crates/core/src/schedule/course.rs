@@ -156,6 +156,7 @@ impl Course {
             // Beyond its reach a line can't tell where it is: an anchor moved there would say that fewer slots
             // had been asked for. What is late by that much is forfeited, which makes an anchor that is near.
             Course::Line(line) => line.has_reached(RANGE, now) && !line.has_reached(REACH, now),
+            // A curve is computed from counts. Its anchor is only compared with positions.
             Course::Curve(curve) => ticks_between(curve.position, next) > RANGE,
         }
     }

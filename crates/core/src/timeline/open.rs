@@ -23,7 +23,7 @@ pub(crate) struct Pace {
 impl Attempt {
     /// Starts the slot that is held, when the pause by this plan has ended at the reading `now`. This
     /// is the shortest way, because a caller that paused for an exact moment wants to start at it.
-    /// None if the plan is outdated, was made under the lock, or says that the slot is not due.
+    /// None if the plan is outdated, if it says that the slot is not due, or while the lock decides.
     #[inline]
     pub(crate) fn start_planned(
         &self,

@@ -72,7 +72,7 @@ pub(super) struct Published {
     hot: CachePadded<Hot>,
 }
 
-/// What moves without the lock, and the piece, on one cache line.
+/// What moves without the lock, and the piece. What the hot path reads of it is 64 bytes, a cache line.
 #[derive(Debug)]
 struct Hot {
     /// The first slot that is not known to be due. Below a slot's bits: [`TAG`].
@@ -89,7 +89,7 @@ struct Hot {
     /// The [`Numbering`] of its slots.
     base: AtomicU64,
     stride: AtomicU64,
-    /// The last position of the piece. The hot path does not need it, so it comes last.
+    /// The last position of the piece. The hot path does not need it, so it comes last, on another line.
     until: AtomicU64,
 }
 
@@ -208,8 +208,8 @@ impl Published {
         Some(Window::new(anchor, horizon & !TAG, formula, numbers, reading))
     }
 
-    /// From here on no thread starts by the state that was published. Called under the timeline's
-    /// lock.
+    /// Whoever looks from here on does not start by the state that was published. Called under the
+    /// timeline's lock.
     pub(super) fn withdraw(&self) {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let old = self.version.load(Relaxed);
@@ -261,8 +261,9 @@ impl Published {
     }
 
     /// Tells all threads that the clock read `now` when claims had come to the position `claimed`,
-    /// which is behind the slots that start by that reading. Lets as many more slots start by it as
-    /// are due and allowed. Returns the latest reading that was reported before.
+    /// which is behind the slots that start by that reading. One that counts as the last reading is not
+    /// told, so that slots are still counted from that one on. Lets as many more slots start by it as are
+    /// due and allowed. Returns the latest reading that was reported before.
     pub(super) fn report_due(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let last = self.last_reading();
         if !reading::is_the_same(

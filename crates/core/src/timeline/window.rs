@@ -29,7 +29,8 @@ pub(super) struct Window {
 /// once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Formula {
-    /// One nanosecond after the anchor's time.
+    /// One nanosecond after the anchor's time, because [`nanos`](crate::scale::Scale::nanos) adds one to
+    /// each product.
     time: u64,
     mantissa: u64,
     /// The [`shifts`](crate::scale::Scale::shifts) of the scale.
