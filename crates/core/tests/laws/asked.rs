@@ -329,7 +329,12 @@ proptest! {
     ) {
         let mut run = Run::new(&setting);
         for (step, later) in steps {
+            let now = run.pacer.now();
+            let had = run.pacer.asked_before(now);
             run.take(step);
+            if matches!(step, Step::Start(_) | Step::Rate(_) | Step::Ramp(..) | Step::Policy(..)) {
+                prop_assert_eq!(run.pacer.asked_before(now), had, "{:?} changed what had come", step);
+            }
             run.check(later);
         }
     }
