@@ -23,9 +23,10 @@ use std::sync::Arc;
 ///
 /// # Cost
 ///
-/// * Memory per key: the key and 24 bytes. A key with limits of its own takes 32 more. Several limits take
-///   48 bytes more and 16 for each, and a log or an aggregated window takes what it takes by itself.
-///   Limits that are no longer in force take memory while they count.
+/// * Memory per key: the key and 16 bytes. A key with limits of its own takes 48 more, and so does one
+///   whose limits remember more than a word. Several limits take another 48 bytes and 16 for each, and
+///   a log or an aggregated window takes what it takes by itself. Limits that are no longer in force
+///   take memory while they count.
 /// * A decision takes what the [`RequestStore`] takes, the configuration's version (two loads and a
 ///   hash of the key), and the steps of the rules.
 #[derive(Debug)]
@@ -39,23 +40,22 @@ pub struct DecisionEngine<C, K = String, S = RandomState> {
 #[derive(Clone, Copy, Debug)]
 pub struct PerKey(());
 
-/// A key's limits, and what they remember; none until they are looked up.
+/// A key's limits, and what they remember; no limits until they are looked up.
 #[derive(Clone, Debug, Default)]
-pub struct Tally(Option<Followed>);
-
-/// The limits that a key's tally goes by, and what they have counted.
-#[derive(Clone, Debug)]
-struct Followed {
-    found: Arc<Found>,
-    state: LimitsState,
+pub struct Tally {
+    found: Option<Arc<Found>>,
+    /// All that one limit of one word remembers.
+    word: u64,
 }
 
 /// Limits as they were found: keys for which the same was found share it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Found {
     limits: Arc<Limits>,
     /// The version of the key's limits, read before they were looked up.
     version: u64,
+    /// What they remember for a key, if that has become more than a word. Then no other key has this.
+    own: Option<LimitsState>,
 }
 
 /// What was found lately, by the address of the limits, which stays theirs meanwhile, and the version.
@@ -156,8 +156,8 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         C: LimitsOf<Q>,
     {
         self.requests.step(key, now, |_, tally, at| {
-            let Followed { found, state } = self.followed(tally, key, at)?;
-            step(&found.limits, state, at)
+            self.refresh(tally, key, at)?;
+            tally.step(|limits, state| step(limits, state, at)).ok_or(KeyRejected::NoLimits)?
         })
     }
 
@@ -174,8 +174,8 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         C: LimitsOf<Q>,
     {
         self.requests.look(key, now, |_, tally, at| {
-            let Followed { found, state } = self.followed(tally, key, at)?;
-            look(&found.limits, state, at)
+            self.refresh(tally, key, at)?;
+            tally.look(|limits, state| look(limits, state, at)).ok_or(KeyRejected::NoLimits)?
         })
     }
 
@@ -190,30 +190,26 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         actual: Costs<'_>,
     ) -> Option<K> {
         self.requests.amend(key, now, |tally, at| {
-            let Followed { found, state } =
-                tally.0.get_or_insert_with(|| Followed::anew(receipt.limits()));
-            found.limits.settle(state, at, receipt, actual);
+            if tally.found.is_none() {
+                tally.follow(Found::new(Arc::clone(receipt.limits()), NEVER), at);
+            }
+            tally.step(|limits, state| limits.settle(state, at, receipt, actual));
         })
     }
 
-    /// What the tally follows: the key's limits as they are now.
+    /// Looks the limits up, unless the tally has them as they are now.
     #[inline]
-    fn followed<'t, Q>(
-        &self,
-        tally: &'t mut Tally,
-        key: &Q,
-        now: Nanos,
-    ) -> Result<&'t mut Followed, KeyRejected>
+    fn refresh<Q>(&self, tally: &mut Tally, key: &Q, now: Nanos) -> Result<(), KeyRejected>
     where
         Q: ?Sized,
         C: LimitsOf<Q>,
     {
         // Asked before the limits: a change between the two is then seen next time.
         let version = self.config.version_for(key);
-        if tally.0.as_ref().is_none_or(|followed| followed.found.version != version) {
-            self.look_up(tally, key, version, now)?;
+        match &tally.found {
+            Some(found) if found.version == version => Ok(()),
+            _ => self.look_up(tally, key, version, now),
         }
-        tally.0.as_mut().ok_or(KeyRejected::NoLimits)
     }
 
     #[cold]
@@ -229,8 +225,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         C: LimitsOf<Q>,
     {
         let limits = self.config.limits_for(key).ok_or(KeyRejected::NoLimits)?;
-        let found = self.latest.found(limits, version);
-        tally.0 = Some(Followed::after(tally.0.take(), found, now));
+        tally.follow(self.latest.found(limits, version), now);
         Ok(())
     }
 }
@@ -238,24 +233,55 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
 /// The version of no configuration: the limits are looked up at the next decision.
 const NEVER: u64 = u64::MAX;
 
-impl Followed {
-    fn anew(limits: &Arc<Limits>) -> Followed {
-        let found = Arc::new(Found { limits: Arc::clone(limits), version: NEVER });
-        Followed { found, state: limits.fresh() }
+impl Tally {
+    /// A step on what the limits remember; none without limits.
+    #[inline]
+    fn step<T>(&mut self, step: impl FnOnce(&Arc<Limits>, &mut LimitsState) -> T) -> Option<T> {
+        let found = self.found.as_mut()?;
+        let mut of_word = LimitsState::of_word(self.word);
+        let is_own = found.own.is_some();
+        let (limits, state) = if is_own {
+            let Found { limits, own, .. } = Arc::make_mut(found);
+            (&*limits, own.as_mut()?)
+        } else {
+            (&found.limits, &mut of_word)
+        };
+        let answer = step(limits, state);
+        match of_word.into_word() {
+            _ if is_own => (),
+            Ok(word) => self.word = word,
+            Err(state) => Arc::make_mut(found).own = Some(state),
+        }
+        Some(answer)
     }
 
-    /// Goes on by what was found now from what was followed before.
-    fn after(old: Option<Followed>, found: Arc<Found>, now: Nanos) -> Followed {
-        let limits = &found.limits;
-        let state = match old {
-            None => limits.fresh(),
-            Some(old) if *old.found.limits == **limits => old.state,
-            Some(Followed { found: old, mut state }) => {
-                old.limits.advance(&mut state, now);
-                limits.carry(&old.limits, &state, now)
+    /// A look at what the limits remember; none without limits.
+    fn look<T>(&self, look: impl FnOnce(&Limits, &LimitsState) -> T) -> Option<T> {
+        let found = self.found.as_ref()?;
+        Some(match &found.own {
+            None => look(&found.limits, &LimitsState::of_word(self.word)),
+            Some(state) => look(&found.limits, state),
+        })
+    }
+
+    /// Goes on by what was found now.
+    fn follow(&mut self, found: Arc<Found>, now: Nanos) {
+        let carried = self.step(|old, state| {
+            if *old != found.limits {
+                old.advance(state, now);
+                *state = found.limits.carry(old, state, now);
             }
-        };
-        Followed { found, state }
+            state.clone()
+        });
+        let carried = carried.unwrap_or_else(|| found.limits.fresh());
+        self.found = Some(found);
+        self.step(|_, state| *state = carried);
+    }
+}
+
+impl Found {
+    fn new(limits: Arc<Limits>, version: u64) -> Arc<Found> {
+        Arc::new(Found { limits, version, own: None })
     }
 }
 
@@ -270,8 +296,7 @@ impl Latest {
             latest.clear();
         }
         let place = (Arc::as_ptr(&limits).addr(), version);
-        let found = || Arc::new(Found { limits, version });
-        Arc::clone(latest.entry(place).or_insert_with(found))
+        Arc::clone(latest.entry(place).or_insert_with(|| Found::new(limits, version)))
     }
 }
 
@@ -288,25 +313,19 @@ impl Rule for PerKey {
     }
 
     fn advance(&self, tally: &mut Tally, now: Nanos) {
-        if let Some(Followed { found, state }) = &mut tally.0 {
-            found.limits.advance(state, now);
-        }
+        tally.step(|limits, state| limits.advance(state, now));
     }
 
     fn peek(&self, tally: &Tally, now: Nanos, n: u64) -> Result<(), Rejected> {
-        let followed = tally.0.as_ref();
-        followed.map_or(Ok(()), |followed| followed.found.limits.peek(&followed.state, now, n))
+        tally.look(|limits, state| limits.peek(state, now, n)).unwrap_or(Ok(()))
     }
 
     fn debit(&self, tally: &mut Tally, now: Nanos, n: u64) {
-        if let Some(Followed { found, state }) = &mut tally.0 {
-            found.limits.debit(state, now, n);
-        }
+        tally.step(|limits, state| limits.debit(state, now, n));
     }
 
     fn idle_from(&self, tally: &Tally) -> Nanos {
-        let followed = tally.0.as_ref();
-        followed.map_or(Nanos::ZERO, |followed| followed.found.limits.idle_from(&followed.state))
+        tally.look(Limits::idle_from).unwrap_or(Nanos::ZERO)
     }
 }
 
@@ -317,9 +336,9 @@ mod tests {
     /// As the docs of [`DecisionEngine`] say.
     #[test]
     fn a_key_takes_what_is_said() {
-        assert_eq!(size_of::<Tally>(), 24);
+        assert_eq!(size_of::<Tally>(), 16);
         assert_eq!(size_of::<LimitsState>(), 16);
-        assert_eq!(size_of::<Found>() + 2 * size_of::<usize>(), 32);
+        assert_eq!(size_of::<Found>() + 2 * size_of::<usize>(), 48);
     }
 
     #[test]

@@ -45,9 +45,10 @@ pub(crate) const MAX_KEYS: usize = 1 << 20;
 ///
 /// # Cost
 ///
-/// * Memory: for each key, the key and 25 bytes, and 1.5 times that on average, because tables grow by
-///   doubling. A key with limits of its own takes 32 more. Several limits take 48 bytes more and 16 for each, and a log or an aggregated window
-///   takes what it takes by itself.
+/// * Memory: for each key, the key and 17 bytes, and 1.5 times that on average, because tables grow by
+///   doubling. A key with limits of its own takes 48 more, and so does one whose limits remember more
+///   than a word. Several limits take another 48 bytes and 16 for each, and a log or an aggregated
+///   window takes what it takes by itself.
 /// * A decision takes two hashes of the key, the lock of a shard that few other keys have, and the
 ///   steps of the rules.
 ///

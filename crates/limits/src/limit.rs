@@ -270,6 +270,16 @@ impl Limit {
         now: Nanos,
         n: u64,
     ) -> Result<(), Rejected> {
+        match (&self.law, &mut *state) {
+            (Law::Gcra { rule, .. }, LimitState::Word { word, back: 0 }) => {
+                rule.try_acquire(word, now, n)
+            }
+            _ => self.try_acquire_any(state, now, n),
+        }
+    }
+
+    /// The same for any limit, apart from the code of a rate, which is small enough to be inlined.
+    fn try_acquire_any(&self, state: &mut LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
         self.forget_back(state, now);
         with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
     }

@@ -33,6 +33,25 @@ impl LimitsState {
         })
     }
 
+    /// The state of one limit that is this word.
+    #[inline]
+    #[must_use]
+    pub fn of_word(word: u64) -> LimitsState {
+        LimitsState(Counted::One(LimitState::word(word)))
+    }
+
+    /// The word, if it is all.
+    ///
+    /// # Errors
+    /// The state itself, if there is more.
+    #[inline]
+    pub fn into_word(self) -> Result<u64, LimitsState> {
+        match self.0 {
+            Counted::One(LimitState::Word { word, back: 0 }) => Ok(word),
+            other => Err(LimitsState(other)),
+        }
+    }
+
     /// The state of the only limit, if there is nothing else.
     #[inline]
     pub(crate) fn only(&mut self) -> Option<&mut LimitState> {
