@@ -18,8 +18,6 @@ pub mod machine;
 pub mod os;
 pub mod pacers;
 pub mod record;
-#[cfg(feature = "rivals")]
-pub mod rivals;
 pub mod rounds;
 pub mod scaling;
 pub mod starts;
