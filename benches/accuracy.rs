@@ -1,14 +1,14 @@
 //! How far from the intended start do we begin, how even are the starts, and what does that cost?
 //!
 //! ```text
-//! cargo bench -p nanopace-benches --bench accuracy -- [--quick] [--rate RATE] [--threads N] [--way WAY] [--load no|yes] [--seconds N] [--svg FILE]
+//! cargo bench -p nanopace-benches --bench accuracy -- [--quick] [--rate RATE] [--threads N] [--way WAY] [--load no|yes] [--seconds N]
 //! ```
 //!
-//! Everything by default, about ten minutes. Each option but the last two may come several times
-//! and keeps the cells that match; the last draws the lateness of all of them by percentile. Ways
-//! are `bare` (an absolute sleep with 1 ns timer slack to each start), `sleep`, `hybrid`, `yield`
-//! and `spin`; with the feature `rivals` also `governor`, `ratelimit`, `leaky-bucket` and `tokio`,
-//! in one thread. Under load every core has another thread that wants it.
+//! Everything by default, about ten minutes. Each option but the last may come several times and
+//! keeps the cells that match. Ways are `bare` (an absolute sleep with 1 ns timer slack to each
+//! start), `sleep`, `hybrid`, `yield` and `spin`; with the feature `rivals` also `governor`,
+//! `ratelimit`, `leaky-bucket` and `tokio`, in one thread. Under load every core has another thread
+//! that wants it.
 //!
 //! Lateness is measured by whoever starts. Counts are asserted, times are not.
 
@@ -16,8 +16,6 @@
 mod cell;
 #[path = "accuracy/choice.rs"]
 mod choice;
-#[path = "accuracy/curves.rs"]
-mod curves;
 #[cfg(feature = "rivals")]
 #[path = "accuracy/rivals.rs"]
 mod rivals;
@@ -40,19 +38,11 @@ fn main() -> ExitCode {
         }
     };
     println!("{}\n\n{}", Machine::here(), row::HEAD);
-    let mut lines = Vec::new();
     for cell in choice.cells() {
         let seen = cell.measure(choice.span);
         print!("{}", row::Row { cell: &cell, seen: &seen });
         // Whoever watches wants each row when it is there.
         let _ = io::stdout().flush();
-        lines.push(curves::line(&cell, &seen));
     }
-    match choice.svg.map(|file| curves::draw(&file, &lines)) {
-        None | Some(Ok(())) => ExitCode::SUCCESS,
-        Some(Err(problem)) => {
-            eprintln!("accuracy: {problem}");
-            ExitCode::FAILURE
-        }
-    }
+    ExitCode::SUCCESS
 }

@@ -3,7 +3,6 @@
 use crate::cell::Cell;
 use crate::ways::Way;
 use nanopace_benches::pacers::rate;
-use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -18,8 +17,6 @@ pub(crate) struct Choice {
     loads: Vec<bool>,
     /// How long a cell takes, if it has starts enough by then.
     pub(crate) span: Duration,
-    /// Where the lateness of all is drawn.
-    pub(crate) svg: Option<PathBuf>,
 }
 
 impl Choice {
@@ -30,7 +27,6 @@ impl Choice {
             ways: vec![],
             loads: vec![],
             span: Duration::from_secs(2),
-            svg: None,
         };
         while let Some(word) = words.next() {
             match word.as_str() {
@@ -56,7 +52,6 @@ impl Choice {
                 .collect(),
             loads: vec![false],
             span: Duration::from_millis(300),
-            svg: None,
         }
     }
 
@@ -70,7 +65,6 @@ impl Choice {
                 self.span =
                     Duration::try_from_secs_f64(parsed(value)?).map_err(|e| e.to_string())?;
             }
-            "--svg" => self.svg = Some(value.into()),
             _ => return Err(format!("there is no {option}")),
         }
         Ok(())
