@@ -1,14 +1,13 @@
 //! A figure beside its bare baseline and the bound we hold ourselves to.
 
 use crate::rounds::Samples;
-use serde::Serialize;
 use std::fmt;
 
 /// A baseline whose middle half is wider than this part of its median says nothing.
 const NOISY: f64 = 0.10;
 
 /// One row of the table.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Figure {
     /// What was measured.
     pub name: String,
@@ -31,8 +30,7 @@ pub struct Figure {
 }
 
 /// Which side of its bound a figure has to be on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sense {
     /// Less is better.
     AtMost,
@@ -57,20 +55,14 @@ impl Figure {
         }
     }
 
-    /// A value beside a baseline that was measured once.
-    #[must_use]
-    pub fn beside(name: &str, unit: &'static str, value: f64, baseline: f64) -> Figure {
-        let ratio = Some(value / baseline);
-        Figure { baseline: Some(baseline), ratio, ..Figure::plain(name, unit, value) }
-    }
-
     /// Rounds of ours beside rounds of the baseline's.
     #[must_use]
     pub fn of_rounds(name: &str, unit: &'static str, ours: &Samples, baseline: &Samples) -> Figure {
         Figure {
+            baseline: Some(baseline.median()),
             ratio: Some(ours.ratio_to(baseline)),
             spread: Some(baseline.spread()),
-            ..Figure::beside(name, unit, ours.median(), baseline.median())
+            ..Figure::plain(name, unit, ours.median())
         }
     }
 

@@ -1,7 +1,7 @@
 //! Every figure that the project holds itself to, in one run of a few minutes.
 //!
 //! ```text
-//! cargo run --release -p nanopace-benches --bin figures -- [--json FILE] [--record] [PART ...]
+//! cargo run --release -p nanopace-benches --bin figures -- [--tables] [--record] [PART ...]
 //! ```
 //!
 //! `--record` puts them into `benches/results/figures.json` and into the tables of README.md,
@@ -23,12 +23,11 @@ use nanopace_benches::record::Record;
 use nanopace_benches::rounds::{Samples, alternate, quantile};
 use nanopace_benches::starts::{self, Starts};
 use nanopace_benches::{crew, sweep};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use std::{env, fs, io, thread};
+use std::{env, io, thread};
 
-const USAGE: &str = "usage: figures [--tables] [--json FILE] [--record] [cost | threads | rate | lateness | gaps | change | library | habits ...]";
+const USAGE: &str = "usage: figures [--tables] [--record] [cost | threads | rate | lateness | gaps | change | library | habits ...]";
 
 /// What finds a few rows.
 #[derive(Clone, Copy)]
@@ -56,13 +55,10 @@ const PARTS: [Part; 9] = [
 const MOST_BY_OTHERS: f64 = 0.03;
 
 fn main() -> ExitCode {
-    let mut json: Option<PathBuf> = None;
     let mut is_recorded = false;
     let mut wanted = Vec::new();
-    let mut words = env::args().skip(1);
-    while let Some(word) = words.next() {
+    for word in env::args().skip(1) {
         match (word.as_str(), PARTS.iter().find(|part| part.name == word)) {
-            ("--json", _) => json = words.next().map(PathBuf::from),
             ("--record", _) => is_recorded = true,
             ("--tables", _) => return code(Record::read().and_then(|record| record.write())),
             (_, Some(_)) => wanted.extend(PARTS.iter().filter(|part| part.name == word)),
@@ -77,9 +73,7 @@ fn main() -> ExitCode {
     }
     let machine = Machine::here();
     let figures = measure(&machine, &wanted);
-    let written = json.map_or(Ok(()), |file| fs::write(file, to_json(&figures)));
-    let recorded = if is_recorded { record(&machine, &figures) } else { Ok(()) };
-    code(written.and(recorded))
+    code(if is_recorded { record(&machine, &figures) } else { Ok(()) })
 }
 
 fn code(done: io::Result<()>) -> ExitCode {
@@ -126,10 +120,6 @@ fn measure(machine: &Machine, wanted: &[&Part]) -> Vec<Figure> {
         );
     }
     figures
-}
-
-fn to_json(figures: &[Figure]) -> String {
-    serde_json::to_string_pretty(figures).expect("figures are plain data") + "\n"
 }
 
 /// One thread, slots due. The baseline is one relaxed `fetch_add` in the same loop.
