@@ -5,7 +5,7 @@
 use crate::fleet::start::Recorder;
 use anyhow::Result;
 use clap::Args;
-use nanopace_fleet::{Fleet, FleetError, Node, WhenBlind};
+use nanopace_fleet::{Fleet, FleetError, Node};
 use std::io::{self, BufRead};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -39,12 +39,6 @@ pub struct Options {
     /// Each start takes so many microseconds.
     #[arg(long, default_value_t = 0)]
     busy_us: u64,
-    /// It goes on without the store for so many milliseconds.
-    #[arg(long, default_value_t = 10_000)]
-    blind_ms: u64,
-    /// Then it ends, and does not wait for the store.
-    #[arg(long)]
-    stop_when_blind: bool,
 }
 
 /// Takes part until the load is over, or until standard input says so, or ends.
@@ -76,9 +70,7 @@ fn take_part(options: &Options) -> Result<(u64, Duration)> {
 }
 
 fn join(options: &Options) -> Result<Node> {
-    let then = if options.stop_when_blind { WhenBlind::Stop } else { WhenBlind::Hold };
     let fleet = Fleet::new(&options.url, &options.run)?.nodes(options.nodes)?;
-    let fleet = fleet.blind(Duration::from_millis(options.blind_ms), then);
     let fleet = match &options.shape {
         Some(shape) => fleet.shape(shape.parse()?),
         None => fleet,
