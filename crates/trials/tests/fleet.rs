@@ -89,24 +89,24 @@ fn what_a_node_told_is_there_although_it_ends_without_a_word() {
 fn a_second_run_of_the_same_name_owes_nothing_to_the_first() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
-        for nodes in [2, 1] {
+        for (nodes, slots) in [(2, 300), (1, 500)] {
             let node = |_| {
                 let url = server.url();
                 thread::spawn(move || {
-                    let shape = "hold 1k/s 200ms".parse().unwrap();
+                    let shape = format!("hold {slots}/s 1s").parse().unwrap();
                     let fleet = fleet(&url, "again").shape(shape);
                     let node = fleet.nodes(nodes).unwrap().join().unwrap();
-                    drain(&node);
+                    let started = drain(&node).len() as u64;
                     node.finish(Vec::new()).unwrap();
+                    started
                 })
             };
             let nodes: Vec<_> = (0..nodes).map(node).collect();
-            for node in nodes {
-                node.join().unwrap();
-            }
+            let started = nodes.into_iter().map(|node| node.join().unwrap()).sum::<u64>();
             let account = Control::open(&server.url(), "again").unwrap().account().unwrap();
             assert!(account.closes(), "{account:?}");
-            assert_eq!([account.fired(), account.expected], [200, 200], "{account:?}");
+            let counts = [started, account.fired(), account.expected];
+            assert_eq!(counts, [slots; 3], "{account:?}");
         }
     }
 }

@@ -9,25 +9,6 @@ use std::time::{Duration, Instant};
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_name_can_be_used_again_when_its_run_is_over() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::start(engine)?;
-        for slots in [300, 500] {
-            let shape = format!("hold {slots}/s 1s");
-            let fleet = Fleet::new(&server.url(), "again")?.shape(shape.parse()?);
-            let node = fleet.join()?;
-            let started = std::iter::from_fn(|| node.pacer().acquire().ok()).count();
-            node.finish(Vec::new())?;
-            let account = Control::open(&server.url(), "again")?.account()?;
-            assert!(account.closes());
-            assert_eq!((account.expected, account.fired()), (slots, started as u64));
-        }
-        Ok(())
-    })
-}
-
-#[test]
-#[ignore = "needs Redis and Valkey"]
 fn a_name_is_not_taken_from_a_run_that_goes_on() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
