@@ -100,20 +100,6 @@ fn keys_set_the_speed_of_a_recording() {
 }
 
 #[test]
-fn a_second_interrupt_gives_up_the_answers() {
-    let json = scratch("given-up.json");
-    let options = "--rate 100 -c 3 --duration 10min --timeout 10min --target-stall 10min@0s";
-    let mut session = spawn(&line(options, &json), TIMEOUT_MS).unwrap();
-    begin(&mut session);
-    type_and_see(&mut session, "\x03", "waiting for 3 answers");
-    type_and_see(&mut session, "\x03", "3 unfinished");
-    session.exp_eof().unwrap();
-    let results: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
-    assert_eq!((&results["started"], &results["unfinished"]), (&3.into(), &3.into()));
-    assert_eq!(results["response_time_ns"]["count"], results["due"]);
-}
-
-#[test]
 fn a_shell_can_suspend_and_continue_it() {
     let json = scratch("suspended.json");
     let mut shell = spawn("bash --norc --noprofile -i", TIMEOUT_MS).unwrap();
