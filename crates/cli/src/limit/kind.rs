@@ -22,7 +22,6 @@ pub(crate) enum Kind {
     /// A count that starts again at zero in each period of the clock
     FixedWindow,
     /// Remembers when each request of the last period got in; keeps the limit exactly
-    #[value(alias = "rolling-log")]
     SlidingLog,
     /// Like sliding-log, but rejected requests count too: a client that keeps asking stays out
     SlidingLogAll,

@@ -108,13 +108,6 @@ fn the_queue_says_when_requests_depart() {
 }
 
 #[test]
-fn the_refilled_bucket_gets_its_tokens_at_the_end_of_a_period() {
-    // Two tokens at the start; two more at 1 s, and at 2 s as many as fit.
-    let line = "--limit 2/s --limiter refilled-token-bucket";
-    assert_eq!(answers(line, "0.9 0.9 0.9 1 1 1 2.5"), "+ + 1s + + 2s +");
-}
-
-#[test]
 fn the_pool_gives_back_what_was_not_used() {
     // Four tokens at first, one more every 250 ms; what does not fit waits. At 3 s four are active
     // and twelve wait: each refill of one lets a quarter of 4 x 0.5 more in.
@@ -124,36 +117,6 @@ fn the_pool_gives_back_what_was_not_used() {
         answers(line, "10 13 13 13 13 13 13 13 13.25 13.25"),
         "+ + + + + + + 13.25s + 13.5s"
     );
-}
-
-#[test]
-fn the_fixed_window_lets_in_twice_the_limit_around_a_boundary() {
-    let line = "--limit 2/s --limiter fixed-window";
-    assert_eq!(answers(line, "0.9 0.9 0.9 1 1 1 2"), "+ + 1s + + 2s +");
-}
-
-#[test]
-fn the_sliding_log_lets_in_when_the_oldest_is_a_period_old() {
-    for limiter in ["sliding-log", "rolling-log"] {
-        let line = format!("--limit 2/s --limiter {limiter}");
-        assert_eq!(answers(&line, "0.9 0.95 1 1.5 1.9 1.9 1.95"), "+ + 1.9s 1.9s + 1.95s +");
-    }
-}
-
-#[test]
-fn the_sliding_log_of_all_requests_counts_rejected_ones() {
-    // At 1.9 s, those of 1 s and 1.5 s are remembered; at 2.5 s, that of 1.9 s only.
-    let line = "--limit 2/s --limiter sliding-log-all";
-    assert_eq!(answers(line, "0.9 0.95 1 1.5 1.9 2.5"), "+ + 1.95s 2s 2.5s +");
-}
-
-#[test]
-fn the_sliding_counter_weighs_the_window_before() {
-    // With 9 in the window before, the k-th of this one gets in from when on 9 (1 - e) + k <= 10: e
-    // >= (k - 1) / 9.
-    let (line, nine) = ("--limit 10/s --limiter sliding-counter", "0.5 ".repeat(9));
-    let answers = answers(line, &format!("{nine} 1 1.1 1.111111112 1.2"));
-    assert_eq!(answers, format!("{} + 1.111111112s + 1.222222223s", ["+"; 9].join(" ")));
 }
 
 #[test]
@@ -167,14 +130,6 @@ fn rings_forget_by_slots() {
         answers("--limit 2/s --limiter rolling-ring --slots 4", "0.95 0.95 1.7 1.75"),
         "+ + 1.75s +"
     );
-}
-
-#[test]
-fn the_aggregated_window_counts_by_slots() {
-    // Slots of 100 ms. Let in during the slot that ends at 1.1 s, so it counts until just before
-    // 2.1 s.
-    let line = "--limit 2/s --limiter aggregated-window";
-    assert_eq!(answers(line, "1.02 1.04 1.5 2.05 2.1"), "+ + 2.099999999s 2.099999999s +");
 }
 
 /// Ten at once, and four at once of those that come back every 15 s.
