@@ -63,23 +63,6 @@ const ARRIVALS: [&str; 5] =
     ["even", "poisson", "exact-poisson:100", "gamma:0.25 --seed 3", "jitter:0.3"];
 
 #[test]
-fn a_ramp_starts_slot_n_at_the_square_root() {
-    let starts = starts("--shape \"ramp 0/s..100/s 10s\"");
-    assert_eq!(starts.len(), 500);
-    for (n, start) in (0_u32..).zip(seconds(&starts)) {
-        let exact = (f64::from(n) / 5.0).sqrt();
-        assert!((start - exact).abs() <= 1.001e-9, "{n}: {start}, not {exact}");
-    }
-    assert_eq!((&*starts[0], &*starts[5]), ("0.000000000", "1.000000000"));
-}
-
-#[test]
-fn a_constant_rate_has_even_starts() {
-    let starts = starts("--rate 4/s --duration 1s");
-    assert_eq!(starts, ["0.000000000", "0.250000000", "0.500000000", "0.750000000"]);
-}
-
-#[test]
 fn a_start_at_the_very_end_is_neither_listed_nor_counted() {
     // Slot 14 starts 0.24 ns before the end, which is rounded up to the end.
     let line = "--shape \"hold 1261/s 0.0111023s\"";
