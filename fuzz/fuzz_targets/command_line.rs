@@ -12,7 +12,7 @@ const OPTIONS: [&str; 26] = [
     "--rate",
     "--duration",
     "--requests",
-    "--workers",
+    "--connections",
     "--strictness",
     "--max-backlog",
     "--skip-later-than",

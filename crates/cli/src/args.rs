@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn options_may_follow_the_command_or_stand_alone() {
-        for line in ["nanopace run --workers 3", "nanopace --connections 3", "nanopace -c 3"] {
+        for line in ["nanopace run --connections 3", "nanopace --connections 3", "nanopace -c 3"] {
             assert_eq!(run_args(line).unwrap().connections, 3);
         }
     }

@@ -48,7 +48,7 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("search --from -5", "'-5' for '--from <RATE>': a rate cannot be negative"),
         ("plan --rate -0.5/h", "a rate cannot be negative"),
         ("fleet rate checkout -5/s", "'-5/s' for '<RATE>': a rate cannot be negative"),
-        ("run --workers 0", "--connections"),
+        ("run --connections 0", "--connections"),
         ("run --nonsense", "--nonsense"),
         ("nonsense", "nonsense"),
         ("run --json /nonexistent/file", "/nonexistent/file"),
@@ -101,7 +101,7 @@ fn a_server_that_never_answers_is_found_before_the_load() {
 fn exactly_the_requests_asked_for_are_started() {
     for line in [
         "run --rate 1k/s --requests 20",
-        "run --rate 1M/s --requests 777 --workers 3",
+        "run --rate 1M/s --requests 777 -c 3",
         "run --rate 1k/s --requests 20 --warmup 50ms",
         "run --rate 1k/s --requests 1",
     ] {
@@ -425,18 +425,18 @@ fn the_interval_log_has_its_maxima_in_milliseconds() {
 #[test]
 fn a_report_does_not_hide_a_stall() {
     const STALL_MS: u64 = 300;
-    const WORKERS: u64 = 4;
+    const CONNECTIONS: u64 = 4;
     let loads =
         [20, 1_000, 20_000].into_iter().flat_map(|rate| ["0", "2"].map(|policy| (rate, policy)));
     side_by_side(loads, |(rate, policy)| {
         let path = scratch(&format!("stall-{rate}-{policy}.hlog"));
         let line = format!(
-            "run --rate {rate} --requests {} --strictness {policy} --workers {WORKERS} --target-stall {STALL_MS}ms@100ms --hdr",
+            "run --rate {rate} --requests {} --strictness {policy} -c {CONNECTIONS} --target-stall {STALL_MS}ms@100ms --hdr",
             rate * 6 / 10
         );
         assert!(nanopace(&line).arg(&path).output().unwrap().status.success(), "{line}");
         let log = fs::read(&path).unwrap();
-        for (tag, started_in_it) in [("response", 0), ("wait", WORKERS)] {
+        for (tag, started_in_it) in [("response", 0), ("wait", CONNECTIONS)] {
             for x_ms in [10, 50, 100, 200, 290] {
                 // One slot at each end, and the digits that a histogram keeps.
                 let due = (rate * (STALL_MS - x_ms) / 1_000).saturating_sub(2 + started_in_it);

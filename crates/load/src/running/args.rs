@@ -36,7 +36,7 @@ pub struct RunArgs {
     pub requests: Option<u64>,
 
     /// Connections, each with one request in flight at most
-    #[arg(long, short = 'c', alias = "workers", value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Requests and connections")]
+    #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Requests and connections")]
     pub connections: u32,
 
     /// Abort a request after this time; it counts as failed

@@ -81,7 +81,7 @@ pub struct SearchArgs {
     pub(crate) seed: u64,
 
     /// Connections, each with one request in flight at most
-    #[arg(long, short = 'c', alias = "workers", value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) connections: u32,
 
     /// Abort a request after this time; it counts as failed
