@@ -101,7 +101,7 @@ fn bare(server: &Server) -> impl FnMut() + Send + use<> {
 fn lost() {
     let store = Remote::lazy("redis://127.0.0.1:1/").expect("an address");
     let users = store.limits("1000/s").on_loss(OnLoss::Allow).build().expect("limits");
-    while users.degraded() < 10 {
+    while users.stats().degraded < 10 {
         users.try_acquire("a").ok();
     }
     let work = crew::run(1, SPAN, || {

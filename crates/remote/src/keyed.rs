@@ -3,6 +3,7 @@
 use crate::core::{Begun, Core, Question};
 use crate::decide::{Answer, Step};
 use crate::error::{RemoteError, RemoteRejected, StoreError, UnsupportedLimit};
+use crate::lease::Leases;
 use crate::plan::Plan;
 use crate::remote::Remote;
 use crate::stats::Stats;
@@ -56,7 +57,7 @@ use std::sync::Arc;
 ///
 /// A decision takes at most [`Settings::timeout`](crate::Settings::timeout), a tenth of it, and what
 /// the system's timers add. Then
-/// [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Self::degraded);
+/// [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Stats::degraded);
 /// [`trouble`](Self::trouble) says why. After
 /// two failures in a row the store is not asked, until a thread that tries to connect, again and
 /// again, has an answer. A decision is never asked for twice: a request whose answer is missing
@@ -226,22 +227,8 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     /// ```
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.core().counters.stats(self.leased())
-    }
-
-    /// How many decisions were made without the store because it was lost.
-    ///
-    /// ```
-    /// use nanopace_remote::Remote;
-    ///
-    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
-    /// assert!(users.try_acquire("alice").is_err());
-    /// assert_eq!(users.degraded(), 1);
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
-    #[must_use]
-    pub fn degraded(&self) -> u64 {
-        self.stats().degraded
+        let core = self.core();
+        core.counters.stats(core.leases.as_ref().map_or(0, Leases::leased))
     }
 
     /// Why the store has failed last. None if it has answered since, or has not failed. Limiters of
@@ -260,20 +247,6 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         self.inner.store().pool().trouble()
     }
 
-    /// How many tokens this limiter has taken ahead and not used. As many more could get in elsewhere.
-    ///
-    /// ```
-    /// use nanopace_remote::Remote;
-    ///
-    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
-    /// assert_eq!(users.leased(), 0);
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
-    #[must_use]
-    pub fn leased(&self) -> u64 {
-        self.core().leases.as_ref().map_or(0, crate::lease::Leases::leased)
-    }
-
     /// Gives back the tokens that were taken ahead and not used. That happens by itself when they expire,
     /// and when the last clone is dropped.
     ///
@@ -282,7 +255,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     ///
     /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
     /// users.give_back();
-    /// assert_eq!(users.leased(), 0);
+    /// assert_eq!(users.stats().leased, 0);
     /// # Ok::<(), nanopace_remote::RemoteError>(())
     /// ```
     pub fn give_back(&self) {

@@ -19,7 +19,7 @@
 /// let allows = store.limits("10/s").on_loss(OnLoss::Allow).build()?;
 /// assert!(allows.try_acquire_costs("alice", 10).is_ok());
 /// assert!(allows.try_acquire_costs("alice", 11).is_err()); // that never gets in
-/// assert_eq!(allows.degraded(), 2);
+/// assert_eq!(allows.stats().degraded, 2);
 /// # Ok::<(), nanopace_remote::RemoteError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -62,7 +62,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
     /// use nanopace_remote::{AsyncRemoteKeyed, Remote};
     ///
     /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
-    /// assert_eq!(AsyncRemoteKeyed::new(users).keyed().degraded(), 0);
+    /// assert_eq!(AsyncRemoteKeyed::new(users).keyed().stats().degraded, 0);
     /// # Ok::<(), nanopace_remote::RemoteError>(())
     /// ```
     #[must_use]

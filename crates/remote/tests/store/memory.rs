@@ -47,7 +47,7 @@ fn a_full_store_says_so_and_goes_on_rejecting() {
             // It is known to have used up its limits: the store is asked.
             assert!(allows.try_acquire("victim").is_err(), "{engine}");
         }
-        assert_eq!((denies.degraded(), allows.degraded()), (60, 20), "{engine}");
+        assert_eq!((denies.stats().degraded, allows.stats().degraded), (60, 20), "{engine}");
         assert_eq!(denies.stats().lost, 0, "{engine}");
         ask::<String>(&server, &["CONFIG", "SET", "maxmemory", "0"]);
         assert!(denies.try_acquire("fresh").is_ok(), "{engine}");

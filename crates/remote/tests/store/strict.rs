@@ -165,7 +165,7 @@ fn scripts_are_sent_again_after_a_flush() {
         assert!(users.try_acquire("alice").is_err());
         ask::<String>(&server, &["FLUSHALL"]);
         assert!(users.try_acquire_costs("alice", 2).is_ok());
-        assert_eq!(users.degraded(), 0);
+        assert_eq!(users.stats().degraded, 0);
     }
 }
 

@@ -59,7 +59,7 @@ async fn a_halted_store_holds_no_task_up_and_is_found_again() {
         assert!(matches!(users.try_acquire("alice").await, Err(RemoteRejected::Store(_))));
         server.restart().unwrap();
         until("it is there again", &users, true).await;
-        assert!(users.keyed().degraded() > 10_000);
+        assert!(users.keyed().stats().degraded > 10_000);
     }
 }
 
