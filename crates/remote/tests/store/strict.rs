@@ -306,18 +306,6 @@ fn any_subject_and_any_prefix_is_a_key_of_its_own() {
 }
 
 #[test]
-fn a_prefix_with_a_brace_is_an_error() {
-    let store = Remote::lazy("redis://127.0.0.1:1/").unwrap();
-    for prefix in ["{", "}", "{users}", "p:{x}"] {
-        let error = store.limits("1/s").prefix(prefix).build().map(drop).unwrap_err();
-        assert!(
-            matches!(&error, RemoteError::Prefix { prefix: told } if told == prefix),
-            "{error}"
-        );
-    }
-}
-
-#[test]
 fn an_address_that_nobody_answers_at_is_an_error_in_time() {
     let settings = nanopace_remote::Settings::default().connect_timeout(Duration::from_millis(50));
     let users = Remote::lazy_with("redis://127.0.0.1:1/", settings).unwrap();
