@@ -43,7 +43,7 @@ use std::sync::Arc;
 ///   good: decisions tell of limits with that burst. Tokens are good for the given time, but no
 ///   longer than a rate takes for half of its burst, and not beyond the window that they were taken
 ///   in. A rate with a burst of 1 has no tokens to lease, and stays strict.
-/// * **Less** gets in by what is leased elsewhere and not used: at most [`leased`](Self::leased), by
+/// * **Less** gets in by what is leased elsewhere and not used: at most [`Stats::leased`], by
 ///   each process. What is taken ahead and lost on the way, or can't be given back, is gone until the
 ///   limits bring it again: at most [`Stats::lost`]. A block is what the slowest limit brings in the time, but at least one token, and
 ///   no more than half of this process's part of what is left.
