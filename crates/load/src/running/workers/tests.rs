@@ -228,7 +228,7 @@ fn a_slow_target_is_behind() {
 
 #[test]
 fn slots_that_a_slow_target_makes_too_late_are_skipped_and_counted() {
-    let setup = set_up(Told::new(refuses(0..0), outlasts), "-c 2 --skip-later-than 20ms").unwrap();
+    let setup = set_up(Told::new(refuses(0..0), outlasts), "-c 2 --skip-later-than 250ms").unwrap();
     let summary = run(&setup);
     assert!(summary.stats.skipped > 0, "{summary:?}");
     assert_eq!(setup.target.seen(), (3, summary.stats.completed()));
