@@ -458,9 +458,9 @@ fn a_report_does_not_hide_a_stall() {
 fn an_interrupt_ends_the_run_with_its_report() {
     let mut child =
         nanopace("run --rate 200").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The first line of progress is there when the run listens to signals.
-    let mut progress = BufReader::new(child.stderr.take().unwrap());
-    progress.read_line(&mut String::new()).unwrap();
+    // Behind two lines of what the run does and what is shown comes one when the load has begun.
+    let mut progress = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(progress.nth(2).unwrap().unwrap().contains("of 200/s"));
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(kill.success() && output.status.success(), "{output:?}");
