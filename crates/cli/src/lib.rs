@@ -38,8 +38,8 @@ const STACK: usize = 8 << 20;
 /// The exit status is 0 when the job was done, 1 when its results could not be written, 2 when what
 /// was asked for cannot be done (this is found before anything starts), 3 when the results are not
 /// as `--fail-if` requires, a search has no answer or the account of a fleet does not close, 4 when the
-/// run was ended before or in its warm-up or with slots overdue, or half of its slots never started, and 130 after an
-/// interrupt while a fleet was awaited, or one more than it takes to end the job.
+/// run was ended before or in its warm-up or with slots overdue, or half of its slots never started, and
+/// 130 after an interrupt while a fleet was awaited, or one more than it takes to end the job.
 ///
 /// # Panics
 ///

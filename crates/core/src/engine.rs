@@ -13,9 +13,6 @@ use crate::timeline::{Attempt, Claimed, Next, Plan, Timeline};
 use crate::{Ended, Grant, Nanos, Refused, Shard, ShardError};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-/// A deadline before any reading of the clock: a slot that is not due is refused.
-const NOW_OR_NEVER: i64 = i64::MIN;
-
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) timeline: Timeline,
@@ -55,7 +52,7 @@ impl Engine {
         position: u64,
         grant: &mut Grant,
     ) -> Result<(), Refused> {
-        let mut attempt = Attempt::new(1, NOW_OR_NEVER);
+        let mut attempt = Attempt::if_due(1);
         attempt.held = Some(Claimed::new(position, 1));
         *grant = self.start(attempt)?;
         Ok(())
@@ -65,7 +62,7 @@ impl Engine {
     #[cold]
     #[inline(never)]
     pub(crate) fn start_next_if_due(&self, grant: &mut Grant) -> Result<(), Refused> {
-        *grant = self.start(Attempt::new(1, NOW_OR_NEVER))?;
+        *grant = self.start(Attempt::if_due(1))?;
         Ok(())
     }
 

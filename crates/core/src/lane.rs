@@ -189,7 +189,7 @@ impl Lane {
     #[cold]
     #[inline(never)]
     fn try_acquire_slowly(&mut self, grant: &mut Grant) -> Result<(), Refused> {
-        self.start(Attempt::new(1, i64::MIN), grant)
+        self.start(Attempt::if_due(1), grant)
     }
 
     fn start(&mut self, attempt: Attempt, grant: &mut Grant) -> Result<(), Refused> {

@@ -183,7 +183,7 @@ impl Pacer {
         match n {
             0 => Ok(self.start_nothing()?),
             1 => self.try_acquire(),
-            _ => self.0.start(Attempt::new(n.into(), i64::MIN)),
+            _ => self.0.start(Attempt::if_due(n.into())),
         }
     }
 

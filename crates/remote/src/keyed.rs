@@ -45,8 +45,8 @@ use std::sync::Arc;
 ///   in. A rate with a burst of 1 has no tokens to lease, and stays strict.
 /// * **Less** gets in by what is leased elsewhere and not used: at most [`Stats::leased`], by
 ///   each process. What is taken ahead and lost on the way, or can't be given back, is gone until the
-///   limits bring it again: at most [`Stats::lost`]. A block is what the slowest limit brings in the time, but at least one token, and
-///   no more than half of this process's part of what is left.
+///   limits bring it again: at most [`Stats::lost`]. A block is what the slowest limit brings in the
+///   time, but at least one token, and no more than half of this process's part of what is left.
 /// * What is not used is given back when it expires, and when the limiter is dropped. Then it
 ///   counts as much as what a [`reservation`](nanopace_limits::Reservation) takes back.
 ///

@@ -77,6 +77,12 @@ impl Attempt {
         Attempt::new(1, i64::MAX)
     }
 
+    /// An attempt to start the next `slots` slots in a row if they are due: the deadline is before any reading
+    /// of the clock.
+    pub(crate) fn if_due(slots: u64) -> Attempt {
+        Attempt::new(slots, i64::MIN)
+    }
+
     /// An attempt to start a slot that is exchanged for an earlier one if one comes back.
     pub(crate) fn with(claimed: Claimed) -> Attempt {
         Attempt { held: Some(claimed), ..Attempt::new(claimed.slots, i64::MAX) }

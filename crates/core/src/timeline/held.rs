@@ -187,7 +187,7 @@ mod tests {
     fn change(timeline: &Timeline, clock: &ManualClock, rate: &str) {
         let rate = rate.parse().unwrap();
         timeline.change(clock, |schedule, now| schedule.set_rate(rate, now));
-        while let Next::Start(_) = timeline.go_on(&mut Attempt::new(1, i64::MIN), clock) {}
+        while let Next::Start(_) = timeline.go_on(&mut Attempt::if_due(1), clock) {}
     }
 
     /// A caller holds slot 1, which is due at 2 ms, over some hundred changes 10 ms apart. Where starts

@@ -9,8 +9,9 @@
 //! waited for a free connection or were held back afterwards, and else the **generator**: see
 //! [`lateness`](crate::recorded::lateness). If neither did, **both** were.
 //!
-//! Of a run that ended before it began or in its warm-up, **nothing was recorded**. Otherwise, if more than 1 % of the requests failed, the **target is failing**, whatever the load was: the
-//! times of the others say little.
+//! Of a run that ended before it began or in its warm-up, **nothing was recorded**. Otherwise, if more than
+//! 1 % of the requests failed, the **target is failing**, whatever the load was: the times of the others say
+//! little.
 
 use crate::console::human::{float, percent};
 use crate::recorded::lateness::Lateness;

@@ -70,8 +70,8 @@ pub trait Target: Send + Sync + 'static {
     ///
     /// It is dropped when it takes longer than the timeout, and when the run is given up. It must not
     /// block its thread, which carries other sessions too and is left behind if the run is given up
-    /// meanwhile: a call that has to is a [`BlockingTarget`](crate::BlockingTarget)'s. A panic counts as a failure. What it retries by itself is
-    /// part of its service time.
+    /// meanwhile: a call that has to is a [`BlockingTarget`](crate::BlockingTarget)'s. A panic counts as a
+    /// failure. What it retries by itself is part of its service time.
     ///
     /// # Errors
     ///

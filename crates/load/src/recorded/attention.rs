@@ -20,7 +20,7 @@ use std::time::Duration;
 /// How long a thread sleeps at most.
 pub(crate) const BEAT: Duration = Duration::from_millis(10);
 /// A thread is stuck if its beat is later than this.
-const STUCK: Duration = Duration::from_secs(1);
+pub(crate) const STUCK: Duration = Duration::from_secs(1);
 /// Timers are coarse.
 const GRACE: Duration = Duration::from_millis(2);
 /// A thread was stopped if there is no explanation for more than this.

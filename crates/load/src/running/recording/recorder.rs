@@ -220,6 +220,12 @@ impl Record {
     fn looked_until(&self, now: Nanos) -> Nanos {
         if self.opening > 0 { now } else { self.attention.looked_until(now) }
     }
+
+    fn unfinished(&mut self, begun: Begun, now: Nanos) {
+        let outcome = begun.outcome(now, Ending::Unfinished);
+        self.stats.unfinished(outcome.response_time);
+        self.outcomes.push(outcome);
+    }
 }
 
 /// An operation that has started. It is counted as unfinished if this is dropped.
@@ -233,14 +239,6 @@ pub(crate) struct Flight {
     paused: Duration,
     /// Where it is in the record, until it has ended. None in the warm-up.
     place: Option<usize>,
-}
-
-impl Record {
-    fn unfinished(&mut self, begun: Begun, now: Nanos) {
-        let outcome = begun.outcome(now, Ending::Unfinished);
-        self.stats.unfinished(outcome.response_time);
-        self.outcomes.push(outcome);
-    }
 }
 
 impl Flight {

@@ -77,6 +77,7 @@ mod tests {
             assert_eq!(failure.map(|kind| kind.to_string()).as_deref(), Some(told));
         }
     }
+
     /// Its calls hold their thread until the other end of the channel is dropped.
     struct Holds(Mutex<Receiver<()>>);
 

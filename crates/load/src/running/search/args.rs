@@ -4,7 +4,7 @@ use crate::console::human::positive_duration;
 use crate::console::is_stdout;
 use crate::judged::criteria::Criterion;
 use crate::load::schedule::arrivals::ArrivalProcess;
-use crate::running::args::RunArgs;
+use crate::running::args::{MOST_CONNECTIONS, RunArgs};
 use anyhow::ensure;
 use clap::Args;
 use nanopace::Rate;
@@ -81,7 +81,7 @@ pub struct SearchArgs {
     pub(crate) seed: u64,
 
     /// Connections, each with one request in flight at most
-    #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)))]
     pub(crate) connections: u32,
 
     /// Abort a request after this time; it counts as failed

@@ -3,6 +3,7 @@
 use super::guarded::timed_out;
 use crate::load::kind::Kind;
 use crate::load::target::{Failure, Target};
+use crate::recorded::attention::STUCK;
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
@@ -15,9 +16,6 @@ use tokio::time::sleep;
 
 /// How often the thread says that nothing holds it.
 const BEAT: Duration = Duration::from_millis(100);
-
-/// How much longer than the timeout nothing may be heard of the thread: it may have lacked the processor.
-const GRACE: Duration = Duration::from_secs(1);
 
 /// What `call` comes to. None if it holds its thread for longer than `timeout`, or is not wanted any more:
 /// then the thread is left behind.
@@ -42,7 +40,7 @@ where
         let _ = sender.send(Some(done));
     })?;
     let mut heard = Instant::now();
-    while is_wanted() && heard.elapsed() < timeout.saturating_add(GRACE) {
+    while is_wanted() && heard.elapsed() < timeout.saturating_add(STUCK) {
         match told.recv_timeout(BEAT) {
             Ok(None) => heard = Instant::now(),
             Ok(done) => return Ok(done),

@@ -156,6 +156,26 @@ fn hangs_until(ends: Receiver<()>) -> impl Fn() -> Result<(), Failure> + Send + 
     }
 }
 
+/// An opening that hangs until the first call is made, and what becomes of two calls that need each other: so
+/// they are not made by the same thread.
+fn that_need_each_other() -> (
+    impl Fn() -> Result<(), Failure> + Send + Sync,
+    impl Fn(u64) -> Result<Done, Failure> + Send + Sync,
+) {
+    let (first, begins) = mpsc::channel();
+    let (second, ends) = mpsc::channel();
+    let (hangs, waits) = (hangs_until(begins), hangs_until(ends));
+    let held = [first, second].map(|sender: Sender<()>| Mutex::new(Some(sender)));
+    let calls = move |slot| {
+        held[usize::from(slot > 0)].lock().unwrap().take();
+        if slot == 0 {
+            waits()?;
+        }
+        Ok(Done::new())
+    };
+    (hangs, calls)
+}
+
 fn done() -> Called {
     Box::pin(ready(Ok(Done::new())))
 }

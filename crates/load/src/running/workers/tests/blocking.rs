@@ -2,6 +2,7 @@
 
 use super::{
     TAKES, balance, failures, hangs_until, of_kind, run, run_until_hung, run_with, set_up,
+    that_need_each_other,
 };
 use crate::judged::verdict::Verdict;
 use crate::load::blocking::BlockingTarget;
@@ -187,20 +188,8 @@ fn the_load_has_the_sessions_that_are_open_and_leaves_the_others_behind() {
 
 #[test]
 fn a_session_that_is_open_late_takes_part_from_then_on() {
-    let (first, begins) = mpsc::channel();
-    let (second, ends) = mpsc::channel();
-    let (hangs, waits) = (hangs_until(begins), hangs_until(ends));
-    let (first, second) = (Mutex::new(Some(first)), Mutex::new(Some(second)));
+    let (hangs, calls) = that_need_each_other();
     let opens = move |n| if n == 2 { hangs() } else { Ok(()) };
-    // Each of the two calls needs the other one, so they are not made by the same thread.
-    let calls = move |slot| {
-        if slot > 0 {
-            second.lock().unwrap().take();
-            return Ok(Done::new());
-        }
-        first.lock().unwrap().take();
-        waits().map(|()| Done::new())
-    };
     let target = Told::new(opens, calls);
     let setup = set_up(target, "-c 2 --duration 1h --requests 2 --timeout 50ms").unwrap();
     let (sender, messages) = mpsc::channel();

@@ -1,11 +1,12 @@
 //! Targets whose `connect` holds its thread.
 
-use super::{Called, Told, balance, done, hangs_until, run, run_with, set_up, slow};
+use super::{
+    Called, Told, balance, done, hangs_until, run, run_with, set_up, slow, that_need_each_other,
+};
 use crate::judged::verdict::Verdict;
-use crate::load::target::Done;
 use crate::running::message::Message;
 use std::future::ready;
-use std::sync::{Mutex, mpsc};
+use std::sync::mpsc;
 use std::thread;
 
 #[test]
@@ -41,19 +42,9 @@ fn the_load_begins_without_threads_that_connect_holds_and_leaves_them_behind() {
 
 #[test]
 fn a_thread_that_connect_holds_for_a_while_takes_part_from_then_on() {
-    let (first, begins) = mpsc::channel();
-    let (second, ends) = mpsc::channel();
-    let (hangs, waits) = (hangs_until(begins), hangs_until(ends));
-    let (first, second) = (Mutex::new(Some(first)), Mutex::new(Some(second)));
+    let (hangs, calls) = that_need_each_other();
     let opens = move |n| if n == 1 { hangs() } else { Ok(()) };
-    // Each of the two calls needs the other one, so they are not made by the same thread.
-    let calls = move |slot| {
-        let held = if slot == 0 { &first } else { &second };
-        held.lock().unwrap().take();
-        let waited = if slot == 0 { waits() } else { Ok(()) };
-        let called: Called = Box::pin(ready(waited.map(|()| Done::new())));
-        called
-    };
+    let calls = move |slot| -> Called { Box::pin(ready(calls(slot))) };
     let options = "-c 2 --threads 2 --duration 1h --requests 2 --timeout 50ms";
     let setup = set_up(Told::new(opens, calls), options).unwrap();
     let (sender, messages) = mpsc::channel();
