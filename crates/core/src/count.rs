@@ -41,6 +41,12 @@ pub(crate) fn approximate(fine: Fine) -> f64 {
     fine.as_f64() * UNIT
 }
 
+/// Slots, parts of a slot included, to the precision of an `f64`.
+#[expect(clippy::cast_precision_loss, reason = "says so")]
+pub(crate) fn slots(count: Count) -> f64 {
+    count as f64 / ONE as f64
+}
+
 /// A rate in slots per second, to the precision of an `f64`.
 pub(crate) fn hz(rate: Fine) -> f64 {
     approximate(rate * Fine::from(1_000_000_000_u32))

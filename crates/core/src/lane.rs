@@ -97,7 +97,7 @@ impl Lane {
     /// ```
     #[inline]
     pub fn acquire(&mut self) -> Result<Grant, Ended> {
-        if let Some(grant) = self.run.next(self.pacer.0.timeline.version()) {
+        if let Some(grant) = self.next() {
             return Ok(grant);
         }
         let mut grant = Grant::NONE;
@@ -121,7 +121,7 @@ impl Lane {
     /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
     #[inline]
     pub fn try_acquire(&mut self) -> Result<Grant, Refused> {
-        if let Some(grant) = self.run.next(self.pacer.0.timeline.version()) {
+        if let Some(grant) = self.next() {
             return Ok(grant);
         }
         let mut grant = Grant::NONE;
@@ -179,6 +179,13 @@ impl Lane {
         &self.pacer
     }
 
+    /// The next slot of the run, if it has one and the schedule has not changed.
+    #[inline]
+    fn next(&mut self) -> Option<Grant> {
+        let version = self.pacer.0.timeline.version();
+        self.run.next(version).or_else(|| self.run.next_bent(version))
+    }
+
     /// The path without a run.
     #[cold]
     #[inline(never)]
@@ -206,7 +213,7 @@ impl Lane {
         let engine = &*self.pacer.0;
         let (run, read_at) = engine.timeline.claim_run(self.pace, &self.held, &*engine.clock)?;
         (self.run, self.taken, self.pace.read_at) = (run, run.left(), read_at);
-        let grant = self.run.next(self.pacer.0.timeline.version());
+        let grant = self.next();
         if grant.is_none() {
             // The schedule has changed since.
             self.give_back();

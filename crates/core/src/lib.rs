@@ -28,6 +28,7 @@ mod position;
 mod rate;
 mod scale;
 mod schedule;
+mod search;
 mod shape;
 mod shard;
 mod sleepers;

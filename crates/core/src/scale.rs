@@ -9,6 +9,9 @@ use std::num::NonZeroU8;
 /// Parts of ticks are in units of 2^-31.
 pub(crate) const PART_BITS: u32 = 31;
 
+/// A roomy mantissa's highest bit.
+const ROOMY_BITS: i32 = 61;
+
 /// Nanoseconds per tick: `mantissa / 2^bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scale {
@@ -57,6 +60,25 @@ impl Scale {
 
     fn new(mantissa: u64, bits: u8) -> Scale {
         Scale { mantissa, bits: NonZeroU8::new(bits).unwrap_or(NonZeroU8::MIN) }
+    }
+
+    /// The scale at or just below so many nanoseconds per tick, which are positive. There is room in its
+    /// mantissa for twice as much.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
+    pub(crate) fn roomy(nanos: f64) -> Scale {
+        let bits = (ROOMY_BITS - libm::ilogb(nanos)).clamp(1, 127);
+        Scale::new(libm::ldexp(nanos, bits) as u64, bits as u8)
+    }
+
+    /// So many nanoseconds, in units of the mantissa.
+    #[expect(clippy::cast_possible_truncation, reason = "saturates, as it should")]
+    pub(crate) fn units(self, nanos: f64) -> i64 {
+        libm::ldexp(nanos, self.bits.get().into()) as i64
+    }
+
+    /// The scale whose mantissa is less by so many units. Numbers wrap around.
+    pub(crate) fn less(self, units: u64) -> Scale {
+        Scale { mantissa: self.mantissa.wrapping_sub(units), ..self }
     }
 
     /// The scale that has these [`shifts`](Scale::shifts).

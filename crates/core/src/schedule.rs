@@ -30,9 +30,11 @@ mod history;
 mod late;
 mod line;
 mod load;
+mod parabola;
 mod policy;
 mod progress;
 mod slots;
+mod stretch;
 mod unstarted;
 
 use crate::lease::Lease;
@@ -43,7 +45,6 @@ use crate::strictness::Rule;
 use crate::{Rate, Strictness};
 pub(crate) use account::Account;
 use asked::Asked;
-pub(crate) use chord::{Numbering, Stretch};
 use course::{Course, Tempo};
 use curve::WHOLE;
 pub(crate) use end::End;
@@ -54,6 +55,7 @@ pub(crate) use load::Load;
 pub(crate) use policy::Policy;
 pub(crate) use slots::Slots;
 use std::cell::Cell;
+pub(crate) use stretch::{Numbering, Stretch};
 
 /// For slots that are held, at most so many recorded arrivals before the next one are remembered.
 const MOST_ARRIVALS: u64 = 1 << 20;

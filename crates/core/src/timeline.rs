@@ -46,7 +46,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 pub(crate) use window::Run;
-use window::Window;
 
 /// A slot's time on a published chord and its time on the curve differ by this much at most. So a chord
 /// may let a slot start this much before the curve does.
@@ -127,7 +126,11 @@ impl Timeline {
     /// has to decide.
     #[inline]
     pub(crate) fn claim_fast(&self) -> Result<Grant, Option<u64>> {
-        self.claim_in(&self.published.window().ok_or(None)?)
+        if let Some(window) = self.published.window() {
+            return self.claim_in(|position| window.grant(position));
+        }
+        let (window, bend) = self.published.bent_window().ok_or(None)?;
+        self.claim_in(|position| window.grant_bent(position, bend))
     }
 
     /// The hot path for callers that take a slot only if it is due. It claims one if the last reading of
@@ -136,16 +139,21 @@ impl Timeline {
     /// than the addition, where another thread has just written it.
     #[inline]
     pub(crate) fn try_claim_fast(&self) -> Result<Grant, Option<u64>> {
-        let window = self.published.window().ok_or(None)?;
-        if window.has(self.published.claimed()) { self.claim_in(&window) } else { Err(None) }
+        let claimed = self.published.claimed();
+        if let Some(window) = self.published.window().filter(|window| window.has(claimed)) {
+            return self.claim_in(|position| window.grant(position));
+        }
+        let bent = self.published.bent_window().filter(|(window, _)| window.has(claimed));
+        let (window, bend) = bent.ok_or(None)?;
+        self.claim_in(|position| window.grant_bent(position, bend))
     }
 
     #[inline]
-    fn claim_in(&self, window: &Window) -> Result<Grant, Option<u64>> {
+    fn claim_in(&self, grant: impl FnOnce(u64) -> Option<Grant>) -> Result<Grant, Option<u64>> {
         // Relaxed: a claim must be unique, not ordered; nothing is published through the word.
         // Model: `claims_are_unique`.
         let position = self.allocated.fetch_add(SLOT, Relaxed);
-        window.grant(position).ok_or(Some(position))
+        grant(position).ok_or(Some(position))
     }
 
     /// The next position to be claimed.

@@ -10,7 +10,7 @@
 //! `p <= position_at(t)`.
 
 use super::slots::Slots;
-use crate::count::{Count, ONE};
+use crate::count::{Count, ONE, slots};
 use crate::position::{RANGE, SLOT, later};
 use crate::shape::Shape;
 use std::cell::Cell;
@@ -144,6 +144,11 @@ impl Curve {
         self.load_at(self.shape.count_at_ns(time.saturating_sub(self.origin)))
     }
 
+    /// How many slots of the load come behind the count `first` by `time`, parts of a slot included.
+    pub(crate) fn slots_between(&self, first: Count, time: i64) -> f64 {
+        slots(self.count_at(time).saturating_sub(first))
+    }
+
     /// The load's count where the shape's is `shape`.
     fn load_at(&self, shape: Count) -> Count {
         if shape >= self.shape_since {
@@ -176,6 +181,11 @@ impl Curve {
     /// From `time` on, for so long, a chord is within 1 ns of the curve; and whether the rate falls.
     pub(crate) fn straight(&self, time: i64) -> (i64, bool) {
         self.shape.straight_ns(time.saturating_sub(self.origin))
+    }
+
+    /// From `time` on, for so long, a parabola is within 1/4 ns of the curve; zero where a chord is as good.
+    pub(crate) fn bent_ns(&self, time: i64) -> i64 {
+        self.shape.bent_ns(time.saturating_sub(self.origin))
     }
 
     /// How far apart the slots of the whole load are at `time`, in nanoseconds, on average, where the ratio

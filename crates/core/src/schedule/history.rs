@@ -6,13 +6,15 @@
 //! are forgotten. A slot on one all the same starts when the next piece begins, which is past and
 //! never before the slot's own time: so its wait time is at most too short.
 
-use super::chord::{self, Numbering, Stretch};
+use super::chord;
 use super::course::{Course, Tempo};
 use super::curve::Curve;
+use super::parabola;
 use super::slots::Slots;
+use super::stretch::{Begin, Numbering, Stretch};
 use crate::count::Count;
 use crate::lease::Lease;
-use crate::position::{REACH, before, earlier, first_after, later, ticks_between};
+use crate::position::{RANGE, REACH, SLOT, before, earlier, first_after, later, ticks_between};
 use crate::shape::Shape;
 use crate::shard::Shard;
 
@@ -117,16 +119,29 @@ impl History {
             _ if self.forgotten_until(index, position).is_some() => None,
             &Course::Line(line) => Some(Stretch {
                 line,
+                bend: 0,
                 // Nothing comes before the first piece, so it also has the slot at its anchor.
                 behind: if index == 0 { line.position.wrapping_sub(1) } else { line.position },
                 until: end,
                 numbers: Numbering::new(self.slots.even_from(position)?, position, line.position),
             }),
             Course::Curve(curve) => {
-                let start = self.known_near(curve, position);
-                chord::along(curve, start, position, end, &self.slots)
+                let begin = self.begin(curve, position, end)?;
+                let bent = parabola::along(curve, &begin, &self.slots);
+                Some(bent.unwrap_or_else(|| chord::along(curve, &begin, &self.slots)))
             }
         }
+    }
+
+    /// Where a stretch along a curve begins that has the slot at `wanted`, up to `end` at most; none if
+    /// slots don't lie evenly there, or the curve never comes to that slot.
+    fn begin(&self, curve: &Curve, wanted: u64, end: u64) -> Option<Begin> {
+        let (position, time) = self.known_near(curve, wanted);
+        let even = self.slots.even_from(position).filter(|_| time < i64::MAX)?;
+        // 2^44 slots are the range: by that bound the product does not overflow.
+        let more = RANGE.unsigned_abs().min(even.more.min(1 << 44) * SLOT);
+        let most = earlier(position.wrapping_add(more), end);
+        Some(Begin { position, time, wanted, most, even })
     }
 
     /// The slot before the one at `position` if its time is known, else the one at `position`; and its time.
@@ -398,7 +413,6 @@ fn has_no_slot(anchor: u64, position: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::position::SLOT;
     use crate::{Arrivals, Rate};
 
     /// Pieces of a second each, at these rates.
@@ -439,8 +453,11 @@ mod tests {
                 assert_eq!(trimmed.time_of(first), time, "slot {slot}");
                 assert!(ticks_between(first, slot * SLOT) >= 0, "slot {slot}");
                 assert!(trimmed.time_of(before(first)) < time, "slot {slot}");
-                let line = trimmed.stretch(slot * SLOT).map(|stretch| stretch.line);
-                assert!(line.is_none_or(|line| line.time_of(slot * SLOT) == time), "slot {slot}");
+                let there = trimmed.stretch(slot * SLOT);
+                assert!(
+                    there.is_none_or(|there| there.time_of(slot * SLOT) == time),
+                    "slot {slot}"
+                );
             }
         }
     }

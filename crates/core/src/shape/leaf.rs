@@ -2,10 +2,11 @@
 
 use super::custom::{self, Curve};
 use super::rise::Rise;
-use super::search;
 use super::swell::Swell;
+use super::trend::Trend;
 use crate::count::{Fine, MOST, approximate, div_ceil, hz};
 use crate::nanos::whole_ns;
+use crate::search;
 use std::sync::Arc;
 
 /// A part with one formula.
@@ -191,10 +192,22 @@ impl Leaf {
         let straight = match &self.form {
             Form::Hold(_) => return rest,
             Form::Rise(rise) => rise.straight_for(self.forward(time_ns), self.backwards),
-            Form::Swell(swell) => swell.straight_for(self.forward(time_ns), self.backwards),
+            Form::Swell(swell) => swell.trend(self.forward(time_ns)).straight_ns(),
             Form::Custom(_) => 1.0,
         };
         whole_ns(straight).clamp(1, rest)
+    }
+
+    /// For so long a parabola is within 1/4 ns; zero where a chord is as good, or that is not known. Nor is it
+    /// at the very beginning, which may be the time of slots that the leaf before it has.
+    pub(super) fn bent_for(&self, time_ns: i64) -> i64 {
+        let trend: Option<Trend> = match &self.form {
+            _ if time_ns == 0 => None,
+            Form::Rise(rise) => Some(rise.trend(self.forward(time_ns))),
+            Form::Swell(swell) => Some(swell.trend(self.forward(time_ns))),
+            Form::Hold(_) | Form::Custom(_) => None,
+        };
+        trend.map_or(0, |trend| whole_ns(trend.bent_ns()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! A rate that rises evenly.
 
+use super::trend::Trend;
 use crate::count::{Fine, approximate, hz};
 
 /// A rate that begins at `low` and rises by twice `growth` every nanosecond.
@@ -40,6 +41,10 @@ impl Rise {
     pub(super) fn time_of(&self, count: f64) -> f64 {
         let (low, growth) = self.about;
         2.0 * count / (low + libm::sqrt(low * low + 4.0 * growth * count))
+    }
+
+    pub(super) fn trend(&self, time_ns: u64) -> Trend {
+        Trend { rate: self.rate_hz(time_ns) / 1e9, slope: 2.0 * self.about.1, bend: 0.0 }
     }
 
     /// For how long the chord from `time_ns` on stays within 1 ns of the curve.

@@ -1,5 +1,6 @@
 //! A rate that rises along half a wave.
 
+use super::trend::Trend;
 use crate::count::{Fine, approximate, hz};
 use ethnum::U256;
 use std::f64::consts::PI;
@@ -69,10 +70,14 @@ impl Swell {
         hz(self.low) + hz(self.rise) * sine * sine
     }
 
-    /// How fast the rate rises, per second and nanosecond.
-    fn slope(&self, time_ns: u64) -> f64 {
-        let steepest = hz(self.rise) * PI / 2.0 / self.length();
-        steepest * libm::sin(self.angle(time_ns))
+    /// The rate is `low + rise (1 - cos x) / 2`, where `x` grows by `wave` each nanosecond.
+    pub(super) fn trend(&self, time_ns: u64) -> Trend {
+        let (half, wave) = (approximate(self.rise) / 2.0, PI / self.length());
+        Trend {
+            rate: self.rate_hz(time_ns) / 1e9,
+            slope: half * wave * libm::sin(self.angle(time_ns)).abs(),
+            bend: half * wave * wave,
+        }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "for estimates")]
@@ -104,31 +109,6 @@ impl Swell {
             }
         }
         time
-    }
-
-    /// For how long the chord from `time_ns` on stays within 1 ns of the curve.
-    ///
-    /// Where slopes are at most r', a curve leaves its chord by r' h^2 / 8 slots at most. In time
-    /// that is no more than r' h^2 / 8r, if r is the lowest rate. Tries longer and longer chords.
-    pub(super) fn straight_for(&self, time_ns: u64, backwards: bool) -> f64 {
-        let mut length = 1_u64;
-        while length < self.time_ns && self.is_straight(time_ns, 2 * length, backwards) {
-            length *= 2;
-        }
-        #[expect(clippy::cast_precision_loss, reason = "a power of two")]
-        return length as f64;
-    }
-
-    fn is_straight(&self, time_ns: u64, length: u64, backwards: bool) -> bool {
-        let (first, last) = if backwards {
-            (time_ns.saturating_sub(length), time_ns)
-        } else {
-            (time_ns, time_ns.saturating_add(length).min(self.time_ns))
-        };
-        let steepest = self.slope((self.time_ns / 2).clamp(first, last));
-        #[expect(clippy::cast_precision_loss, reason = "a power of two")]
-        let length = length as f64;
-        steepest * length * length <= 8.0 * self.rate_hz(first)
     }
 }
 

@@ -17,7 +17,7 @@
 //! * If all words are older than the next writer, they are those that the `Acquire` of the first
 //!   load made visible.
 //!
-//! The version counts states in 48 bits. At half a million a second they come round after 17 years,
+//! The version counts states in 47 bits. At half a million a second they come round after 8 years,
 //! so the two loads show the same state or different numbers, however long a thread is halted
 //! between them.
 //!
@@ -31,14 +31,14 @@
 //!
 //! Its lowest 16 bits are its state's, so that a clock that was read in an earlier state moves
 //! nothing: the mover looks at the horizon, then whether its state is still the current one, by all
-//! 48 bits, and then moves that very word. Those 16 bits come round after 65 536 states. Only a thread
+//! 47 bits, and then moves that very word. Those 16 bits come round after 65 536 states. Only a thread
 //! that is halted between the last two of these steps, for a multiple of them, and finds the horizon
 //! at the very slot where it was, moves a later state's. Chords can't be renewed so often without a
 //! slot being taken, so these states would be changes of the schedule; what was due before a change
 //! stays due, where it was.
 
 use super::reading;
-use super::window::{Formula, Snapshot, Window};
+use super::window::{BENT, Formula, Snapshot, Window};
 use crate::position::{SLOT, after, first_after, slots_between, ticks_between};
 use crate::scale::Scale;
 use crate::schedule::{Line, Numbering, Stretch};
@@ -56,7 +56,7 @@ const WITH_ANCHOR: u64 = 1 << 7;
 const GUARDED: u64 = 1 << 14;
 const CLOSED: u64 = 1 << 15;
 /// The bits above all these count the states.
-const STATE: u64 = 1 << 16;
+const STATE: u64 = 1 << 17;
 
 /// No slots are claimed or started without the lock.
 const CLOSED_TO_READERS: u64 = BUSY | GUARDED | CLOSED;
@@ -91,6 +91,9 @@ struct Hot {
     stride: AtomicU64,
     /// The last position of the piece. The hot path does not need it, so it comes last, on another line.
     until: AtomicU64,
+    /// The [`bend`](Stretch::bend) of the piece (the bits of an `i64`), which the hot path needs only if
+    /// there is one.
+    bend: AtomicU64,
 }
 
 /// A state to be published.
@@ -126,6 +129,7 @@ impl Published {
             until: word(0),
             base: word(0),
             stride: word(0),
+            bend: word(0),
         };
         Published { version: CachePadded::new(word(GUARDED)), hot: CachePadded::new(hot) }
     }
@@ -184,28 +188,30 @@ impl Published {
         (version & CLOSED_TO_READERS == 0 && is_whole).then_some(Snapshot { version, stretch })
     }
 
-    /// None while claims are decided under the lock, or a writer is at work.
+    /// None while the piece is bent, claims are decided under the lock, or a writer is at work.
     #[inline]
     pub(super) fn window(&self) -> Option<Window> {
-        let hot = &*self.hot;
-        // Acquire, all but the last: see *Orderings* above. Models: `a_window_is_read_whole`,
-        // `a_window_closes_with_a_pause`, `the_reading_never_goes_back`.
+        // Acquire: see *Orderings* above. Models: as in `Hot::window`.
         let version = self.version.load(Acquire);
-        let horizon = hot.horizon.load(Acquire);
-        let reading = hot.reading.load(Acquire);
-        let time = hot.time.load(Acquire);
-        let anchor = hot.anchor.load(Acquire);
-        let mantissa = hot.mantissa.load(Acquire);
-        let base = hot.base.load(Acquire);
-        let stride = hot.stride.load(Acquire);
+        let window = self.hot.window(version);
         // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `withdraw`
         // and `write`. Model: `a_window_is_read_whole`.
-        if self.version.load(Relaxed) != version || version & CLOSED_TO_READERS != 0 {
-            return None;
-        }
-        let formula = Formula::new(time, mantissa, shifts(version));
-        let numbers = Numbering { base, stride };
-        Some(Window::new(anchor, horizon & !TAG, formula, numbers, reading))
+        let is_whole = self.version.load(Relaxed) == version;
+        (version & (CLOSED_TO_READERS | BENT) == 0 && is_whole).then_some(window)
+    }
+
+    /// The window of a piece that is bent, and its bend. None while the piece is straight, claims are decided
+    /// under the lock, or a writer is at work.
+    #[inline]
+    pub(super) fn bent_window(&self) -> Option<(Window, u64)> {
+        // Acquire, all but the last: see *Orderings* above. Model: `a_bent_window_is_read_whole`.
+        let version = self.version.load(Acquire);
+        let window = self.hot.window(version);
+        let bend = self.hot.bend.load(Acquire);
+        // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `withdraw`
+        // and `write`. Model: `a_bent_window_is_read_whole`.
+        let is_whole = self.version.load(Relaxed) == version;
+        (version & (CLOSED_TO_READERS | BENT) == BENT && is_whole).then_some((window, bend))
     }
 
     /// Whoever looks from here on does not start by the state that was published. Called under the
@@ -344,30 +350,48 @@ impl Published {
 
 impl Hot {
     /// The rest of it is in the version.
+    #[inline]
+    fn window(&self, version: u64) -> Window {
+        // Acquire, all of them: see *Orderings* above. Models: `a_window_is_read_whole`,
+        // `a_window_closes_with_a_pause`, `the_reading_never_goes_back`.
+        let horizon = self.horizon.load(Acquire);
+        let reading = self.reading.load(Acquire);
+        let time = self.time.load(Acquire);
+        let anchor = self.anchor.load(Acquire);
+        let mantissa = self.mantissa.load(Acquire);
+        let base = self.base.load(Acquire);
+        let stride = self.stride.load(Acquire);
+        let formula = Formula::new(time, mantissa, shifts(version));
+        Window::new(anchor, horizon & !TAG, formula, Numbering { base, stride }, reading)
+    }
+
+    /// The rest of it is in the version.
     fn stretch(&self, version: u64) -> Stretch {
-        // Acquire, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`, and for
-        // `until` `a_chord_is_read_whole`.
+        // Acquire, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`, for `until`
+        // `a_chord_is_read_whole`, and for `bend` `a_parabola_is_read_whole`.
         let time = self.time.load(Acquire).wrapping_sub(1).cast_signed();
         let position = self.anchor.load(Acquire);
         let mantissa = self.mantissa.load(Acquire);
         let until = self.until.load(Acquire);
         let numbers =
             Numbering { base: self.base.load(Acquire), stride: self.stride.load(Acquire) };
+        let bend = self.bend.load(Acquire).cast_signed();
         let line = Line { time, position, scale: Scale::with_shifts(mantissa, shifts(version)) };
         let before = u64::from(version & WITH_ANCHOR != 0);
-        Stretch { line, behind: position.wrapping_sub(before), until, numbers }
+        Stretch { line, bend, behind: position.wrapping_sub(before), until, numbers }
     }
 
     fn store(&self, stretch: &Stretch) {
         let Line { time, position, scale } = stretch.line;
         // Release, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
-        // `a_window_is_read_whole`, `a_chord_is_read_whole`.
+        // `a_window_is_read_whole`, `a_chord_is_read_whole`, `a_bent_window_is_read_whole`.
         self.time.store(time.cast_unsigned().wrapping_add(1), Release);
         self.anchor.store(position, Release);
         self.mantissa.store(scale.mantissa, Release);
         self.until.store(stretch.until, Release);
         self.base.store(stretch.numbers.base, Release);
         self.stride.store(stretch.numbers.stride, Release);
+        self.bend.store(stretch.bend.cast_unsigned(), Release);
     }
 }
 
@@ -380,7 +404,8 @@ fn tag(version: u64) -> u64 {
 fn pack(stretch: &Stretch) -> u64 {
     let [pre, post] = stretch.line.scale.shifts();
     let with_anchor = if stretch.behind == stretch.line.position { 0 } else { WITH_ANCHOR };
-    u64::from(pre) | u64::from(post) << 8 | with_anchor
+    let bent = if stretch.bend == 0 { 0 } else { BENT };
+    u64::from(pre) | u64::from(post) << 8 | with_anchor | bent
 }
 
 #[inline]
@@ -401,6 +426,7 @@ mod tests {
     fn open(line: Line) -> State {
         State::Open(Stretch {
             line,
+            bend: 0,
             behind: line.position.wrapping_sub(1),
             until: after(0, 1 << 40),
             numbers: Numbering { base: 0, stride: 1 },

@@ -4,8 +4,11 @@
 use super::Claimed;
 use crate::Grant;
 use crate::grant::Stamp;
-use crate::position::{RANGE, SLOT, after, earlier, first_after, ticks_between};
+use crate::position::{RANGE, SLOT, after, ticks_between};
 use crate::schedule::{Line, Numbering, Stretch};
+
+/// In a version: its piece is bent. No state has the same version without this bit.
+pub(super) const BENT: u64 = 1 << 16;
 
 /// The piece of schedule that was in force at a version.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +57,13 @@ impl Formula {
         self.time.wrapping_add(nanos)
     }
 
+    /// The formula of the straight line to the slot that lies so many slots behind the anchor, on a piece with
+    /// this [`bend`](Stretch::bend).
+    #[inline]
+    fn to(&self, slots: u64, bend: u64) -> Formula {
+        Formula { mantissa: self.mantissa.wrapping_sub(slots.wrapping_mul(bend)), ..*self }
+    }
+
     fn of(line: &Line) -> Formula {
         Formula::new(
             line.time.cast_unsigned().wrapping_add(1),
@@ -99,6 +109,13 @@ impl Window {
             Grant::new(intended, Stamp::new(self.reading), self.numbers.slot(ticks / SLOT))
         })
     }
+
+    /// The same on a bent piece.
+    #[inline]
+    pub(super) fn grant_bent(&self, position: u64, bend: u64) -> Option<Grant> {
+        let slots = position.wrapping_sub(self.anchor) / SLOT;
+        Window { formula: self.formula.to(slots, bend), ..*self }.grant(position)
+    }
 }
 
 impl Snapshot {
@@ -113,7 +130,7 @@ impl Snapshot {
     }
 
     pub(super) fn intended(&self, position: u64) -> i64 {
-        self.stretch.line.time_of(position)
+        self.stretch.time_of(position)
     }
 
     /// The number of the slot at `position` in the whole load.
@@ -131,7 +148,7 @@ impl Snapshot {
 
     /// The first slot that is not due at `now`, as far as this piece goes.
     pub(super) fn first_ahead(&self, now: i64) -> u64 {
-        first_after(earlier(self.stretch.line.position_at(now), self.stretch.until))
+        self.stretch.first_ahead(now)
     }
 
     /// Whether a [`run`](Snapshot::run) may begin at `start`. Not at the anchor, for which [`Formula`] would
@@ -147,9 +164,18 @@ impl Snapshot {
         let next = start.wrapping_sub(self.stretch.line.position) << formula.pre;
         let end = next.wrapping_add(slots.wrapping_mul(step));
         let reading = Stamp::new(now.max(0).unsigned_abs());
-        let (version, numbers, behind) = (self.version, self.stretch.numbers, after(start, slots));
-        let slot_bits = step.trailing_zeros();
-        Run { version, next, end, step, formula, slot_bits, numbers, reading, behind }
+        Run {
+            version: self.version & !BENT,
+            next,
+            end,
+            step,
+            formula,
+            bend: self.stretch.bend.cast_unsigned(),
+            slot_bits: step.trailing_zeros(),
+            numbers: self.stretch.numbers,
+            reading,
+            behind: after(start, slots),
+        }
     }
 }
 
@@ -157,6 +183,7 @@ impl Snapshot {
 /// shared but the version.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
+    /// Without [`BENT`], so that `next` has no slot of a run on a bent piece.
     version: u64,
     /// The next slot, in ticks behind the anchor, shifted as the scale needs them.
     next: u64,
@@ -165,6 +192,7 @@ pub(crate) struct Run {
     /// How long a slot is, in the same unit as `next`.
     step: u64,
     formula: Formula,
+    bend: u64,
     /// How many bits of `next` are parts of a slot.
     slot_bits: u32,
     numbers: Numbering,
@@ -174,16 +202,31 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The next slot, if there is one and the schedule is still at `version`.
+    /// The next slot, if there is one, the piece is straight, and the schedule is still at `version`.
     #[inline]
     pub(crate) fn next(&mut self, version: u64) -> Option<Grant> {
         if self.next == self.end || version != self.version {
             return None;
         }
-        let slot = self.numbers.slot(self.next >> (self.slot_bits & 63));
-        let grant = Grant::new(self.formula.time_of(self.next), self.reading, slot);
+        let slots = self.next >> (self.slot_bits & 63);
+        Some(self.take(slots, self.formula))
+    }
+
+    /// The next slot, if there is one, the piece is bent, and the schedule is still at `version`.
+    #[inline]
+    pub(crate) fn next_bent(&mut self, version: u64) -> Option<Grant> {
+        if self.next == self.end || version != self.version | BENT {
+            return None;
+        }
+        let slots = self.next >> (self.slot_bits & 63);
+        Some(self.take(slots, self.formula.to(slots, self.bend)))
+    }
+
+    #[inline]
+    fn take(&mut self, slots: u64, formula: Formula) -> Grant {
+        let intended = formula.time_of(self.next);
         self.next = self.next.wrapping_add(self.step);
-        Some(grant)
+        Grant::new(intended, self.reading, self.numbers.slot(slots))
     }
 
     /// Slots left.

@@ -1,9 +1,9 @@
-//! The first of many moments.
+//! The first of many numbers, as moments or slots.
 
-/// The first moment from 1 to `last` that is `reached`, looked for around `guess`; `last` if none
-/// before it is. Steps away from the guess double, then the rest is halved: fewer than 130 moments
+/// The first number from 1 to `last` that is `reached`, looked for around `guess`; `last` if none
+/// before it is. Steps away from the guess double, then the rest is halved: fewer than 130 numbers
 /// are tried, whatever `reached` answers.
-pub(super) fn first(last: i64, guess: i64, reached: impl Fn(i64) -> bool) -> i64 {
+pub(crate) fn first(last: i64, guess: i64, reached: impl Fn(i64) -> bool) -> i64 {
     let guess = guess.clamp(1, last);
     let backwards = reached(guess);
     let (mut before, mut at) = if backwards { (0, guess) } else { (guess, last) };

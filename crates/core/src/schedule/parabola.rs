@@ -1,0 +1,119 @@
+//! A bent line along a curve, for callers that take no lock: it is within 1 ns of the curve as far as it
+//! reaches, which is much farther than a [`chord`](super::chord) does.
+//!
+//! The time of the k-th slot behind the anchor is `gap k - bend k^2` after the anchor's, which is exact. That
+//! is a [`Line`] whose mantissa is less by `bend` for each slot.
+//!
+//! # Why it is within 1 ns
+//!
+//! The parabola meets the curve where half of the time has passed and where all of it has. These are whole
+//! nanoseconds, so the counts there are exact, and no slot's time is rounded. At the anchor, a slot's time in
+//! whole nanoseconds, it may be late by f < 1 ns. So it differs from the curve by f times
+//! (1 - x) (1 - x / m), with x from 0 to 1 for the slots, and m between 7/16 and 9/16 where half of
+//! the time has passed; and by [1/4 ns at most](crate::shape) as a parabola does, which near the anchor is
+//! no more than 2.4 x. The sum of both is below 1 at any x. Numbers are rounded by less than 2^-9 ns:
+//! a mantissa and its bend by one unit each, which is 2^-61 of the gap, times the square of at most
+//! [`MOST_SLOTS`], and what is computed as `f64` by 2^-50 of at most [`LONGEST_NS`]. Both the curve's time and
+//! the parabola's are then rounded up to whole nanoseconds. What differs by less than 1 ns before that
+//! differs by 1 ns at most after it.
+
+use super::curve::Curve;
+use super::line::Line;
+use super::slots::Slots;
+use super::stretch::{Begin, Stretch};
+use crate::position::{SLOT, after, earlier};
+use crate::scale::Scale;
+
+/// With fewer slots a chord is as good.
+const FEW_SLOTS: u64 = 4;
+
+const MOST_SLOTS: u64 = 1 << 18;
+
+const LONGEST_NS: i64 = 1 << 32;
+
+const TICKS: f64 = SLOT as f64;
+
+/// The stretch from `begin` on; none where a chord is as good.
+#[expect(clippy::cast_precision_loss, reason = "both are small")]
+pub(super) fn along(curve: &Curve, begin: &Begin, slots: &Slots) -> Option<Stretch> {
+    let all_ns = curve.bent_ns(begin.time).min(LONGEST_NS);
+    let half_ns = all_ns / 2;
+    let first = slots.count_of(begin.position);
+    let slots_after = |elapsed_ns| {
+        curve.slots_between(first, begin.time.saturating_add(elapsed_ns)) / begin.even.stride as f64
+    };
+    let (half, all) = (slots_after(half_ns), slots_after(all_ns));
+    if all_ns == 0 || half < FEW_SLOTS as f64 / 2.0 {
+        return None;
+    }
+    let (half_gap, all_gap) = (half_ns as f64 / half, all_ns as f64 / all);
+    let bend = (half_gap - all_gap) / (all - half);
+    let scale = Scale::roomy((half_gap + bend * half) / TICKS);
+    let until = earlier(begin.most, after(begin.position, (all as u64).min(MOST_SLOTS)));
+    let line = Line { time: begin.time, position: begin.position, scale };
+    Some(begin.stretch(line, scale.units(bend / TICKS), until))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::position::ticks_between;
+    use crate::{Arrivals, Level, Rate, Shape, Shard};
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn levels() -> impl Strategy<Value = Level> {
+        let rates = (1_u64..1 << 40, 1_u64..1 << 40).prop_filter_map("no rate", |(n, ns)| {
+            Rate::per(n, Duration::from_nanos(ns)).ok().map(Level::from)
+        });
+        prop_oneof![1 => Just(Level::ZERO), 4 => rates]
+    }
+
+    /// What has a parabola, forwards and backwards, whole and with something missing at the beginning.
+    fn shapes() -> impl Strategy<Value = Shape> {
+        let time = (10_u32..50).prop_flat_map(|bits| (1_u64 << bits)..(2 << bits));
+        let part = (levels(), levels(), time, any::<bool>(), 0_u64..1_000);
+        part.prop_filter_map("no shape", |(from, to, ns, is_ramp, skipped)| {
+            let time = Duration::from_nanos(ns);
+            let shape =
+                if is_ramp { Shape::ramp(from, to, time) } else { Shape::sine(from, to, time) };
+            shape.ok()?.skip(Duration::from_nanos(ns / 1_000 * skipped)).ok()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_048))]
+
+        /// Whatever the shape, the moment and the share are: a parabola tells the intended start of each slot
+        /// that it has within a nanosecond, in order, and its first one exactly. Which slots are due at a
+        /// moment follows from these.
+        #[test]
+        fn a_parabola_is_within_a_nanosecond(shape in shapes(), at in 0.0_f64..1.0, weight in 1_u32..4, origin in 0_i64..1 << 40, parts in prop::array::uniform8(0_u64..=1 << 32)) {
+            let shard = Shard::weighted(0, &[1, weight - 1][..(weight as usize).min(2)]);
+            let slots = Slots::new(&Arrivals::even(), shard.unwrap());
+            let curve = Curve::new(&shape, origin, origin, 0_u64.wrapping_sub(1), 0);
+            let now = origin + (shape.duration_ns() as f64 * at) as i64;
+            let position = curve.position_at(now, &slots) & !(SLOT - 1);
+            let (time, even) = (curve.time_of(position, &slots), slots.even_from(position));
+            let Some(even) = even.filter(|_| time < i64::MAX) else { return Ok(()) };
+            let begin = Begin { position, time, wanted: position, most: after(position, 1 << 40), even };
+            let Some(stretch) = along(&curve, &begin, &slots) else { return Ok(()) };
+            let last = (stretch.until - position) / SLOT;
+            let near = [0, 1, 2, 3, last - 1, last];
+            let slots_there = parts.map(|part| (u128::from(last) * u128::from(part) >> 32) as u64);
+            for slot in near.into_iter().chain(slots_there) {
+                let [there, next] = [slot, slot + 1].map(|slot| after(position, slot));
+                let told = stretch.time_of(there);
+                let off_ns = told - curve.time_of(there, &slots);
+                prop_assert!(off_ns.abs() <= i64::from(slot > 0), "{off_ns} ns, slot {slot} of {last}");
+                prop_assert!(slot == last || stretch.time_of(next) >= told);
+                for now in [told - 1, told, told + 1] {
+                    let ahead = stretch.first_ahead(now);
+                    let is_due = |position| stretch.time_of(position) <= now;
+                    prop_assert!(ticks_between(ahead, position) >= 0 || is_due(ahead.wrapping_sub(SLOT)));
+                    prop_assert!(ticks_between(stretch.until, ahead) > 0 || now < time || !is_due(ahead));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Slots whose intended starts lie on a line, straight or bent, as they are published for callers that
+//! take no lock.
+
+use super::line::Line;
+use super::slots::Even;
+use crate::position::{SLOT, after, before, earlier, first_after, ticks_between};
+use crate::search;
+
+/// Slots that lie on one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) line: Line,
+    /// Of a [`parabola`](super::parabola): how much less the mantissa is for each slot that a slot lies
+    /// behind the anchor. Zero: the line is straight. Negative: slots get further apart.
+    pub(crate) bend: i64,
+    /// The slots lie behind this position.
+    pub(crate) behind: u64,
+    /// The slots lie at this position or before it.
+    pub(crate) until: u64,
+    pub(crate) numbers: Numbering,
+}
+
+/// The numbers that the slots of a stretch have in the whole load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Numbering {
+    /// The number of the slot at the line's anchor, or of the first slot behind that. It wraps around
+    /// where there is no such slot.
+    pub(crate) base: u64,
+    /// How much higher each slot's number is than that of the slot before it.
+    pub(crate) stride: u64,
+}
+
+/// Where a stretch along a curve begins, and what it is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begin {
+    /// A slot whose time is known and stays exact: the wanted one, or the one before it.
+    pub(super) position: u64,
+    pub(super) time: i64,
+    /// The slot that the stretch has to have.
+    pub(super) wanted: u64,
+    /// It has no slot behind this position.
+    pub(super) most: u64,
+    /// How the slots from `position` on lie.
+    pub(super) even: Even,
+}
+
+impl Begin {
+    pub(super) fn stretch(&self, line: Line, bend: i64, until: u64) -> Stretch {
+        let before = u64::from(self.wanted == self.position);
+        let numbers = Numbering::new(self.even, self.position, self.position);
+        Stretch { line, bend, behind: self.position.wrapping_sub(before), until, numbers }
+    }
+}
+
+impl Numbering {
+    /// The numbers of even slots, the first of which lies at `position`, as counted from `anchor`.
+    pub(super) fn new(even: Even, position: u64, anchor: u64) -> Numbering {
+        let slots = ticks_between(anchor, position).div_euclid(SLOT.cast_signed());
+        let numbers = slots.cast_unsigned().wrapping_mul(even.stride);
+        Numbering { base: even.slot.wrapping_sub(numbers), stride: even.stride }
+    }
+
+    /// The number of the slot so many slots behind the one that has the number `base`.
+    #[inline]
+    pub(crate) fn slot(self, behind: u64) -> u64 {
+        self.base.wrapping_add(behind.wrapping_mul(self.stride))
+    }
+}
+
+impl Stretch {
+    /// The same without its last slot. It may be left without any.
+    pub(crate) fn without_last(self) -> Stretch {
+        Stretch { until: before(self.until), ..self }
+    }
+
+    /// When the slot at `position` is intended to start, if it lies on this stretch.
+    pub(crate) fn time_of(&self, position: u64) -> i64 {
+        self.line_to(position).time_of(position)
+    }
+
+    /// The straight line from the anchor to the slot at `position`.
+    fn line_to(&self, position: u64) -> Line {
+        let slots = position.wrapping_sub(self.line.position) / SLOT;
+        let less = slots.wrapping_mul(self.bend.cast_unsigned());
+        Line { scale: self.line.scale.less(less), ..self.line }
+    }
+
+    /// The first slot that is not due at `now`, as far as this stretch goes.
+    pub(crate) fn first_ahead(&self, now: i64) -> u64 {
+        let reached = self.line.position_at(now);
+        if self.bend == 0 || now < self.line.time {
+            return first_after(earlier(reached, self.until));
+        }
+        let slots =
+            |position| ticks_between(self.line.position, position).div_euclid(SLOT.cast_signed());
+        let position = |slots: i64| after(self.line.position, slots.cast_unsigned());
+        let (last, guess) = (slots(self.until).max(0) + 1, slots(reached));
+        let ahead = search::first(last, guess, |slots| self.time_of(position(slots)) > now);
+        earlier(position(ahead), first_after(self.until))
+    }
+}
