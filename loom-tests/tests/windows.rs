@@ -4,11 +4,16 @@
 
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom_tests::{
-    MICRO, SECOND, drain, explore, explore_less, intended_ns, manual, rate, span, spawn, wait_ns,
+    MICRO, SECOND, drain, explore, explore_less, intended_ns, manual, rate, shaped, span, spawn,
+    wait_ns,
 };
+use nanopace::driver::Drive as _;
 use nanopace::{Clock, ManualClock, Nanos, Pacer, Parker, Refused};
 use std::cell::Cell;
 use std::sync::Arc;
+
+/// A chord has slots 0 to 2, and from slot 2 on a parabola has some ten more.
+const RAMP: &str = "ramp 1M/s..2M/s 1ms";
 
 /// A pacer 3.5 us behind its schedule of 1M/s, of which slot 0 has started, and slots 1 and 2 are
 /// known to be due.
@@ -50,6 +55,57 @@ fn a_window_is_read_whole() {
             }
             Err(refused) => assert!(matches!(refused, Refused::NotUntil(_)), "{refused}"),
         }
+    });
+}
+
+/// The same on a piece that is bent: a slot is granted by its piece with its own bend. Without a bend slot 7,
+/// five slots behind the anchor, would be at 6988 ns.
+///
+/// Threads: one that tries to acquire slot 7, which is known to be due; one that changes the rate. Edits: `bent_window` loads
+/// the bend `Relaxed`, or does not look at the version again; `Hot::store` stores the bend `Relaxed`.
+#[test]
+fn a_bent_window_is_read_whole() {
+    explore_less(1, "a_bent_window_is_read_whole", || {
+        let (clock, builder) = shaped(RAMP);
+        let pacer = builder.build();
+        clock.advance(span(7_500));
+        for _ in 0..=6 {
+            pacer.acquire().unwrap();
+        }
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.try_acquire().unwrap()
+        });
+        pacer.set_rate(rate("3M/s"));
+        let grant = other.join().unwrap();
+        assert!(intended_ns(grant).abs_diff(6_976) <= 1, "{grant:?}");
+        assert_eq!(grant.slot(), 7);
+    });
+}
+
+/// A caller without the lock that asks when a slot is due sees one piece with its own bend. Without a bend slot
+/// 8, six slots behind the anchor, would be due at 7987 ns.
+///
+/// Threads: one that asks when the next slot is due, one that changes the rate. Edits: `Hot::stretch` or
+/// `Hot::store` has the bend `Relaxed`.
+#[test]
+fn a_parabola_is_read_whole() {
+    explore("a_parabola_is_read_whole", || {
+        let (clock, builder) = shaped(RAMP);
+        let pacer = builder.build();
+        clock.advance(span(2_100));
+        for _ in 0..=2 {
+            pacer.acquire().unwrap();
+        }
+        let claims = [(); 5].map(|()| pacer.claim().unwrap());
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.next_due().unwrap()
+        });
+        pacer.set_rate(rate("3M/s"));
+        let due = other.join().unwrap().as_nanos();
+        assert!([7_969, 4_067].iter().any(|moment| due.abs_diff(*moment) <= 1), "{due}");
+        drop(claims);
     });
 }
 

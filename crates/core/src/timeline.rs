@@ -129,8 +129,8 @@ impl Timeline {
         if let Some(window) = self.published.window() {
             return self.claim_in(|position| window.grant(position));
         }
-        let (window, bend) = self.published.bent_window().ok_or(None)?;
-        self.claim_in(|position| window.grant_bent(position, bend))
+        let bent = self.published.bent_window().ok_or(None)?;
+        self.claim_in(|position| bent.grant(position))
     }
 
     /// The hot path for callers that take a slot only if it is due. It claims one if the last reading of
@@ -140,12 +140,13 @@ impl Timeline {
     #[inline]
     pub(crate) fn try_claim_fast(&self) -> Result<Grant, Option<u64>> {
         let claimed = self.published.claimed();
-        if let Some(window) = self.published.window().filter(|window| window.has(claimed)) {
+        if let Some(window) = self.published.window() {
+            let window = Some(window).filter(|window| window.has(claimed)).ok_or(None)?;
             return self.claim_in(|position| window.grant(position));
         }
-        let bent = self.published.bent_window().filter(|(window, _)| window.has(claimed));
-        let (window, bend) = bent.ok_or(None)?;
-        self.claim_in(|position| window.grant_bent(position, bend))
+        let bent = self.published.bent_window().filter(|bent| bent.window.has(claimed));
+        let bent = bent.ok_or(None)?;
+        self.claim_in(|position| bent.grant(position))
     }
 
     #[inline]

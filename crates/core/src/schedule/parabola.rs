@@ -9,9 +9,9 @@
 //! The parabola meets the curve where half of the time has passed and where all of it has. These are whole
 //! nanoseconds, so the counts there are exact, and no slot's time is rounded. At the anchor, a slot's time in
 //! whole nanoseconds, it may be late by f < 1 ns. So it differs from the curve by f times
-//! (1 - x) (1 - x / m), with x from 0 to 1 for the slots, and m between 7/16 and 9/16 where half of
+//! (1 - x) (1 - x / m), with x from 0 to 1 for the slots, and m between 31/64 and 33/64 where half of
 //! the time has passed; and by [1/4 ns at most](crate::shape) as a parabola does, which near the anchor is
-//! no more than 2.4 x. The sum of both is below 1 at any x. Numbers are rounded by less than 2^-9 ns:
+//! no more than 2.6 x. The sum of both is below 1 at any x. Numbers are rounded by less than 2^-9 ns:
 //! a mantissa and its bend by one unit each, which is 2^-61 of the gap, times the square of at most
 //! [`MOST_SLOTS`], and what is computed as `f64` by 2^-50 of at most [`LONGEST_NS`]. Both the curve's time and
 //! the parabola's are then rounded up to whole nanoseconds. What differs by less than 1 ns before that

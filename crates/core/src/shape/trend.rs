@@ -5,8 +5,8 @@ const PLENTY: f64 = 2_048.0;
 
 /// A rate from a moment on, in slots and nanoseconds.
 ///
-/// Call the rate r, its slope s, and its bend b. For as long as `s h` and `b h^2` are at most `r / 16`, the
-/// rate is between 7/8 r and 9/8 r, and its slope at most `s + b h`. Within these bounds two lengths are
+/// Call the rate r, its slope s, and its bend b. For as long as `s h` and `b h^2` are at most `r / 64`, the
+/// rate is between 31/32 r and 33/32 r, and its slope at most `s + b h`. Within these bounds two lengths are
 /// derived. They hold backwards, too.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trend {
@@ -18,16 +18,17 @@ pub(super) struct Trend {
 }
 
 impl Trend {
-    /// For so long the rate is between 7/8 and 9/8 of what it is at first.
+    /// For so long the rate is between 31/32 and 33/32 of what it is at first.
     fn steady_ns(&self) -> f64 {
-        let by_slope = self.rate / (16.0 * self.slope);
-        by_slope.min(libm::sqrt(self.rate / (16.0 * self.bend)))
+        let by_slope = self.rate / (64.0 * self.slope);
+        by_slope.min(libm::sqrt(self.rate / (64.0 * self.bend)))
     }
 
     /// For so long the chord from this moment on stays within 1 ns of the curve.
     ///
     /// Where slopes are at most p, a curve leaves its chord by p h^2 / 8 slots at most. In time that is no more
-    /// than p h^2 / 7r, if the lowest rate is 7/8 r. Half of the nanosecond is for s, the other half for b h.
+    /// than p h^2 / 7r, as the lowest rate is above 7/8 r. Half of the nanosecond is for s, the other half for
+    /// b h.
     pub(super) fn straight_ns(&self) -> f64 {
         let by_slope = libm::sqrt(3.5 * self.rate / self.slope);
         let by_bend = libm::cbrt(3.5 * self.rate / self.bend);
@@ -39,17 +40,17 @@ impl Trend {
     ///
     /// Let n slots come in the first half of the time h, and N in all of it. Where the third derivative
     /// of time by count is at most d, the parabola leaves the curve by d / 6 times the most of
-    /// x (x - n) (x - N). That is 0.06 N^3, since n is between 7/16 and 9/16 of N, and N is at most 9/8 r h.
-    /// If the rate has the derivatives r' and r'', then d is (3 r'^2 - r r'') / r^5 at most, which within
-    /// the bounds above is no more than (4 s^2 + 2 r b) / (7/8 r)^5, because of
-    /// 3 (s + b h)^2 <= 4 s^2 + 12 b^2 h^2 and b h^2 <= r / 16. All that comes to 1/4 ns at
-    /// h^3 = 4.5 r^2 / (2 s^2 + r b).
+    /// x (x - n) (x - N). That is 0.051 N^3, since n is between 31/64 and 33/64 of N, and N is at most
+    /// 33/32 r h. If the rate has the derivatives r' and r'', then d is (3 r'^2 - r r'') / r^5 at most, which
+    /// within the bounds above is no more than (7/2 s^2 + 3/2 r b) / (31/32 r)^5, because of
+    /// 3 (s + b h)^2 <= 7/2 s^2 + 24 b^2 h^2 and b h^2 <= r / 64. All that comes to less than 1/4 ns at
+    /// h^3 = 22 r^2 / (7/2 s^2 + 3/2 r b).
     pub(super) fn bent_ns(&self) -> f64 {
         let Trend { rate, slope, bend } = *self;
         if rate * self.straight_ns() >= PLENTY {
             return 0.0;
         }
-        let third = 2.0 * slope * slope + rate * bend;
-        libm::cbrt(4.5 * rate * rate / third).min(self.steady_ns())
+        let third = 3.5 * slope * slope + 1.5 * rate * bend;
+        libm::cbrt(22.0 * rate * rate / third).min(self.steady_ns())
     }
 }

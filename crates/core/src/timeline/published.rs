@@ -38,7 +38,7 @@
 //! stays due, where it was.
 
 use super::reading;
-use super::window::{BENT, Formula, Snapshot, Window};
+use super::window::{BentWindow, Formula, Snapshot, Window};
 use crate::position::{SLOT, after, first_after, slots_between, ticks_between};
 use crate::scale::Scale;
 use crate::schedule::{Line, Numbering, Stretch};
@@ -55,6 +55,8 @@ const WITH_ANCHOR: u64 = 1 << 7;
 /// Claims and starts are decided under the lock.
 const GUARDED: u64 = 1 << 14;
 const CLOSED: u64 = 1 << 15;
+/// The piece is bent.
+const BENT: u64 = 1 << 16;
 /// The bits above all these count the states.
 const STATE: u64 = 1 << 17;
 
@@ -193,17 +195,19 @@ impl Published {
     pub(super) fn window(&self) -> Option<Window> {
         // Acquire: see *Orderings* above. Models: as in `Hot::window`.
         let version = self.version.load(Acquire);
+        if version & (CLOSED_TO_READERS | BENT) != 0 {
+            return None;
+        }
         let window = self.hot.window(version);
         // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `withdraw`
         // and `write`. Model: `a_window_is_read_whole`.
-        let is_whole = self.version.load(Relaxed) == version;
-        (version & (CLOSED_TO_READERS | BENT) == 0 && is_whole).then_some(window)
+        (self.version.load(Relaxed) == version).then_some(window)
     }
 
-    /// The window of a piece that is bent, and its bend. None while the piece is straight, claims are decided
-    /// under the lock, or a writer is at work.
+    /// The window of a piece that is bent. None while the piece is straight, claims are decided under the
+    /// lock, or a writer is at work.
     #[inline]
-    pub(super) fn bent_window(&self) -> Option<(Window, u64)> {
+    pub(super) fn bent_window(&self) -> Option<BentWindow> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_bent_window_is_read_whole`.
         let version = self.version.load(Acquire);
         let window = self.hot.window(version);
@@ -211,7 +215,8 @@ impl Published {
         // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `withdraw`
         // and `write`. Model: `a_bent_window_is_read_whole`.
         let is_whole = self.version.load(Relaxed) == version;
-        (version & (CLOSED_TO_READERS | BENT) == BENT && is_whole).then_some((window, bend))
+        let is_bent = version & (CLOSED_TO_READERS | BENT) == BENT;
+        (is_bent && is_whole).then_some(BentWindow { window, bend })
     }
 
     /// Whoever looks from here on does not start by the state that was published. Called under the

@@ -7,9 +7,6 @@ use crate::grant::Stamp;
 use crate::position::{RANGE, SLOT, after, ticks_between};
 use crate::schedule::{Line, Numbering, Stretch};
 
-/// In a version: its piece is bent. No state has the same version without this bit.
-pub(super) const BENT: u64 = 1 << 16;
-
 /// The piece of schedule that was in force at a version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Snapshot {
@@ -26,6 +23,14 @@ pub(super) struct Window {
     formula: Formula,
     numbers: Numbering,
     reading: u64,
+}
+
+/// The same on a piece that is bent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BentWindow {
+    pub(super) window: Window,
+    /// The [`bend`](Stretch::bend) of the piece.
+    pub(super) bend: u64,
 }
 
 /// What a line's time is computed from, with everything that does not depend on the slot worked out
@@ -109,12 +114,15 @@ impl Window {
             Grant::new(intended, Stamp::new(self.reading), self.numbers.slot(ticks / SLOT))
         })
     }
+}
 
-    /// The same on a bent piece.
+impl BentWindow {
+    /// The grant of the slot at `position`, if it is known to be due.
     #[inline]
-    pub(super) fn grant_bent(&self, position: u64, bend: u64) -> Option<Grant> {
-        let slots = position.wrapping_sub(self.anchor) / SLOT;
-        Window { formula: self.formula.to(slots, bend), ..*self }.grant(position)
+    pub(super) fn grant(&self, position: u64) -> Option<Grant> {
+        let slots = position.wrapping_sub(self.window.anchor) / SLOT;
+        let formula = self.window.formula.to(slots, self.bend);
+        Window { formula, ..self.window }.grant(position)
     }
 }
 
@@ -164,8 +172,10 @@ impl Snapshot {
         let next = start.wrapping_sub(self.stretch.line.position) << formula.pre;
         let end = next.wrapping_add(slots.wrapping_mul(step));
         let reading = Stamp::new(now.max(0).unsigned_abs());
+        let is_bent = self.stretch.bend != 0;
         Run {
-            version: self.version & !BENT,
+            version: if is_bent { 0 } else { self.version },
+            bent_version: if is_bent { self.version } else { 0 },
             next,
             end,
             step,
@@ -183,8 +193,10 @@ impl Snapshot {
 /// shared but the version.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
-    /// Without [`BENT`], so that `next` has no slot of a run on a bent piece.
+    /// The version of a straight piece; zero, which no state has, if the piece is bent.
     version: u64,
+    /// The version of a bent piece; zero if the piece is straight.
+    bent_version: u64,
     /// The next slot, in ticks behind the anchor, shifted as the scale needs them.
     next: u64,
     /// Where the run ends, in the same unit as `next`.
@@ -205,26 +217,25 @@ impl Run {
     /// The next slot, if there is one, the piece is straight, and the schedule is still at `version`.
     #[inline]
     pub(crate) fn next(&mut self, version: u64) -> Option<Grant> {
-        if self.next == self.end || version != self.version {
+        if version != self.version || self.next == self.end {
             return None;
         }
         let slots = self.next >> (self.slot_bits & 63);
-        Some(self.take(slots, self.formula))
+        Some(self.take(slots, self.formula.time_of(self.next)))
     }
 
     /// The next slot, if there is one, the piece is bent, and the schedule is still at `version`.
     #[inline]
     pub(crate) fn next_bent(&mut self, version: u64) -> Option<Grant> {
-        if self.next == self.end || version != self.version | BENT {
+        if version != self.bent_version || self.next == self.end {
             return None;
         }
         let slots = self.next >> (self.slot_bits & 63);
-        Some(self.take(slots, self.formula.to(slots, self.bend)))
+        Some(self.take(slots, self.formula.to(slots, self.bend).time_of(self.next)))
     }
 
     #[inline]
-    fn take(&mut self, slots: u64, formula: Formula) -> Grant {
-        let intended = formula.time_of(self.next);
+    fn take(&mut self, slots: u64, intended: u64) -> Grant {
         self.next = self.next.wrapping_add(self.step);
         Grant::new(intended, self.reading, self.numbers.slot(slots))
     }
