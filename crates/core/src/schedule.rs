@@ -140,7 +140,7 @@ impl Schedule {
         self.paused_since.is_some()
     }
 
-    /// Slots around the one at `position` that lie on a straight line, as far as there are slots;
+    /// Slots around the one at `position` that lie on a line, straight or bent, as far as there are slots;
     /// none if they lie unevenly.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let stretch = self.history.stretch(position)?;

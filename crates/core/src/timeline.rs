@@ -47,7 +47,7 @@ use std::sync::Arc;
 use std::time::Duration;
 pub(crate) use window::Run;
 
-/// A slot's time on a published chord and its time on the curve differ by this much at most. So a chord
+/// A slot's time on a published chord or parabola and its time on the curve differ by this much at most. So it
 /// may let a slot start this much before the curve does.
 const SKEW_NS: i64 = 1;
 

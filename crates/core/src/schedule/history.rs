@@ -110,8 +110,8 @@ impl History {
         (ticks_between(self.pieces[index].until, position) > 0).then_some(next.since)
     }
 
-    /// Slots around the one at `position` whose intended starts lie on a straight line, as exactly
-    /// as a [`chord`] does; none if there are none.
+    /// Slots around the one at `position` whose intended starts lie on a line, as exactly as a [`chord`] or a
+    /// [`parabola`] does; none if there are none.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let index = self.index_of(position);
         let end = self.end_of(index);

@@ -10,7 +10,7 @@
 //! nanoseconds, so the counts there are exact, and no slot's time is rounded. At the anchor, a slot's time in
 //! whole nanoseconds, it may be late by f < 1 ns. So it differs from the curve by f times
 //! (1 - x) (1 - x / m), with x from 0 to 1 for the slots, and m between 31/64 and 33/64 where half of
-//! the time has passed; and by [1/4 ns at most](crate::shape) as a parabola does, which near the anchor is
+//! the time has passed; and by 1/4 ns at most as any parabola does (`shape/trend.rs`), which near the anchor is
 //! no more than 2.6 x. The sum of both is below 1 at any x. Numbers are rounded by less than 2^-9 ns:
 //! a mantissa and its bend by one unit each, which is 2^-61 of the gap, times the square of at most
 //! [`MOST_SLOTS`], and what is computed as `f64` by 2^-50 of at most [`LONGEST_NS`]. Both the curve's time and
@@ -21,29 +21,38 @@ use super::curve::Curve;
 use super::line::Line;
 use super::slots::Slots;
 use super::stretch::{Begin, Stretch};
-use crate::position::{SLOT, after, earlier};
+use crate::position::{after, earlier};
 use crate::scale::Scale;
 
-/// With fewer slots a chord is as good.
-const FEW_SLOTS: u64 = 4;
+/// With fewer slots in a half of the time a chord is as good.
+const FEW_SLOTS: f64 = 2.0;
 
 const MOST_SLOTS: u64 = 1 << 18;
 
 const LONGEST_NS: i64 = 1 << 32;
 
-const TICKS: f64 = SLOT as f64;
+/// The ticks of a slot.
+const TICKS: f64 = 65_536.0;
 
 /// The stretch from `begin` on; none where a chord is as good.
-#[expect(clippy::cast_precision_loss, reason = "both are small")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "all are positive, and few or small"
+)]
 pub(super) fn along(curve: &Curve, begin: &Begin, slots: &Slots) -> Option<Stretch> {
     let all_ns = curve.bent_ns(begin.time).min(LONGEST_NS);
+    if all_ns == 0 {
+        return None;
+    }
     let half_ns = all_ns / 2;
     let first = slots.count_of(begin.position);
     let slots_after = |elapsed_ns| {
         curve.slots_between(first, begin.time.saturating_add(elapsed_ns)) / begin.even.stride as f64
     };
     let (half, all) = (slots_after(half_ns), slots_after(all_ns));
-    if all_ns == 0 || half < FEW_SLOTS as f64 / 2.0 {
+    if half.min(all - half) < FEW_SLOTS {
         return None;
     }
     let (half_gap, all_gap) = (half_ns as f64 / half, all_ns as f64 / all);
@@ -57,7 +66,7 @@ pub(super) fn along(curve: &Curve, begin: &Begin, slots: &Slots) -> Option<Stret
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::position::ticks_between;
+    use crate::position::{SLOT, ticks_between};
     use crate::{Arrivals, Level, Rate, Shape, Shard};
     use proptest::prelude::*;
     use std::time::Duration;
@@ -88,6 +97,7 @@ mod tests {
         /// that it has within a nanosecond, in order, and its first one exactly. Which slots are due at a
         /// moment follows from these.
         #[test]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "in range")]
         fn a_parabola_is_within_a_nanosecond(shape in shapes(), at in 0.0_f64..1.0, weight in 1_u32..4, origin in 0_i64..1 << 40, parts in prop::array::uniform8(0_u64..=1 << 32)) {
             let shard = Shard::weighted(0, &[1, weight - 1][..(weight as usize).min(2)]);
             let slots = Slots::new(&Arrivals::even(), shard.unwrap());
@@ -100,7 +110,7 @@ mod tests {
             let Some(stretch) = along(&curve, &begin, &slots) else { return Ok(()) };
             let last = (stretch.until - position) / SLOT;
             let near = [0, 1, 2, 3, last - 1, last];
-            let slots_there = parts.map(|part| (u128::from(last) * u128::from(part) >> 32) as u64);
+            let slots_there = parts.map(|part| ((u128::from(last) * u128::from(part)) >> 32) as u64);
             for slot in near.into_iter().chain(slots_there) {
                 let [there, next] = [slot, slot + 1].map(|slot| after(position, slot));
                 let told = stretch.time_of(there);

@@ -33,7 +33,7 @@
 //! nothing: the mover looks at the horizon, then whether its state is still the current one, by all
 //! 47 bits, and then moves that very word. Those 16 bits come round after 65 536 states. Only a thread
 //! that is halted between the last two of these steps, for a multiple of them, and finds the horizon
-//! at the very slot where it was, moves a later state's. Chords can't be renewed so often without a
+//! at the very slot where it was, moves a later state's. Pieces can't be renewed so often without a
 //! slot being taken, so these states would be changes of the schedule; what was due before a change
 //! stays due, where it was.
 
