@@ -61,8 +61,8 @@ fn a_window_is_read_whole() {
 /// The same on a piece that is bent: a slot is granted by its piece with its own bend. Without a bend slot 7,
 /// five slots behind the anchor, would be at 6988 ns.
 ///
-/// Threads: one that tries to acquire slot 7, which is known to be due; one that changes the rate. Edits: `bent_window` loads
-/// the bend `Relaxed`, or does not look at the version again; `Hot::store` stores the bend `Relaxed`.
+/// Threads: one that tries to acquire slot 7, which is known to be due; one that changes the rate. Edits:
+/// `bent_window` loads the bend `Relaxed`, or does not look at the version again.
 #[test]
 fn a_bent_window_is_read_whole() {
     explore_less(1, "a_bent_window_is_read_whole", || {

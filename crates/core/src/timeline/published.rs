@@ -389,7 +389,7 @@ impl Hot {
     fn store(&self, stretch: &Stretch) {
         let Line { time, position, scale } = stretch.line;
         // Release, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
-        // `a_window_is_read_whole`, `a_chord_is_read_whole`, `a_bent_window_is_read_whole`.
+        // `a_window_is_read_whole`, `a_chord_is_read_whole`, `a_parabola_is_read_whole`.
         self.time.store(time.cast_unsigned().wrapping_add(1), Release);
         self.anchor.store(position, Release);
         self.mantissa.store(scale.mantissa, Release);
