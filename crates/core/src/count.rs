@@ -42,9 +42,15 @@ pub(crate) fn approximate(fine: Fine) -> f64 {
 }
 
 /// Slots, parts of a slot included, to the precision of an `f64`.
-#[expect(clippy::cast_precision_loss, reason = "says so")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "whole slots and their parts, each to the precision of an `f64`"
+)]
 pub(crate) fn slots(count: Count) -> f64 {
-    count as f64 / ONE as f64
+    const PART: f64 = 1.0 / ONE as f64;
+    let [whole, part] = [count >> 64, count].map(|word| word as u64);
+    whole.cast_signed() as f64 + part as f64 * PART
 }
 
 /// A rate in slots per second, to the precision of an `f64`.

@@ -152,6 +152,11 @@ impl Shape {
     /// many, or if the rate is zero then, when it rises again; `i64::MAX`: never. There is none at
     /// the count of the whole shape.
     pub(crate) fn time_of_count(&self, count: Count) -> i64 {
+        self.program.steady_time_of(count).unwrap_or_else(|| self.exact_time_of_count(count))
+    }
+
+    /// The same by exact numbers.
+    fn exact_time_of_count(&self, count: Count) -> i64 {
         if self.duration_ns() < i64::MAX && count >= whole(self.program.total()) {
             return i64::MAX;
         }

@@ -351,6 +351,22 @@ fn what_is_whole_is_the_shape_itself() {
     }
 }
 
+proptest! {
+    /// At any count, and at the last ones before and the first ones behind a whole nanosecond.
+    #[test]
+    fn a_steady_rate_is_at_a_count_when_exact_numbers_say(
+        level in levels(),
+        time in times(),
+        part in any::<u64>(),
+    ) {
+        let shape = Shape::constant(level.rate().unwrap_or(Rate::FASTEST));
+        let whole = shape.count_at_ns(part_ns(time).unwrap_or(1));
+        for count in (whole.saturating_sub(2)..whole + 3).chain([whole + Count::from(part)]) {
+            prop_assert_eq!(shape.time_of_count(count), shape.exact_time_of_count(count));
+        }
+    }
+}
+
 /// A ramp from nothing is a parabola: where it has gone on for t its chord may last so long that
 /// h^2 = 8 t + 4 h, and backwards h^2 = 8 t - 4 h.
 #[test]

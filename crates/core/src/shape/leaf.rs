@@ -4,7 +4,7 @@ use super::custom::{self, Curve};
 use super::rise::Rise;
 use super::swell::Swell;
 use super::trend::Trend;
-use crate::count::{Fine, MOST, approximate, div_ceil, hz};
+use crate::count::{Count, Fine, MOST, approximate, div_ceil, hz, slots};
 use crate::nanos::whole_ns;
 use crate::search;
 use std::sync::Arc;
@@ -17,6 +17,9 @@ pub(super) struct Leaf {
     time_ns: i64,
     total: Fine,
     backwards: bool,
+    /// How long a slot lasts in nanoseconds, to the precision of an `f64`, where the rate stays and is not
+    /// zero; zero elsewhere.
+    slot_ns: f64,
     /// What of the curve lies before this part of it, in time and as a count.
     before_ns: u64,
     before: Fine,
@@ -53,7 +56,8 @@ impl Form {
 
 impl Leaf {
     pub(super) fn hold(rate: Fine, time_ns: i64) -> Leaf {
-        Leaf::new(Form::Hold(rate), time_ns)
+        let slot_ns = if rate > Fine::ZERO { 1e9 / hz(rate) } else { 0.0 };
+        Leaf { slot_ns, ..Leaf::new(Form::Hold(rate), time_ns) }
     }
 
     /// `low` is below `high`.
@@ -79,7 +83,8 @@ impl Leaf {
         let count = form.count_at(time);
         let margin = if count == Fine::ZERO { Fine::ZERO } else { Fine::from(time) << 1 };
         let total = if time_ns == i64::MAX { MOST } else { (count + margin).min(MOST) };
-        Leaf { form, time_ns, total, backwards: false, before_ns: 0, before: Fine::ZERO }
+        let (before_ns, before) = (0, Fine::ZERO);
+        Leaf { form, time_ns, total, backwards: false, slot_ns: 0.0, before_ns, before }
     }
 
     /// Its part from one moment until another, or for ever, with this count.
@@ -141,6 +146,19 @@ impl Leaf {
             return if rate == Fine::ZERO { i64::MAX } else { self.hold_time_of(count, rate) };
         }
         search::first(self.time_ns, self.guess(count), |time_ns| self.count_at(time_ns) >= count)
+    }
+
+    /// When a rate that stays for ever has made `count`, without wide numbers. An approximate time that is
+    /// wrong by less than 2^-50 of it (six roundings of 2^-53) nearly always tells between which whole
+    /// numbers the exact one lies; none where it does not.
+    #[expect(clippy::cast_precision_loss, reason = "a time above 2^53 has no part to look at")]
+    pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
+        const ERROR: f64 = 1.0 / (1_u64 << 50) as f64;
+        let about = slots(count) * self.slot_ns;
+        let (whole, error) = (whole_ns(about), about * ERROR);
+        let part = about - whole as f64;
+        let is_certain = part > error && part < 1.0 - error;
+        (is_certain && self.time_ns == i64::MAX).then_some(whole + 1)
     }
 
     fn hold_time_of(&self, count: Fine, rate: Fine) -> i64 {

@@ -2,7 +2,7 @@
 //! differences of the whole's.
 
 use super::leaf::{Leaf, time_between};
-use crate::count::{Fine, MOST};
+use crate::count::{Count, Fine, MOST};
 use crate::error::ShapeError;
 use std::sync::Arc;
 
@@ -220,6 +220,14 @@ impl Program {
             Program::Leaf(leaf) => leaf.time_of(count),
             Program::Row(row) => row.time_of(count),
             Program::Cycle(cycle) => cycle.time_of(count),
+        }
+    }
+
+    /// See [`Leaf::steady_time_of`].
+    pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
+        match self {
+            Program::Leaf(leaf) => leaf.steady_time_of(count),
+            Program::Row(_) | Program::Cycle(_) => None,
         }
     }
 
