@@ -205,6 +205,113 @@ fn recorded_arrivals_have_one_owner_each() {
     });
 }
 
+/// A lane that has taken a block of recorded arrivals goes on while the speed changes: each of them has
+/// one owner, and keeps its time.
+///
+/// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one
+/// that changes the speed. Four slots are due. Edits: what a block has left is forgotten; a block is
+/// taken by a store.
+#[test]
+fn a_block_goes_back_once() {
+    explore("a_block_goes_back_once", || {
+        let (clock, builder) = manual("1/s");
+        let recorded = [0, 1_000, 1_200, 3_000];
+        let pacer = builder.arrivals(Arrivals::replay(move || recorded.map(span))).build();
+        clock.advance(span(3_500));
+        let mut lane = pacer.lane();
+        let first = [(); 2].map(|()| lane.acquire().unwrap());
+        let other = spawn(move || lane.acquire().unwrap());
+        pacer.set_rate("1/d".parse().unwrap());
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain(first).chain([other]);
+        assert_eq!(slots(grants), recorded);
+        assert_eq!(pacer.ledger().granted, 4);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A lane starts nothing of its block when the pacer is closed, as soon as it can know.
+///
+/// Threads: one whose lane acquires twice, so that it holds a third slot, looks, and is dropped; one
+/// that closes. Four slots are due. Edit: `Block::next` does not look at the version.
+#[test]
+fn a_closed_lane_gives_back_its_block() {
+    explore("a_closed_lane_gives_back_its_block", || {
+        let (clock, builder) = manual("1/s");
+        let recorded = [0, 1_000, 1_200, 3_000];
+        let pacer = builder.arrivals(Arrivals::replay(move || recorded.map(span))).build();
+        clock.advance(span(3_500));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || {
+                let mut lane = pacer.lane();
+                let started = [(); 2].map(|()| lane.acquire());
+                (started, pacer.is_closed().then(|| lane.acquire()))
+            }
+        });
+        pacer.close();
+        let (started, after) = other.join().unwrap();
+        assert!(after.is_none_or(|after| after == Err(Ended::Closed)));
+        let granted = started.iter().filter(|start| start.is_ok()).count();
+        assert_eq!(pacer.ledger().granted, u64::try_from(granted).unwrap());
+        assert_balanced(&pacer);
+    });
+}
+
+/// What a caller reads of the slots that were drawn is of one draw: a slot has one owner and keeps its
+/// time, if others are drawn meanwhile and it comes back to be the next one.
+///
+/// Threads: one that acquires; one that claims the slot which was drawn, starts the one before it, by
+/// which more are drawn, and gives the claim back. Edits: the sequence is looked at once; a sequence that
+/// says a writer is at work is no obstacle; the slots are stored, or loaded, with `Relaxed`.
+#[test]
+fn what_is_drawn_is_read_whole() {
+    explore("what_is_drawn_is_read_whole", || {
+        let (pacer, recorded, first) = drawn();
+        let mut fourth = pacer.claim().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        let fifth = pacer.claim().unwrap();
+        let mine = fourth.start().unwrap();
+        drop(fifth);
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain(first).chain([mine, other]);
+        assert_eq!(slots(grants), recorded);
+        assert_balanced(&pacer);
+    });
+}
+
+/// What was drawn is not started when the pacer is closed, as soon as its caller can know.
+///
+/// Threads: one that looks, and acquires if the pacer is closed; one that closes it. Edit: the version is
+/// not looked at.
+#[test]
+fn what_is_drawn_ends_with_a_close() {
+    explore("what_is_drawn_ends_with_a_close", || {
+        let (pacer, ..) = drawn();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.is_closed().then(|| pacer.acquire())
+        });
+        pacer.close();
+        assert!(other.join().unwrap().is_none_or(|after| after == Err(Ended::Closed)));
+        assert_eq!(pacer.ledger().granted, 3);
+    });
+}
+
+/// Recorded arrivals, all of them due: three have started, and by the reading of the last one the next two
+/// are drawn.
+fn drawn() -> (Pacer, [u64; 8], [Grant; 3]) {
+    let (clock, builder) = manual("1/s");
+    let recorded = [0, 1_000, 1_100, 1_200, 1_300, 1_400, 1_500, 1_600];
+    let pacer = builder.arrivals(Arrivals::replay(move || recorded.map(span))).build();
+    clock.advance(span(2_000));
+    let first = [(); 3].map(|()| pacer.acquire().unwrap());
+    (pacer, recorded, first)
+}
+
 /// A caller that sleeps for a recorded arrival hears of a change of the speed, and one behind the
 /// last arrival that there is none.
 ///

@@ -51,9 +51,8 @@ use std::time::Duration;
 /// # Cost
 ///
 /// To find a slot takes some 10 to 60 ns if slots are asked for one after the other, any other slot
-/// some microseconds, and memory some kilobytes however far it goes. A start takes half a
-/// microsecond in all, because slots that lie unevenly are handed out under a lock. Random processes
-/// have 2^63 slots.
+/// some microseconds, and memory some kilobytes however far it goes. Slots that lie unevenly are drawn
+/// under a lock, many at once if many are due. Random processes have 2^63 slots.
 ///
 /// ```
 /// use nanopace::Arrivals;

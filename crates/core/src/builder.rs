@@ -138,8 +138,8 @@ impl PacerBuilder {
     /// How slots are spread over the schedule; [even](Arrivals::even) by default. It composes with
     /// every rate and shape: a ramp with Poisson arrivals is exact.
     ///
-    /// Slots that lie unevenly are handed out under a lock, one at a time, as under a late policy.
-    /// That takes about half a microsecond. Their wait times are exact.
+    /// Slots that lie unevenly are drawn under a lock, up to 64 of those that are due at once. Where callers
+    /// keep up with the schedule, that is one at a time.
     ///
     /// ```
     /// use nanopace::{Arrivals, ManualClock, Pacer};
@@ -165,7 +165,7 @@ impl PacerBuilder {
     /// arrivals with their seed. They also have to start at the same time.
     ///
     /// Slots of a process with a larger weight than others may lie unevenly: then they are handed out
-    /// under a lock.
+    /// under a lock, to lanes up to 64 at once.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Shard};

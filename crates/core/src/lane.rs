@@ -1,6 +1,7 @@
 //! The handle of one worker: it takes slots in runs.
 
-use crate::timeline::{Attempt, LaneRun, Pace, Run};
+use crate::engine::Engine;
+use crate::timeline::{Attempt, Block, LaneRun, Pace, Run};
 use crate::{Ended, Grant, Pacer, Refused};
 use std::sync::Arc;
 
@@ -39,7 +40,9 @@ pub struct Lane {
     pacer: Pacer,
     /// Slots that it has taken, all of them due.
     run: Run,
-    /// How many the run had when it was taken.
+    /// The same where slots lie unevenly. It has slots only while the run has none.
+    block: Option<Box<Block>>,
+    /// How many the run or block had when it was taken.
     taken: u64,
     /// What others know of the run.
     held: Arc<LaneRun>,
@@ -69,7 +72,7 @@ impl Pacer {
 impl Lane {
     pub(crate) fn new(pacer: Pacer) -> Lane {
         let held = pacer.0.timeline.lane();
-        Lane { pacer, run: Run::default(), taken: 0, held, pace: Pace::default() }
+        Lane { pacer, run: Run::default(), block: None, taken: 0, held, pace: Pace::default() }
     }
 
     /// Takes the next slot, blocks until its intended start, and says how late it is, as
@@ -151,13 +154,15 @@ impl Lane {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn give_back(&mut self) {
-        let left = self.run.left();
+        let of_block = self.block.as_deref_mut().map(Block::take_rest);
+        let run = std::mem::take(&mut self.run);
+        let rest = of_block.filter(|rest| rest.slots > 0).unwrap_or_else(|| run.rest(run.left()));
+        let left = rest.slots;
         let granted = std::mem::take(&mut self.taken) - left;
         if granted > 0 {
             self.pace.used = granted;
         }
-        let run = std::mem::take(&mut self.run);
-        self.pacer.0.timeline.give_back(&run.rest(left));
+        self.pacer.0.timeline.give_back(&rest);
         if left + granted > 1 {
             self.held.set(None);
         }
@@ -200,8 +205,13 @@ impl Lane {
     }
 
     fn start(&mut self, attempt: Attempt, grant: &mut Grant) -> Result<(), Refused> {
+        let version = self.pacer.0.timeline.version();
+        if let Some(next) = self.block.as_mut().and_then(|block| block.next(version)) {
+            *grant = next;
+            return Ok(());
+        }
         self.give_back();
-        *grant = match self.take_run() {
+        *grant = match self.take_run().or_else(|| self.take_block()) {
             Some(grant) => grant,
             None => self.started(self.pacer.0.start(attempt)?),
         };
@@ -216,6 +226,22 @@ impl Lane {
         let grant = self.next();
         if grant.is_none() {
             // The schedule has changed since.
+            self.give_back();
+        }
+        grant
+    }
+
+    /// The same with a block.
+    fn take_block(&mut self) -> Option<Grant> {
+        let Engine { timeline, clock, .. } = &*self.pacer.0;
+        if !timeline.has_blocks() {
+            return None;
+        }
+        let block = self.block.get_or_insert_default();
+        self.pace.read_at = timeline.claim_block(self.pace, &self.held, block, &**clock)?;
+        self.taken = block.left();
+        let grant = block.next(timeline.version());
+        if grant.is_none() {
             self.give_back();
         }
         grant

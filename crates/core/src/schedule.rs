@@ -140,6 +140,11 @@ impl Schedule {
         self.paused_since.is_some()
     }
 
+    /// Whether slots lie where an arrival process puts them.
+    pub(crate) fn has_arrivals(&self) -> bool {
+        self.history.slots().has_arrivals()
+    }
+
     /// Slots around the one at `position` that lie on a line, straight or bent, as far as there are slots;
     /// none if they lie unevenly.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
@@ -179,6 +184,17 @@ impl Schedule {
     /// When the slot at `position` is intended to start.
     pub(crate) fn intended(&self, position: u64) -> i64 {
         self.history.time_of(position)
+    }
+
+    /// The slots from `position` on that are due at `now`: when each is intended to start, and its number
+    /// in the whole load.
+    pub(crate) fn due_from(&self, position: u64, now: i64) -> impl Iterator<Item = (i64, u64)> {
+        (0..).map_while(move |slots| {
+            let position = after(position, slots);
+            let intended = self.intended(position);
+            let is_due = intended <= now && !self.is_over(position);
+            Some(intended).filter(|_| is_due).zip(self.slot(position))
+        })
     }
 
     /// When it may start if the pacer is not paused: later than intended while time is owed. What is

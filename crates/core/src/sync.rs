@@ -16,6 +16,8 @@ mod world {
     pub(super) type RawMutex<T> = std::sync::Mutex<T>;
     /// How many sleepers a change unparks. Each of them unparks one more.
     pub(crate) const HERD: usize = 8;
+    /// How many uneven slots are drawn at once for all callers.
+    pub(crate) const DRAWN: usize = 64;
     pub(super) type RawParker = crossbeam_utils::sync::Parker;
     pub(super) type RawUnparker = crossbeam_utils::sync::Unparker;
 
@@ -44,6 +46,8 @@ mod world {
     pub(super) type RawMutex<T> = loom::sync::Mutex<T>;
     /// One, so that in a model with two sleepers the first one has to wake the other.
     pub(crate) const HERD: usize = 1;
+    /// Few, because each is a word to be read.
+    pub(crate) const DRAWN: usize = 2;
 
     /// A token behind a mutex. Its timeout never fires, so models move a manual clock instead.
     #[derive(Default)]
@@ -87,7 +91,7 @@ mod world {
 use std::fmt;
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
-pub(crate) use world::{AtomicU64, HERD, MutexGuard, with_parker, yield_now};
+pub(crate) use world::{AtomicU64, DRAWN, HERD, MutexGuard, with_parker, yield_now};
 
 /// A number that no other call returns, from 1 on.
 pub(crate) fn unique() -> u64 {

@@ -7,7 +7,8 @@
 //! In an *open loop* (average strictness, no limits) slots are claimed and started without the
 //! lock. The hot path starts what is known to be due ([`published`]). Everything else starts by a
 //! plan, which is made by reading the published piece of schedule, then the clock, then whether
-//! that piece is still the published one ([`open`]).
+//! that piece is still the published one ([`open`]). Where slots lie unevenly there is no such piece; what is
+//! due there is drawn under the lock, to be claimed without it ([`drawn`]), or for a lane ([`guarded`]).
 //!
 //! Under a late policy each start may move the slots behind it. So starts are judged one after the
 //! other, each by a reading of its own, under the lock ([`guarded`]). That is also the way while
@@ -16,6 +17,7 @@
 mod attempt;
 mod claimed;
 mod counter;
+mod drawn;
 mod guarded;
 mod held;
 mod open;
@@ -37,6 +39,8 @@ use attempt::EndedPause;
 pub(crate) use attempt::{Attempt, Next, Plan};
 pub(crate) use claimed::Claimed;
 use crossbeam_utils::CachePadded;
+use drawn::Drawn;
+pub(crate) use guarded::Block;
 use guarded::Locked;
 use held::Held;
 pub(crate) use held::LaneRun;
@@ -57,6 +61,8 @@ pub(crate) struct Timeline {
     /// and by `exchange`.
     allocated: CachePadded<AtomicU64>,
     published: Published,
+    /// Where slots may lie unevenly.
+    drawn: Option<Box<Drawn>>,
     locked: CachePadded<Mutex<Locked>>,
     held: Held,
     pub(crate) sleepers: Sleepers,
@@ -80,6 +86,7 @@ impl Timeline {
         let timeline = Timeline {
             allocated: CachePadded::new(AtomicU64::new(0)),
             published: Published::new(),
+            drawn: schedule.has_arrivals().then(|| Box::new(Drawn::new())),
             locked: CachePadded::new(Mutex::new(Locked::new(schedule, now))),
             held: Held::new(),
             sleepers: Sleepers::new(),
@@ -225,7 +232,25 @@ impl Timeline {
     pub(crate) fn go_on(&self, attempt: &mut Attempt, clock: &dyn Clock) -> Next {
         match attempt.go_on_open(self, clock) {
             Ok(next) => next,
-            Err(AskLock) => attempt.go_on_guarded(&mut self.under_lock(), clock),
+            Err(AskLock) => match self.claim_drawn(attempt) {
+                Some(grant) => Next::Start(grant),
+                None => attempt.go_on_guarded(&mut self.under_lock(), clock),
+            },
+        }
+    }
+
+    /// The next slot for an attempt that has none, if it was drawn.
+    fn claim_drawn(&self, attempt: &Attempt) -> Option<Grant> {
+        let drawn = self.drawn.as_ref().filter(|_| attempt.held.is_none() && attempt.slots == 1)?;
+        loop {
+            let position = self.next();
+            let (grant, version) = drawn.get(position)?;
+            if self.version() != version {
+                return None;
+            }
+            if self.exchange(position, after(position, 1)) {
+                return Some(grant);
+            }
         }
     }
 

@@ -19,6 +19,8 @@ const UNEVEN_BYTES: usize = 6 << 10;
 /// The same on a shape, and with a caller that has waited.
 const SHAPED_BYTES: usize = 7 << 10;
 const LANE_BYTES: usize = 256;
+/// With the intended starts of the slots that it takes at once where they lie unevenly.
+const UNEVEN_LANE_BYTES: usize = 2 << 10;
 
 /// What `make` leaves allocated for as long as its value lives, and the value itself.
 fn bytes<T>(make: impl FnOnce() -> T) -> (T, usize) {
@@ -83,6 +85,15 @@ fn pacers_of_uneven_slots_are_small() {
         let clock = ManualClock::new();
         let taken = growth(|| shaped(law(), &clock));
         assert!(taken < SHAPED_BYTES, "{:?} on a shape: {taken} bytes", law());
+        let pacer = build("1M/s", &clock).arrivals(law()).build();
+        clock.advance(span(1_000_000));
+        let taken = growth(|| {
+            let mut lane = pacer.lane();
+            black_box((0..1_000).filter(|_| lane.try_acquire().is_ok()).count());
+            clock.advance(span(1_000_000));
+            lane
+        });
+        assert!(taken < UNEVEN_LANE_BYTES, "a lane of {:?}: {taken} bytes", law());
     }
 }
 

@@ -209,6 +209,7 @@ fn atomics_are_in_few_files() {
             "pause/permits.rs",
             "sync.rs",
             "timeline.rs",
+            "timeline/drawn.rs",
             "timeline/published.rs",
         ],
     );

@@ -88,6 +88,11 @@ impl Slots {
         self.arrivals.is_none() && self.stripes.is_empty()
     }
 
+    /// Whether an arrival process puts them where they lie.
+    pub(crate) fn has_arrivals(&self) -> bool {
+        self.arrivals.is_some()
+    }
+
     /// The slots from the one at `position` on that lie at equal distances; none if they don't.
     pub(crate) fn even_from(&self, position: u64) -> Option<Even> {
         let number = self.number(position).unwrap_or(0);

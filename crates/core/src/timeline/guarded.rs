@@ -4,6 +4,7 @@
 //! due the policy judges it. So starts are judged in the order in which they happen, each by a
 //! reading of its own.
 
+mod block;
 mod upkeep;
 
 use super::counter::SlotCounter;
@@ -15,6 +16,7 @@ use crate::schedule::{Fate, Schedule};
 use crate::sleepers::WakeUps;
 use crate::sync::MutexGuard;
 use crate::{Ended, Refused};
+pub(crate) use block::Block;
 
 /// What the lock guards.
 #[derive(Debug)]
@@ -106,6 +108,7 @@ impl Entry<'_> {
         match decided {
             Err(refused) => Next::Refuse(refused),
             Ok(plan) if plan.is_due() => {
+                self.draw_for_all(now);
                 self.timeline.published.report(now);
                 Next::Start(self.timeline.grant(&plan))
             }
@@ -347,7 +350,9 @@ impl Entry<'_> {
         }
         // The next owner of the slot must not start by the reading at which the slot was first seen
         // to be due.
-        if self.timeline.published.is_known_due(start) {
+        let version = self.timeline.version();
+        let is_drawn = self.timeline.drawn.as_ref().is_some_and(|drawn| drawn.has(start, version));
+        if is_drawn || self.timeline.published.is_known_due(start) {
             self.timeline.published.withdraw();
         }
         self.timeline.exchange(end, start)

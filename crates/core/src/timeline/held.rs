@@ -7,7 +7,7 @@
 //! too short to pay for it.
 
 use super::claimed::Claimed;
-use crate::position::{REACH, last_up_to, ticks_between};
+use crate::position::{REACH, earlier, last_up_to, ticks_between};
 use crate::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -78,13 +78,15 @@ impl Held {
         lanes.may_have_runs |= may_take_runs;
     }
 
-    /// The earliest slot that is not in a run.
+    /// The earliest slot that is held.
     pub(super) fn earliest(&self) -> Option<u64> {
+        let in_a_run = self.lanes.lock().runs().map(|(start, _)| start).reduce(earlier);
         let ranges = self.ranges.lock();
-        let (first, _) = ranges.first_key_value()?;
+        let Some((first, _)) = ranges.first_key_value() else { return in_a_run };
         // If positions wrap around between the ranges, it is the first one beyond the middle.
         let behind = ranges.range(first.wrapping_add_signed(REACH)..).next();
-        Some(behind.map_or(*first, |(&start, _)| start))
+        let first = behind.map_or(*first, |(&start, _)| start);
+        Some(in_a_run.map_or(first, |run| earlier(run, first)))
     }
 
     /// Whether a slot between these positions is held. One that ends at `from` counts, too, by which a
@@ -100,11 +102,14 @@ impl Lanes {
         if !self.may_have_runs {
             return false;
         }
-        let run = |lane: &Weak<LaneRun>| *lane.upgrade()?.0.lock();
-        let mut runs = self.all.iter().filter_map(run).peekable();
-        self.may_have_runs = self.may_take_runs || runs.peek().is_some();
+        self.may_have_runs = self.may_take_runs || self.runs().next().is_some();
         let meets = |(start, end)| ticks_between(start, to) >= 0 && ticks_between(from, end) >= 0;
-        runs.any(meets)
+        self.runs().any(meets)
+    }
+
+    /// What lanes have taken, each its run.
+    fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.all.iter().filter_map(|lane| *lane.upgrade()?.0.lock())
     }
 }
 

@@ -57,6 +57,9 @@ const GUARDED: u64 = 1 << 14;
 const CLOSED: u64 = 1 << 15;
 /// The piece is bent.
 const BENT: u64 = 1 << 16;
+/// Guarded, and slots may be taken in blocks there: no start moves another. There is no piece then, so its
+/// lowest bit of [`SHIFTS`] is free.
+const UNEVEN: u64 = GUARDED | 1;
 /// The bits above all these count the states.
 const STATE: u64 = 1 << 17;
 
@@ -103,6 +106,8 @@ struct Hot {
 pub(super) enum State {
     /// Slots on this piece may be claimed and started without the lock.
     Open(Stretch),
+    /// Slots lie unevenly: they are claimed and started under the lock, and no start moves another.
+    Uneven,
     /// Everything is decided under the lock.
     Guarded,
     /// Nothing starts any more.
@@ -160,6 +165,11 @@ impl Published {
     /// Whether slots are claimed without the lock.
     pub(super) fn is_open(&self) -> bool {
         self.version() & CLOSED_TO_READERS == 0
+    }
+
+    /// Whether slots lie unevenly, and no start moves another.
+    pub(super) fn is_uneven(&self) -> bool {
+        flags(self.version()) == UNEVEN
     }
 
     /// Whether this is the version, and slots are claimed without the lock.
@@ -236,10 +246,11 @@ impl Published {
     /// Whether this is what is published.
     pub(super) fn shows(&self, state: &State) -> bool {
         // Relaxed: only writers store, and the lock orders them; so no model.
-        let flags = self.version.load(Relaxed) & CLOSED_TO_READERS;
+        let flags = flags(self.version.load(Relaxed));
         match *state {
             State::Closed => flags == CLOSED,
             State::Guarded => flags == GUARDED,
+            State::Uneven => flags == UNEVEN,
             State::Open(stretch) => self.snapshot().is_some_and(|shown| shown.stretch == stretch),
         }
     }
@@ -252,6 +263,7 @@ impl Published {
         let old = self.version.load(Relaxed) & !(STATE - 1);
         let rest = match state {
             State::Open(stretch) => pack(stretch),
+            State::Uneven => UNEVEN,
             State::Guarded => GUARDED,
             State::Closed => CLOSED,
         };
@@ -285,6 +297,18 @@ impl Published {
         }
         self.advance_horizon(snapshot, claimed, now, last);
         last.reading
+    }
+
+    /// Tells all threads that the clock read `now` when claims had come to the position `claimed`. Returns
+    /// how many slots from there on may start by that reading, at the pace since the one before.
+    pub(super) fn report_more(&self, claimed: u64, now: i64) -> u64 {
+        let last = self.last_reading();
+        let used = slots_between(last.claimed, claimed);
+        let elapsed_ns = now.saturating_sub(last.reading);
+        if !reading::is_the_same(used, elapsed_ns) {
+            self.report_at(claimed, now);
+        }
+        reading::more(used, elapsed_ns)
     }
 
     /// The latest reading of the clock that was reported.
@@ -403,6 +427,11 @@ impl Hot {
 /// The bits of a horizon that are its state.
 fn tag(version: u64) -> u64 {
     (version / STATE) & TAG
+}
+
+/// Whether slots are claimed under the lock only, and why.
+fn flags(version: u64) -> u64 {
+    version & (CLOSED_TO_READERS | UNEVEN)
 }
 
 /// What a version says of the piece. It begins at the anchor or a tick before it.

@@ -40,6 +40,26 @@ fn a_claim_given_back_goes_to_a_sleeper_with_a_later_slot() {
     assert_eq!(intended_starts(drain(&pacer)), [400, 500, 600].map(|ms| ms * MILLI));
 }
 
+/// The slot was known to be due when it was claimed. Whoever gets it a second later starts by a reading of
+/// its own.
+#[test]
+fn a_claim_that_comes_back_shows_its_whole_wait() {
+    for (arrivals, starts) in
+        ["even", "poisson"].into_iter().flat_map(|it| (3..40).map(move |n| (it, n)))
+    {
+        let clock = ManualClock::new();
+        let pacer = build("1M/s", &clock).arrivals(arrivals.parse().unwrap()).build();
+        clock.advance(span(SECOND));
+        assert!((0..starts).all(|_| pacer.acquire().is_ok()));
+        let claim = pacer.claim().expect("open");
+        clock.advance(span(SECOND));
+        drop(claim);
+        let grant = pacer.acquire().expect("open");
+        assert_eq!(grant.slot(), starts, "{arrivals}");
+        assert_eq!(grant.actual_start(), pacer.now(), "{arrivals}, {starts}");
+    }
+}
+
 #[test]
 fn a_lane_that_is_dropped_gives_back_what_it_has_not_started() {
     let clock = ManualClock::jumping();

@@ -60,4 +60,41 @@ proptest! {
         }
         prop_assert_eq!(granted.len(), listed.len());
     }
+
+    /// By turns, and so late that they take many slots at once; in the middle they have to give back what
+    /// they have taken.
+    #[test]
+    fn two_lanes_grant_what_is_listed(
+        shape in shape(),
+        name in proptest::sample::select(vec!["even", "poisson", "exact-poisson:50", "gamma:0.2", "jitter:1"]),
+        seed: u64,
+        index in 0_u32..3,
+        weights in prop_oneof![Just([1, 1, 1]), Just([3, 1, 2])],
+        change in 0..2 * MOST,
+    ) {
+        let shard = Shard::weighted(index, &weights).unwrap();
+        let listed = make((name, seed)).starts(shape.clone(), shard.clone());
+        let numbers = (0..).map(|local| u64::from(index) + 3 * local);
+        let listed: Vec<_> = listed.take(MOST).zip(numbers).collect();
+        let clock = ManualClock::new();
+        let builder = Pacer::shaped(shape).arrivals(make((name, seed))).shard(shard);
+        let pacer = builder.slots(MOST as u64).clock(clock.clone()).build();
+        clock.set(Nanos::ZERO + listed.last().map_or(Duration::ZERO, |&(start, _)| start));
+        let mut lanes = [pacer.lane(), pacer.lane()];
+        let mut granted = Vec::new();
+        for turn in 0..2 * MOST {
+            if turn == change {
+                pacer.pause();
+                pacer.resume();
+            }
+            granted.extend(lanes[turn % 2].try_acquire());
+        }
+        granted.sort_unstable_by_key(|grant| grant.slot());
+        prop_assert_eq!(granted.len(), listed.len());
+        for (grant, (listed, number)) in granted.into_iter().zip(listed) {
+            let start = grant.intended_start() - Nanos::ZERO;
+            prop_assert!(start.abs_diff(listed).as_nanos() <= 1, "{:?} {:?}", start, listed);
+            prop_assert!(weights != [1, 1, 1] || grant.slot() == number);
+        }
+    }
 }

@@ -78,10 +78,11 @@ impl Entry<'_> {
         let state = match stretch {
             _ if locked.closed => State::Closed,
             Some(stretch) => State::Open(stretch),
+            None if is_open => State::Uneven,
             None => State::Guarded,
         };
         if !self.timeline.published.shows(&state) {
-            self.timeline.held.allow_runs(stretch.is_some());
+            self.timeline.held.allow_runs(is_open);
             self.timeline.published.write(&state, next, now);
         }
     }

@@ -1,0 +1,116 @@
+//! Slots that lie unevenly, drawn under the lock to be claimed without it.
+//!
+//! Whoever starts a slot under the timeline's lock draws those behind it that are due by the same reading,
+//! as many as it may serve. Other callers take the next slot from here by one compare-and-swap of the
+//! shared word, until none is left or the schedule changes.
+//!
+//! # Orderings
+//!
+//! A sequence lock without fences, as in [`published`](super::published), with a sequence of its own: a
+//! writer makes it odd, stores the words with `Release`, and makes it even with `Release`; a reader loads
+//! everything with `Acquire` but for the last look at it. So all words are of one draw. What was drawn
+//! under a version is good for callers that find the same version behind that: they claim what was due
+//! before any later change.
+
+use crate::Grant;
+use crate::grant::Stamp;
+use crate::position::SLOT;
+use crate::sync::{Acquire, AtomicU64, DRAWN, Relaxed, Release};
+
+/// The slots that were drawn last.
+#[derive(Debug)]
+pub(super) struct Drawn {
+    /// Odd while a writer is at work.
+    sequence: AtomicU64,
+    /// The version of the schedule.
+    version: AtomicU64,
+    /// The positions of the first slot, and behind the last one.
+    start: AtomicU64,
+    end: AtomicU64,
+    /// The reading of the clock by which they are due.
+    reading: AtomicU64,
+    slots: [Slot; DRAWN],
+}
+
+#[derive(Debug)]
+struct Slot {
+    intended: AtomicU64,
+    /// In the whole load.
+    number: AtomicU64,
+}
+
+impl Drawn {
+    /// Nothing is drawn yet.
+    pub(super) fn new() -> Drawn {
+        let word = || AtomicU64::new(0);
+        Drawn {
+            sequence: word(),
+            version: word(),
+            start: word(),
+            end: word(),
+            reading: word(),
+            slots: [(); DRAWN].map(|()| Slot { intended: word(), number: word() }),
+        }
+    }
+
+    /// The grant of the slot at `position`, if it was drawn, and the version that it is good for.
+    pub(super) fn get(&self, position: u64) -> Option<(Grant, u64)> {
+        // Acquire, all but the last: see *Orderings* above. Model: `what_is_drawn_is_read_whole`.
+        let sequence = self.sequence.load(Acquire);
+        let version = self.version.load(Acquire);
+        let start = self.start.load(Acquire);
+        let end = self.end.load(Acquire);
+        let reading = self.reading.load(Acquire);
+        let slot = self.slots.get(index(start, end, position)?)?;
+        let intended = slot.intended.load(Acquire);
+        let number = slot.number.load(Acquire);
+        // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `write`. Model:
+        // `what_is_drawn_is_read_whole`.
+        let is_whole = sequence.is_multiple_of(2) && self.sequence.load(Relaxed) == sequence;
+        is_whole.then(|| (Grant::new(intended, Stamp::new(reading), number), version))
+    }
+
+    /// Whether the slot at `position` was drawn under this version. Called under the timeline's lock.
+    pub(super) fn has(&self, position: u64, version: u64) -> bool {
+        // Relaxed, all: only writers store, and the lock orders them; so no model.
+        let start = self.start.load(Relaxed);
+        let end = self.end.load(Relaxed);
+        self.version.load(Relaxed) == version && index(start, end, position).is_some()
+    }
+
+    /// Draws slots from the position `start` on, with their intended starts and their numbers, of which
+    /// `end` tells the position behind those that may be taken. Called under the timeline's lock.
+    pub(super) fn write(
+        &self,
+        version: u64,
+        start: u64,
+        now: i64,
+        slots: impl Iterator<Item = (i64, u64)>,
+        end: impl FnOnce(u64) -> u64,
+    ) {
+        // Relaxed: only writers store, and the lock orders them; so no model.
+        let sequence = self.sequence.load(Relaxed);
+        // Relaxed: it only has to come before the words, and their Release sees to that. Partner: `get`.
+        // Model: `what_is_drawn_is_read_whole`.
+        self.sequence.store(sequence.wrapping_add(1), Relaxed);
+        let mut drawn = 0;
+        for ((intended, number), slot) in slots.zip(&self.slots) {
+            // Release, all: see *Orderings* above. Model: `what_is_drawn_is_read_whole`.
+            slot.intended.store(intended.max(0).unsigned_abs(), Release);
+            slot.number.store(number, Release);
+            drawn += 1;
+        }
+        self.version.store(version, Release);
+        self.start.store(start, Release);
+        self.end.store(end(drawn), Release);
+        self.reading.store(now.max(0).unsigned_abs(), Release);
+        self.sequence.store(sequence.wrapping_add(2), Release);
+    }
+}
+
+/// Which of the slots from `start` to `end` the one at `position` is.
+fn index(start: u64, end: u64, position: u64) -> Option<usize> {
+    // Unsigned, so that a slot before the start is far behind the end.
+    let ticks = position.wrapping_sub(start);
+    (ticks < end.wrapping_sub(start)).then(|| usize::try_from(ticks / SLOT).ok())?
+}

@@ -1,0 +1,125 @@
+//! Blocks: slots that lie unevenly, taken for a lane under one hold of the lock.
+
+use super::Entry;
+use crate::Grant;
+use crate::clock::Clock;
+use crate::position::{SLOT, after};
+use crate::schedule::Schedule;
+use crate::timeline::{Claimed, LaneRun, Pace, Timeline, reading};
+
+/// A block has no more slots than this: a lane stays small, and the lock is free again soon.
+const MOST_SLOTS: usize = 64;
+
+/// Slots that are due by one reading of the clock, as a [`Run`](crate::timeline::Run) has them, but
+/// each with its own intended start.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    version: u64,
+    grants: Vec<Grant>,
+    /// How many of them have been handed out.
+    used: usize,
+    /// The position behind the last slot.
+    behind: u64,
+}
+
+impl Block {
+    /// The next slot, if there is one and the schedule is still at `version`.
+    #[inline]
+    pub(crate) fn next(&mut self, version: u64) -> Option<Grant> {
+        let grant = *self.grants.get(self.used).filter(|_| version == self.version)?;
+        self.used += 1;
+        Some(grant)
+    }
+
+    /// Slots left.
+    pub(crate) fn left(&self) -> u64 {
+        (self.grants.len() - self.used) as u64
+    }
+
+    /// The slots that are left. The block has none any more.
+    pub(crate) fn take_rest(&mut self) -> Claimed {
+        let slots = self.left();
+        self.used = self.grants.len();
+        Claimed::new(self.behind.wrapping_sub(slots.wrapping_mul(SLOT)), slots)
+    }
+}
+
+impl Timeline {
+    /// Whether lanes may take blocks.
+    pub(crate) fn has_blocks(&self) -> bool {
+        self.published.is_uneven()
+    }
+
+    /// As [`claim_run`](Timeline::claim_run), where slots lie unevenly: fills the block, and returns the
+    /// reading. None if no slot is due, or each has to be decided by itself.
+    pub(crate) fn claim_block(
+        &self,
+        pace: Pace,
+        lane: &LaneRun,
+        block: &mut Block,
+        clock: &dyn Clock,
+    ) -> Option<i64> {
+        self.under_lock().claim_block(pace, lane, block, clock)
+    }
+}
+
+impl Entry<'_> {
+    fn claim_block(
+        &mut self,
+        pace: Pace,
+        lane: &LaneRun,
+        block: &mut Block,
+        clock: &dyn Clock,
+    ) -> Option<i64> {
+        if !self.timeline.has_blocks() {
+            return None;
+        }
+        let now = self.now(clock);
+        self.tidy(now);
+        let most = reading::allowance(pace.used, now.saturating_sub(pace.read_at));
+        let most = usize::try_from(most).map_or(MOST_SLOTS, |most| most.clamp(1, MOST_SLOTS));
+        let start = self.timeline.next();
+        // What is later may have to forfeit time, start by start.
+        if Schedule::may_be_out_of_range(self.locked.schedule.intended(start), now) {
+            return None;
+        }
+        self.draw(block, start, most, now);
+        let end = block.behind;
+        if end == start || !self.timeline.exchange(start, end) {
+            block.take_rest();
+            return None;
+        }
+        lane.set(Some((start, end)));
+        self.timeline.published.report_at(end, now);
+        self.publish(now);
+        Some(now)
+    }
+
+    /// Fills the block with the slots from `start` on that are due.
+    fn draw(&self, block: &mut Block, start: u64, most: usize, now: i64) {
+        let due = self.locked.schedule.due_from(start, now).take(most);
+        block.grants.clear();
+        block.grants.extend(due.map(|(intended, slot)| Grant::at(intended, now, slot)));
+        (block.version, block.used) = (self.timeline.version(), 0);
+        block.behind = after(start, block.left());
+    }
+
+    /// Draws slots that callers without a lane take by the reading `now`.
+    pub(super) fn draw_for_all(&self, now: i64) {
+        let Timeline { drawn: Some(drawn), published, .. } = self.timeline else { return };
+        if !published.is_uneven() {
+            return;
+        }
+        let (start, version) = (self.timeline.next(), self.timeline.version());
+        let more = usize::try_from(published.report_more(start, now)).unwrap_or(usize::MAX);
+        let schedule = &self.locked.schedule;
+        let is_in_range = || !Schedule::may_be_out_of_range(schedule.intended(start), now);
+        if !drawn.has(start, version) && is_in_range() {
+            let due = schedule.due_from(start, now).take(more);
+            // When the last slot of all is taken, tasks that wait have to know: not that one.
+            let is_last = |slots| u64::from(schedule.is_over(after(start, slots)));
+            let end = |slots: u64| after(start, slots.saturating_sub(is_last(slots)));
+            drawn.write(version, start, now, due, end);
+        }
+    }
+}
