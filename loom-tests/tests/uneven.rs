@@ -186,7 +186,7 @@ fn all_until(until: u64) -> Lease {
 fn recorded_arrivals_have_one_owner_each() {
     explore("recorded_arrivals_have_one_owner_each", || {
         let (clock, builder) = manual("1/s");
-        let recorded = [0, 1_000, 1_000, 1_100, 5_000];
+        let recorded = [1_000, 1_000, 1_100, 5_000];
         let pacer = builder.arrivals(Arrivals::replay(move || recorded.map(span))).build();
         clock.advance(span(1_050));
         let other = spawn({
