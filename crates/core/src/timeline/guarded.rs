@@ -105,6 +105,11 @@ impl Entry<'_> {
             self.wake_moved();
         }
         self.publish_at(now);
+        self.next_by(decided, now)
+    }
+
+    /// What comes next by what was decided at `now`, after which the schedule was published.
+    fn next_by(&mut self, decided: Result<Plan, Refused>, now: i64) -> Next {
         match decided {
             Err(refused) => Next::Refuse(refused),
             Ok(plan) if plan.is_due() => {
@@ -112,7 +117,6 @@ impl Entry<'_> {
                 self.timeline.published.report(now);
                 Next::Start(self.timeline.grant(&plan))
             }
-            // It was made by what was published just now.
             Ok(plan) => Next::Pause(Plan { version: self.timeline.version(), ..plan }),
         }
     }

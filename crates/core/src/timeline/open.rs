@@ -65,7 +65,7 @@ impl Attempt {
             if self.held.is_some() || timeline.exchange(position, after(position, 1)) {
                 let claimed = self.held.get_or_insert(Claimed::new(position, 1));
                 if !plan.is_due() {
-                    timeline.keep_open(claimed, self.is_fixed, &plan);
+                    timeline.keep_open(claimed, &plan);
                     return Ok(Next::Pause(plan));
                 }
                 timeline.start_open(claimed, &snapshot, now);
@@ -86,13 +86,10 @@ impl Timeline {
         self.upkeep(last..now, now);
     }
 
-    /// What is claimed is kept, by a plan for later. Only what is fixed is entered as held, and it has been
-    /// since it was taken. The sleepers know of the others as soon as they sleep.
+    /// What is claimed is kept, by a plan for later. What is fixed has been entered as held since it was taken.
+    /// The sleepers know of the others as soon as they sleep.
     #[inline]
-    fn keep_open(&self, claimed: &mut Claimed, is_fixed: bool, plan: &Plan) {
-        if is_fixed {
-            self.held.enter(claimed);
-        }
+    fn keep_open(&self, claimed: &Claimed, plan: &Plan) {
         self.published.report_at(claimed.end(), plan.now);
         // There is time for it here, so that the start does not have to do it.
         self.upkeep(plan.due.saturating_sub(plan.interval_ns)..plan.due, plan.now);
