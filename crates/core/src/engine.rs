@@ -1,7 +1,7 @@
 //! The engine: a timeline, a clock and a way to pause, which together start operations. Pacers,
 //! lanes and claims are handles to one engine.
 //!
-//! What begins with `start_` and is cold fills in a grant that its caller has made, and is never inlined.
+//! What begins with `start_` fills in a grant that its caller has made, and is never inlined.
 //! If it returned the grant, that would come back through memory, and the compiler would send those of
 //! the hot path through the same memory.
 
@@ -35,10 +35,20 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the next slot.
+    /// Starts the next slot. On a bent piece that is nearly as short as the hot path.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_next(&self, grant: &mut Grant) -> Result<(), Ended> {
+        match self.timeline.claim_bent() {
+            Ok(bent) => *grant = bent,
+            Err(Some(position)) => return self.start_claimed(position, grant),
+            Err(None) => return self.start_any(grant),
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn start_any(&self, grant: &mut Grant) -> Result<(), Ended> {
         *grant = self.start(Attempt::one()).map_err(Refused::for_good)?;
         Ok(())
     }
@@ -58,10 +68,20 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the next slot if it is due.
+    /// Starts the next slot if it is due. On a bent piece that is nearly as short as the hot path.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_next_if_due(&self, grant: &mut Grant) -> Result<(), Refused> {
+        match self.timeline.try_claim_bent() {
+            Ok(bent) => *grant = bent,
+            Err(Some(position)) => return self.start_claimed_if_due(position, grant),
+            Err(None) => return self.start_any_if_due(grant),
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn start_any_if_due(&self, grant: &mut Grant) -> Result<(), Refused> {
         *grant = self.start(Attempt::if_due(1))?;
         Ok(())
     }

@@ -100,7 +100,7 @@ impl Lane {
     /// ```
     #[inline]
     pub fn acquire(&mut self) -> Result<Grant, Ended> {
-        if let Some(grant) = self.next() {
+        if let Some(grant) = self.run.next(self.pacer.0.timeline.version()) {
             return Ok(grant);
         }
         let mut grant = Grant::NONE;
@@ -124,7 +124,7 @@ impl Lane {
     /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
     #[inline]
     pub fn try_acquire(&mut self) -> Result<Grant, Refused> {
-        if let Some(grant) = self.next() {
+        if let Some(grant) = self.run.next(self.pacer.0.timeline.version()) {
             return Ok(grant);
         }
         let mut grant = Grant::NONE;
@@ -184,46 +184,49 @@ impl Lane {
         &self.pacer
     }
 
-    /// The next slot of the run, if it has one and the schedule has not changed.
-    #[inline]
-    fn next(&mut self) -> Option<Grant> {
-        let version = self.pacer.0.timeline.version();
-        self.run.next(version).or_else(|| self.run.next_bent(version))
-    }
-
-    /// The path without a run.
+    /// The path without a straight run.
     #[cold]
     #[inline(never)]
     fn acquire_slowly(&mut self, grant: &mut Grant) -> Result<(), Ended> {
+        if let Some(taken) = self.next_taken() {
+            *grant = taken;
+            return Ok(());
+        }
         self.start(Attempt::one(), grant).map_err(Refused::for_good)
     }
 
     #[cold]
     #[inline(never)]
     fn try_acquire_slowly(&mut self, grant: &mut Grant) -> Result<(), Refused> {
+        if let Some(taken) = self.next_taken() {
+            *grant = taken;
+            return Ok(());
+        }
         self.start(Attempt::if_due(1), grant)
     }
 
-    fn start(&mut self, attempt: Attempt, grant: &mut Grant) -> Result<(), Refused> {
+    /// The next slot that the lane has taken, if there is one and the schedule has not changed.
+    #[inline]
+    fn next_taken(&mut self) -> Option<Grant> {
         let version = self.pacer.0.timeline.version();
-        if let Some(next) = self.block.as_mut().and_then(|block| block.next(version)) {
-            *grant = next;
-            return Ok(());
-        }
+        let of_block = || self.block.as_mut()?.next(version);
+        self.run.next(version).or_else(|| self.run.next_bent(version)).or_else(of_block)
+    }
+
+    #[inline(never)]
+    fn start(&mut self, attempt: Attempt, grant: &mut Grant) -> Result<(), Refused> {
         self.give_back();
-        *grant = match self.take_run().or_else(|| self.take_block()) {
+        *grant = match self.take() {
             Some(grant) => grant,
             None => self.started(self.pacer.0.start(attempt)?),
         };
         Ok(())
     }
 
-    /// Takes a run of slots, and starts the first of them.
-    fn take_run(&mut self) -> Option<Grant> {
-        let engine = &*self.pacer.0;
-        let (run, read_at) = engine.timeline.claim_run(self.pace, &self.held, &*engine.clock)?;
-        (self.run, self.taken, self.pace.read_at) = (run, run.left(), read_at);
-        let grant = self.next();
+    /// Takes slots, and starts the first of them.
+    fn take(&mut self) -> Option<Grant> {
+        self.take_run().or_else(|| self.take_block())?;
+        let grant = self.next_taken();
         if grant.is_none() {
             // The schedule has changed since.
             self.give_back();
@@ -231,8 +234,16 @@ impl Lane {
         grant
     }
 
-    /// The same with a block.
-    fn take_block(&mut self) -> Option<Grant> {
+    /// None if no slot is due, or the lock has to decide.
+    fn take_run(&mut self) -> Option<()> {
+        let Engine { timeline, clock, .. } = &*self.pacer.0;
+        let (run, read_at) = timeline.claim_run(self.pace, &self.held, &**clock)?;
+        (self.run, self.taken, self.pace.read_at) = (run, run.left(), read_at);
+        Some(())
+    }
+
+    /// The same with a block, of which there is none before it is needed.
+    fn take_block(&mut self) -> Option<()> {
         let Engine { timeline, clock, .. } = &*self.pacer.0;
         if !timeline.has_blocks() {
             return None;
@@ -240,11 +251,7 @@ impl Lane {
         let block = self.block.get_or_insert_default();
         self.pace.read_at = timeline.claim_block(self.pace, &self.held, block, &**clock)?;
         self.taken = block.left();
-        let grant = block.next(timeline.version());
-        if grant.is_none() {
-            self.give_back();
-        }
-        grant
+        Some(())
     }
 
     fn started(&mut self, grant: Grant) -> Grant {

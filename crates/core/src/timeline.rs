@@ -133,9 +133,13 @@ impl Timeline {
     /// has to decide.
     #[inline]
     pub(crate) fn claim_fast(&self) -> Result<Grant, Option<u64>> {
-        if let Some(window) = self.published.window() {
-            return self.claim_in(|position| window.grant(position));
-        }
+        let window = self.published.window().ok_or(None)?;
+        self.claim_in(|position| window.grant(position))
+    }
+
+    /// The same on a piece that is bent; none also if it is straight.
+    #[inline]
+    pub(crate) fn claim_bent(&self) -> Result<Grant, Option<u64>> {
         let bent = self.published.bent_window().ok_or(None)?;
         self.claim_in(|position| bent.grant(position))
     }
@@ -146,13 +150,20 @@ impl Timeline {
     /// than the addition, where another thread has just written it.
     #[inline]
     pub(crate) fn try_claim_fast(&self) -> Result<Grant, Option<u64>> {
-        let claimed = self.published.claimed();
-        if let Some(window) = self.published.window() {
-            let window = Some(window).filter(|window| window.has(claimed)).ok_or(None)?;
-            return self.claim_in(|position| window.grant(position));
+        let window = self.published.window().ok_or(None)?;
+        if !window.has(self.published.claimed()) {
+            return Err(None);
         }
-        let bent = self.published.bent_window().filter(|bent| bent.window.has(claimed));
-        let bent = bent.ok_or(None)?;
+        self.claim_in(|position| window.grant(position))
+    }
+
+    /// The same on a piece that is bent; none also if it is straight.
+    #[inline]
+    pub(crate) fn try_claim_bent(&self) -> Result<Grant, Option<u64>> {
+        let bent = self.published.bent_window().ok_or(None)?;
+        if !bent.window.has(self.published.claimed()) {
+            return Err(None);
+        }
         self.claim_in(|position| bent.grant(position))
     }
 

@@ -217,7 +217,7 @@ impl Run {
     /// The next slot, if there is one, the piece is straight, and the schedule is still at `version`.
     #[inline]
     pub(crate) fn next(&mut self, version: u64) -> Option<Grant> {
-        if version != self.version || self.next == self.end {
+        if self.next == self.end || version != self.version {
             return None;
         }
         let slots = self.next >> (self.slot_bits & 63);
