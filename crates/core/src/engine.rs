@@ -20,7 +20,7 @@ pub(crate) struct Engine {
     pub(crate) pausing: Pausing,
 }
 
-// A panic can interrupt only a reading of the clock. Under the lock, that is made before anything is
+// A panic can interrupt only a reading of the clock. Under the lock, that is made before the schedule is
 // changed. A curve or a recording of the user's must not panic.
 impl UnwindSafe for Engine {}
 impl RefUnwindSafe for Engine {}
@@ -103,7 +103,7 @@ impl Engine {
     }
 
     fn pause(&self, attempt: &Attempt, plan: &Plan) -> Nanos {
-        let Engine { timeline, clock, pausing, .. } = self;
+        let Engine { timeline, clock, pausing } = self;
         pause::run(&Hold { timeline, clock: &**clock, pausing, attempt, plan })
     }
 

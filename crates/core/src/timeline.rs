@@ -61,7 +61,7 @@ pub(crate) struct Timeline {
     /// and by `exchange`.
     allocated: CachePadded<AtomicU64>,
     published: Published,
-    /// Where slots may lie unevenly.
+    /// Of an arrival process. An uneven shard has none: its slots are taken under the lock.
     drawn: Option<Box<Drawn>>,
     locked: CachePadded<Mutex<Locked>>,
     held: Held,
@@ -129,8 +129,8 @@ impl Timeline {
     }
 
     /// The hot path. The loads before the addition do not make it longer. An error is the position of the
-    /// slot that has been claimed but is not known to be due; none if nothing is claimed, because the lock
-    /// has to decide.
+    /// slot that has been claimed but is not known to be due; none if nothing is claimed: the piece is bent, or
+    /// the lock has to decide.
     #[inline]
     pub(crate) fn claim_fast(&self) -> Result<Grant, Option<u64>> {
         let window = self.published.window().ok_or(None)?;
@@ -293,10 +293,15 @@ impl Timeline {
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {
-            let due = first_after(schedule.due_within(self.lead_ns.saturating_add(SKEW_NS), now));
+            let due = first_after(schedule.due_within(self.furthest_lead_ns(), now));
             is_set = schedule.set_shard(shard, from, later(self.next(), due), now);
         });
         is_set
+    }
+
+    /// A slot may start that is due in so many nanoseconds: by the lead, and by a clock that is ahead.
+    fn furthest_lead_ns(&self) -> i64 {
+        self.lead_ns.saturating_add(SKEW_NS)
     }
 
     /// See [`Slots::lease`](crate::schedule::Slots::lease). Slots that callers hold and that may not
@@ -304,7 +309,7 @@ impl Timeline {
     /// `a_slot_that_may_start_is_not_leased_away`.
     pub(crate) fn lease(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> bool {
         let mut is_leased = false;
-        let lead_ns = self.lead_ns.saturating_add(SKEW_NS);
+        let lead_ns = self.furthest_lead_ns();
         self.change(clock, |schedule, now| {
             is_leased = schedule.lease(from, leases, lead_ns, now);
         });
@@ -314,7 +319,7 @@ impl Timeline {
     /// As [`lease`](Timeline::lease), from `from` or from the first slot on that may be leased.
     pub(crate) fn lease_rest(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> u64 {
         let mut leased_from = from;
-        let lead_ns = self.lead_ns.saturating_add(SKEW_NS);
+        let lead_ns = self.furthest_lead_ns();
         self.change(clock, |schedule, now| {
             leased_from = schedule.lease_rest(from, leases, lead_ns, now);
         });

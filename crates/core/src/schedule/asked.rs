@@ -8,7 +8,7 @@ use super::end::End;
 use super::history::History;
 use super::load::Load;
 use crate::count::Count;
-use crate::position::{self, before, first_after};
+use crate::position::{before, earlier, first_after};
 
 /// The load as it was asked for, of which the schedule has given up some time.
 #[derive(Debug)]
@@ -20,11 +20,11 @@ pub(super) struct Asked {
     /// How many slots all loads together had had at `since`, with parts of slots; or at the schedule's
     /// end if that was before.
     count: Count,
-    /// The slots that had come before `since` are those that lie below this count.
-    earlier: Count,
-    /// The same, with those that had come at `since` by the load before: not the one at a line's anchor, which
-    /// comes by this load.
-    come: Count,
+    /// Slots that came before `since` lie below this count.
+    come_before: Count,
+    /// Slots that came at `since` or before it, by the load before this one, lie below this count. A slot at a
+    /// line's anchor is not one of them: it comes at `since` by this load.
+    come_by: Count,
 }
 
 impl Asked {
@@ -48,12 +48,12 @@ impl Asked {
         let end = end.bounded(since);
         let count = if end < since { history.count_at(end) } else { count };
         let below = |first| {
-            let first = end_position.map_or(first, |end| position::earlier(first, end));
+            let first = end_position.map_or(first, |end| earlier(first, end));
             let has_any = slots.number(first).is_some_and(|slots| slots > 0);
             if has_any { slots.count_of(before(first)).saturating_add(1) } else { 0 }
         };
-        let earlier = below(history.first_from(since));
-        Asked { origin, since, count, earlier, come: below(first) }
+        let come_before = below(history.first_from(since));
+        Asked { origin, since, count, come_before, come_by: below(first) }
     }
 
     pub(super) fn shift(&mut self, span_ns: i64) {
@@ -71,17 +71,17 @@ impl Asked {
     pub(super) fn come_before(&self, load: &Load, moment: i64) -> Count {
         let last = moment.saturating_sub(1);
         if last < self.since {
-            return self.earlier;
+            return self.come_before;
         }
         let is_waiting = load.is_waiting_at_ns(last.saturating_sub(self.origin));
-        self.come.max(self.count_at(load, last) + Count::from(!is_waiting))
+        self.come_by.max(self.count_at(load, last) + Count::from(!is_waiting))
     }
 
     /// Another load begins now.
     pub(super) fn change(&mut self, load: &Load, end: &End, now: i64) {
         let count = self.count_at(load, end.bounded(now));
-        let earlier = self.come_before(load, end.bounded_behind(now));
-        let come = self.come_before(load, end.bounded_behind(now.saturating_add(1)));
-        *self = Asked { origin: now, since: now, count, earlier, come };
+        let come_before = self.come_before(load, end.bounded_behind(now));
+        let come_by = self.come_before(load, end.bounded_behind(now.saturating_add(1)));
+        *self = Asked { origin: now, since: now, count, come_before, come_by };
     }
 }

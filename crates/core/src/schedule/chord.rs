@@ -2,9 +2,9 @@
 //! far as it reaches.
 //!
 //! The first slot's intended start is exact, so whatever has been said of it stays true. Its ends are
-//! rounded up to whole nanoseconds, as intended starts are. Where the rate rises the chord lies
-//! below the curve, so what rounding adds never adds up with that. Where it falls the chord lies
-//! above: there it reaches half as far, which makes it four times as close, and its end is taken a
+//! rounded up to whole nanoseconds, as intended starts are. Where the rate rises the chord's
+//! times are before the curve's, so what rounding adds never adds up with that. Where it falls they are
+//! after them: there it reaches half as far, which makes it four times as close, and its end is taken a
 //! nanosecond earlier.
 
 use super::curve::Curve;

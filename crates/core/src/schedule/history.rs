@@ -56,8 +56,8 @@ pub(crate) struct History {
     /// The oldest piece comes first. There is one at least; positions and times both ascend.
     pieces: Vec<Piece>,
     /// The last slot that has forfeited time: the piece with its anchor there begins after that time.
-    /// Where another slot is an anchor, the tempo changed within the tick behind that slot, whose own time
-    /// stayed.
+    /// Another slot may be an anchor, too: the tempo changed less than a tick behind it, and that slot kept its
+    /// time.
     forfeited: u64,
     /// A number that changes with everything that moves a slot.
     revision: u64,

@@ -9,9 +9,12 @@
 //! The parabola meets the curve where half of the time has passed and where all of it has. These are whole
 //! nanoseconds, so the counts there are exact, and no slot's time is rounded. At the anchor, a slot's time in
 //! whole nanoseconds, it may be late by f < 1 ns. So it differs from the curve by f times
-//! (1 - x) (1 - x / m), with x from 0 to 1 for the slots, and m between 31/64 and 33/64 where half of
-//! the time has passed; and by 1/4 ns at most as any parabola does (`shape/trend.rs`), which near the anchor is
-//! no more than 2.6 x. The sum of both is below 1 at any x. Numbers are rounded by less than 2^-9 ns:
+//! (1 - x) (1 - x / m), with x from 0 to 1 for the slots, and m where half of the time has passed. From 64 ns
+//! on, m is between 31/64 and 33/64. To that a parabola's own error is added: 1/4 ns at most
+//! (`shape/trend.rs`), and 2.6 x ns at most. The sum stays below 1 by 0.15 x at least for x up to 0.1, and by
+//! more behind that. In less than 64 ns, m may be anything from 1/3 to 2/3, but then the parabola's own error is
+//! as good as nothing, because such a time is bounded by how steady the rate is. Rounding grows with x, too, and
+//! is less than x / 2^9 ns:
 //! a mantissa and its bend by one unit each, which is 2^-61 of the gap, times the square of at most
 //! [`MOST_SLOTS`], and what is computed as `f64` by 2^-50 of at most [`LONGEST_NS`]. Both the curve's time and
 //! the parabola's are then rounded up to whole nanoseconds. What differs by less than 1 ns before that
@@ -21,7 +24,7 @@ use super::curve::Curve;
 use super::line::Line;
 use super::slots::Slots;
 use super::stretch::{Begin, Stretch};
-use crate::position::{after, earlier};
+use crate::position::{SLOT, after, earlier};
 use crate::scale::Scale;
 
 /// With fewer slots in a half of the time a chord is as good.
@@ -33,6 +36,7 @@ const LONGEST_NS: i64 = 1 << 32;
 
 /// The ticks of a slot.
 const TICKS: f64 = 65_536.0;
+const _: () = assert!(SLOT == 65_536);
 
 /// The stretch from `begin` on; none where a chord is as good.
 #[expect(
@@ -43,8 +47,8 @@ const TICKS: f64 = 65_536.0;
 )]
 pub(super) fn along(curve: &Curve, begin: &Begin, slots: &Slots) -> Option<Stretch> {
     let all_ns = curve.bent_ns(begin.time).min(LONGEST_NS);
-    if all_ns == 0 {
-        return None;
+    if all_ns < 2 {
+        return None; // It has no half.
     }
     let half_ns = all_ns / 2;
     let first = slots.count_of(begin.position);
@@ -66,7 +70,7 @@ pub(super) fn along(curve: &Curve, begin: &Begin, slots: &Slots) -> Option<Stret
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::position::{SLOT, ticks_between};
+    use crate::position::ticks_between;
     use crate::{Arrivals, Level, Rate, Shape, Shard};
     use proptest::prelude::*;
     use std::time::Duration;

@@ -158,7 +158,7 @@ impl Leaf {
         let (whole, error) = (whole_ns(about), about * ERROR);
         let part = about - whole as f64;
         let is_certain = part > error && part < 1.0 - error;
-        (is_certain && self.time_ns == i64::MAX).then_some(whole + 1)
+        (is_certain && self.time_ns == i64::MAX).then(|| whole + 1)
     }
 
     fn hold_time_of(&self, count: Fine, rate: Fine) -> i64 {

@@ -44,7 +44,7 @@ impl Rise {
     }
 
     pub(super) fn trend(&self, time_ns: u64) -> Trend {
-        Trend { rate: self.rate_hz(time_ns) / 1e9, slope: 2.0 * self.about.1, bend: 0.0 }
+        Trend { rate: self.rate_hz(time_ns) / 1e9, slope: 2.0 * self.about.1, slope_change: 0.0 }
     }
 
     /// For how long the chord from `time_ns` on stays within 1 ns of the curve.

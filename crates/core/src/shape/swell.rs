@@ -76,7 +76,7 @@ impl Swell {
         Trend {
             rate: self.rate_hz(time_ns) / 1e9,
             slope: half * wave * libm::sin(self.angle(time_ns)).abs(),
-            bend: half * wave * wave,
+            slope_change: half * wave * wave,
         }
     }
 

@@ -5,7 +5,7 @@ const PLENTY: f64 = 2_048.0;
 
 /// A rate from a moment on, in slots and nanoseconds.
 ///
-/// Call the rate r, its slope s, and its bend b. For as long as `s h` and `b h^2` are at most `r / 64`, the
+/// Call the rate r, its slope s, and the change of that b. For as long as `s h` and `b h^2` are at most `r / 64`, the
 /// rate is between 31/32 r and 33/32 r, and its slope at most `s + b h`. Within these bounds two lengths are
 /// derived. They hold backwards, too.
 #[derive(Clone, Copy, Debug)]
@@ -14,14 +14,14 @@ pub(super) struct Trend {
     /// How fast the rate changes at that moment, without a sign.
     pub(super) slope: f64,
     /// How fast the slope changes, at most and ever, without a sign.
-    pub(super) bend: f64,
+    pub(super) slope_change: f64,
 }
 
 impl Trend {
     /// For so long the rate is between 31/32 and 33/32 of what it is at first.
     fn steady_ns(&self) -> f64 {
         let by_slope = self.rate / (64.0 * self.slope);
-        by_slope.min(libm::sqrt(self.rate / (64.0 * self.bend)))
+        by_slope.min(libm::sqrt(self.rate / (64.0 * self.slope_change)))
     }
 
     /// For so long the chord from this moment on stays within 1 ns of the curve.
@@ -31,8 +31,8 @@ impl Trend {
     /// b h.
     pub(super) fn straight_ns(&self) -> f64 {
         let by_slope = libm::sqrt(3.5 * self.rate / self.slope);
-        let by_bend = libm::cbrt(3.5 * self.rate / self.bend);
-        by_slope.min(by_bend).min(self.steady_ns())
+        let by_change = libm::cbrt(3.5 * self.rate / self.slope_change);
+        by_slope.min(by_change).min(self.steady_ns())
     }
 
     /// For so long the parabola of time by count that meets the curve at this moment, after half of that time
@@ -40,17 +40,18 @@ impl Trend {
     ///
     /// Let n slots come in the first half of the time h, and N in all of it. Where the third derivative
     /// of time by count is at most d, the parabola leaves the curve by d / 6 times the most of
-    /// x (x - n) (x - N). That is 0.051 N^3, since n is between 31/64 and 33/64 of N, and N is at most
+    /// x (x - n) (x - N). That is 0.051 N^3, since n is between 31/64 and 33/64 of N (a half
+    /// that is rounded to a nanosecond matters only below 900 ns, where the steady time is the shorter bound), and N is at most
     /// 33/32 r h. If the rate has the derivatives r' and r'', then d is (3 r'^2 - r r'') / r^5 at most, which
     /// within the bounds above is no more than (7/2 s^2 + 3/2 r b) / (31/32 r)^5, because of
     /// 3 (s + b h)^2 <= 7/2 s^2 + 24 b^2 h^2 and b h^2 <= r / 64. All that comes to less than 1/4 ns at
     /// h^3 = 22 r^2 / (7/2 s^2 + 3/2 r b).
     pub(super) fn bent_ns(&self) -> f64 {
-        let Trend { rate, slope, bend } = *self;
+        let Trend { rate, slope, slope_change } = *self;
         if rate * self.straight_ns() >= PLENTY {
             return 0.0;
         }
-        let third = 3.5 * slope * slope + 1.5 * rate * bend;
+        let third = 3.5 * slope * slope + 1.5 * rate * slope_change;
         libm::cbrt(22.0 * rate * rate / third).min(self.steady_ns())
     }
 }

@@ -60,7 +60,7 @@ pub(crate) struct Plan {
     /// From when on the slot starts: before its release by less than the sleep threshold.
     pub(super) due: i64,
     pub(crate) is_paused: bool,
-    /// How far apart slots are, in nanoseconds.
+    /// How far apart slots are, in nanoseconds; zero if the slot is due and the lock has decided.
     pub(crate) interval_ns: i64,
     /// How much lateness is made up for freely, in nanoseconds.
     pub(crate) made_up_for: i64,
@@ -88,7 +88,8 @@ impl Attempt {
         Attempt { held: Some(claimed), ..Attempt::new(claimed.slots, i64::MAX) }
     }
 
-    /// An attempt to start these slots and no others.
+    /// An attempt to start these slots. It does not exchange them for earlier ones; if they are skipped it goes
+    /// on with the next.
     pub(crate) fn with_fixed(claimed: Claimed) -> Attempt {
         Attempt { is_fixed: true, ..Attempt::with(claimed) }
     }

@@ -78,8 +78,9 @@ impl Drawn {
         self.version.load(Relaxed) == version && index(start, end, position).is_some()
     }
 
-    /// Draws slots from the position `start` on, with their intended starts and their numbers, of which
-    /// `end` tells the position behind those that may be taken. Called under the timeline's lock.
+    /// Publishes drawn slots, the first of which lies at `start`. `slots` has the intended start and the number
+    /// of each. `end` is given how many there are, and returns the position up to which they may be taken.
+    /// Called under the timeline's lock.
     pub(super) fn write(
         &self,
         version: u64,

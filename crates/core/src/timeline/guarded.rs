@@ -81,13 +81,13 @@ impl Attempt {
         let ended = self.pause.map_or(i64::MIN, |pause| pause.at);
         entry.locked.latest = entry.locked.latest.max(ended);
         let now = entry.now(clock);
-        entry.begin(self, now)
+        entry.go_on_at(self, now)
     }
 }
 
 impl Entry<'_> {
-    /// What comes next for an attempt that has not ended.
-    fn begin(&mut self, attempt: &mut Attempt, now: i64) -> Next {
+    /// What comes next for an attempt, at the reading `now`. The timeline is not closed.
+    fn go_on_at(&mut self, attempt: &mut Attempt, now: i64) -> Next {
         self.locked.schedule.used(now);
         self.tidy(now);
         let end = self.locked.schedule.end();
@@ -108,7 +108,8 @@ impl Entry<'_> {
         self.next_by(decided, now)
     }
 
-    /// What comes next by what was decided at `now`, after which the schedule was published.
+    /// What comes next, now that the schedule is published. `decided` is what [`decide`](Entry::decide)
+    /// returned at the reading `now`.
     fn next_by(&mut self, decided: Result<Plan, Refused>, now: i64) -> Next {
         match decided {
             Err(refused) => Next::Refuse(refused),

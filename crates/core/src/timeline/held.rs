@@ -83,7 +83,8 @@ impl Held {
         let in_a_run = self.lanes.lock().runs().map(|(start, _)| start).reduce(earlier);
         let ranges = self.ranges.lock();
         let Some((first, _)) = ranges.first_key_value() else { return in_a_run };
-        // If positions wrap around between the ranges, it is the first one beyond the middle.
+        // If positions wrap around between the ranges, it is the first one that lies more than `REACH` behind
+        // the lowest.
         let behind = ranges.range(first.wrapping_add_signed(REACH)..).next();
         let first = behind.map_or(*first, |(&start, _)| start);
         Some(in_a_run.map_or(first, |run| earlier(run, first)))
@@ -235,7 +236,7 @@ mod tests {
     /// Whatever a caller takes, in whatever way it starts it or gives it back: then nothing is held.
     #[test]
     fn what_has_started_or_come_back_is_not_held() {
-        let uses: [fn(&Pacer, &ManualClock); 7] = [
+        let uses: [fn(&Pacer, &ManualClock); 8] = [
             |pacer, _| assert!(pacer.acquire().is_ok()),
             |pacer, _| assert!(pacer.acquire_many(3).is_ok()),
             |pacer, _| drop(pacer.claim_many(3)),
@@ -262,17 +263,32 @@ mod tests {
                 lane.give_back();
                 std::mem::forget(lane); // it holds nothing, and is still there
             },
+            |pacer, clock| {
+                let mut lane = pacer.lane();
+                for _ in 0..2 {
+                    clock.advance(Duration::from_millis(1)); // so slow that it takes one at a time
+                    assert!(lane.acquire().is_ok());
+                }
+                lane.give_back();
+                std::mem::forget(lane);
+            },
         ];
         for (index, uses) in uses.into_iter().enumerate() {
-            for strictness in [Strictness::AVERAGE, Strictness::STRICT] {
+            let open = Strictness::AVERAGE;
+            for (strictness, arrivals) in
+                [(open, "even"), (open, "poisson"), (Strictness::STRICT, "even")]
+            {
                 let clock = ManualClock::jumping();
                 let rate = "1M/s".parse().unwrap();
-                let pacer =
-                    Pacer::builder(rate).strictness(strictness).clock(clock.clone()).build();
+                let builder = Pacer::builder(rate).arrivals(arrivals.parse().unwrap());
+                let pacer = builder.strictness(strictness).clock(clock.clone()).build();
                 pacer.acquire().unwrap();
                 for _ in 0..3 {
                     uses(&pacer, &clock);
-                    assert!(!pacer.0.timeline.held.has(0, after(0, 1 << 20)), "use {index}");
+                    assert!(
+                        !pacer.0.timeline.held.has(0, after(0, 1 << 20)),
+                        "use {index}, {arrivals}"
+                    );
                 }
             }
         }

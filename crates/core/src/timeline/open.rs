@@ -55,11 +55,7 @@ impl Attempt {
             let position = self.held.map_or_else(|| timeline.next(), |claimed| claimed.position);
             let plan = timeline.plan_open(&snapshot, position, now).ok_or(AskLock)?;
             if !plan.can_start_by(self.deadline) {
-                if let Some(claimed) = self.held.take() {
-                    // So that the next caller who tries does not claim one too.
-                    timeline.published.report_at(claimed.position, plan.now);
-                    timeline.give_back(&claimed);
-                }
+                self.give_up(timeline, &plan);
                 return Ok(Next::Refuse(plan.refusal()));
             }
             if self.held.is_some() || timeline.exchange(position, after(position, 1)) {
@@ -75,6 +71,15 @@ impl Attempt {
             // Another thread has claimed that slot meanwhile.
         }
     }
+
+    /// What is held goes back, because by this plan it can't start by the deadline.
+    fn give_up(&mut self, timeline: &Timeline, plan: &Plan) {
+        if let Some(claimed) = self.held.take() {
+            // So that the next caller who tries does not claim one too.
+            timeline.published.report_at(claimed.position, plan.now);
+            timeline.give_back(&claimed);
+        }
+    }
 }
 
 impl Timeline {
@@ -86,8 +91,8 @@ impl Timeline {
         self.upkeep(last..now, now);
     }
 
-    /// What is claimed is kept, by a plan for later. What is fixed has been entered as held since it was taken.
-    /// The sleepers know of the others as soon as they sleep.
+    /// The caller keeps what it has claimed, and pauses by this plan. Nothing is entered as held here: what is
+    /// fixed was entered when it was taken, and the sleepers know of the others as soon as they sleep.
     #[inline]
     fn keep_open(&self, claimed: &Claimed, plan: &Plan) {
         self.published.report_at(claimed.end(), plan.now);

@@ -8,9 +8,9 @@
 //! # Orderings
 //!
 //! This is a sequence lock without fences (Boehm, "Can seqlocks get along with programming language
-//! memory models?", 2012). A writer makes the version [`BUSY`], stores the words with `Release`,
-//! swaps in the new *horizon*, and stores the new version, all with `Release`. A reader loads
-//! everything with `Acquire`, except for the last load.
+//! memory models?", 2012). A writer makes the version [`BUSY`]. Then it stores the words, swaps
+//! in the new *horizon* and stores the new version, all with `Release`. A reader loads everything with
+//! `Acquire`, except for the last load.
 //!
 //! * If a word was read from a newer writer, the `Release`/`Acquire` pair of that word makes the
 //!   writer's first store visible to the reader's last load, which then differs from the first.
@@ -52,7 +52,7 @@ const SHIFTS: u64 = 0x3f3f;
 const BUSY: u64 = 1 << 6;
 /// The piece begins a tick before its anchor, so a slot at its anchor is on it.
 const WITH_ANCHOR: u64 = 1 << 7;
-/// Claims and starts are decided under the lock.
+/// No piece is published: the lock decides, except about slots that were drawn.
 const GUARDED: u64 = 1 << 14;
 const CLOSED: u64 = 1 << 15;
 /// The piece is bent.
@@ -63,7 +63,7 @@ const UNEVEN: u64 = GUARDED | 1;
 /// The bits above all these count the states.
 const STATE: u64 = 1 << 17;
 
-/// No slots are claimed or started without the lock.
+/// There is no piece to claim slots from.
 const CLOSED_TO_READERS: u64 = BUSY | GUARDED | CLOSED;
 
 /// The bits of a horizon below a slot's: its state.
@@ -79,6 +79,7 @@ pub(super) struct Published {
 
 /// What moves without the lock, and the piece. What the hot path reads of it is 64 bytes, a cache line.
 #[derive(Debug)]
+#[repr(C)] // The order matters.
 struct Hot {
     /// The first slot that is not known to be due. Below a slot's bits: [`TAG`].
     horizon: AtomicU64,
@@ -94,7 +95,8 @@ struct Hot {
     /// The [`Numbering`] of its slots.
     base: AtomicU64,
     stride: AtomicU64,
-    /// The last position of the piece. The hot path does not need it, so it comes last, on another line.
+    /// The last position of the piece. The hot path does not need it, so it comes behind them, on
+    /// another line.
     until: AtomicU64,
     /// The [`bend`](Stretch::bend) of the piece (the bits of an `i64`), which the hot path needs only if
     /// there is one.
@@ -106,7 +108,8 @@ struct Hot {
 pub(super) enum State {
     /// Slots on this piece may be claimed and started without the lock.
     Open(Stretch),
-    /// Slots lie unevenly: they are claimed and started under the lock, and no start moves another.
+    /// There is no piece that slots lie on. They are drawn under the lock, and no start moves another. What was
+    /// drawn is claimed without the lock.
     Uneven,
     /// Everything is decided under the lock.
     Guarded,
@@ -162,7 +165,7 @@ impl Published {
         self.version() & CLOSED != 0
     }
 
-    /// Whether slots are claimed without the lock.
+    /// Whether there is a piece to claim slots from.
     pub(super) fn is_open(&self) -> bool {
         self.version() & CLOSED_TO_READERS == 0
     }
@@ -172,7 +175,7 @@ impl Published {
         flags(self.version()) == UNEVEN
     }
 
-    /// Whether this is the version, and slots are claimed without the lock.
+    /// Whether this is the version, and there is a piece to claim slots from.
     #[inline]
     pub(super) fn is_open_at(&self, version: u64) -> bool {
         self.version() == version && version & CLOSED_TO_READERS == 0
@@ -429,7 +432,7 @@ fn tag(version: u64) -> u64 {
     (version / STATE) & TAG
 }
 
-/// Whether slots are claimed under the lock only, and why.
+/// Whether there is no piece, and why.
 fn flags(version: u64) -> u64 {
     version & (CLOSED_TO_READERS | UNEVEN)
 }

@@ -212,3 +212,12 @@ fn the_account_of_time_holds_at_the_end_of_time() {
     clock.advance(std::time::Duration::MAX);
     assert_balanced(&pacer);
 }
+
+/// Random slots at one a day, of which the clock's range has 106 751.
+#[test]
+fn random_slots_beyond_the_range_of_the_clock_are_never_due() {
+    let clock = ManualClock::new();
+    let pacer = build("1/d", &clock).arrivals("poisson".parse().unwrap()).build();
+    let _row = pacer.claim_many(110_000).expect("not too far ahead");
+    assert_eq!(pacer.claim().expect("open").due(), Ok(Nanos::MAX));
+}

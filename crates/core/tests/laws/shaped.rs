@@ -574,3 +574,15 @@ fn a_slot_from_before_what_is_owed_does_not_wait_for_the_rate_to_rise() {
     drop(claims);
     assert_eq!(pacer.try_acquire().map(Grant::intended_start), Ok(at(0)));
 }
+
+/// At 10 G/s, one nanosecond of the ramp is left, which has no half for a parabola to go through.
+#[test]
+fn the_last_nanosecond_of_a_steep_ramp_is_like_any_other() {
+    let ramp = shape("ramp 0/s..10G/s 10us, hold 10G/s 1s");
+    for before in 49_975..49_990 {
+        let pacer = pacer(&ramp, &ManualClock::jumping());
+        pacer.acquire_many(before).expect("not too far ahead");
+        let next = starts(|| pacer.acquire().ok(), 100);
+        assert_on(&ramp, &next, u64::from(before)..);
+    }
+}

@@ -22,7 +22,8 @@ impl Core {
     }
 
     /// The store has answered a claim by a clock that has been set. That is no answer, and asking again at
-    /// once does not help. All that is kept of it is the origin: when the run began by that clock.
+    /// once does not help. All that is kept of it are the new origin, when the run began by that clock, and its
+    /// epoch.
     pub(crate) fn refused(&mut self, claimed: &Claimed, now: u64) {
         if self.run.origin_us != claimed.origin_us {
             (self.run.origin_us, self.run.epoch) = (claimed.origin_us, claimed.epoch);

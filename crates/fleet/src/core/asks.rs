@@ -107,7 +107,7 @@ impl Core {
         Some(Request::Mark { id, node, sequence, answered, epoch, pieces })
     }
 
-    /// Opens frames, and puts those away that are over.
+    /// Opens frames, adapts the appetite to whether the node is late, and puts those frames away that are over.
     pub(super) fn advance(&mut self, now: u64) {
         let open = self.asks_until(now).min(self.end());
         if open > self.book.next() {

@@ -8,7 +8,7 @@ use crate::load::Load;
 use crate::message::{Claimed, Version};
 use std::mem;
 
-/// A node whose pacer has come too far by an old load sits out for at most so many frames: months.
+/// A node whose pacer has come too far by an old load sits out for at most so many frames, which are half a year at least.
 const SITS_OUT: u64 = 1 << 30;
 
 impl Core {

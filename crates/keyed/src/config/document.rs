@@ -74,17 +74,17 @@ struct Document {
 }
 
 fn prefixes<'de, D: Deserializer<'de>>(from: D) -> Result<Table, D::Error> {
-    from.deserialize_map(Of("prefix"))
+    from.deserialize_map(TableOf("prefix"))
 }
 
 fn keys<'de, D: Deserializer<'de>>(from: D) -> Result<Table, D::Error> {
-    from.deserialize_map(Of("key"))
+    from.deserialize_map(TableOf("key"))
 }
 
-/// Limits of these.
-struct Of(&'static str);
+/// Reads a table of limits. The text says what its names are: a key or a prefix.
+struct TableOf(&'static str);
 
-impl<'de> Visitor<'de> for Of {
+impl<'de> Visitor<'de> for TableOf {
     type Value = Table;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,7 +94,7 @@ impl<'de> Visitor<'de> for Of {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Table, A::Error> {
         let mut table = Table::new();
         while let Some(name) = map.next_key::<String>()? {
-            let limits = map.next_value_seed(OfOne(self.0, &name))?;
+            let limits = map.next_value_seed(LimitsOf(self.0, &name))?;
             if table.insert(name.as_str().into(), Arc::new(limits)).is_some() {
                 return Err(A::Error::custom(format!("the {} `{name}` is there twice", self.0)));
             }
@@ -103,14 +103,14 @@ impl<'de> Visitor<'de> for Of {
     }
 }
 
-/// Limits of that one.
-struct OfOne<'a>(&'static str, &'a str);
+/// Reads the limits of one name, of which the first text says what it is.
+struct LimitsOf<'a>(&'static str, &'a str);
 
-impl<'de> DeserializeSeed<'de> for OfOne<'_> {
+impl<'de> DeserializeSeed<'de> for LimitsOf<'_> {
     type Value = Limits;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Limits, D::Error> {
-        let OfOne(what, name) = self;
+        let LimitsOf(what, name) = self;
         Limits::deserialize(from)
             .map_err(|error| D::Error::custom(format!("limits of the {what} `{name}`: {error}")))
     }

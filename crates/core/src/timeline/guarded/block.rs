@@ -8,7 +8,7 @@ use crate::schedule::Schedule;
 use crate::timeline::{Claimed, LaneRun, Pace, Timeline, reading};
 
 /// A block has no more slots than this: a lane stays small, and the lock is free again soon.
-const MOST_SLOTS: usize = 64;
+const LONGEST: usize = 64;
 
 /// Slots that are due by one reading of the clock, as a [`Run`](crate::timeline::Run) has them, but
 /// each with its own intended start.
@@ -51,7 +51,7 @@ impl Timeline {
     }
 
     /// As [`claim_run`](Timeline::claim_run), where slots lie unevenly: fills the block, and returns the
-    /// reading. None if no slot is due, or each has to be decided by itself.
+    /// reading. None if no slot is due, another thread has just taken them, or each has to be decided by itself.
     pub(crate) fn claim_block(
         &self,
         pace: Pace,
@@ -77,7 +77,7 @@ impl Entry<'_> {
         let now = self.now(clock);
         self.tidy(now);
         let most = reading::allowance(pace.used, now.saturating_sub(pace.read_at));
-        let most = usize::try_from(most).map_or(MOST_SLOTS, |most| most.clamp(1, MOST_SLOTS));
+        let most = usize::try_from(most).map_or(LONGEST, |most| most.clamp(1, LONGEST));
         let start = self.timeline.next();
         // What is later may have to forfeit time, start by start.
         if Schedule::may_be_out_of_range(self.locked.schedule.intended(start), now) {
@@ -89,7 +89,9 @@ impl Entry<'_> {
             block.take_rest();
             return None;
         }
-        lane.set(Some((start, end)));
+        if block.left() > 1 {
+            lane.set(Some((start, end)));
+        }
         self.timeline.published.report_at(end, now);
         self.publish(now);
         Some(now)
@@ -116,7 +118,8 @@ impl Entry<'_> {
         let is_in_range = || !Schedule::may_be_out_of_range(schedule.intended(start), now);
         if !drawn.has(start, version) && is_in_range() {
             let due = schedule.due_from(start, now).take(more);
-            // When the last slot of all is taken, tasks that wait have to know: not that one.
+            // Who takes the last slot of all has to tell tasks that wait. So that slot is not drawn: it is
+            // taken under the lock.
             let is_last = |slots| u64::from(schedule.is_over(after(start, slots)));
             let end = |slots: u64| after(start, slots.saturating_sub(is_last(slots)));
             drawn.write(version, start, now, due, end);

@@ -9,6 +9,17 @@ use crate::timeline::published::State;
 use crate::timeline::{Timeline, Totals};
 use std::ops::Range;
 
+impl Locked {
+    /// Whether slots start without the lock, where they lie on a piece or are drawn.
+    fn is_open(&self) -> bool {
+        !self.closed
+            && !self.is_over
+            && self.returned.is_empty()
+            && self.schedule.policy().is_open_loop()
+            && !self.schedule.is_paused()
+    }
+}
+
 impl Entry<'_> {
     /// Brings the counts up to date, and forgets what is no longer needed of the schedule.
     pub(super) fn tidy(&mut self, now: i64) {
@@ -51,19 +62,10 @@ impl Entry<'_> {
     /// Publishes the schedule as it is, unless it is published already.
     pub(in crate::timeline) fn publish(&mut self, now: i64) {
         let next = self.timeline.next();
-        let is_over = self.is_finished();
-        let was_over = std::mem::replace(&mut self.locked.is_over, is_over);
-        if is_over && !was_over {
-            // Tasks that wait for a slot have to know that there is none.
-            self.wake_ups.and(self.timeline.sleepers.watching());
-        }
+        self.tell_of_the_end();
         let locked = &mut *self.locked;
         let revision = locked.schedule.revision();
-        let is_open = !locked.closed
-            && !is_over
-            && locked.returned.is_empty()
-            && locked.schedule.policy().is_open_loop()
-            && !locked.schedule.is_paused();
+        let is_open = locked.is_open();
         if is_open
             && locked.published == Some(revision)
             && self.timeline.published.snapshot().is_some_and(|shown| shown.tells(next))
@@ -72,8 +74,8 @@ impl Entry<'_> {
         }
         // When the last slot of a stretch is taken, what lies behind it has to be published; or nothing does,
         // and tasks that wait have to know. So that slot is taken under the lock.
-        let stretch = locked.schedule.stretch(next).map(Stretch::without_last);
-        let stretch = stretch.filter(|_| is_open);
+        let stretch = if is_open { locked.schedule.stretch(next) } else { None };
+        let stretch = stretch.map(Stretch::without_last);
         locked.published = stretch.map(|_| revision);
         let state = match stretch {
             _ if locked.closed => State::Closed,
@@ -84,6 +86,15 @@ impl Entry<'_> {
         if !self.timeline.published.shows(&state) {
             self.timeline.held.allow_runs(is_open);
             self.timeline.published.write(&state, next, now);
+        }
+    }
+
+    /// Tasks that wait for a slot have to know when there is none any more.
+    fn tell_of_the_end(&mut self) {
+        let is_over = self.is_finished();
+        let was_over = std::mem::replace(&mut self.locked.is_over, is_over);
+        if is_over && !was_over {
+            self.wake_ups.and(self.timeline.sleepers.watching());
         }
     }
 
