@@ -100,11 +100,10 @@ fn an_earlier_end_reaches_sleepers_during_a_pause() {
     });
 }
 
-/// A schedule that goes on after its end has all its slots, although a caller has just claimed one
-/// behind the end.
+/// A schedule that goes on after its end has all its slots, although a caller is just being told of the end.
 ///
-/// Threads: one that acquires, one that sets a rate and moves the clock on by two slots. Edits:
-/// what was claimed behind the end does not go back; a change of the rate does not end the shape.
+/// Threads: one that acquires, one that sets a rate and moves the clock on by two slots. Edit: a change of the
+/// rate does not end the shape.
 #[test]
 fn a_schedule_that_goes_on_loses_no_slot() {
     explore_less(1, "a_schedule_that_goes_on_loses_no_slot", || {
