@@ -2,7 +2,7 @@
 
 use super::attempt::AskLock;
 use super::window::{Run, Snapshot};
-use super::{Attempt, Claimed, EndedPause, LaneRun, Next, Plan, Timeline, reading};
+use super::{Attempt, Claimed, EndedPause, LaneRun, Next, Pace, Plan, Timeline};
 use crate::Grant;
 use crate::clock::Clock;
 use crate::position::{after, slots_between};
@@ -10,15 +10,6 @@ use std::ops::Range;
 
 /// The lock's counts are brought up to date at least this often while slots are claimed without it.
 const UPKEEP_NS: i64 = 10_000_000;
-
-/// What a lane knows of its own pace.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pace {
-    /// How many slots the lane has started by its last reading of the clock.
-    pub(crate) used: u64,
-    /// The last reading of the clock that the lane has made.
-    pub(crate) read_at: i64,
-}
 
 impl Attempt {
     /// Starts the slot that is held, when the pause by this plan has ended at the reading `now`. This
@@ -129,7 +120,7 @@ impl Timeline {
     ) -> Option<(Run, i64)> {
         let snapshot = self.published.snapshot()?;
         let now = self.reading(&snapshot, None, clock)?;
-        let most = reading::allowance(pace.used, now.saturating_sub(pace.read_at)).max(1);
+        let most = pace.allowance(now).max(1);
         let first_ahead = snapshot.first_ahead(now);
         loop {
             let start = self.next();

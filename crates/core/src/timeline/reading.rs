@@ -13,11 +13,27 @@ const YOUNG_NS: u64 = 10_000;
 /// A reading is good for no more slots than this.
 const MOST_SLOTS: u64 = 2048;
 
+/// What a lane knows of its own pace.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    /// How many slots the lane has started by its last reading of the clock.
+    pub(crate) used: u64,
+    /// The last reading of the clock that the lane has made.
+    pub(crate) read_at: i64,
+}
+
+impl Pace {
+    /// How many slots the lane may take by the reading `now`.
+    pub(crate) fn allowance(self, now: i64) -> u64 {
+        allowance(self.used, now.saturating_sub(self.read_at))
+    }
+}
+
 /// How many slots may be granted on a reading, if `used` slots were claimed in the `elapsed_ns`
 /// since the last one: as many as take less than [`YOUNG_NS`] at that pace, and at most twice as
 /// many as last time, because a pace measured on a few slots is not precise. The slot that it is
 /// made for is one of them.
-pub(crate) fn allowance(used: u64, elapsed_ns: i64) -> u64 {
+fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     let used = used.min(MOST_SLOTS);
     let at_this_pace = (used * YOUNG_NS).saturating_sub(1) / elapsed_ns.max(1).unsigned_abs();
     at_this_pace.min(2 * used).min(MOST_SLOTS)

@@ -5,7 +5,7 @@ use crate::Grant;
 use crate::clock::Clock;
 use crate::position::{SLOT, after};
 use crate::schedule::Schedule;
-use crate::timeline::{Claimed, LaneRun, Pace, Timeline, reading};
+use crate::timeline::{Claimed, LaneRun, Pace, Timeline};
 
 /// A block has no more slots than this: a lane stays small, and the lock is free again soon.
 const LONGEST: usize = 64;
@@ -76,8 +76,8 @@ impl Entry<'_> {
         }
         let now = self.now(clock);
         self.tidy(now);
-        let most = reading::allowance(pace.used, now.saturating_sub(pace.read_at));
-        let most = usize::try_from(most).map_or(LONGEST, |most| most.clamp(1, LONGEST));
+        let most =
+            usize::try_from(pace.allowance(now)).map_or(LONGEST, |most| most.clamp(1, LONGEST));
         let start = self.timeline.next();
         // What is later may have to forfeit time, start by start.
         if Schedule::may_be_out_of_range(self.locked.schedule.intended(start), now) {
