@@ -6,7 +6,8 @@ use crate::nanos::span_ns;
 use crate::pause::Pausing;
 use crate::schedule::{End, Load, Policy, Schedule, Slots};
 use crate::timeline::Timeline;
-use crate::{Arrivals, Pacer, Pause, Rate, Shape, Shard, Strictness};
+use crate::{Arrivals, Pacer, Pause, Rate, RateError, Shape, ShapeSyntaxError, Shard, Strictness};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -109,6 +110,40 @@ impl Pacer {
     /// ```
     pub fn shaped(shape: Shape) -> PacerBuilder {
         PacerBuilder::new(shape.into())
+    }
+}
+
+impl FromStr for PacerBuilder {
+    type Err = ShapeSyntaxError;
+
+    /// A builder for a pacer of the load that the text says: a [`Rate`] such as `5k/s`, or a
+    /// [`Shape`] such as `ramp 100/s..5k/s 30s, hold 60s`.
+    ///
+    /// # Errors
+    /// [`ShapeSyntaxError`], which says where it is, and what to write.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Pacer, PacerBuilder, Rate};
+    ///
+    /// let pacer = "5k/s".parse::<PacerBuilder>()?.build();
+    /// assert_eq!(pacer.rate(), Rate::per_second(5_000)?);
+    /// let shaped = "hold 5k/s 10s, ramp ..1k/s 1min".parse::<PacerBuilder>()?.build();
+    /// assert!(shaped.shape().is_some());
+    ///
+    /// let error = "5k/fortnight".parse::<PacerBuilder>().unwrap_err();
+    /// assert!(error.to_string().starts_with("column 1: `fortnight` is not a unit"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn from_str(text: &str) -> Result<PacerBuilder, ShapeSyntaxError> {
+        match text.parse() {
+            Ok(rate) => Ok(Pacer::builder(rate)),
+            // A shape begins with a word or a parenthesis.
+            Err(wrong) if text.trim_start().starts_with(|c: char| "+-.0123456789".contains(c)) => {
+                Err(ShapeSyntaxError::new(1, RateError::to_string(&wrong)))
+            }
+            Err(_) => text.parse().map(Pacer::shaped),
+        }
     }
 }
 

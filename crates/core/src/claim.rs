@@ -1,6 +1,6 @@
 //! A slot that is taken ahead of its start, for callers with their own way to pause.
 
-use crate::timeline::{Attempt, Claimed, Next};
+use crate::timeline::Claimed;
 use crate::{Ended, Grant, Nanos, Pacer, Refused};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -216,15 +216,11 @@ impl<'p> Claim<'p> {
         if let Some(grant) = self.started {
             return Ok(grant);
         }
-        let mut attempt = Attempt::with_fixed(self.held.ok_or_else(|| self.ended())?);
-        let engine = &self.pacer.0;
-        let next = engine.timeline.go_on(&mut attempt, &*engine.clock);
-        self.held = attempt.held;
-        match next {
-            Next::Start(grant) => Ok(*self.started.insert(grant)),
-            Next::Pause(plan) => Err(plan.refusal()),
-            Next::Refuse(refused) => Err(refused),
+        if self.held.is_none() {
+            return Err(self.ended().into());
         }
+        let grant = self.pacer.0.start_kept(&mut self.held, i64::MIN)?;
+        Ok(*self.started.insert(grant))
     }
 }
 

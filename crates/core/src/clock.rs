@@ -1,9 +1,13 @@
 //! Where time comes from.
 
 mod manual;
+#[cfg(unix)]
+mod monotonic;
 mod std;
 mod tsc;
 
+#[cfg(unix)]
+pub use self::monotonic::MonotonicClock;
 pub use self::{manual::ManualClock, std::StdClock, tsc::TscClock};
 pub use crate::sync::{Parker, Unparker};
 
@@ -21,8 +25,8 @@ const CLOSE: Duration = Duration::from_nanos(500);
 /// earlier than one before it does no harm beyond a late start. The implementation must not call
 /// the pacer.
 ///
-/// [`TscClock`] is the default, [`StdClock`] asks the operating system, and [`ManualClock`] is
-/// moved by hand.
+/// [`TscClock`] is the default, [`StdClock`] asks the operating system, `MonotonicClock` has its
+/// moments in common with others of the machine, and [`ManualClock`] is moved by hand.
 ///
 /// ```
 /// use nanopace::{Clock, Nanos, Pacer, Parker, StdClock};

@@ -86,15 +86,35 @@ impl Engine {
         Ok(())
     }
 
+    /// Starts what is held and nothing else, or the next slot if nothing is. What can't start by
+    /// `limit` stays held. Before any reading of the clock, that is what is not due now.
+    pub(crate) fn start_kept(
+        &self,
+        held: &mut Option<Claimed>,
+        limit: i64,
+    ) -> Result<Grant, Refused> {
+        let mut attempt = held.map_or_else(Attempt::one, Attempt::with_fixed);
+        attempt.is_fixed = true;
+        let started = self.start_by(limit, &mut attempt);
+        *held = attempt.held.filter(|_| started.is_err());
+        started
+    }
+
     /// Starts an operation as soon as it may start, or refuses.
     pub(crate) fn start(&self, mut attempt: Attempt) -> Result<Grant, Refused> {
+        self.start_by(i64::MAX, &mut attempt)
+    }
+
+    /// The same, but at `limit` the attempt is refused, with what it holds by then.
+    fn start_by(&self, limit: i64, attempt: &mut Attempt) -> Result<Grant, Refused> {
         loop {
-            let plan = match self.timeline.go_on(&mut attempt, &*self.clock) {
+            let plan = match self.timeline.go_on(attempt, &*self.clock) {
                 Next::Start(grant) => return Ok(grant),
                 Next::Refuse(refused) => return Err(refused),
+                Next::Pause(plan) if plan.now >= limit => return Err(plan.refusal()),
                 Next::Pause(plan) => plan,
             };
-            let now = self.pause(&attempt, &plan).signed();
+            let now = self.pause(attempt, &plan, limit).signed();
             attempt.pause = Some(plan.ended(now));
             if let Some(grant) = attempt.start_planned(&self.timeline, &plan, now) {
                 return Ok(grant);
@@ -102,9 +122,9 @@ impl Engine {
         }
     }
 
-    fn pause(&self, attempt: &Attempt, plan: &Plan) -> Nanos {
+    fn pause(&self, attempt: &Attempt, plan: &Plan, limit: i64) -> Nanos {
         let Engine { timeline, clock, pausing } = self;
-        pause::run(&Hold { timeline, clock: &**clock, pausing, attempt, plan })
+        pause::run(&Hold { timeline, clock: &**clock, pausing, attempt, plan, limit })
     }
 
     pub(crate) fn change(&self, edit: impl FnOnce(&mut Schedule, i64)) {

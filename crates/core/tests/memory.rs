@@ -97,9 +97,33 @@ fn pacers_of_uneven_slots_are_small() {
     }
 }
 
+/// Each keeps the slot that it has until that is due.
+fn pollers_allocate_nothing_for_a_slot() {
+    let clock = ManualClock::new();
+    let pacer = build("1M/s", &clock).build();
+    let mut pollers = [(); 4].map(|()| pacer.poller());
+    let mut poll = || {
+        for _ in 0..1_000 {
+            clock.advance(span(500));
+            for poller in &mut pollers {
+                black_box(poller.poll().is_ok());
+            }
+        }
+    };
+    poll();
+    let allocated = |_| {
+        let before = ALLOCATOR.current_usage();
+        ALLOCATOR.reset_peak_usage();
+        poll();
+        ALLOCATOR.peak_usage().saturating_sub(before)
+    };
+    assert_eq!((0..5).map(allocated).min(), Some(0), "bytes for slots that are polled");
+}
+
 #[test]
 fn a_pacer_and_a_lane_are_small_and_stay_so() {
     pacers_of_uneven_slots_are_small();
+    pollers_allocate_nothing_for_a_slot();
     let clock = ManualClock::new();
     let (pacer, built) = bytes(|| build("1M/s", &clock).build());
     assert!(built < PACER_BYTES, "{built} bytes");

@@ -7,19 +7,21 @@ use crate::sleepers::Sleeper;
 use crate::sync::Unparker;
 use crate::timeline::{Attempt, Plan, Timeline};
 
-/// One caller that is held back until its slot may start or its deadline comes, as long as its plan
-/// is the current one.
+/// One caller that is held back until its slot may start, its deadline comes, or it wants to look
+/// around, as long as its plan is the current one.
 pub(crate) struct Hold<'a> {
     pub(crate) timeline: &'a Timeline,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) pausing: &'a Pausing,
     pub(crate) attempt: &'a Attempt,
     pub(crate) plan: &'a Plan,
+    /// When the caller ends the pause by itself. It keeps its slot.
+    pub(crate) limit: i64,
 }
 
 impl Hold<'_> {
     pub(super) fn until(&self) -> Nanos {
-        Nanos::from_signed(self.plan.release.min(self.attempt.deadline))
+        Nanos::from_signed(self.plan.release.min(self.attempt.deadline).min(self.limit))
     }
 
     pub(super) fn stretch_ns(&self) -> i64 {

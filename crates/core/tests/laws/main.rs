@@ -17,6 +17,7 @@ mod oracle_model;
 mod oracle_steps;
 mod pausing;
 mod policies;
+mod pollers;
 mod range;
 mod schedule;
 mod shape_text;

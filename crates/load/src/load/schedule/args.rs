@@ -95,11 +95,7 @@ impl ScheduleArgs {
 
     /// A pacer of this load.
     pub fn pacer(&self) -> anyhow::Result<PacerBuilder> {
-        let builder = if let (None, Some(rate)) = (&self.shape, self.rate) {
-            Pacer::builder(rate)
-        } else {
-            Pacer::shaped(self.shape()?)
-        };
+        let builder = Pacer::shaped(self.shape()?);
         Ok(builder.arrivals(self.arrivals()?).shard(self.shard()?))
     }
 

@@ -1,0 +1,48 @@
+//! The operating system's monotonic clock, by the number that others see too.
+
+use super::Clock;
+use crate::Nanos;
+use rustix::time::{ClockId, clock_gettime};
+use std::time::Duration;
+
+/// `CLOCK_MONOTONIC`, whose moments are its nanoseconds themselves; on Unix.
+///
+/// Others read the same number, in this process and in others of the machine: timers of the system
+/// (`timerfd`), `time.monotonic_ns` of Python, `System.nanoTime` of Java on Linux. So their moments
+/// can be compared with those of grants, and a moment of the pacer's can be set as a timer. A reading
+/// takes about 20 ns, where [`TscClock`](super::TscClock) takes 10; pauses are as exact.
+///
+/// ```
+/// use nanopace::{MonotonicClock, Pacer};
+///
+/// let pacer = Pacer::builder("1k/s".parse()?).clock(MonotonicClock).build();
+/// let grant = pacer.acquire()?;
+/// assert!(pacer.now() >= grant.intended_start()); // both by CLOCK_MONOTONIC
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MonotonicClock;
+
+impl Clock for MonotonicClock {
+    fn now(&self) -> Nanos {
+        let time = clock_gettime(ClockId::Monotonic);
+        Nanos::ZERO + Duration::try_from(time).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_moments_are_those_of_the_system() {
+        let system = || clock_gettime(ClockId::Monotonic);
+        for _ in 0..1_000 {
+            let (before, now, after) = (system(), MonotonicClock.now().as_nanos(), system());
+            let [before, after] = [before, after].map(|time| {
+                u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_nsec).expect("not negative")
+            });
+            assert!((before..=after).contains(&now), "{before} {now} {after}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A slot at a time for callers that pause in their own way, again and again.
+
+use crate::timeline::Claimed;
+use crate::{Grant, Pacer, Refused};
+use std::time::Duration;
+
+/// Starts one slot after the other for a caller that must not be held back: an event loop, a runtime
+/// with timers of its own, another language.
+///
+/// It has at most one slot. [`poll`](Poller::poll) starts it if it is due, and otherwise keeps it and
+/// says when it is. So the caller does not lose its place while it does something else. A slot that
+/// is due costs as much as with [`Pacer::acquire`]. Nothing is allocated for a slot.
+///
+/// Like a [`Claim`](crate::Claim) it keeps its slot even if an earlier one is given back meanwhile.
+/// When it is dropped, the slot goes back and another caller gets it.
+///
+/// ```
+/// use nanopace::{ManualClock, Pacer, Rate, Refused};
+/// use std::time::Duration;
+///
+/// let clock = ManualClock::new();
+/// let pacer = Pacer::builder(Rate::per_second(100)?).clock(clock.clone()).build();
+/// let mut poller = pacer.poller();
+/// for slot in 0..100 {
+///     let grant = loop {
+///         match poller.poll() {
+///             Ok(grant) => break grant,
+///             Err(Refused::NotUntil(due)) => clock.set(due), // your own timer
+///             Err(refused) => return Err(refused.into()),
+///         }
+///     };
+///     assert_eq!((grant.slot(), grant.wait_time()), (slot, Duration::ZERO));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Poller {
+    pacer: Pacer,
+    held: Option<Claimed>,
+}
+
+impl Pacer {
+    /// What starts one slot after the other without blocking. It has no slot until it is first
+    /// polled.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Rate};
+    ///
+    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(ManualClock::new()).build();
+    /// let mut poller = pacer.poller();
+    /// assert_eq!(pacer.acquire()?.slot(), 0);
+    /// assert!(poller.poll().is_err()); // slot 1, in 100 ms
+    /// assert_eq!(pacer.ledger().granted, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn poller(&self) -> Poller {
+        Poller { pacer: self.clone(), held: None }
+    }
+}
+
+impl Poller {
+    /// Starts the slot that it has, or the next one, if it is due. Otherwise it keeps the slot. Never
+    /// blocks.
+    ///
+    /// After a change of the schedule poll again: the slot may be due sooner.
+    /// [`Watch`](crate::driver::Watch) tells of changes.
+    ///
+    /// # Errors
+    /// [`Refused::NotUntil`] and [`Refused::Paused`], after which the slot is kept. After
+    /// [`Refused::Closed`] and [`Refused::Finished`] there is none.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Nanos, Pacer, Rate, Refused};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(clock.clone()).build();
+    /// let mut poller = pacer.poller();
+    /// assert_eq!(poller.poll()?.slot(), 0);
+    /// assert_eq!(poller.poll(), Err(Refused::NotUntil(Nanos::from_nanos(100_000_000))));
+    ///
+    /// pacer.set_rate(Rate::per_second(20)?); // its slot moves
+    /// assert_eq!(poller.poll(), Err(Refused::NotUntil(Nanos::from_nanos(50_000_000))));
+    /// clock.advance(Duration::from_millis(53));
+    /// let grant = poller.poll()?;
+    /// assert_eq!((grant.slot(), grant.wait_time()), (1, Duration::from_millis(3)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn poll(&mut self) -> Result<Grant, Refused> {
+        if let Some(grant) = self.start_if_known_to_be_due() {
+            return Ok(grant);
+        }
+        let mut grant = Grant::NONE;
+        self.start_by(i64::MIN, &mut grant)?;
+        Ok(grant)
+    }
+
+    /// Blocks until the slot that it has, or the next one, starts, as [`Pacer::acquire`] does; but no
+    /// longer than about `timeout`, and then it keeps the slot.
+    ///
+    /// For callers that have to look around now and then, for a signal or a wish to stop: call it again
+    /// and again. [`Pacer::acquire_timeout`] takes no slot that is further away than its timeout.
+    ///
+    /// # Errors
+    /// As [`poll`](Poller::poll).
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Rate, Refused};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(clock.clone()).build();
+    /// pacer.acquire()?; // slot 0
+    /// let (mut poller, slice) = (pacer.poller(), Duration::from_millis(40));
+    /// let mut slices = 1;
+    /// let grant = loop {
+    ///     match poller.wait_for(slice) {
+    ///         Err(Refused::NotUntil(_) | Refused::Paused) => slices += 1, // look for signals
+    ///         other => break other?,
+    ///     }
+    /// };
+    /// assert_eq!((grant.slot(), slices), (1, 3));
+    /// assert_eq!(grant.actual_start().as_nanos(), 100_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait_for(&mut self, timeout: Duration) -> Result<Grant, Refused> {
+        if let Some(grant) = self.start_if_known_to_be_due() {
+            return Ok(grant);
+        }
+        let mut grant = Grant::NONE;
+        let limit = self.pacer.now() + timeout;
+        self.start_by(limit.signed(), &mut grant)?;
+        Ok(grant)
+    }
+
+    /// The hot path. It takes a slot if it has none.
+    #[inline]
+    fn start_if_known_to_be_due(&mut self) -> Option<Grant> {
+        if self.held.is_some() {
+            return None;
+        }
+        let claimed = match self.pacer.0.timeline.claim_fast() {
+            Ok(grant) => return Some(grant),
+            Err(claimed) => claimed,
+        };
+        self.held = claimed.map(|position| Claimed::new(position, 1));
+        None
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn start_by(&mut self, limit: i64, grant: &mut Grant) -> Result<(), Refused> {
+        *grant = self.pacer.0.start_kept(&mut self.held, limit)?;
+        Ok(())
+    }
+
+    /// Gives back the slot that it has, if any: another caller gets it.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer, Rate};
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(clock).build();
+    /// pacer.acquire()?; // slot 0
+    /// let mut poller = pacer.poller();
+    /// assert!(poller.poll().is_err()); // it has slot 1
+    /// poller.give_back();
+    /// assert_eq!(pacer.acquire()?.slot(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn give_back(&mut self) {
+        if let Some(claimed) = self.held.take() {
+            self.pacer.0.timeline.give_back(&claimed);
+        }
+    }
+}
+
+impl Drop for Poller {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
