@@ -6,7 +6,7 @@ use crate::nanos::span_ns;
 use crate::pause::Pausing;
 use crate::schedule::{End, Load, Policy, Schedule, Slots};
 use crate::timeline::Timeline;
-use crate::{Arrivals, Pacer, Pause, Rate, RateError, Shape, ShapeSyntaxError, Shard, Strictness};
+use crate::{Arrivals, Pacer, Pause, Rate, Shape, ShapeSyntaxError, Shard, Strictness};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -117,7 +117,7 @@ impl FromStr for PacerBuilder {
     type Err = ShapeSyntaxError;
 
     /// A builder for a pacer of the load that the text says: a [`Rate`] such as `5k/s`, or a
-    /// [`Shape`] such as `ramp 100/s..5k/s 30s, hold 60s`.
+    /// [`Shape`] such as `ramp 100/s..5k/s 30s, hold 60s`. [`Pacer::set_load`] reads the same.
     ///
     /// # Errors
     /// [`ShapeSyntaxError`], which says where it is, and what to write.
@@ -136,14 +136,7 @@ impl FromStr for PacerBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn from_str(text: &str) -> Result<PacerBuilder, ShapeSyntaxError> {
-        match text.parse() {
-            Ok(rate) => Ok(Pacer::builder(rate)),
-            // A shape begins with a word or a parenthesis.
-            Err(wrong) if text.trim_start().starts_with(|c: char| "+-.0123456789".contains(c)) => {
-                Err(ShapeSyntaxError::new(1, RateError::to_string(&wrong)))
-            }
-            Err(_) => text.parse().map(Pacer::shaped),
-        }
+        text.parse().map(PacerBuilder::new)
     }
 }
 

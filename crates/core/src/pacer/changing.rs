@@ -2,9 +2,25 @@
 
 use super::Pacer;
 use crate::nanos::span_ns;
-use crate::schedule::Schedule;
-use crate::{Rate, Shape, Shard, ShardError, Strictness};
+use crate::schedule::{Load, Schedule};
+use crate::{Rate, RateError, Shape, ShapeSyntaxError, Shard, ShardError, Strictness};
+use std::str::FromStr;
 use std::time::Duration;
+
+impl FromStr for Load {
+    type Err = ShapeSyntaxError;
+
+    fn from_str(text: &str) -> Result<Load, ShapeSyntaxError> {
+        match text.parse::<Rate>() {
+            Ok(rate) => Ok(Load::Rate(rate)),
+            // A shape begins with a word or a parenthesis.
+            Err(wrong) if text.trim_start().starts_with(|c: char| "+-.0123456789".contains(c)) => {
+                Err(ShapeSyntaxError::new(1, RateError::to_string(&wrong)))
+            }
+            Err(_) => text.parse::<Shape>().map(Load::from),
+        }
+    }
+}
 
 impl Pacer {
     /// From now on the schedule runs at `rate`, in one atomic step.
@@ -87,6 +103,32 @@ impl Pacer {
     /// ```
     pub fn set_shape(&self, shape: Shape) {
         self.0.change(|schedule, now| schedule.set_shape(shape, now));
+    }
+
+    /// From now on the load is what the text says: a rate, as by [`set_rate`](Pacer::set_rate), or a
+    /// shape, as by [`set_shape`](Pacer::set_shape). For texts that a user writes.
+    ///
+    /// # Errors
+    /// [`ShapeSyntaxError`], which says where it is, and what to write. Nothing is changed.
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{Pacer, Rate};
+    ///
+    /// let pacer = Pacer::new("10/s".parse()?);
+    /// pacer.set_load("ramp 10/s..20/s 10s")?;
+    /// assert!(pacer.shape().is_some());
+    /// pacer.set_load("20/s")?;
+    /// assert_eq!(pacer.rate(), Rate::per_second(20)?);
+    /// assert!(pacer.set_load("twenty").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_load(&self, text: &str) -> Result<(), ShapeSyntaxError> {
+        match text.parse()? {
+            Load::Rate(rate) => self.set_rate(rate),
+            Load::Shape(shape) => self.set_shape(*shape),
+        }
+        Ok(())
     }
 
     /// The shape that the rate follows; none while the rate is constant and not zero.
