@@ -55,6 +55,14 @@ bench *options:
 figures *options:
     cargo run --release -p nanopace-benches --bin figures -- --record {{ options }}
 
+# What a slot that is due costs from C, beside Rust in the same run (needs a C compiler).
+c-figures:
+    cargo bench -p nanopace-capi
+
+# Ten million random calls from C by 8 threads, judged against the counts, optimised (needs a C compiler); some minutes.
+c-calls calls="10000000":
+    NANOPACE_CALLS={{ calls }} cargo test --release -p nanopace-capi --test c -- --include-ignored every_slot
+
 # What a fleet of processes on this machine achieves, and what it costs the store; two minutes (needs redis-server or valkey-server).
 fleet-figures:
     cargo run --release -p nanopace-benches --bin fleet

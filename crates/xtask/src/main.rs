@@ -12,12 +12,13 @@
 //! cargo xtask instructions  counts the instructions of each kind of start, and compares with the record
 //! cargo xtask package     packages the crates that are published, unpacks them elsewhere and checks them
 //!                         there, without the rest
-//! cargo xtask pages       writes anew what pages say of the source: docs/SURFACE.md
+//! cargo xtask pages       writes anew what is made from the source: docs/SURFACE.md, and the header for C
 //! cargo xtask services    fetches what the tests need, and prints how a shell finds it:
 //!                         eval "$(cargo xtask services)"
 //! cargo xtask services examples   the same for the servers that the examples load
 //! ```
 
+mod header;
 mod package;
 mod pages;
 mod programs;

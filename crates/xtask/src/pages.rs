@@ -1,5 +1,6 @@
-//! The parts of pages that are made from the source: written anew, or compared with what is there.
+//! The pages and the header that are made from the source: written anew, or compared with what is there.
 
+use crate::header;
 use crate::package::{self, Published};
 use crate::surface::Surface;
 use std::fs;
@@ -36,7 +37,7 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
 
 /// Each page with its text as it should be.
 fn made(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
-    Ok(vec![(SURFACE, surface(root)?)])
+    Ok(vec![(SURFACE, surface(root)?), (header::PATH, header::text(root)?)])
 }
 
 fn surface(root: &Path) -> Result<String, String> {

@@ -23,12 +23,16 @@ pub(crate) struct Need {
 }
 
 /// What the tests need.
-pub(crate) const OF_TESTS: [Need; 7] = [
+pub(crate) const OF_TESTS: [Need; 11] = [
     program("redis-server", "redis-server", &["redis-server", "--version"]),
     program("valkey-server", "valkey-server", &["valkey-server", "--version"]),
     program("nginx", "nginx-light", &["nginx", "-v"]),
     program("promtool", "prometheus", &["promtool", "--version"]),
     program("curl", "curl", &["curl", "--version"]),
+    program("a C compiler", "gcc", &["cc", "--version"]),
+    program("a C++ compiler", "g++", &["c++", "--version"]),
+    program("make", "make", &["make", "--version"]),
+    program("cmake", "cmake", &["cmake", "--version"]),
     Need {
         name: "prometheus_client for python3",
         package: "python3-prometheus-client",

@@ -1,0 +1,59 @@
+//! The border: what comes in from C is looked at, and nothing unwinds out.
+
+use crate::status::{Failure, Status};
+use std::ffi::{CStr, c_char};
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs what a function of the interface does.
+#[inline]
+pub(crate) fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Status {
+    // Unwind safe: what a panic leaves is as the engine leaves it, which is unwind safe.
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => Status::Ok,
+        Ok(Err(failure)) => failure.told(),
+        Err(_) => Status::Panicked,
+    }
+}
+
+/// What an in pointer points to.
+///
+/// # Safety
+/// The pointer is null, or valid for as long as the result is used.
+#[inline]
+pub(crate) unsafe fn read<'a, T>(pointer: *const T) -> Result<&'a T, Failure> {
+    // SAFETY: null or valid, as this function asks.
+    unsafe { pointer.as_ref() }.ok_or(Status::Null.into())
+}
+
+/// The place that an out pointer points to.
+///
+/// # Safety
+/// The pointer is null, or can be written for as long as the result is used.
+#[inline]
+pub(crate) unsafe fn out<'a, T>(pointer: *mut T) -> Result<&'a mut MaybeUninit<T>, Failure> {
+    // SAFETY: null or valid, as this function asks; what is there is not read.
+    unsafe { pointer.cast::<MaybeUninit<T>>().as_mut() }.ok_or(Status::Null.into())
+}
+
+/// A text; none if the pointer is null.
+///
+/// # Safety
+/// The pointer is null, or points to bytes of which one is zero, for as long as the result is used.
+pub(crate) unsafe fn maybe_text<'a>(pointer: *const c_char) -> Result<Option<&'a str>, Failure> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: not null, so it ends with a zero byte, as this function asks.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_str().map(Some).map_err(|_| Status::NotUtf8.into())
+}
+
+/// A text that is needed.
+///
+/// # Safety
+/// As [`maybe_text`].
+pub(crate) unsafe fn text<'a>(pointer: *const c_char) -> Result<&'a str, Failure> {
+    // SAFETY: as this function asks.
+    unsafe { maybe_text(pointer) }?.ok_or(Status::Null.into())
+}

@@ -1,0 +1,44 @@
+//! What has been freed, as far as it can be told.
+//!
+//! The memory of a handle stays for a while after it is freed: until [`KEPT`] more of its kind have been.
+//! So a handle that is used too late, or freed twice, is told, and a call that another thread is just
+//! beginning or ending while its handle is freed does no harm.
+
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
+
+/// How many handles of a kind stay.
+const KEPT: usize = 256;
+
+/// Handles that have been freed, and are kept.
+#[derive(Debug)]
+pub(crate) struct Freed<T>(Mutex<VecDeque<Kept<T>>>);
+
+/// No box, which would have to be the only way to the handle: late calls still look at it.
+#[derive(Debug)]
+struct Kept<T>(NonNull<T>);
+
+// SAFETY: it is used only to free what it points to, in any thread, which `T` allows.
+unsafe impl<T: Send> Send for Kept<T> {}
+
+impl<T> Freed<T> {
+    pub(crate) const fn new() -> Freed<T> {
+        Freed(Mutex::new(VecDeque::new()))
+    }
+
+    /// Keeps one more, and lets go of the oldest.
+    ///
+    /// # Safety
+    /// The handle comes from [`Box::into_raw`], and nobody passes it here again.
+    pub(crate) unsafe fn keep(&self, handle: NonNull<T>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_back(Kept(handle));
+        let oldest = if kept.len() > KEPT { kept.pop_front() } else { None };
+        drop(kept);
+        if let Some(Kept(oldest)) = oldest {
+            // SAFETY: it came from `Box::into_raw`, is here once, and its time as a late handle is over.
+            drop(unsafe { Box::from_raw(oldest.as_ptr()) });
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! A grant, and where a refusal's moment goes.
+
+use crate::border::out;
+use crate::status::Failure;
+use nanopace::{Nanos, Refused};
+
+/// A slot that may start now. Moments are nanoseconds on the pacer's clock, `CLOCK_MONOTONIC` by
+/// default.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Grant {
+    /// When the schedule says that the operation starts. Response times count from here.
+    pub intended_start_ns: u64,
+    /// When the operation was allowed to start.
+    pub actual_start_ns: u64,
+    /// How late the operation starts: actual minus intended start, never negative.
+    pub wait_ns: u64,
+    /// The slot's number in the whole load, from 0.
+    pub slot: u64,
+}
+
+impl From<nanopace::Grant> for Grant {
+    #[inline]
+    fn from(grant: nanopace::Grant) -> Grant {
+        Grant {
+            intended_start_ns: grant.intended_start().as_nanos(),
+            actual_start_ns: grant.actual_start().as_nanos(),
+            wait_ns: grant.wait_nanos(),
+            slot: grant.slot(),
+        }
+    }
+}
+
+/// The failure for a refusal; when the slot is due goes to `due_ns`, if that is not null. While the pacer
+/// is paused that is unknown, and `UINT64_MAX`.
+///
+/// # Safety
+/// `due_ns` is null or can be written.
+#[cold]
+pub(crate) unsafe fn refusal(refused: Refused, due_ns: *mut u64) -> Failure {
+    let due = match refused {
+        Refused::NotUntil(due) if due < Nanos::MAX => due.as_nanos(),
+        _ => u64::MAX,
+    };
+    // SAFETY: as this function asks. Null means that the caller doesn't want it.
+    if let Ok(place) = unsafe { out(due_ns) } {
+        place.write(due);
+    }
+    refused.into()
+}

@@ -1,0 +1,142 @@
+//! The handle of one worker.
+
+use crate::border::{guarded, out, read};
+use crate::freed::Freed;
+use crate::grant::{Grant, refusal};
+use crate::pacer::{PacerHandle, live};
+use crate::status::{Failure, Status};
+use crate::thread;
+use nanopace::Lane;
+use std::cell::UnsafeCell;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// One worker's handle to a pacer. It belongs to the thread that first uses it, until that thread calls
+/// `nanopace_lane_give_back`: another one gets `NANOPACE_STATUS_BUSY`.
+#[derive(Debug)]
+pub struct LaneHandle {
+    /// The number of the thread that it belongs to, [`NOBODY`] or [`FREE`].
+    owner: AtomicUsize,
+    /// Touched by the owner alone, until it is freed.
+    lane: UnsafeCell<ManuallyDrop<Lane>>,
+}
+
+/// No thread's number.
+const NOBODY: usize = 0;
+const FREE: usize = usize::MAX;
+
+// SAFETY: the lane is reached by the thread alone whose number is the owner's.
+unsafe impl Sync for LaneHandle {}
+
+static FREED: Freed<LaneHandle> = Freed::new();
+
+impl LaneHandle {
+    /// The calling thread has it from now on, if no other one does.
+    #[cold]
+    fn bind(&self, thread: usize) -> Result<(), Failure> {
+        // Acquire: what the owner before did to the lane is done. Partner: `nanopace_lane_give_back`.
+        // Relaxed: a lane that is not had is not touched. No model: the lane itself is the engine's.
+        match self.owner.compare_exchange(NOBODY, thread, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => Ok(()),
+            Err(FREE) => Err(Status::Freed.into()),
+            Err(_) => Err(Status::Busy.into()),
+        }
+    }
+
+    /// The lane, for its owner. A call that has it makes no other.
+    #[inline]
+    #[expect(clippy::mut_from_ref, reason = "one thread has it, and for one call at a time")]
+    fn lane(&self) -> Result<&mut Lane, Failure> {
+        let thread = thread::id();
+        // Relaxed: a thread always sees that it is the owner itself, and no other thread makes it one.
+        if self.owner.load(Ordering::Relaxed) != thread {
+            self.bind(thread)?;
+        }
+        // SAFETY: only the owner comes here, which is one thread, and no call of it is within another.
+        Ok(unsafe { &mut *self.lane.get() })
+    }
+}
+
+/// Makes a lane. A worker that starts many operations is fastest with one of its own: slots that are due
+/// are taken in runs.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_lane_new(
+    pacer: *const PacerHandle,
+    lane: *mut *mut LaneHandle,
+) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let place = unsafe { out(lane) }?;
+        // SAFETY: the crate's page.
+        let made = ManuallyDrop::new(unsafe { live(pacer) }?.pacer.lane());
+        let handle = LaneHandle { owner: AtomicUsize::new(NOBODY), lane: UnsafeCell::new(made) };
+        place.write(Box::into_raw(Box::new(handle)));
+        Ok(())
+    })
+}
+
+/// Gives back what the lane has not started, and frees it. No other thread may be in a call of it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_lane_free(lane: *mut LaneHandle) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let handle = unsafe { read(lane) }?;
+        // Acquire: what a last owner did is done. Only one caller sees that it was not freed.
+        if handle.owner.swap(FREE, Ordering::Acquire) == FREE {
+            return Err(Status::Freed.into());
+        }
+        // SAFETY: no thread is its owner any more, and none is in a call of it.
+        let lane = unsafe { &mut *handle.lane.get() };
+        // SAFETY: it is dropped here only, because the swap lets one call come here.
+        unsafe { ManuallyDrop::drop(lane) };
+        // SAFETY: it was made by `nanopace_lane_new`, and the swap lets one call come here.
+        unsafe { FREED.keep(NonNull::from(handle)) };
+        Ok(())
+    })
+}
+
+/// As `nanopace_acquire`, for the lane's thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_lane_acquire(lane: *mut LaneHandle, grant: *mut Grant) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let place = unsafe { out(grant) }?;
+        // SAFETY: the crate's page.
+        let started = unsafe { read(lane) }?.lane()?.acquire()?;
+        place.write(started.into());
+        Ok(())
+    })
+}
+
+/// As `nanopace_try_acquire`, for the lane's thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_lane_try_acquire(
+    lane: *mut LaneHandle,
+    grant: *mut Grant,
+    due_ns: *mut u64,
+) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let place = unsafe { out(grant) }?;
+        // SAFETY: the crate's page.
+        let started = unsafe { read(lane) }?.lane()?.try_acquire();
+        // SAFETY: the crate's page.
+        place.write(started.map_err(|refused| unsafe { refusal(refused, due_ns) })?.into());
+        Ok(())
+    })
+}
+
+/// Gives back what the lane has taken and not started, before a long time without acquiring. From then on
+/// any thread may be the next to have it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_lane_give_back(lane: *mut LaneHandle) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let handle = unsafe { read(lane) }?;
+        handle.lane()?.give_back();
+        // Release: the next owner sees the lane as it is now. Partner: `bind`.
+        handle.owner.store(NOBODY, Ordering::Release);
+        Ok(())
+    })
+}

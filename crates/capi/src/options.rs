@@ -1,0 +1,196 @@
+//! The settings of a pacer.
+
+use crate::border::maybe_text;
+use crate::status::Failure;
+use nanopace::{Arrivals, ManualClock, MonotonicClock, PacerBuilder, Strictness};
+use std::ffi::c_char;
+use std::time::Duration;
+
+/// The clock of a pacer, for `nanopace_options.clock`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub enum Clock {
+    /// `CLOCK_MONOTONIC`: moments are its nanoseconds, to be compared with those of others.
+    Monotonic = 0,
+    /// The processor's counter. It is read in half the time, and its moments are its own.
+    Counter = 1,
+    /// Stands still at 0 until `nanopace_advance` moves it, for tests.
+    Manual = 2,
+    /// The same, but a caller who is held back moves it to the end of that.
+    Jumping = 3,
+}
+
+/// When slot 0 is intended to start, for `nanopace_options.start`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub enum Start {
+    /// When the pacer is made.
+    Now = 0,
+    /// At the first `nanopace_resume`.
+    Resume = 1,
+    /// When a caller first wants a slot.
+    FirstUse = 2,
+}
+
+/// The settings of a pacer. Zero, or null, in a field means its default, so set `size` and what you want,
+/// and nothing else: `nanopace_options options = {.size = sizeof options, .strictness = 1.0};`
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The size of this struct where you compile it. It grows with versions of nanopace, at the end.
+    pub size: usize,
+    /// How slots lie around the rate: "even" (the default), "poisson", "exact-poisson:1000",
+    /// "gamma:0.25" or "jitter:0.3".
+    pub arrivals: *const c_char,
+    /// The part of the load that is this process's: "1/3" is the first of three equal parts, "2/3:1" the
+    /// second of two, of which the first is three times as large. All of it by default.
+    pub shard: *const c_char,
+    /// How callers are held back: "sleep" (the default), "hybrid", "yield" or "spin".
+    pub pause: *const c_char,
+    /// The seed of random arrivals.
+    pub seed: u64,
+    /// What happens to missed time: 0 (the default) makes up for all of it, 1 for none, numbers above
+    /// 1 are burst ratios.
+    pub strictness: f64,
+    /// The most lateness that is made up for. No limit by default; for nearly none write 1.
+    pub max_backlog_ns: u64,
+    /// Slots that are later than this are skipped, and counted. None by default.
+    pub skip_later_than_ns: u64,
+    /// A pause that is shorter is left out, so a slot may start early by less than this.
+    pub sleep_threshold_ns: u64,
+    /// Lateness up to this is made up for under every strictness but 1. 100000 by default.
+    pub tolerance_ns: u64,
+    /// The share of a core that each thread may spend on sleeping. 0.1 by default.
+    pub sleep_share: f64,
+    /// The share of a core that each thread may spend on spinning when the pause is "hybrid". 0.25 by
+    /// default.
+    pub spin_share: f64,
+    /// The schedule ends after so many slots. No end by default.
+    pub slots: u64,
+    /// The schedule ends after so many nanoseconds. No end by default.
+    pub until_ns: u64,
+    /// A number of `nanopace_clock`.
+    pub clock: u32,
+    /// A number of `nanopace_start`.
+    pub start: u32,
+}
+
+impl Options {
+    /// The options that a pointer points to, or the defaults for null.
+    ///
+    /// # Safety
+    /// The pointer is null or points to options.
+    pub(crate) unsafe fn read(options: *const Options) -> Result<Options, Failure> {
+        if options.is_null() {
+            return Ok(Options::default());
+        }
+        // SAFETY: not null, so it points to options, of which the size comes first.
+        let size = unsafe { options.cast::<usize>().read() };
+        if size != size_of::<Options>() {
+            return Err(Failure::wrong(format!(
+                "options.size is {size}: it is sizeof(nanopace_options), {}",
+                size_of::<Options>()
+            )));
+        }
+        // SAFETY: it says that it is as large as options are.
+        Ok(unsafe { options.read() })
+    }
+
+    /// Sets in the builder what is set here. The clock is returned if it is one that is moved by hand.
+    ///
+    /// # Safety
+    /// Its texts are texts.
+    pub(crate) unsafe fn apply(
+        &self,
+        builder: PacerBuilder,
+    ) -> Result<(PacerBuilder, Option<ManualClock>), Failure> {
+        // SAFETY: as this function asks.
+        let builder = unsafe { self.apply_texts(builder) }?;
+        let builder = self.apply_numbers(builder)?;
+        let builder = match self.start {
+            0 => builder,
+            1 => builder.start_paused(),
+            2 => builder.start_on_first_use(),
+            other => return Err(Failure::wrong(format!("options.start is {other}: it is 0 to 2"))),
+        };
+        let manual = |clock: ManualClock| (clock.clone(), Some(clock));
+        let (clock, kept) = match self.clock {
+            0 => return Ok((builder.clock(MonotonicClock), None)),
+            1 => return Ok((builder, None)),
+            2 => manual(ManualClock::new()),
+            3 => manual(ManualClock::jumping()),
+            other => return Err(Failure::wrong(format!("options.clock is {other}: it is 0 to 3"))),
+        };
+        Ok((builder.clock(clock), kept))
+    }
+
+    /// # Safety
+    /// As [`apply`](Options::apply).
+    unsafe fn apply_texts(&self, mut builder: PacerBuilder) -> Result<PacerBuilder, Failure> {
+        // SAFETY: as this function asks.
+        if let Some(text) = unsafe { maybe_text(self.arrivals) }? {
+            let arrivals: Arrivals = text.parse().map_err(Failure::wrong)?;
+            builder = builder.arrivals(arrivals.with_seed(self.seed));
+        }
+        // SAFETY: as this function asks.
+        if let Some(text) = unsafe { maybe_text(self.shard) }? {
+            builder = builder.shard(text.parse().map_err(Failure::wrong)?);
+        }
+        // SAFETY: as this function asks.
+        if let Some(text) = unsafe { maybe_text(self.pause) }? {
+            builder = builder.pause(text.parse().map_err(Failure::wrong)?);
+        }
+        Ok(builder)
+    }
+
+    fn apply_numbers(&self, builder: PacerBuilder) -> Result<PacerBuilder, Failure> {
+        let span = |ns: u64| Some(Duration::from_nanos(ns)).filter(|span| !span.is_zero());
+        let share = |share: f64| Some(share).filter(|&share| share != 0.0);
+        let strictness = Strictness::new(self.strictness).map_err(Failure::wrong)?;
+        let builder = builder.strictness(strictness);
+        let builder = with(builder, span(self.max_backlog_ns), PacerBuilder::max_backlog);
+        let builder = with(builder, span(self.skip_later_than_ns), PacerBuilder::skip_later_than);
+        let builder = with(builder, span(self.sleep_threshold_ns), PacerBuilder::sleep_threshold);
+        let builder = with(builder, span(self.tolerance_ns), PacerBuilder::tolerance);
+        let builder = with(builder, share(self.sleep_share), PacerBuilder::sleep_share);
+        let builder = with(builder, share(self.spin_share), PacerBuilder::spin_share);
+        let builder = with(builder, span(self.until_ns), PacerBuilder::until);
+        Ok(if self.slots == 0 { builder } else { builder.slots(self.slots) })
+    }
+}
+
+/// The builder with a setting, if there is one.
+fn with<T>(
+    builder: PacerBuilder,
+    setting: Option<T>,
+    set: fn(PacerBuilder, T) -> PacerBuilder,
+) -> PacerBuilder {
+    match setting {
+        Some(value) => set(builder, value),
+        None => builder,
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        use std::ptr::null;
+        Options {
+            size: size_of::<Options>(),
+            arrivals: null(),
+            shard: null(),
+            pause: null(),
+            seed: 0,
+            strictness: 0.0,
+            max_backlog_ns: 0,
+            skip_later_than_ns: 0,
+            sleep_threshold_ns: 0,
+            tolerance_ns: 0,
+            sleep_share: 0.0,
+            spin_share: 0.0,
+            slots: 0,
+            until_ns: 0,
+            clock: Clock::Monotonic as u32,
+            start: Start::Now as u32,
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The pacer: made, freed, and asked for slots.
+
+use crate::border::{guarded, out, read, text};
+use crate::freed::Freed;
+use crate::grant::{Grant, refusal};
+use crate::options::Options;
+use crate::status::{Failure, Status};
+use nanopace::{Ended, ManualClock, Pacer, PacerBuilder, Refused};
+use std::ffi::c_char;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A pacer. Every call works from any number of threads.
+#[derive(Debug)]
+pub struct PacerHandle {
+    is_freed: AtomicBool,
+    pub(crate) pacer: Pacer,
+    /// The clock that is moved by hand, if it is one.
+    pub(crate) clock: Option<ManualClock>,
+}
+
+static FREED: Freed<PacerHandle> = Freed::new();
+
+/// The pacer behind a handle.
+///
+/// # Safety
+/// The handle is null, or one that was made here and is not longer freed than the crate's page says.
+#[inline]
+pub(crate) unsafe fn live<'a>(handle: *const PacerHandle) -> Result<&'a PacerHandle, Failure> {
+    // SAFETY: as this function asks; freed handles are kept.
+    let handle = unsafe { read(handle) }?;
+    // Relaxed: a late call is told, as far as it can be; what makes it harmless is that the memory stays.
+    // No model: nothing else is published by it.
+    if handle.is_freed.load(Ordering::Relaxed) {
+        return Err(Status::Freed.into());
+    }
+    Ok(handle)
+}
+
+impl PacerHandle {
+    /// Held back, by a pacer of its own: the handle may be freed meanwhile.
+    #[cold]
+    fn acquire_slowly(&self) -> Result<nanopace::Grant, Ended> {
+        self.pacer.clone().acquire()
+    }
+}
+
+/// Makes a pacer of the load that the text says: a rate such as "5k/s", or a shape such as
+/// "ramp 100/s..5k/s 30s, hold 60s". Its slot 0 starts now, unless the options say otherwise.
+///
+/// `options` may be null: then it is an open loop of even slots on `CLOCK_MONOTONIC`, whose callers
+/// sleep until their slots are due.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_new(
+    load: *const c_char,
+    options: *const Options,
+    pacer: *mut *mut PacerHandle,
+) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let place = unsafe { out(pacer) }?;
+        // SAFETY: the crate's page.
+        let load = unsafe { text(load) }?;
+        let builder: PacerBuilder = load.parse().map_err(Failure::wrong)?;
+        // SAFETY: the crate's page.
+        let options = unsafe { Options::read(options) }?;
+        // SAFETY: the crate's page.
+        let (builder, clock) = unsafe { options.apply(builder) }?;
+        let handle =
+            PacerHandle { is_freed: AtomicBool::new(false), pacer: builder.build(), clock };
+        place.write(Box::into_raw(Box::new(handle)));
+        Ok(())
+    })
+}
+
+/// Closes the pacer and frees the handle. Threads that are held back in it wake, and get
+/// `NANOPACE_STATUS_CLOSED`; so do its lanes and pollers, which are freed each by its own function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let handle = unsafe { live(pacer) }?;
+        // Relaxed: only one caller sees that it was not freed; nothing else is published by it.
+        if handle.is_freed.swap(true, Ordering::Relaxed) {
+            return Err(Status::Freed.into());
+        }
+        handle.pacer.close();
+        // SAFETY: it was made by `nanopace_new`, and the swap lets only one call come here.
+        unsafe { FREED.keep(NonNull::from(handle)) };
+        Ok(())
+    })
+}
+
+/// Takes the next slot, and blocks until its intended start. Says how late it is. No signal ends it:
+/// `nanopace_poller_wait` is for that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_acquire(pacer: *const PacerHandle, grant: *mut Grant) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let place = unsafe { out(grant) }?;
+        // SAFETY: the crate's page.
+        let handle = unsafe { live(pacer) }?;
+        let started = handle.pacer.try_acquire();
+        place.write(started.or_else(|_| handle.acquire_slowly())?.into());
+        Ok(())
+    })
+}
+
+/// Takes the next slot if it is due. Otherwise takes nothing, returns `NANOPACE_STATUS_NOT_YET`, and says
+/// in `due_ns`, which may be null, from when on it can be had. Never blocks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_try_acquire(
+    pacer: *const PacerHandle,
+    grant: *mut Grant,
+    due_ns: *mut u64,
+) -> Status {
+    // SAFETY: the crate's page.
+    unsafe { take(pacer, grant, due_ns, Pacer::try_acquire) }
+}
+
+/// As `nanopace_acquire`, but if the slot can't start within so many nanoseconds from now it takes
+/// nothing, and returns `NANOPACE_STATUS_NOT_YET` as soon as that is known.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_acquire_timeout(
+    pacer: *const PacerHandle,
+    timeout_ns: u64,
+    grant: *mut Grant,
+    due_ns: *mut u64,
+) -> Status {
+    let timeout = Duration::from_nanos(timeout_ns);
+    // SAFETY: the crate's page.
+    unsafe { take(pacer, grant, due_ns, |pacer| pacer.clone().acquire_timeout(timeout)) }
+}
+
+/// Takes the next `n` slots as one operation, as for operations that are weighed in bytes or rows: blocks
+/// until the first one's intended start. Zero takes nothing and starts now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_acquire_many(
+    pacer: *const PacerHandle,
+    n: u32,
+    grant: *mut Grant,
+) -> Status {
+    // SAFETY: the crate's page; null says that no moment is wanted.
+    unsafe { take(pacer, grant, std::ptr::null_mut(), |pacer| pacer.clone().acquire_many(n)) }
+}
+
+/// Takes the next `n` slots as one operation if the first of them is due; otherwise as
+/// `nanopace_try_acquire`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_try_acquire_many(
+    pacer: *const PacerHandle,
+    n: u32,
+    grant: *mut Grant,
+    due_ns: *mut u64,
+) -> Status {
+    // SAFETY: the crate's page.
+    unsafe { take(pacer, grant, due_ns, |pacer| pacer.try_acquire_many(n)) }
+}
+
+/// # Safety
+/// The crate's page.
+#[inline]
+unsafe fn take(
+    pacer: *const PacerHandle,
+    grant: *mut Grant,
+    due_ns: *mut u64,
+    take: impl FnOnce(&Pacer) -> Result<nanopace::Grant, Refused>,
+) -> Status {
+    guarded(|| {
+        // SAFETY: as this function asks.
+        let place = unsafe { out(grant) }?;
+        // SAFETY: as this function asks.
+        let handle = unsafe { live(pacer) }?;
+        // SAFETY: as this function asks.
+        let started = take(&handle.pacer).map_err(|refused| unsafe { refusal(refused, due_ns) })?;
+        place.write(started.into());
+        Ok(())
+    })
+}
+
+/// Takes the next slot, blocks until its intended start, and takes with it what else is due, up to `most`
+/// slots in all: for callers to whom a call costs more than a slot. `grants` has room for `most`, and
+/// `taken` says how many there are.
+///
+/// When no slot is left but some have been taken, it returns `NANOPACE_STATUS_OK`, and the next call
+/// says why there are no more. Zero for `most` is `NANOPACE_STATUS_WRONG`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_acquire_due(
+    pacer: *const PacerHandle,
+    grants: *mut Grant,
+    most: usize,
+    taken: *mut usize,
+) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let count = unsafe { out(taken) }?.write(0);
+        // SAFETY: the crate's page.
+        unsafe { out(grants) }?;
+        // SAFETY: the crate's page.
+        let handle = unsafe { live(pacer) }?;
+        if most == 0 {
+            return Err(Failure::wrong("most is zero: it is 1 or more"));
+        }
+        let first = handle.pacer.try_acquire().or_else(|_| handle.acquire_slowly())?;
+        let more = std::iter::from_fn(|| handle.pacer.try_acquire().ok());
+        for (index, grant) in std::iter::once(first).chain(more).take(most).enumerate() {
+            // SAFETY: the index is below `most`, and there is room for so many.
+            let place = unsafe { grants.add(index) };
+            // SAFETY: as above.
+            unsafe { place.write(grant.into()) };
+            *count = index + 1;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,169 @@
+//! How a call ended, as a number and as a text.
+
+use nanopace::{Ended, Refused};
+use std::cell::RefCell;
+use std::fmt::Display;
+
+/// How a call ended. `nanopace_describe` says it in words.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It has done what was asked for.
+    Ok = 0,
+    /// The slot is not due yet. Polled again it may be.
+    NotYet = 1,
+    /// The pacer is paused.
+    Paused = 2,
+    /// The schedule has no slot left.
+    Finished = 3,
+    /// The pacer is closed.
+    Closed = 4,
+    /// More than 2^44 slots that are not due yet have been taken.
+    TooFarAhead = 5,
+    /// A pointer is null that must not be.
+    Null = 6,
+    /// The handle has been freed.
+    Freed = 7,
+    /// A text is not UTF-8.
+    NotUtf8 = 8,
+    /// A text, a number or a struct's size is not what the function takes.
+    Wrong = 9,
+    /// Another thread has the handle: see the functions of its kind.
+    Busy = 10,
+    /// The operating system has refused something.
+    System = 11,
+    /// An error in nanopace itself, which has been caught.
+    Panicked = 12,
+}
+
+/// Why a call has failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: Status,
+    /// More than the status says.
+    text: Option<String>,
+}
+
+thread_local! {
+    /// The last failure of this thread that has a text.
+    static LAST: RefCell<Option<(Status, String)>> = const { RefCell::new(None) };
+}
+
+impl Status {
+    fn text(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::NotYet => "the slot is not due yet",
+            Status::Paused => "the pacer is paused",
+            Status::Finished => "the schedule has no slot left",
+            Status::Closed => "the pacer is closed",
+            Status::TooFarAhead => "too many slots have been taken ahead of the schedule",
+            Status::Null => "a pointer is null that must not be",
+            Status::Freed => "the handle has been freed",
+            Status::NotUtf8 => "a text is not UTF-8",
+            Status::Wrong => "a text, a number or a struct's size is not what the function takes",
+            Status::Busy => "another thread has the handle",
+            Status::System => "the operating system has refused something",
+            Status::Panicked => "an error in nanopace itself",
+        }
+    }
+
+    fn of(number: u32) -> Option<Status> {
+        use Status::{
+            Busy, Closed, Finished, Freed, NotUtf8, NotYet, Null, Ok, Panicked, Paused, System,
+            TooFarAhead, Wrong,
+        };
+        let all = [
+            Ok,
+            NotYet,
+            Paused,
+            Finished,
+            Closed,
+            TooFarAhead,
+            Null,
+            Freed,
+            NotUtf8,
+            Wrong,
+            Busy,
+            System,
+            Panicked,
+        ];
+        all.into_iter().find(|&status| status as u32 == number)
+    }
+}
+
+impl Failure {
+    /// The caller's text or number is not what the function takes.
+    pub(crate) fn wrong(why: impl Display) -> Failure {
+        Failure { status: Status::Wrong, text: Some(why.to_string()) }
+    }
+
+    pub(crate) fn system(why: impl Display) -> Failure {
+        Failure { status: Status::System, text: Some(why.to_string()) }
+    }
+
+    /// The status for the caller. The text is kept for `nanopace_describe`.
+    pub(crate) fn told(self) -> Status {
+        if let Some(text) = self.text {
+            // A thread that is ending has no place for it any more.
+            let _ = LAST.try_with(|last| last.replace(Some((self.status, text))));
+        }
+        self.status
+    }
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Failure {
+        Failure { status, text: None }
+    }
+}
+
+impl From<Ended> for Failure {
+    fn from(ended: Ended) -> Failure {
+        Refused::from(ended).into()
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Failure {
+        Failure::from(match refused {
+            Refused::Finished => Status::Finished,
+            Refused::Paused => Status::Paused,
+            Refused::NotUntil(_) => Status::NotYet,
+            Refused::TooFarAhead => Status::TooFarAhead,
+            _ => Status::Closed,
+        })
+    }
+}
+
+/// Says in words what a status means, of what the calling thread's last failure with that status was:
+/// where a text has its error, for example.
+///
+/// Copies as much as fits into the `length` bytes of `buffer`, with a zero byte at the end, and returns
+/// the length of the whole text without that, as `snprintf` does. `buffer` may be null if `length` is 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_describe(
+    status: u32,
+    buffer: *mut std::ffi::c_char,
+    length: usize,
+) -> usize {
+    let last = LAST.try_with(|last| last.borrow().clone()).ok().flatten();
+    let text = match (last, Status::of(status)) {
+        (Some((of, text)), _) if of as u32 == status => text,
+        (_, Some(status)) => status.text().to_owned(),
+        (_, None) => "no status of nanopace".to_owned(),
+    };
+    if !buffer.is_null() && length > 0 {
+        let mut fits = text.len().min(length - 1);
+        while !text.is_char_boundary(fits) {
+            fits -= 1;
+        }
+        // SAFETY: not null, so `length` bytes can be written there, and `fits` is less.
+        unsafe { buffer.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), fits) };
+        // SAFETY: as above.
+        let end = unsafe { buffer.add(fits) };
+        // SAFETY: as above.
+        unsafe { end.write(0) };
+    }
+    text.len()
+}

@@ -1,0 +1,150 @@
+//! What a pacer tells of its load.
+
+use crate::border::{guarded, out};
+use crate::pacer::{PacerHandle, live};
+use crate::status::Status;
+use nanopace::{Nanos, Pacer};
+use std::time::Duration;
+
+/// Where the schedule's time went: `elapsed = allocated + idle + waiting + backlog`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Ledger {
+    /// Schedule time since the start, without pauses.
+    pub elapsed_ns: u64,
+    /// Time that went to slots.
+    pub allocated_ns: u64,
+    /// Time that a policy gave up.
+    pub idle_ns: u64,
+    /// Time that is owed under a burst ratio.
+    pub waiting_ns: u64,
+    /// Time of slots that are due and not yet taken.
+    pub backlog_ns: u64,
+    /// Slots that were taken, and not given back or skipped.
+    pub granted: u64,
+    /// Slots that were skipped because they were too late.
+    pub skipped: u64,
+    /// Slots that are due and not yet taken.
+    pub backlog_slots: u64,
+}
+
+/// What is counted beside the ledger.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Counters {
+    /// Operations that started before their intended start, by less than the sleep threshold.
+    pub early_starts: u64,
+    /// How long callers have spun when the pause is "hybrid", all of them together.
+    pub spun_ns: u64,
+}
+
+/// How things stand.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct State {
+    /// The pacer's clock.
+    pub now_ns: u64,
+    /// The rate in force, in slots per second of the whole load.
+    pub rate_hz: f64,
+    /// Whether the schedule's time stands still.
+    pub is_paused: bool,
+    /// Whether the pacer is closed.
+    pub is_closed: bool,
+    /// Whether the schedule has no slot left.
+    pub is_finished: bool,
+}
+
+fn ns(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// # Safety
+/// The crate's page.
+unsafe fn tell<T>(pacer: *const PacerHandle, place: *mut T, tell: fn(&Pacer) -> T) -> Status {
+    guarded(|| {
+        // SAFETY: as this function asks.
+        let place = unsafe { out(place) }?;
+        // SAFETY: as this function asks.
+        place.write(tell(&unsafe { live(pacer) }?.pacer));
+        Ok(())
+    })
+}
+
+/// The pacer's clock, in nanoseconds: the end of an operation, less its intended start, is its response
+/// time. 0 for a handle that is null or freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_now(pacer: *const PacerHandle) -> u64 {
+    // SAFETY: the crate's page.
+    unsafe { live(pacer) }.map_or(0, |handle| handle.pacer.now().as_nanos())
+}
+
+/// Where the schedule's time went.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_get_ledger(
+    pacer: *const PacerHandle,
+    ledger: *mut Ledger,
+) -> Status {
+    let told = |pacer: &Pacer| {
+        let ledger = pacer.ledger();
+        Ledger {
+            elapsed_ns: ns(ledger.elapsed),
+            allocated_ns: ns(ledger.allocated),
+            idle_ns: ns(ledger.idle),
+            waiting_ns: ns(ledger.waiting),
+            backlog_ns: ns(ledger.backlog),
+            granted: ledger.granted,
+            skipped: ledger.skipped,
+            backlog_slots: ledger.backlog_slots,
+        }
+    };
+    // SAFETY: the crate's page.
+    unsafe { tell(pacer, ledger, told) }
+}
+
+/// What is counted beside the ledger. Takes no lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_get_counters(
+    pacer: *const PacerHandle,
+    counters: *mut Counters,
+) -> Status {
+    let told = |pacer: &Pacer| {
+        let counters = pacer.counters();
+        Counters { early_starts: counters.early_starts, spun_ns: ns(counters.spun) }
+    };
+    // SAFETY: the crate's page.
+    unsafe { tell(pacer, counters, told) }
+}
+
+/// How things stand.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_get_state(
+    pacer: *const PacerHandle,
+    state: *mut State,
+) -> Status {
+    let told = |pacer: &Pacer| State {
+        now_ns: pacer.now().as_nanos(),
+        rate_hz: pacer.rate().as_hz(),
+        is_paused: pacer.is_paused(),
+        is_closed: pacer.is_closed(),
+        is_finished: pacer.is_finished(),
+    };
+    // SAFETY: the crate's page.
+    unsafe { tell(pacer, state, told) }
+}
+
+/// How many slots the load has asked for before a moment on the pacer's clock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_asked_before(
+    pacer: *const PacerHandle,
+    moment_ns: u64,
+    slots: *mut u64,
+) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let place = unsafe { out(slots) }?;
+        // SAFETY: the crate's page.
+        let handle = unsafe { live(pacer) }?;
+        place.write(handle.pacer.asked_before(Nanos::from_nanos(moment_ns)));
+        Ok(())
+    })
+}

@@ -1,0 +1,97 @@
+//! Changes of the schedule, by a file descriptor.
+
+use crate::border::{guarded, out, read};
+use crate::freed::Freed;
+use crate::pacer::{PacerHandle, live};
+use crate::status::{Failure, Status};
+use nanopace::driver::{Drive, Watch};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::write;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Wake, Waker};
+
+/// A file descriptor that tells of changes of a pacer's schedule; on Linux.
+#[derive(Debug)]
+pub struct WatchHandle(Mutex<Option<Arc<Bell>>>);
+
+#[derive(Debug)]
+struct Bell {
+    watch: Watch,
+    event: OwnedFd,
+    /// Whether the watch has been freed. Locked while a waker is set, or taken away for good.
+    is_over: Mutex<bool>,
+}
+
+static FREED: Freed<WatchHandle> = Freed::new();
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        // It watches for the next change before it tells of this one, so none is lost.
+        let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*is_over {
+            self.watch.set(&Waker::from(self.clone()));
+        }
+        drop(is_over);
+        // It fails only when it has 2^64 - 2 in it, and then it is readable anyway.
+        let _ = write(&self.event, &1_u64.to_ne_bytes());
+    }
+}
+
+impl Bell {
+    /// No change tells any more, and no waker has the bell.
+    fn end(&self) {
+        *self.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.watch.clear();
+    }
+}
+
+impl WatchHandle {
+    fn take(&self) -> Result<Arc<Bell>, Failure> {
+        let bell = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        bell.ok_or(Status::Freed.into())
+    }
+}
+
+/// Makes a watch. `fd` is an `eventfd` that is readable when the schedule has changed: the load or the
+/// policy was changed, a slot has come back, the last one was taken, or the pacer was resumed or closed.
+/// Read its 8 bytes, and then poll again. A pause does not tell, because it only makes slots later.
+///
+/// The descriptor doesn't block, and is not passed on to other programs. It is closed by
+/// `nanopace_watch_free`, and not by you.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_watch_new(
+    pacer: *const PacerHandle,
+    watch: *mut *mut WatchHandle,
+    fd: *mut i32,
+) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let place = unsafe { out(watch) }?;
+        // SAFETY: the crate's page.
+        let fd = unsafe { out(fd) }?;
+        // SAFETY: the crate's page.
+        let watch = unsafe { live(pacer) }?.pacer.watch();
+        let event = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC);
+        let event = event.map_err(Failure::system)?;
+        let bell = Arc::new(Bell { watch, event, is_over: Mutex::new(false) });
+        bell.watch.set(&Waker::from(bell.clone()));
+        fd.write(bell.event.as_raw_fd());
+        place.write(Box::into_raw(Box::new(WatchHandle(Mutex::new(Some(bell))))));
+        Ok(())
+    })
+}
+
+/// Frees a watch, and closes its descriptor.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_watch_free(watch: *mut WatchHandle) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let handle = unsafe { read(watch) }?;
+        handle.take()?.end();
+        // SAFETY: it was made by `nanopace_watch_new`, and only one call takes the bell.
+        unsafe { FREED.keep(NonNull::from(handle)) };
+        Ok(())
+    })
+}

@@ -1,0 +1,179 @@
+//! The interface as C and C++ see it: their programs are compiled against the header without a warning,
+//! linked with both libraries, and run.
+
+#![cfg(target_os = "linux")]
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
+const C11: [&str; 2] = ["-std=c11", "-D_DEFAULT_SOURCE"];
+const CPP17: [&str; 1] = ["-std=c++17"];
+
+/// Which of the two libraries.
+#[derive(Clone, Copy)]
+enum Link {
+    Shared,
+    Static,
+}
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Where cargo has put the libraries: beside this program.
+fn libraries() -> PathBuf {
+    env::current_exe().unwrap().parent().unwrap().to_path_buf()
+}
+
+fn compiler(variable: &str, usual: &str) -> OsString {
+    env::var_os(variable).unwrap_or_else(|| usual.into())
+}
+
+fn cc() -> Command {
+    let mut cc = Command::new(compiler("CC", "cc"));
+    cc.args(C11);
+    cc
+}
+
+/// C++, also for sources in C.
+fn cpp() -> Command {
+    let mut cpp = Command::new(compiler("CXX", "c++"));
+    cpp.args(CPP17).args(["-x", "c++"]);
+    cpp
+}
+
+/// A program that is compiled, and the folder that it is in.
+struct Built(TempDir);
+
+impl Built {
+    fn new(mut compiler: Command, source: &Path, link: Link) -> Built {
+        let folder = TempDir::new().unwrap();
+        compiler.args(STRICT).arg("-g").arg("-I").arg(here().join("include")).arg(source);
+        compiler.arg("-o").arg(folder.path().join("program")).args(["-x", "none"]);
+        match link {
+            Link::Shared => compiler
+                .arg("-L")
+                .arg(libraries())
+                .arg("-lnanopace_capi")
+                .arg(format!("-Wl,-rpath,{}", libraries().display())),
+            Link::Static => compiler.arg(libraries().join("libnanopace_capi.a")),
+        };
+        succeeds(compiler.args(["-lpthread", "-ldl", "-lm"]));
+        Built(folder)
+    }
+
+    fn of(compiler: Command, name: &str, link: Link) -> Built {
+        Built::new(compiler, &here().join("tests/c").join(name), link)
+    }
+
+    fn command(&self) -> Command {
+        Command::new(self.0.path().join("program"))
+    }
+
+    fn runs(&self) -> Output {
+        succeeds(&mut self.command())
+    }
+}
+
+fn succeeds(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{told}", output.status);
+    output
+}
+
+#[test]
+#[ignore = "needs a C and a C++ compiler"]
+fn the_front_door_works_from_c_and_cpp_with_both_libraries() {
+    for link in [Link::Shared, Link::Static] {
+        Built::of(cc(), "front.c", link).runs();
+        Built::of(cpp(), "front.c", link).runs();
+        Built::of(cpp(), "front.cpp", link).runs();
+    }
+}
+
+#[test]
+#[ignore = "needs a C compiler"]
+fn what_is_wrong_is_an_error_and_nothing_else() {
+    Built::of(cc(), "wrong.c", Link::Shared).runs();
+}
+
+#[test]
+#[ignore = "needs a C compiler"]
+fn every_slot_starts_once_whatever_eight_threads_call() {
+    let calls = env::var("NANOPACE_CALLS").unwrap_or_else(|_| "200000".to_owned());
+    let hammer = Built::of(cc(), "hammer.c", Link::Shared);
+    for seed in ["1", "2", "3"] {
+        succeeds(hammer.command().args([&calls, seed]));
+    }
+}
+
+/// The program says 77 where a slot was due before it could be kept.
+#[test]
+#[ignore = "needs a C compiler"]
+fn a_fork_has_a_copy() {
+    let fork = Built::of(cc(), "fork.c", Link::Shared);
+    let mut runs = (0..100).map(|_| fork.command().status().unwrap().code());
+    assert_eq!(runs.find(|code| *code != Some(77)), Some(Some(0)));
+}
+
+#[test]
+#[ignore = "needs a C compiler"]
+fn the_example_of_the_readme_is_a_program() {
+    let page = fs::read_to_string(here().join("README.md")).unwrap();
+    let (_, code) = page.split_once("```c\n").unwrap();
+    let (code, _) = code.split_once("```").unwrap();
+    let folder = TempDir::new().unwrap();
+    let source = folder.path().join("readme.c");
+    fs::write(&source, code).unwrap();
+    Built::new(cc(), &source, Link::Shared).runs();
+}
+
+#[test]
+#[ignore = "needs a C compiler and make"]
+fn the_makefile_builds_the_example() {
+    let folder = TempDir::new().unwrap();
+    let mut make = Command::new("make");
+    make.arg("-f").arg(here().join("examples/Makefile")).current_dir(folder.path());
+    succeeds(make.arg(format!("LIBRARY={}", libraries().display())));
+    let output = succeeds(&mut Command::new(folder.path().join("paced")));
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("the latest of 100 starts"));
+}
+
+#[test]
+#[ignore = "needs cmake"]
+fn cmake_builds_the_example() {
+    let folder = TempDir::new().unwrap();
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(here().join("examples")).arg("-B").arg(folder.path());
+    succeeds(configure.arg(format!("-DLIBRARY={}", libraries().display())));
+    succeeds(Command::new("cmake").arg("--build").arg(folder.path()));
+    succeeds(&mut Command::new(folder.path().join("paced")));
+}
+
+/// The functions of the header, and no other symbol.
+#[test]
+#[ignore = "needs nm, which comes with a C compiler"]
+fn the_library_exports_what_the_header_declares() {
+    let library = libraries().join("libnanopace_capi.so");
+    let output = succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(library));
+    let listed = String::from_utf8(output.stdout).unwrap();
+    let mut exported: Vec<&str> =
+        listed.lines().map(|line| line.split_whitespace().nth(2).unwrap()).collect();
+    exported.sort_unstable();
+    let header = fs::read_to_string(here().join("include/nanopace.h")).unwrap();
+    let mut declared: Vec<&str> = header
+        .lines()
+        .filter(|line| !line.starts_with("//"))
+        .filter_map(|line| line.split_once('(')?.0.rsplit(' ').next())
+        .filter(|name| name.starts_with("nanopace_"))
+        .collect();
+    declared.sort_unstable();
+    assert!(declared.len() > 30, "{declared:?}");
+    assert_eq!(exported, declared);
+}

@@ -1,0 +1,75 @@
+//! The header for C, from the source of `crates/capi`.
+
+use cbindgen::{
+    Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style,
+};
+use std::path::Path;
+
+pub(crate) const PATH: &str = "crates/capi/include/nanopace.h";
+
+const HEAD: &str = "\
+/* nanopace for C and C++: paces the operations of load generators. Each starts on schedule, and one that
+ * can't is told how late it is.
+ *
+ * What holds for every function:
+ *
+ * - It returns a status, and NANOPACE_STATUS_OK is 0. What it hands out goes to out pointers, which are
+ *   written only then, if nothing else is said.
+ * - A pointer is null or points to what its type says. Null where something is needed is an error.
+ * - A handle works from any thread, if nothing else is said. One that is freed is told as such, until 256
+ *   more of its kind have been freed.
+ * - Texts are UTF-8. Times are nanoseconds.
+ * - A process that forks has a copy: parent and child hand out the same slots, each by itself. Fork while
+ *   no other thread is in a call.
+ *
+ * Made from the source by `cargo xtask pages`.
+ */";
+
+/// The types' names in C.
+const NAMES: [(&str, &str); 12] = [
+    ("Clock", "nanopace_clock"),
+    ("Counters", "nanopace_counters"),
+    ("Grant", "nanopace_grant"),
+    ("LaneHandle", "nanopace_lane"),
+    ("Ledger", "nanopace_ledger"),
+    ("Options", "nanopace_options"),
+    ("PacerHandle", "nanopace_pacer"),
+    ("PollerHandle", "nanopace_poller"),
+    ("Start", "nanopace_start"),
+    ("State", "nanopace_state"),
+    ("Status", "nanopace_status"),
+    ("WatchHandle", "nanopace_watch"),
+];
+
+pub(crate) fn text(root: &Path) -> Result<String, String> {
+    let source = root.join("crates/capi/src/lib.rs");
+    let builder = Builder::new().with_config(config()).with_src(source);
+    let bindings = builder.generate().map_err(|error| format!("{PATH}: {error}"))?;
+    let mut text = Vec::new();
+    bindings.write(&mut text);
+    String::from_utf8(text).map_err(|error| error.to_string())
+}
+
+fn config() -> Config {
+    let rename = NAMES.map(|(rust, c)| (rust.to_owned(), c.to_owned())).into();
+    let include = ["Clock", "Start"].map(str::to_owned).into();
+    Config {
+        language: Language::C,
+        cpp_compat: true,
+        style: Style::Type,
+        header: Some(HEAD.to_owned()),
+        include_guard: Some("NANOPACE_H".to_owned()),
+        no_includes: true,
+        sys_includes: ["stdbool.h", "stddef.h", "stdint.h"].map(str::to_owned).into(),
+        usize_is_size_t: true,
+        line_length: 100,
+        documentation_style: DocumentationStyle::C99,
+        export: ExportConfig { rename, include, ..ExportConfig::default() },
+        enumeration: EnumConfig {
+            rename_variants: RenameRule::ScreamingSnakeCase,
+            prefix_with_name: true,
+            ..EnumConfig::default()
+        },
+        ..Config::default()
+    }
+}
