@@ -63,6 +63,11 @@ c-figures:
 c-calls calls="10000000":
     NANOPACE_CALLS={{ calls }} cargo test --release -p nanopace-capi --test c -- --include-ignored every_slot
 
+# AddressSanitizer over the programs in C and C++ and the library that they call (needs gcc).
+c-asan:
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CFLAGS=-fsanitize=address,undefined NANOPACE_CALLS=20000 \
+        cargo test --target {{ x86 }} --target-dir "{{ target }}/asan" -p nanopace-capi --test c -- --include-ignored --skip cmake
+
 # What a fleet of processes on this machine achieves, and what it costs the store; two minutes (needs redis-server or valkey-server).
 fleet-figures:
     cargo run --release -p nanopace-benches --bin fleet

@@ -63,6 +63,7 @@ impl Built {
                 .arg(format!("-Wl,-rpath,{}", libraries().display())),
             Link::Static => compiler.arg(libraries().join("libnanopace_capi.a")),
         };
+        compiler.args(env::var("CFLAGS").unwrap_or_default().split_whitespace());
         succeeds(compiler.args(["-lpthread", "-ldl", "-lm"]));
         Built(folder)
     }

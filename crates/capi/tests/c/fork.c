@@ -13,6 +13,10 @@ static void takes_slots(nanopace_pacer *pacer, nanopace_lane *lane, nanopace_pol
     }
     CHECK(nanopace_poller_wait(poller, UINT64_MAX, &grant, NULL) == NANOPACE_STATUS_OK);
     CHECK(grant.slot == 4);
+}
+
+static void frees(nanopace_pacer *pacer, nanopace_lane *lane, nanopace_poller *poller)
+{
     CHECK(nanopace_poller_free(poller) == NANOPACE_STATUS_OK);
     CHECK(nanopace_lane_free(lane) == NANOPACE_STATUS_OK);
     CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
@@ -31,11 +35,14 @@ int main(void)
     for (int i = 0; i < 4; i++)
         CHECK(nanopace_lane_acquire(lane, &grant) == NANOPACE_STATUS_OK);
     CHECK(nanopace_lane_give_back(lane) == NANOPACE_STATUS_OK);
-    if (nanopace_poller_poll(poller, &grant, NULL) != NANOPACE_STATUS_NOT_YET)
+    if (nanopace_poller_poll(poller, &grant, NULL) != NANOPACE_STATUS_NOT_YET) {
+        frees(pacer, lane, poller);
         return 77; /* too late to have it kept: try again */
+    }
     pid_t child = fork();
     CHECK(child >= 0);
     takes_slots(pacer, lane, poller);
+    frees(pacer, lane, poller);
     if (child > 0)
         CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     return 0;
