@@ -114,13 +114,10 @@ fn every_slot_starts_once_whatever_eight_threads_call() {
     }
 }
 
-/// The program says 77 where a slot was due before it could be kept.
 #[test]
 #[ignore = "needs a C compiler"]
 fn a_fork_has_a_copy() {
-    let fork = Built::of(cc(), "fork.c", Link::Shared);
-    let mut runs = (0..100).map(|_| fork.command().status().unwrap().code());
-    assert_eq!(runs.find(|code| *code != Some(77)), Some(Some(0)));
+    Built::of(cc(), "fork.c", Link::Shared).runs();
 }
 
 #[test]
