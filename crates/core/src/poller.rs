@@ -143,19 +143,34 @@ impl Poller {
         if self.held.is_some() {
             return None;
         }
-        let claimed = match self.pacer.0.timeline.claim_fast() {
-            Ok(grant) => return Some(grant),
-            Err(claimed) => claimed,
-        };
-        self.held = claimed.map(|position| Claimed::new(position, 1));
-        None
+        let claimed = self.pacer.0.timeline.claim_fast();
+        self.started(claimed)
+    }
+
+    /// What was claimed and is not known to be due is kept.
+    #[inline]
+    fn started(&mut self, claimed: Result<Grant, Option<u64>>) -> Option<Grant> {
+        let keep = |position: Option<u64>| self.held = position.map(|it| Claimed::new(it, 1));
+        claimed.map_err(keep).ok()
     }
 
     #[cold]
     #[inline(never)]
     fn start_by(&mut self, limit: i64, grant: &mut Grant) -> Result<(), Refused> {
-        *grant = self.pacer.0.start_kept(&mut self.held, limit)?;
+        *grant = match self.start_on_bent() {
+            Some(bent) => bent,
+            None => self.pacer.0.start_kept(&mut self.held, limit)?,
+        };
         Ok(())
+    }
+
+    /// On a bent piece of schedule there is a way that is nearly as short as the hot path.
+    fn start_on_bent(&mut self) -> Option<Grant> {
+        if self.held.is_some() {
+            return None;
+        }
+        let claimed = self.pacer.0.timeline.claim_bent();
+        self.started(claimed)
     }
 
     /// Gives back the slot that it has, if any: another caller gets it.

@@ -170,6 +170,28 @@ fn changes_reach_who_waits() {
     }
 }
 
+/// Slots of a curve have a hot path of their own.
+#[test]
+fn it_starts_the_slots_of_a_curve() {
+    let clock = ManualClock::new();
+    let builder: PacerBuilder = "ramp 0/s..1M/s 1s".parse().expect("a shape");
+    let pacer = builder.clock(clock.clone()).build();
+    let mut poller = pacer.poller();
+    let mut slots = Vec::new();
+    while slots.len() < 500_000 {
+        match poller.poll() {
+            Ok(grant) => {
+                assert_started(&pacer, grant);
+                slots.push(grant.slot());
+            }
+            Err(Refused::NotUntil(_)) => clock.advance(span(20_000)),
+            Err(refused) => panic!("{refused}"),
+        }
+    }
+    assert!(slots.into_iter().eq(0..500_000));
+    assert_eq!(poller.poll(), Err(Refused::Finished));
+}
+
 /// Pollers that poll, wait and give back at random, beside callers that are held back: every slot
 /// starts once, and none before its time.
 #[test]
