@@ -9,6 +9,7 @@
  * - A handle works from any thread, if nothing else is said. One that is freed is told as such, until 256
  *   more of its kind have been freed.
  * - Texts are UTF-8. Times are nanoseconds.
+ * - None may be called in a handler of a signal.
  * - A process that forks has a copy: parent and child hand out the same slots, each by itself. Fork while
  *   no other thread is in a call.
  *

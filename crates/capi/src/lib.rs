@@ -8,6 +8,7 @@
 //! * A handle was made by the function of its kind. It works from any thread. Freeing it twice, or using
 //!   it when it is freed, gives [`Status::Freed`] until 256 more of its kind have been freed.
 //! * Texts are UTF-8 and end with a zero byte.
+//! * No call is made in a handler of a signal, which could be within another one of the same thread.
 //! * Nothing unwinds into the caller: a panic is caught and becomes [`Status::Panicked`]. The engine has
 //!   none that is known.
 #![expect(

@@ -198,12 +198,12 @@ pub unsafe extern "C" fn nanopace_acquire_due(
         // SAFETY: the crate's page.
         unsafe { out(grants) }?;
         // SAFETY: the crate's page.
-        let handle = unsafe { live(pacer) }?;
+        let pacer = unsafe { live(pacer) }?.pacer.clone();
         if most == 0 {
             return Err(Failure::wrong("most is zero: it is 1 or more"));
         }
-        let first = handle.pacer.try_acquire().or_else(|_| handle.acquire_slowly())?;
-        let more = std::iter::from_fn(|| handle.pacer.try_acquire().ok());
+        let more = std::iter::from_fn(|| pacer.try_acquire().ok());
+        let first = pacer.acquire()?;
         for (index, grant) in std::iter::once(first).chain(more).take(most).enumerate() {
             // SAFETY: the index is below `most`, and there is room for so many.
             let place = unsafe { grants.add(index) };
