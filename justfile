@@ -63,6 +63,18 @@ c-figures:
 c-calls calls="10000000":
     NANOPACE_CALLS={{ calls }} cargo test --release -p nanopace-capi --test c -- --include-ignored every_slot
 
+# Installs the library for C below the target folder, as for the system, and builds the example with it (needs cargo-c, pkg-config and a C compiler).
+c-install:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cargo cinstall --version > /dev/null || { echo "needs cargo cinstall: cargo install --locked cargo-c" >&2; exit 1; }
+    installed=$(realpath -m "{{ target }}/c-installed")
+    cargo cinstall --release -p nanopace-capi --prefix "$installed" --libdir "$installed/lib" --target-dir "{{ target }}/cinstall"
+    export PKG_CONFIG_PATH="$installed/lib/pkgconfig" LD_LIBRARY_PATH="$installed/lib"
+    make -C "$installed" -f "$PWD/crates/capi/examples/Makefile"
+    "$installed/paced"
+    readelf -d "$installed/lib/libnanopace.so" | grep -F "soname: [libnanopace.so."
+
 # AddressSanitizer over the programs in C and C++ and the library that they call (needs gcc).
 c-asan:
     RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CFLAGS=-fsanitize=address,undefined NANOPACE_CALLS=20000 \
