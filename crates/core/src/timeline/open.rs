@@ -52,7 +52,7 @@ impl Attempt {
             if self.held.is_some() || timeline.exchange(position, after(position, 1)) {
                 let claimed = self.held.get_or_insert(Claimed::new(position, 1));
                 if !plan.is_due() {
-                    timeline.keep_open(claimed, &plan);
+                    timeline.keep_open(claimed, self.is_fixed, &plan);
                     return Ok(Next::Pause(plan));
                 }
                 timeline.start_open(claimed, &snapshot, now);
@@ -82,10 +82,13 @@ impl Timeline {
         self.upkeep(last..now, now);
     }
 
-    /// The caller keeps what it has claimed, and pauses by this plan. Nothing is entered as held here: what is
-    /// fixed was entered when it was taken, and the sleepers know of the others as soon as they sleep.
+    /// The caller keeps what it has claimed, by a plan for later. What is fixed is entered as held, if it is not
+    /// yet, because its caller may come back without having slept. The sleepers know of the others.
     #[inline]
-    fn keep_open(&self, claimed: &Claimed, plan: &Plan) {
+    fn keep_open(&self, claimed: &mut Claimed, is_fixed: bool, plan: &Plan) {
+        if is_fixed {
+            self.held.enter(claimed);
+        }
         self.published.report_at(claimed.end(), plan.now);
         // There is time for it here, so that the start does not have to do it.
         self.upkeep(plan.due.saturating_sub(plan.interval_ns)..plan.due, plan.now);

@@ -234,3 +234,21 @@ fn every_slot_starts_once() {
         assert_balanced(&pacer);
     }
 }
+
+/// It was not due when it was polled, and is polled again after thousands of changes: it lies where it lay.
+#[test]
+fn a_slot_that_is_kept_without_waiting_keeps_its_time_over_changes() {
+    let clock = ManualClock::new();
+    let pacer = build("20/s", &clock).build();
+    pacer.acquire().unwrap();
+    pacer.set_rate(rate("10/s"));
+    let mut poller = pacer.poller();
+    assert_eq!(poller.poll(), Err(Refused::NotUntil(at(100 * MILLI))));
+    clock.set(at(150 * MILLI));
+    for change in 0..1_000 {
+        pacer.set_rate(rate(if change % 2 == 0 { "11/s" } else { "10/s" }));
+        clock.advance(span(100 * MILLI));
+        while pacer.try_acquire().is_ok() {}
+    }
+    assert_eq!(poller.poll().map(Grant::intended_start), Ok(at(100 * MILLI)));
+}
