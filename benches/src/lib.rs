@@ -20,6 +20,7 @@ pub mod pacers;
 pub mod record;
 pub mod rounds;
 pub mod scaling;
+pub mod shapes;
 pub mod starts;
 pub mod sweep;
 

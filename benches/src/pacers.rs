@@ -1,7 +1,7 @@
 //! Pacers in the state that a benchmark asks about.
 
 use crate::clocks::{HurriedClock, LeapClock};
-use nanopace::{Pacer, Rate, Strictness};
+use nanopace::{Pacer, PacerBuilder, Rate, Strictness};
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -28,9 +28,15 @@ pub fn strictness(number: f64) -> Strictness {
 /// anything: every slot is due.
 #[must_use]
 pub fn behind(number: f64) -> Pacer {
+    let builder = Pacer::builder(rate("1G/s")).strictness(strictness(number));
+    late(builder.tolerance(Duration::from_secs(1 << 20)))
+}
+
+/// A pacer an hour behind its schedule.
+#[must_use]
+pub fn late(builder: PacerBuilder) -> Pacer {
     let clock = LeapClock::new();
-    let builder = Pacer::builder(rate("1G/s")).strictness(strictness(number)).clock(clock.clone());
-    let pacer = builder.tolerance(Duration::from_secs(1 << 20)).build();
+    let pacer = builder.clock(clock.clone()).build();
     clock.leap(HOUR);
     pacer
 }

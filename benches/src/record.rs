@@ -14,7 +14,12 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// The pages that have such tables.
-const PAGES: [&str; 3] = ["README.md", "docs/PERFORMANCE.md", "crates/load/docs/own.md"];
+const PAGES: [&str; 4] = [
+    "README.md",
+    "docs/PERFORMANCE.md",
+    "crates/core/docs/schedules.md",
+    "crates/load/docs/own.md",
+];
 const FILE: &str = "benches/results/figures.json";
 
 const BEGIN: &str = "<!-- figures: ";

@@ -43,6 +43,22 @@ pub fn shared(threads: usize, span: Duration) -> Work {
     work
 }
 
+/// The same by `try_acquire`.
+///
+/// # Panics
+/// When a slot is lost, granted twice or refused.
+#[must_use]
+pub fn tried(threads: usize, span: Duration) -> Work {
+    let pacer = pacers::behind(0.0);
+    let work = crew::run(threads, span, || {
+        || {
+            let _ = black_box(pacer.try_acquire().map(Grant::wait_nanos));
+        }
+    });
+    assert_eq!(pacer.ledger().granted, work.calls, "a slot was lost, granted twice or refused");
+    work
+}
+
 /// Threads that acquire by a lane each, slots due.
 ///
 /// # Panics

@@ -5,9 +5,9 @@
 //! ```
 //!
 //! `--record` puts them into `benches/results/figures.json` and into the tables of README.md,
-//! docs/PERFORMANCE.md and crates/load/docs/own.md. `--tables` measures nothing and writes those tables only.
+//! docs/PERFORMANCE.md, crates/core/docs/schedules.md and crates/load/docs/own.md. `--tables` measures nothing and writes those tables only.
 //!
-//! Parts: `cost`, `threads`, `rate`, `lateness`, `gaps`, `change`, `library`, `habits`; all by default. The
+//! Parts: `cost`, `shapes`, `threads`, `rate`, `lateness`, `gaps`, `change`, `library`, `habits`; all by default. The
 //! exit status does not depend on what holds: figures are for reading, tests are for failing.
 
 use nanopace::Pause;
@@ -21,13 +21,14 @@ use nanopace_benches::machine::{Machine, Others};
 use nanopace_benches::pacers::rate;
 use nanopace_benches::record::Record;
 use nanopace_benches::rounds::{Samples, alternate, quantile};
+use nanopace_benches::shapes::{self as loads, Beside};
 use nanopace_benches::starts::{self, Starts};
 use nanopace_benches::{crew, sweep};
 use std::process::ExitCode;
 use std::time::Duration;
 use std::{env, io, thread};
 
-const USAGE: &str = "usage: figures [--tables] [--record] [cost | threads | rate | lateness | gaps | change | library | habits ...]";
+const USAGE: &str = "usage: figures [--tables] [--record] [cost | shapes | threads | rate | lateness | gaps | change | library | habits ...]";
 
 /// What finds a few rows.
 #[derive(Clone, Copy)]
@@ -39,8 +40,9 @@ struct Part {
     is_timed: bool,
 }
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     Part { name: "cost", rows: cost, is_timed: false },
+    Part { name: "shapes", rows: shapes, is_timed: false },
     Part { name: "threads", rows: threads, is_timed: false },
     Part { name: "rate", rows: achieved_rate, is_timed: false },
     Part { name: "lateness", rows: lateness, is_timed: true },
@@ -126,13 +128,51 @@ fn measure(machine: &Machine, wanted: &[&Part]) -> Vec<Figure> {
 fn cost(show: &mut dyn FnMut(Figure)) {
     let costs = crew::alone(|| Costs::measure(25));
     let figure = |name, ours| Figure::of_rounds(name, "ns", ours, &costs.bare);
-    show(figure("lane `acquire`, beside one bare addition", &costs.lane).bound(AtMost, 0.22));
-    show(figure("lane `acquire`, wait time read, beside one bare addition", &costs.lane_wait));
-    show(figure("shared `acquire`, beside one bare addition", &costs.shared).bound(AtMost, 1.15));
+    show(figure("lane `acquire`, beside one bare addition", &costs.lane).bound(AtMost, 0.2));
+    show(
+        figure("lane `acquire`, wait time read, beside one bare addition", &costs.lane_wait)
+            .bound(AtMost, 0.21),
+    );
+    show(figure("shared `acquire`, beside one bare addition", &costs.shared).bound(AtMost, 1.12));
     show(
         figure("shared `acquire`, wait time read, beside one bare addition", &costs.shared_wait)
-            .bound(AtMost, 1.2),
+            .bound(AtMost, 1.16),
     );
+}
+
+/// Loads that are not constant, slots due.
+fn shapes(show: &mut dyn FnMut(Figure)) {
+    let measure = |load| crew::alone(|| Beside::measure(25, load));
+    let ramp = measure(loads::ramp);
+    let mut beside = |call, [constant, ramp]: &[Samples; 2], bound| {
+        let name = format!("on a ramp from 0 to 1M/s in 10 s, {call}, beside a constant rate");
+        show(Figure::of_rounds(&name, "ns", ramp, constant).bound(AtMost, bound));
+    };
+    beside("shared `acquire`", &ramp.shared, 1.15);
+    beside("lane `acquire`", &ramp.lane, 2.0);
+    for (name, load, shared, lane) in [
+        ("on a ramp from 100/s to 5k/s in 30 s", loads::slow_ramp as fn() -> _, 40.0, 45.0),
+        ("on a sine from 500k/s to 1500k/s in 1 s", loads::sine, 11.0, 10.0),
+        ("at random moments, 1M/s", loads::poisson, 80.0, 60.0),
+    ] {
+        let Beside { shared: [_, by_pacer], lane: [_, by_lane] } = measure(load);
+        for (call, ours, bound) in [("shared", by_pacer, shared), ("lane", by_lane, lane)] {
+            let name = format!("{name}, {call} `acquire`");
+            show(Figure::plain(&name, "ns", ours.median()).bound(AtMost, bound));
+        }
+    }
+    let span = Duration::from_millis(120);
+    let each_ns = |work: Work| 2e9 / work.per_second();
+    let rounds = alternate(
+        9,
+        &mut [&mut || each_ns(loads::poisson_shared(2, span)), &mut || {
+            each_ns(loads::poisson_lanes(2, span))
+        }],
+    );
+    for (call, ours) in ["shared", "lane"].into_iter().zip(&rounds) {
+        let name = format!("at random moments, 1M/s, {call} `acquire`, each of 2 threads");
+        show(Figure::plain(&name, "ns", ours.median()).bound(AtMost, 100.0));
+    }
 }
 
 /// More threads, pinned where there are cores enough. The baseline is as many threads on one bare
@@ -145,11 +185,12 @@ fn threads(show: &mut dyn FnMut(Figure)) {
         &mut [
             &mut || mega(sweep::bare(2, span)),
             &mut || mega(sweep::shared(2, span)),
+            &mut || mega(sweep::tried(2, span)),
             &mut || mega(sweep::lanes(1, span)),
             &mut || mega(sweep::lanes(2, span)),
         ],
     );
-    let [bare, shared, lane, lanes] = &samples[..] else { unreachable!("four candidates") };
+    let [bare, shared, tried, lane, lanes] = &samples[..] else { unreachable!("five candidates") };
     let mut figure = |name, ours, baseline, bound| {
         show(Figure::of_rounds(name, "M/s", ours, baseline).bound(AtLeast, bound));
     };
@@ -162,6 +203,8 @@ fn threads(show: &mut dyn FnMut(Figure)) {
     );
     let name = "throughput of shared `acquire` on 2 threads, wait time read, beside 2 threads on a bare word";
     figure(name, shared, bare, 0.65);
+    let name = "throughput of `try_acquire` on 2 threads, beside `acquire` on 2 threads";
+    figure(name, tried, shared, 0.9);
     crowds(show);
 }
 
