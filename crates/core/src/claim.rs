@@ -213,13 +213,42 @@ impl<'p> Claim<'p> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start(&mut self) -> Result<Grant, Refused> {
+        self.start_by(i64::MIN)
+    }
+
+    /// Blocks until the slot starts, but no longer than about `timeout`, and then the claim keeps it. As
+    /// [`Poller::wait_for`](crate::Poller::wait_for), for several slots too.
+    ///
+    /// # Errors
+    /// As [`start`](Claim::start).
+    ///
+    /// # Examples
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock).build();
+    /// pacer.acquire()?; // slot 0, at 0 ms
+    /// let mut claim = pacer.claim_many(5)?; // slots 1 to 5
+    /// assert!(claim.wait_for(Duration::from_millis(60)).is_err());
+    /// let grant = claim.wait_for(Duration::from_millis(60))?;
+    /// assert_eq!(grant.actual_start().as_nanos(), 100_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait_for(&mut self, timeout: Duration) -> Result<Grant, Refused> {
+        let limit = self.pacer.now() + timeout;
+        self.start_by(limit.signed())
+    }
+
+    fn start_by(&mut self, limit: i64) -> Result<Grant, Refused> {
         if let Some(grant) = self.started {
             return Ok(grant);
         }
         if self.held.is_none() {
             return Err(self.ended().into());
         }
-        let grant = self.pacer.0.start_kept(&mut self.held, i64::MIN)?;
+        let grant = self.pacer.0.start_kept(&mut self.held, limit)?;
         Ok(*self.started.insert(grant))
     }
 }
