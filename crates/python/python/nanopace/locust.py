@@ -1,0 +1,162 @@
+"""Locust at a rate: one pacer for all users of a process, and for all workers of a run.
+
+>>> from locust import HttpUser, task
+>>> from nanopace.locust import Paced
+>>> class Visitor(Paced, HttpUser):
+...     load = "500/s"  # of all users and all workers together
+...
+...     @task
+...     def index(self):
+...         self.client.get("/")
+
+Each task begins at the start of a slot. The response time of its first request counts from the slot's
+intended start, in all of Locust's statistics. So users are only workers: have as many as may be busy
+at a time.
+"""
+
+import functools
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import gevent
+from locust import LoadTestShape, events
+from locust.env import Environment
+from locust.exception import StopUser
+from locust.runners import MasterRunner, WorkerRunner
+
+from . import Ended, Grant, Pacer, Shape
+from .gevent import Line
+
+_log = logging.getLogger("nanopace")
+
+
+class Paced:
+    """A user of Locust's whose tasks begin on schedule: put it in front of ``HttpUser`` or another one."""
+
+    load: str
+    """A rate such as "500/s" or a shape such as "ramp 100/s..5k/s 30s, hold 60s", which begins with the
+    first user."""
+
+    settings: dict[str, Any] = {}
+    """Keyword arguments of :class:`nanopace.Pacer`, such as arrivals and strictness."""
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)  # type: ignore[call-arg]
+        self._run = _run_of(environment)
+        begin = self.on_start
+
+        def on_start() -> None:
+            begin()
+            self.wait_time()
+
+        self.on_start = on_start  # type: ignore[method-assign]
+
+    def on_start(self) -> None:
+        """As Locust's."""
+        super().on_start()  # type: ignore[misc]
+
+    def wait_time(self) -> float:
+        """Waits for the next slot, and then no longer."""
+        try:
+            grant = self._run.line(type(self)).acquire()
+        except Ended:
+            raise StopUser from None
+        gevent.getcurrent().nanopace_grant = grant
+        return 0
+
+
+class LoadShape(LoadTestShape):
+    """Ends a test when a load is over, with the same users from beginning to end: the pacer follows the
+    load. Set ``load`` and ``users``."""
+
+    abstract = True
+    load: str
+    users: int = 100
+
+    def tick(self) -> "tuple[int, float] | None":
+        duration = Shape(self.load).duration
+        is_over = duration is not None and self.get_run_time() >= duration
+        return None if is_over else (self.users, self.users)
+
+
+class _Run:
+    """The pacers of one process of Locust's, and which of several processes it is."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._lines: dict[type, Line] = {}
+        self._shard = "1/1"
+        request = environment.events.request
+        request.fire = functools.partial(_fire_late, request.fire)  # type: ignore[method-assign]
+        environment.events.test_start.add_listener(self._begin)
+        environment.events.test_stop.add_listener(self._end)
+        if isinstance(environment.runner, WorkerRunner):
+            environment.runner.register_message("nanopace", self._hear)
+
+    def line(self, user_class: type) -> Line:
+        """That of the class that says the load; others share it."""
+        owner = next((base for base in user_class.__mro__ if "load" in vars(base)), None)
+        if owner is None:
+            raise TypeError(f'{user_class.__name__} has no load: write load = "500/s" in it')
+        if owner not in self._lines:
+            settings = {"start": "on_first_use", "shard": self._shard, **owner.settings}
+            self._lines[owner] = Line(Pacer(owner.load, **settings))
+        return self._lines[owner]
+
+    def _begin(self, environment: Environment, **_: Any) -> None:
+        self._lines.clear()
+        if isinstance(environment.runner, MasterRunner):
+            workers = [worker.id for worker in environment.runner.clients.ready]
+            for number, worker in enumerate(workers, 1):
+                shard = f"{number}/{len(workers)}"
+                environment.runner.send_message("nanopace", {"shard": shard}, worker)
+
+    def _hear(self, msg: Any, **_: Any) -> None:
+        self._shard = msg.data["shard"]
+
+    def _end(self, **_: Any) -> None:
+        for owner, line in self._lines.items():
+            ledger = line.pacer.ledger()
+            _log.info("%s: %s operations have started", owner.__name__, ledger.granted)
+            if ledger.backlog_slots:
+                _log.warning(
+                    "%s: %s operations that were due have not started, and are in no statistics",
+                    owner.__name__,
+                    ledger.backlog_slots,
+                )
+
+
+_runs: WeakKeyDictionary[Environment, _Run] = WeakKeyDictionary()
+
+
+def _run_of(environment: Environment) -> _Run:
+    if environment not in _runs:
+        _runs[environment] = _Run(environment)
+    return _runs[environment]
+
+
+@events.init.add_listener
+def _on_init(environment: Environment, **_: Any) -> None:
+    _run_of(environment)
+
+
+def _fire_late(fire: Callable[..., None], **event: Any) -> None:
+    """Fires a request's event with its response time from the intended start, if it is its task's first."""
+    grant = vars(gevent.getcurrent()).pop("nanopace_grant", None)
+    if grant is not None and event.get("response_time") is not None:
+        event["response_time"] += _lateness_ms(grant, **event)
+    fire(**event)
+
+
+def _lateness_ms(
+    grant: Grant, response_time: float, start_time: "float | None" = None, **_: Any
+) -> float:
+    """How late the request began. Locust says it by the wall clock; that it began after its grant and
+    ended before now holds whatever that clock does."""
+    now_ns = time.monotonic_ns()
+    elapsed = 0.0 if start_time is None else time.time() - start_time
+    began_ns = max(now_ns - elapsed * 1e9, grant.actual_start_ns)
+    latest_ns = now_ns - response_time * 1e6
+    return (min(began_ns, latest_ns) - grant.intended_start_ns) / 1e6

@@ -1,0 +1,72 @@
+//! What `acquire` returns.
+
+use crate::ledger::nanos;
+use nanopace::{Clock, MonotonicClock, Nanos};
+use pyo3::prelude::*;
+use std::time::Duration;
+
+/// One operation may start now. Moments are those of `time.monotonic_ns()`.
+#[pyclass(frozen, eq, hash, module = "nanopace")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grant(pub(crate) nanopace::Grant);
+
+impl std::hash::Hash for Grant {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (self.0.slot(), self.intended_start_ns()).hash(state);
+    }
+}
+
+impl Grant {
+    fn response(&self, end_ns: Option<u64>) -> Duration {
+        self.0.response_time(end_ns.map_or_else(|| MonotonicClock.now(), Nanos::from_nanos))
+    }
+}
+
+#[pymethods]
+impl Grant {
+    /// The slot's number in the whole load; the first one is 0.
+    #[getter]
+    fn slot(&self) -> u64 {
+        self.0.slot()
+    }
+
+    /// When the schedule says that the operation starts.
+    #[getter]
+    fn intended_start_ns(&self) -> u64 {
+        self.0.intended_start().as_nanos()
+    }
+
+    /// When it starts.
+    #[getter]
+    fn actual_start_ns(&self) -> u64 {
+        self.0.actual_start().as_nanos()
+    }
+
+    /// How late it starts: actual minus intended start, never negative.
+    #[getter]
+    fn wait_time_ns(&self) -> u64 {
+        self.0.wait_nanos()
+    }
+
+    /// The wait time in seconds.
+    #[getter]
+    fn wait_time(&self) -> f64 {
+        self.0.wait_time().as_secs_f64()
+    }
+
+    /// The time in nanoseconds from the intended start to `end_ns`, which is now if it is left out.
+    #[pyo3(signature = (end_ns = None))]
+    fn response_time_ns(&self, end_ns: Option<u64>) -> u64 {
+        nanos(self.response(end_ns))
+    }
+
+    /// The same in seconds.
+    #[pyo3(signature = (end_ns = None))]
+    fn response_time(&self, end_ns: Option<u64>) -> f64 {
+        self.response(end_ns).as_secs_f64()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Grant(slot={}, wait_time={})", self.0.slot(), self.wait_time())
+    }
+}

@@ -1,0 +1,76 @@
+//! The handle of one worker.
+
+use crate::errors::{ended, refused};
+use crate::grant::Grant;
+use crate::pacer::{if_due, until_ended};
+use crate::waiting;
+use nanopace::Refused;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::thread::{self, ThreadId};
+
+/// One worker's handle to a pacer: it takes slots that are due in runs. It belongs to the thread that
+/// first uses it, and raises `RuntimeError` in another one.
+#[pyclass(frozen, module = "nanopace")]
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pacer: nanopace::Pacer,
+    slots: Mutex<nanopace::Lane>,
+    owner: OnceLock<ThreadId>,
+}
+
+impl Lane {
+    pub(crate) fn of(pacer: &nanopace::Pacer) -> Lane {
+        let slots = Mutex::new(pacer.lane());
+        Lane { pacer: pacer.clone(), slots, owner: OnceLock::new() }
+    }
+
+    /// The lane, for its own thread. A signal's handler that comes back while it is in use gets an error.
+    fn own(&self) -> PyResult<MutexGuard<'_, nanopace::Lane>> {
+        let current = thread::current().id();
+        let slots =
+            self.slots.try_lock().ok().filter(|_| *self.owner.get_or_init(|| current) == current);
+        slots.ok_or_else(|| {
+            PyRuntimeError::new_err("a lane is for one thread: make one in each with pacer.lane()")
+        })
+    }
+}
+
+#[pymethods]
+impl Lane {
+    /// As `Pacer.acquire`.
+    #[pyo3(signature = (timeout = None))]
+    fn acquire(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Grant> {
+        let deadline = waiting::deadline(timeout)?;
+        let tried = self.own()?.try_acquire();
+        match tried {
+            Ok(grant) => Ok(Grant(grant)),
+            Err(Refused::NotUntil(_) | Refused::Paused) => {
+                let mut claim = self.pacer.claim().map_err(ended)?;
+                waiting::wait(py, deadline, |timeout| claim.wait_for(timeout))
+            }
+            Err(refusal) => Err(refused(refusal)),
+        }
+    }
+
+    /// As `Pacer.try_acquire`.
+    fn try_acquire(&self) -> PyResult<Option<Grant>> {
+        if_due(self.own()?.try_acquire())
+    }
+
+    /// Gives back what it has taken and not started. Call it before a long time without acquiring.
+    fn give_back(&self) -> PyResult<()> {
+        self.own()?.give_back();
+        Ok(())
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    /// The next grant; iteration ends when no operation starts any more.
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Grant>> {
+        until_ended(py, self.acquire(py, None))
+    }
+}

@@ -1,0 +1,57 @@
+//! Where the schedule's time and slots went.
+
+use pyo3::prelude::*;
+use std::time::Duration;
+
+/// The account of a pacer's time at one moment, in nanoseconds: elapsed = allocated + idle + waiting +
+/// backlog. And that of its slots.
+#[pyclass(frozen, get_all, eq, module = "nanopace")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ledger {
+    /// Since the schedule began, without pauses.
+    elapsed_ns: u64,
+    /// The time of slots that have started or were skipped.
+    allocated_ns: u64,
+    /// Given up under a strict policy.
+    idle_ns: u64,
+    /// Set aside under a burst policy, to be caught up.
+    waiting_ns: u64,
+    /// The time of slots that are due and have not started.
+    backlog_ns: u64,
+    /// Slots that were taken.
+    granted: u64,
+    /// Slots that were skipped because they were too late.
+    skipped: u64,
+    /// Slots that are due and that nobody has taken.
+    backlog_slots: u64,
+    /// Slots that started early, by less than the sleep threshold.
+    early_starts: u64,
+}
+
+impl Ledger {
+    pub(crate) fn of(pacer: &nanopace::Pacer) -> Ledger {
+        let ledger = pacer.ledger();
+        Ledger {
+            elapsed_ns: nanos(ledger.elapsed),
+            allocated_ns: nanos(ledger.allocated),
+            idle_ns: nanos(ledger.idle),
+            waiting_ns: nanos(ledger.waiting),
+            backlog_ns: nanos(ledger.backlog),
+            granted: ledger.granted,
+            skipped: ledger.skipped,
+            backlog_slots: ledger.backlog_slots,
+            early_starts: pacer.counters().early_starts,
+        }
+    }
+}
+
+#[pymethods]
+impl Ledger {
+    fn __repr__(&self) -> String {
+        format!("{self:?}").replace(" { ", "(").replace(": ", "=").replace(" }", ")")
+    }
+}
+
+pub(crate) fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

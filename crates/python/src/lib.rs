@@ -1,0 +1,37 @@
+//! The compiled module of the Python package: the engine's names as Python sees them.
+//!
+//! What a caller may hold is `frozen` and shared by reference, so the module declares that it needs no
+//! global interpreter lock. A call is tried first with the lock held, and the lock is released only to
+//! wait. No panic of the engine is expected, and `PyO3` turns one into an exception.
+
+mod errors;
+mod grant;
+mod lane;
+mod ledger;
+mod pacer;
+mod read;
+mod settings;
+mod shape;
+#[cfg(target_os = "linux")]
+mod timer;
+mod waiting;
+
+/// What `nanopace` is made of; import that.
+#[pyo3::pymodule(gil_used = false)]
+mod _nanopace {
+    #[pymodule_export]
+    use crate::errors::{Closed, Ended, Finished};
+    #[pymodule_export]
+    use crate::grant::Grant;
+    #[pymodule_export]
+    use crate::lane::Lane;
+    #[pymodule_export]
+    use crate::ledger::Ledger;
+    #[pymodule_export]
+    use crate::pacer::Pacer;
+    #[pymodule_export]
+    use crate::shape::Shape;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::timer::Timer;
+}

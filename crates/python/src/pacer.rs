@@ -1,0 +1,194 @@
+//! The front door.
+
+use crate::errors::{Ended, ended, refused, wrong};
+use crate::grant::Grant;
+use crate::lane::Lane;
+use crate::ledger::Ledger;
+use crate::read::{text, whole};
+use crate::{settings, waiting};
+use nanopace::Refused;
+use nanopace::driver::Drive;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Paces operations: each `acquire` blocks until the intended start of the next slot, and says how
+/// late it is. Any number of threads may share it.
+///
+/// The load is a rate such as "5k/s" or a shape such as "ramp 100/s..5k/s 30s, hold 60s". Times are
+/// seconds or a `timedelta`. The schedule starts now, with `start="on_first_use"` when a slot is first
+/// wanted, and with `start="on_resume"` when `resume` is called.
+#[pyclass(frozen, subclass, module = "nanopace")]
+#[derive(Debug)]
+pub(crate) struct Pacer(pub(crate) nanopace::Pacer);
+
+#[pymethods]
+impl Pacer {
+    #[new]
+    #[pyo3(
+        signature = (load, /, **settings),
+        text_signature = "(load, /, *, arrivals='even', seed=0, shard='1/1', strictness=0, \
+                          max_backlog=None, skip_later_than=None, tolerance=0.0001, \
+                          sleep_threshold=0, pause='sleep', slots=None, duration=None, start='now')"
+    )]
+    fn new(load: &Bound<'_, PyAny>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Pacer> {
+        Ok(Pacer(settings::apply(settings::load(load)?, settings)?.build()))
+    }
+
+    /// Takes the next slot, blocks until its intended start, and says how late it is.
+    ///
+    /// Raises Closed or Finished when no operation starts any more, and `TimeoutError` as soon as it is
+    /// known that the slot can't start within `timeout`: then nothing was taken.
+    #[pyo3(signature = (timeout = None))]
+    fn acquire(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Grant> {
+        let deadline = waiting::deadline(timeout)?;
+        match self.0.try_acquire() {
+            Ok(grant) => Ok(Grant(grant)),
+            Err(Refused::NotUntil(_) | Refused::Paused) => self.wait(py, 1, deadline),
+            Err(ended) => Err(refused(ended)),
+        }
+    }
+
+    /// Takes the next `n` slots as one operation, for what is weighed in bytes, rows or requests.
+    #[pyo3(signature = (n, timeout = None))]
+    fn acquire_many(
+        &self,
+        py: Python<'_>,
+        n: &Bound<'_, PyAny>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Grant> {
+        self.wait(py, slots(n)?, waiting::deadline(timeout)?)
+    }
+
+    /// Takes the next slot if it is due now. Otherwise takes nothing, and returns None.
+    fn try_acquire(&self) -> PyResult<Option<Grant>> {
+        if_due(self.0.try_acquire())
+    }
+
+    /// Takes the next `n` slots as one operation if they are due now, and otherwise returns None.
+    fn try_acquire_many(&self, n: &Bound<'_, PyAny>) -> PyResult<Option<Grant>> {
+        if_due(self.0.try_acquire_many(slots(n)?))
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    /// The next grant; iteration ends when no operation starts any more.
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Grant>> {
+        until_ended(py, self.acquire(py, None))
+    }
+
+    /// A handle for one worker's thread, which takes slots in runs when it is behind.
+    fn lane(&self) -> Lane {
+        Lane::of(&self.0)
+    }
+
+    /// When the next slot is due that nobody has taken, by `time.monotonic_ns()`; None while the pacer
+    /// is paused.
+    fn next_due_ns(&self) -> PyResult<Option<u64>> {
+        let due = self.0.next_due().map_err(ended)?;
+        Ok(Some(due.as_nanos()).filter(|_| due != nanopace::Nanos::MAX))
+    }
+
+    /// Changes the load to a rate or a shape. Those who wait for a slot follow at once.
+    fn set_load(&self, load: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.set_load(&settings::load_text(load)?).map_err(wrong)
+    }
+
+    /// What late starts do to the slots behind them, from 0 to 1000.
+    #[getter]
+    fn strictness(&self) -> f64 {
+        self.0.strictness().get()
+    }
+
+    /// Changes the strictness.
+    fn set_strictness(&self, strictness: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.set_strictness(settings::strictness(strictness)?);
+        Ok(())
+    }
+
+    /// Changes which of several processes this one is, such as "2/8", from the slot with this number on.
+    fn set_shard(&self, shard: &Bound<'_, PyAny>, from_slot: &Bound<'_, PyAny>) -> PyResult<()> {
+        let from = whole(from_slot, "from_slot", 0, u64::MAX)?;
+        self.0.set_shard(text(shard, "shard", "2/8")?, from).map_err(wrong)
+    }
+
+    /// The present rate, in operations per second.
+    #[getter]
+    fn rate(&self) -> f64 {
+        self.0.rate().as_hz()
+    }
+
+    /// Lets nothing start until `resume`. The time of a pause is no backlog.
+    fn pause(&self) {
+        self.0.pause();
+    }
+
+    /// Goes on after a pause.
+    fn resume(&self) {
+        self.0.resume();
+    }
+
+    /// Whether it is paused.
+    #[getter]
+    fn is_paused(&self) -> bool {
+        self.0.is_paused()
+    }
+
+    /// Ends all starts: those who wait wake up and get Closed.
+    fn close(&self) {
+        self.0.close();
+    }
+
+    /// Whether it has been closed.
+    #[getter]
+    fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, _error: &Bound<'_, PyAny>) {
+        self.close();
+    }
+
+    /// Where time and slots went, at this moment.
+    fn ledger(&self) -> Ledger {
+        Ledger::of(&self.0)
+    }
+
+    fn __repr__(&self) -> String {
+        let shape = self.0.shape().map(|shape| shape.to_string());
+        format!("Pacer({:?})", shape.unwrap_or_else(|| self.0.rate().to_string()))
+    }
+}
+
+impl Pacer {
+    fn wait(&self, py: Python<'_>, n: u32, deadline: Option<nanopace::Nanos>) -> PyResult<Grant> {
+        let mut claim = self.0.claim_many(n).map_err(refused)?;
+        waiting::wait(py, deadline, |timeout| claim.wait_for(timeout))
+    }
+}
+
+fn slots(n: &Bound<'_, PyAny>) -> PyResult<u32> {
+    Ok(u32::try_from(whole(n, "n", 0, u32::MAX.into())?).unwrap_or(u32::MAX))
+}
+
+pub(crate) fn if_due(tried: Result<nanopace::Grant, Refused>) -> PyResult<Option<Grant>> {
+    match tried {
+        Ok(grant) => Ok(Some(Grant(grant))),
+        Err(Refused::NotUntil(_) | Refused::Paused) => Ok(None),
+        Err(ended) => Err(refused(ended)),
+    }
+}
+
+/// A step of an iteration, which ends where nothing starts any more.
+pub(crate) fn until_ended(py: Python<'_>, grant: PyResult<Grant>) -> PyResult<Option<Grant>> {
+    match grant {
+        Err(error) if error.is_instance_of::<Ended>(py) => Ok(None),
+        grant => grant.map(Some),
+    }
+}

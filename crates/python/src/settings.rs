@@ -1,0 +1,85 @@
+//! The keyword arguments of a pacer.
+
+use crate::errors::wrong;
+use crate::read::{text, time, whole};
+use nanopace::{Arrivals, MonotonicClock, PacerBuilder, Strictness};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The builder of a load, which is a rate or a shape.
+pub(crate) fn load(value: &Bound<'_, PyAny>) -> PyResult<PacerBuilder> {
+    let builder: PacerBuilder = load_text(value)?.parse().map_err(wrong)?;
+    Ok(builder.clock(MonotonicClock))
+}
+
+/// The text of a load.
+pub(crate) fn load_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    text(value, "a load", "5k/s")
+}
+
+/// The builder with these settings. None stands for the default.
+pub(crate) fn apply(
+    mut builder: PacerBuilder,
+    settings: Option<&Bound<'_, PyDict>>,
+) -> PyResult<PacerBuilder> {
+    for (name, value) in settings.into_iter().flatten().filter(|(_, value)| !value.is_none()) {
+        builder = set(builder, name.extract()?, &value)?;
+    }
+    let get = |name| settings.map_or(Ok(None), |settings| settings.get_item(name));
+    Ok(builder.arrivals(arrivals(get("arrivals")?.as_ref(), get("seed")?.as_ref())?))
+}
+
+fn set(builder: PacerBuilder, name: &str, value: &Bound<'_, PyAny>) -> PyResult<PacerBuilder> {
+    Ok(match name {
+        "arrivals" | "seed" => builder,
+        "shard" => builder.shard(text(value, name, "2/8")?),
+        "strictness" => builder.strictness(strictness(value)?),
+        "max_backlog" => builder.max_backlog(time(value, name)?),
+        "skip_later_than" => builder.skip_later_than(time(value, name)?),
+        "tolerance" => builder.tolerance(time(value, name)?),
+        "sleep_threshold" => builder.sleep_threshold(time(value, name)?),
+        "pause" => builder.pause(text(value, name, "hybrid")?),
+        "slots" => builder.slots(whole(value, name, 0, u64::MAX)?),
+        "duration" => builder.until(time(value, name)?),
+        "start" => start(builder, &text::<String>(value, name, "on_first_use")?)?,
+        _ => return Err(unknown(name)),
+    })
+}
+
+/// Arrivals with their seed: how slots lie in the load.
+pub(crate) fn arrivals(
+    arrivals: Option<&Bound<'_, PyAny>>,
+    seed: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Arrivals> {
+    let given = |value: &&Bound<'_, PyAny>| !value.is_none();
+    let arrivals: Arrivals = match arrivals.filter(given) {
+        Some(value) => text(value, "arrivals", "poisson")?,
+        None => Arrivals::even(),
+    };
+    let Some(seed) = seed.filter(given) else { return Ok(arrivals) };
+    Ok(arrivals.with_seed(whole(seed, "seed", 0, u64::MAX)?))
+}
+
+pub(crate) fn strictness(value: &Bound<'_, PyAny>) -> PyResult<Strictness> {
+    let Ok(number) = value.extract::<f64>() else {
+        return Err(PyTypeError::new_err("strictness is a number such as 0, 0.5, 1 or 1.1"));
+    };
+    Strictness::new(number).map_err(wrong)
+}
+
+fn start(builder: PacerBuilder, when: &str) -> PyResult<PacerBuilder> {
+    match when {
+        "now" => Ok(builder),
+        "on_first_use" => Ok(builder.start_on_first_use()),
+        "on_resume" => Ok(builder.start_paused()),
+        _ => Err(PyValueError::new_err("start is \"now\", \"on_first_use\" or \"on_resume\"")),
+    }
+}
+
+fn unknown(name: &str) -> PyErr {
+    PyTypeError::new_err(format!(
+        "there is no setting {name:?}: write arrivals, seed, shard, strictness, max_backlog, \
+         skip_later_than, tolerance, sleep_threshold, pause, slots, duration or start"
+    ))
+}

@@ -1,0 +1,56 @@
+//! Waiting for a slot without the interpreter's lock, and with an eye on signals.
+
+use crate::errors::refused;
+use crate::grant::Grant;
+use crate::read::time;
+use nanopace::{Clock, MonotonicClock, Nanos, Refused};
+use pyo3::exceptions::PyTimeoutError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use std::time::Duration;
+
+/// How long a signal may have to wait for its handler.
+const SLICE: Duration = Duration::from_millis(40);
+
+/// Other threads than the main one handle no signals.
+const FAR: Duration = Duration::from_secs(86_400);
+
+/// By when a caller wants its slot, if it said so.
+pub(crate) fn deadline(timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Nanos>> {
+    let timeout = timeout.filter(|timeout| !timeout.is_none());
+    let timeout = timeout.map(|timeout| time(timeout, "timeout")).transpose()?;
+    Ok(timeout.map(|timeout| MonotonicClock.now() + timeout))
+}
+
+/// Waits slice by slice, by `wait_for`, which keeps its slot between them. An error that a signal's
+/// handler raises ends it: then the caller gives its slot back.
+pub(crate) fn wait(
+    py: Python<'_>,
+    deadline: Option<Nanos>,
+    mut wait_for: impl FnMut(Duration) -> Result<nanopace::Grant, Refused> + Send,
+) -> PyResult<Grant> {
+    let longest = if is_main_thread(py)? { SLICE } else { FAR };
+    let mut slice = Duration::ZERO; // at first only asks when it is due
+    loop {
+        let left = deadline.map_or(longest, |deadline| deadline - MonotonicClock.now());
+        match py.detach(|| wait_for(slice.min(left))) {
+            Ok(grant) => return Ok(Grant(grant)),
+            Err(Refused::NotUntil(due)) if deadline.is_some_and(|end| end < due) => {
+                return Err(PyTimeoutError::new_err("the next slot is due after the timeout"));
+            }
+            Err(Refused::Paused) if left.is_zero() => {
+                return Err(PyTimeoutError::new_err("the pacer is paused"));
+            }
+            Err(Refused::NotUntil(_) | Refused::Paused) => py.check_signals()?,
+            Err(ended) => return Err(refused(ended)),
+        }
+        slice = longest;
+    }
+}
+
+fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
+    static MAIN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static CURRENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let main = MAIN.import(py, "threading", "main_thread")?.call0()?.getattr("ident")?;
+    main.eq(CURRENT.import(py, "threading", "get_ident")?.call0()?)
+}
