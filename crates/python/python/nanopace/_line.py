@@ -3,14 +3,27 @@
 import asyncio
 import sys
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from ._nanopace import Grant
 
 if TYPE_CHECKING or sys.platform == "linux":
     from ._nanopace import Pacer, Timer
 
+_lines: "WeakKeyDictionary[asyncio.AbstractEventLoop, WeakKeyDictionary[Pacer, _Line]]"
+_lines = WeakKeyDictionary()
 
-class Line:
+
+def line_of(pacer: "Pacer") -> "_Line":
+    """The line of those who wait in the running loop; it lasts as long as the loop and the pacer."""
+    lines = _lines.setdefault(asyncio.get_running_loop(), WeakKeyDictionary())
+    line = lines.get(pacer)
+    if line is None:
+        line = lines[pacer] = _Line(pacer)
+    return line
+
+
+class _Line:
     """The first task has the slot, and the file descriptor of a timer wakes it."""
 
     def __init__(self, pacer: "Pacer") -> None:

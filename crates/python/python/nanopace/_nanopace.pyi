@@ -1,6 +1,10 @@
 from datetime import timedelta
 from typing import Any, Literal, Self, final
 
+from typing_extensions import disjoint_base
+
+__all__ = ["Closed", "Ended", "Finished", "Grant", "Lane", "Ledger", "Pacer", "Shape", "Timer"]
+
 _Time = float | timedelta
 
 class Ended(Exception): ...
@@ -69,24 +73,25 @@ class Shape:
         seed: int | None = None,
     ) -> bytes: ...
 
+@disjoint_base
 class Pacer:
     def __new__(
         cls,
         load: str,
         /,
         *,
-        arrivals: str | None = None,
-        seed: int | None = None,
-        shard: str | None = None,
-        strictness: float | None = None,
+        arrivals: str | None = "even",
+        seed: int | None = 0,
+        shard: str | None = "1/1",
+        strictness: float | None = 0,
         max_backlog: _Time | None = None,
         skip_later_than: _Time | None = None,
-        tolerance: _Time | None = None,
-        sleep_threshold: _Time | None = None,
-        pause: Literal["sleep", "hybrid", "yield", "spin"] | None = None,
+        tolerance: _Time | None = 0.0001,
+        sleep_threshold: _Time | None = 0,
+        pause: Literal["sleep", "hybrid", "yield", "spin"] | None = "sleep",
         slots: int | None = None,
         duration: _Time | None = None,
-        start: Literal["now", "on_first_use", "on_resume"] | None = None,
+        start: Literal["now", "on_first_use", "on_resume"] | None = "now",
     ) -> Self: ...
     def acquire(self, timeout: _Time | None = None) -> Grant: ...
     def acquire_many(self, n: int, timeout: _Time | None = None) -> Grant: ...

@@ -86,7 +86,7 @@ class _Run:
     """The pacers of one process of Locust's, and which of several processes it is."""
 
     def __init__(self, environment: Environment) -> None:
-        self._lines: dict[type, Line] = {}
+        self._lines: dict[type[Paced], Line] = {}
         self._shard = "1/1"
         request = environment.events.request
         request.fire = functools.partial(_fire_late, request.fire)  # type: ignore[method-assign]
@@ -95,9 +95,10 @@ class _Run:
         if isinstance(environment.runner, WorkerRunner):
             environment.runner.register_message("nanopace", self._hear)
 
-    def line(self, user_class: type) -> Line:
+    def line(self, user_class: "type[Paced]") -> Line:
         """That of the class that says the load; others share it."""
-        owner = next((base for base in user_class.__mro__ if "load" in vars(base)), None)
+        bases = (base for base in user_class.__mro__ if issubclass(base, Paced))
+        owner = next((base for base in bases if "load" in vars(base)), None)
         if owner is None:
             raise TypeError(f'{user_class.__name__} has no load: write load = "500/s" in it')
         if owner not in self._lines:

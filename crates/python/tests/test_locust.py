@@ -1,0 +1,121 @@
+"""What users of the real Locust get, in a process of its own, against a server that may stop."""
+
+import itertools
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+STOP_SECONDS = 0.5
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    first = threading.Lock()
+
+    def do_GET(self) -> None:
+        if self.path == "/stops" and self.first.acquire(blocking=False):
+            time.sleep(STOP_SECONDS)
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+USERS = """
+import gevent
+from locust import FastHttpUser, HttpUser, task
+from locust.runners import LocalRunner
+from nanopace.locust import LoadShape, Paced
+
+class Visitor(Paced, {client}):
+    load = {load!r}
+    settings = {settings!r}
+
+    @task
+    def get(self):
+        grant = gevent.getcurrent().nanopace_grant
+        with open({slots!r}, "a") as file:
+            file.write(f"{{grant.slot}}\\n")
+        self.client.get({path!r})
+
+    def on_stop(self):
+        runner = self.environment.runner
+        if isinstance(runner, LocalRunner) and runner.user_count == 1:  # the last one
+            gevent.spawn(runner.quit)
+"""
+
+
+def locust(host: str, folder: Path, *options: str, **user: Any) -> tuple[dict[str, Any], list[int]]:
+    """Runs it. Returns its statistics of the only request, and which slots were started."""
+    slots, users = folder / "slots", folder / "users.py"
+    fields = {"client": "HttpUser", "settings": {}, "path": "/", "slots": str(slots)} | user
+    users.write_text(USERS.format(**fields) + user.get("more", ""))
+    words = [sys.executable, "-m", "locust", "-f", str(users), "-H", host, "--headless", "--json"]
+    words += ["--exit-code-on-error", "2", "-r", "1000", *options]
+    run = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    (statistics,) = itertools.chain(*documents(run.stdout))
+    return statistics, sorted(map(int, slots.read_text().split()))
+
+
+def documents(text: str) -> Iterator[list[Any]]:
+    """Workers print statistics too, empty ones."""
+    while text := text.lstrip():
+        document, end = json.JSONDecoder().raw_decode(text)
+        yield document
+        text = text[end:]
+
+
+@pytest.mark.parametrize("client", ["HttpUser", "FastHttpUser"])
+def test_every_slot_is_one_request_and_then_the_users_stop(
+    host: str, tmp_path: Path, client: str
+) -> None:
+    user = {"client": client, "load": "200/s", "settings": {"slots": 100}}
+    statistics, slots = locust(host, tmp_path, "-u", "10", "-t", "50s", **user)
+    assert (statistics["num_requests"], statistics["num_failures"]) == (100, 0)
+    assert slots == list(range(100))
+
+
+def test_response_times_count_from_the_intended_start(host: str, tmp_path: Path) -> None:
+    user = {"load": "100/s", "settings": {"slots": 50}, "path": "/stops"}
+    statistics, _ = locust(host, tmp_path, "-u", "1", "-t", "50s", **user)
+    # The only user is stopped by the first request. So the one after k intervals of 10 ms begins at
+    # least so late:
+    least_ms = sum(STOP_SECONDS * 1e3 - 10 * k for k in range(50))
+    assert statistics["num_requests"] == 50
+    assert statistics["total_response_time"] >= least_ms
+
+
+def test_workers_are_shards_of_one_load(host: str, tmp_path: Path) -> None:
+    user = {"load": "100/s", "settings": {"slots": 30}}
+    options = ["--processes", "2", "-u", "4", "-t", "5s"]
+    statistics, slots = locust(host, tmp_path, *options, **user)
+    assert statistics["num_requests"] == 60
+    assert slots == list(range(60))
+
+
+def test_a_test_ends_with_its_shape(host: str, tmp_path: Path) -> None:
+    shape = "\nclass Load(LoadShape):\n    load = Visitor.load\n    users = 5\n"
+    user = {"load": "ramp 0/s..100/s 1s", "more": shape}
+    statistics, slots = locust(host, tmp_path, **user)
+    assert statistics["num_requests"] == 50 and slots == list(range(50))

@@ -1,0 +1,20 @@
+"""Types are as the stubs say, and as the package and these tests use them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1]
+
+
+def test_stubs_say_what_the_compiled_module_has() -> None:
+    mypy("mypy.stubtest", "nanopace._nanopace")
+
+
+def test_the_package_and_its_tests_are_typed(tmp_path: Path) -> None:
+    mypy("mypy", "--cache-dir", str(tmp_path), "python", "tests")
+
+
+def mypy(*words: str) -> None:
+    run = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, cwd=PACKAGE)
+    assert run.returncode == 0, run.stdout + run.stderr
