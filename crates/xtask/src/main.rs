@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! cargo xtask test        unit, integration and documentation tests, with the servers and tools that they
-//!                         need; with names, only those tests that have one of them in theirs
+//!                         need, and the Python package's where there is Python; with names, only those
+//!                         tests that have one of them in theirs
 //! cargo xtask test --without-services   the same, but tests that need a server or a tool are ignored
 //! cargo xtask stress [N]  random rounds of real threads, N in debug and N in release (60 by default)
 //! cargo xtask loom [N]    the loom models, at N preemptions (2 by default), and whether the stored edits,
@@ -22,6 +23,7 @@ mod header;
 mod package;
 mod pages;
 mod programs;
+mod python;
 mod services;
 mod sources;
 mod steps;
@@ -69,7 +71,9 @@ fn main() -> ExitCode {
     let steps = match words[..] {
         ["test", "--without-services", ref names @ ..] if are_names(names) => tests(false, names),
         ["test", ref names @ ..] if are_names(names) => {
-            once(needed(&services::OF_TESTS, WAY_OUT)).chain(tests(true, names)).collect()
+            let package = names.is_empty().then(python::tests);
+            let needed = once(needed(&services::OF_TESTS, WAY_OUT));
+            needed.chain(tests(true, names)).chain(package).collect()
         }
         ["stress"] => stress("60"),
         ["stress", rounds] if rounds.parse::<u32>().is_ok() => stress(rounds),
@@ -207,6 +211,14 @@ fn lint() -> Vec<Step> {
                 ],
                 &[],
             )
+        }),
+        Step::new("the Python package's Rust", || {
+            let python = ["--manifest-path", "crates/python/Cargo.toml"];
+            let clippy = ["--target-dir", "target/python", "--", "--deny", "warnings"];
+            // Without Python, and without its library.
+            let variables = [("PYO3_NO_PYTHON", "1"), ("PYO3_BUILD_EXTENSION_MODULE", "1")];
+            cargo(&[&["fmt", "--check"], &python[..]].concat(), &[])
+                && cargo(&[&["clippy"], &python[..], &clippy].concat(), &variables)
         }),
         Step::new("documentation", || {
             cargo(
