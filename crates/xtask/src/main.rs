@@ -5,6 +5,7 @@
 //!                         need, and the Python package's where there is Python; with names, only those
 //!                         tests that have one of them in theirs
 //! cargo xtask test --without-services   the same, but tests that need a server or a tool are ignored
+//! cargo xtask python      only the Python package's
 //! cargo xtask stress [N]  random rounds of real threads, N in debug and N in release (60 by default)
 //! cargo xtask loom [N]    the loom models, at N preemptions (2 by default), and whether the stored edits,
 //!                         which show that the models can fail, still apply
@@ -39,7 +40,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::thread::available_parallelism;
 use steps::{Step, run_all};
 
-const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | stress [ROUNDS] | \
+const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | python | stress [ROUNDS] | \
                      loom [PREEMPTIONS] | lint | structure | instructions | package | pages | \
                      services [examples]";
 
@@ -71,10 +72,11 @@ fn main() -> ExitCode {
     let steps = match words[..] {
         ["test", "--without-services", ref names @ ..] if are_names(names) => tests(false, names),
         ["test", ref names @ ..] if are_names(names) => {
-            let package = names.is_empty().then(python::tests);
+            let package = names.is_empty().then(python::package_if_possible);
             let needed = once(needed(&services::OF_TESTS, WAY_OUT));
             needed.chain(tests(true, names)).chain(package).collect()
         }
+        ["python"] => vec![python::package()],
         ["stress"] => stress("60"),
         ["stress", rounds] if rounds.parse::<u32>().is_ok() => stress(rounds),
         ["loom"] => loom("2"),
