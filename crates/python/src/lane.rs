@@ -2,8 +2,7 @@
 
 use crate::errors::{ended, refused};
 use crate::grant::Grant;
-use crate::pacer::{if_due, until_ended};
-use crate::waiting;
+use crate::waiting::{self, if_due, until_ended};
 use nanopace::Refused;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;

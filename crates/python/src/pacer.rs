@@ -1,11 +1,12 @@
 //! The front door.
 
-use crate::errors::{Ended, ended, refused, wrong};
+use crate::errors::{ended, refused, wrong};
 use crate::grant::Grant;
 use crate::lane::Lane;
 use crate::ledger::Ledger;
 use crate::read::{text, whole};
-use crate::{settings, waiting};
+use crate::settings;
+use crate::waiting::{self, if_due, until_ended};
 use nanopace::Refused;
 use nanopace::driver::Drive;
 use pyo3::prelude::*;
@@ -175,20 +176,4 @@ impl Pacer {
 
 fn slots(n: &Bound<'_, PyAny>) -> PyResult<u32> {
     Ok(u32::try_from(whole(n, "n", 0, u32::MAX.into())?).unwrap_or(u32::MAX))
-}
-
-pub(crate) fn if_due(tried: Result<nanopace::Grant, Refused>) -> PyResult<Option<Grant>> {
-    match tried {
-        Ok(grant) => Ok(Some(Grant(grant))),
-        Err(Refused::NotUntil(_) | Refused::Paused) => Ok(None),
-        Err(ended) => Err(refused(ended)),
-    }
-}
-
-/// A step of an iteration, which ends where nothing starts any more.
-pub(crate) fn until_ended(py: Python<'_>, grant: PyResult<Grant>) -> PyResult<Option<Grant>> {
-    match grant {
-        Err(error) if error.is_instance_of::<Ended>(py) => Ok(None),
-        grant => grant.map(Some),
-    }
 }

@@ -1,6 +1,6 @@
 //! Waiting for a slot without the interpreter's lock, and with an eye on signals.
 
-use crate::errors::refused;
+use crate::errors::{Ended, refused};
 use crate::grant::Grant;
 use crate::read::time;
 use nanopace::{Clock, MonotonicClock, Nanos, Refused};
@@ -45,6 +45,23 @@ pub(crate) fn wait(
             Err(ended) => return Err(refused(ended)),
         }
         slice = longest;
+    }
+}
+
+/// What was tried: a grant, or nothing yet.
+pub(crate) fn if_due(tried: Result<nanopace::Grant, Refused>) -> PyResult<Option<Grant>> {
+    match tried {
+        Ok(grant) => Ok(Some(Grant(grant))),
+        Err(Refused::NotUntil(_) | Refused::Paused) => Ok(None),
+        Err(ended) => Err(refused(ended)),
+    }
+}
+
+/// A step of an iteration, which ends where nothing starts any more.
+pub(crate) fn until_ended(py: Python<'_>, grant: PyResult<Grant>) -> PyResult<Option<Grant>> {
+    match grant {
+        Err(error) if error.is_instance_of::<Ended>(py) => Ok(None),
+        grant => grant.map(Some),
     }
 }
 

@@ -72,11 +72,11 @@ fn main() -> ExitCode {
     let steps = match words[..] {
         ["test", "--without-services", ref names @ ..] if are_names(names) => tests(false, names),
         ["test", ref names @ ..] if are_names(names) => {
-            let package = names.is_empty().then(python::package_if_possible);
+            let package = names.is_empty().then(|| python::package_if_possible(ROOT));
             let needed = once(needed(&services::OF_TESTS, WAY_OUT));
             needed.chain(tests(true, names)).chain(package).collect()
         }
-        ["python"] => vec![python::package()],
+        ["python"] => vec![python::package(ROOT)],
         ["stress"] => stress("60"),
         ["stress", rounds] if rounds.parse::<u32>().is_ok() => stress(rounds),
         ["loom"] => loom("2"),

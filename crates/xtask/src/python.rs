@@ -1,6 +1,5 @@
 //! The Python package: its wheel is built, installed in a fresh virtual environment, and tested there.
 
-use crate::ROOT;
 use crate::steps::Step;
 use std::fs;
 use std::path::Path;
@@ -10,14 +9,14 @@ use std::process::{Command, Stdio};
 const PROBE: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
 
 /// The tests of the package.
-pub(crate) fn package() -> Step {
-    Step::new("Python package: its wheel in a fresh virtual environment", test)
+pub(crate) fn package(root: &'static str) -> Step {
+    Step::new("Python package: its wheel in a fresh virtual environment", || test(Path::new(root)))
 }
 
 /// The same, or a step that says that they are left out.
-pub(crate) fn package_if_possible() -> Step {
+pub(crate) fn package_if_possible(root: &'static str) -> Step {
     if succeeds(Command::new("python3").args(["-c", PROBE]).stderr(Stdio::null())) {
-        package()
+        package(root)
     } else {
         Step::new(
             "LEFT OUT: the Python package, which needs python3 from 3.10 on, with venv",
@@ -27,8 +26,7 @@ pub(crate) fn package_if_possible() -> Step {
 }
 
 /// Built without optimisation, in a folder of its own: beside the workspace's, features would change.
-fn test() -> bool {
-    let root = Path::new(ROOT);
+fn test(root: &Path) -> bool {
     let (package, target) = (root.join("crates/python"), root.join("target"));
     let environment = target.join("python-environment");
     let _ = fs::remove_dir_all(&environment); // there may be none
