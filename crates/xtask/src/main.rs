@@ -2,10 +2,9 @@
 //!
 //! ```text
 //! cargo xtask test        unit, integration and documentation tests, with the servers and tools that they
-//!                         need, and the Python package's where there is Python; with names, only those
-//!                         tests that have one of them in theirs
+//!                         need; with names, only those tests that have one of them in theirs
 //! cargo xtask test --without-services   the same, but tests that need a server or a tool are ignored
-//! cargo xtask python      only the Python package's
+//! cargo xtask python      the tests of the Python package, from its wheel
 //! cargo xtask stress [N]  random rounds of real threads, N in debug and N in release (60 by default)
 //! cargo xtask loom [N]    the loom models, at N preemptions (2 by default), and whether the stored edits,
 //!                         which show that the models can fail, still apply
@@ -72,9 +71,8 @@ fn main() -> ExitCode {
     let steps = match words[..] {
         ["test", "--without-services", ref names @ ..] if are_names(names) => tests(false, names),
         ["test", ref names @ ..] if are_names(names) => {
-            let package = names.is_empty().then(|| python::package_if_possible(ROOT));
             let needed = once(needed(&services::OF_TESTS, WAY_OUT));
-            needed.chain(tests(true, names)).chain(package).collect()
+            needed.chain(tests(true, names)).collect()
         }
         ["python"] => vec![python::package(ROOT)],
         ["stress"] => stress("60"),

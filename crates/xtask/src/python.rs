@@ -5,33 +5,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const STEP: &str = "Python package: its wheel in a fresh virtual environment";
-
 /// What the package needs: Python with what makes virtual environments.
 const PROBE: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
 
-/// The tests of the package.
+/// The tests of the package. They are left out, and that is said, where what they need can't be had.
 pub(crate) fn package(root: &'static str) -> Step {
-    Step::new(STEP, || {
+    Step::new("Python package: its wheel in a fresh virtual environment", || {
         let package = Package::new(Path::new(root));
-        package.is_prepared() && package.passes()
+        if !succeeds(Command::new("python3").args(["-c", PROBE]).stderr(Stdio::null())) {
+            return is_left_out("it needs python3 from 3.10 on, with venv");
+        }
+        if !package.is_prepared() {
+            return is_left_out("pip can't fetch what its tests need");
+        }
+        package.passes()
     })
 }
 
-/// The same, or a step that says that they are left out.
-pub(crate) fn package_if_possible(root: &'static str) -> Step {
-    if !succeeds(Command::new("python3").args(["-c", PROBE]).stderr(Stdio::null())) {
-        let name = "LEFT OUT: the Python package, which needs python3 from 3.10 on, with venv";
-        return Step::new(name, || true);
-    }
-    Step::new(STEP, || {
-        let package = Package::new(Path::new(root));
-        if package.is_prepared() {
-            return package.passes();
-        }
-        eprintln!("LEFT OUT: the Python package, because pip can't fetch what its tests need");
-        true
-    })
+fn is_left_out(why: &str) -> bool {
+    eprintln!("LEFT OUT: the tests of the Python package, because {why}");
+    true
 }
 
 struct Package {
