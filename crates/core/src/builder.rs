@@ -246,7 +246,7 @@ impl PacerBuilder {
     /// When a start is later than `limit`, the time beyond the limit is given up, as
     /// [`idle`](crate::Ledger::idle) time, and the slots behind that start are at most `limit`
     /// late. The start itself says how late it really was. By default the backlog is limited only
-    /// by the range of positions, to 2^44 slots.
+    /// by the range of positions, to 2^44 intervals of the rate in force.
     ///
     /// The range is zero to 292 years, and longer limits are shortened to that. Setting a limit
     /// makes each start go through a lock.

@@ -80,7 +80,8 @@ impl Grant {
     ///
     /// No two grants of a load have the same number, whichever call, lane, claim or process they
     /// come from. All [shards](crate::Shard) of a load together, and all nodes of a fleet, have
-    /// each number once. Slots are numbered in the order of their intended starts.
+    /// each number once. Slots are numbered in the order of their intended starts; on a
+    /// curve, two that are closer than a nanosecond may have starts that are a nanosecond apart the other way.
     ///
     /// It counts slots, and not time: after [`set_rate`](crate::Pacer::set_rate),
     /// [`set_shape`](crate::Pacer::set_shape) or a pause the next slot has the next number, whenever

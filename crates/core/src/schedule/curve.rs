@@ -178,6 +178,14 @@ impl Curve {
         whole.saturating_mul(ratio).saturating_add((rest * ratio) >> 32)
     }
 
+    /// Whether a line from `time` on may begin with the slot at the count `first`, which comes in the nanosecond
+    /// before: no more slots come in the rest of that than in the nanosecond behind `time`. Otherwise the rate
+    /// falls just there, and what is less than a nanosecond becomes more.
+    pub(crate) fn may_begin_at(&self, first: Count, time: i64) -> bool {
+        let [now, next] = [time, time.saturating_add(1)].map(|time| self.count_at(time));
+        now.saturating_sub(first) <= next - now
+    }
+
     /// From `time` on, for so long, a chord is within 1 ns of the curve; and whether the rate falls.
     pub(crate) fn straight(&self, time: i64) -> (i64, bool) {
         self.shape.straight_ns(time.saturating_sub(self.origin))

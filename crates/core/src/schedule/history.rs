@@ -138,18 +138,23 @@ impl History {
     fn begin(&self, curve: &Curve, wanted: u64, end: u64) -> Option<Begin> {
         let (position, time) = self.known_near(curve, wanted);
         let even = self.slots.even_from(position).filter(|_| time < i64::MAX)?;
+        let may_begin = curve.may_begin_at(self.slots.count_of(position), time);
         // 2^44 slots are the range: by that bound the product does not overflow.
         let more = RANGE.unsigned_abs().min(even.more.min(1 << 44) * SLOT);
+        let more = if may_begin { more } else { 0 };
         let most = earlier(position.wrapping_add(more), end);
         Some(Begin { position, time, wanted, most, even })
     }
 
-    /// The slot before the one at `position` if its time is known, else the one at `position`; and its time.
+    /// The slot before the one at `position` if its time is known and a line may begin there, else the one at
+    /// `position`; and its time.
     fn known_near(&self, curve: &Curve, position: u64) -> (u64, i64) {
         let earlier = before(position);
         let is_on = ticks_between(curve.position, earlier) > 0
             && self.slots.even_from(earlier).is_some_and(|even| even.more > 0);
-        let known = curve.known_time(earlier, self.revision).filter(|_| is_on);
+        let may_begin =
+            |&time: &i64| is_on && curve.may_begin_at(self.slots.count_of(earlier), time);
+        let known = curve.known_time(earlier, self.revision).filter(may_begin);
         known.map_or_else(|| (position, self.time_of(position)), |time| (earlier, time))
     }
 

@@ -586,3 +586,21 @@ fn the_last_nanosecond_of_a_steep_ramp_is_like_any_other() {
         assert_on(&ramp, &next, u64::from(before)..);
     }
 }
+
+/// A slot in the last nanosecond before the rate falls is not where a line along the slower part may begin.
+#[test]
+fn slots_behind_a_fall_of_the_rate_are_as_exact_as_any() {
+    for (text, before) in [
+        ("ramp 1/s..3M/s 10us, hold 1/s 1h", 0),
+        ("hold 777777777/s 10us, hold 1M/s 1s", 7_000),
+        ("hold 777777777/s 10us, ramp 1k/s..1/s 30d", 7_000),
+        ("sine 1G/s..1k/s period 10us, hold 1k/s 30d", 4_500),
+        ("hold 1143307486/s 7ns, hold 1/d 9d", 0),
+    ] {
+        let shape = shape(text);
+        let pacer = pacer(&shape, &ManualClock::jumping());
+        pacer.acquire_many(before).expect("not too far ahead");
+        let starts = starts(|| pacer.acquire().ok(), SLOTS);
+        assert_on(&shape, &starts, u64::from(before)..);
+    }
+}
