@@ -170,7 +170,8 @@ pub enum Ended {
     Finished,
 }
 
-/// Why a slot was refused. Nothing was taken, unless by a [`Poller`](crate::Poller), which keeps what is not due.
+/// Why a slot was refused. Nothing was taken, unless by a [`Poller`](crate::Poller), which keeps what is not
+/// due.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Refused};
