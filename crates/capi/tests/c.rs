@@ -121,6 +121,18 @@ fn a_fork_has_a_copy() {
 }
 
 #[test]
+#[ignore = "needs a C compiler, and valgrind to be more than that"]
+fn programs_run_under_valgrind() {
+    let built = Built::of(cc(), "valgrind.c", Link::Shared);
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        eprintln!("left out: there is no valgrind here");
+        return;
+    }
+    let mut valgrind = Command::new("valgrind");
+    succeeds(valgrind.args(["--quiet", "--error-exitcode=9"]).arg(built.command().get_program()));
+}
+
+#[test]
 #[ignore = "needs a C compiler"]
 fn the_example_of_the_readme_is_a_program() {
     let page = fs::read_to_string(here().join("README.md")).unwrap();
