@@ -11,7 +11,8 @@
  * - Texts are UTF-8. Times are nanoseconds.
  * - None may be called in a handler of a signal.
  * - A process that forks has a copy: parent and child hand out the same slots, each by itself. Fork while
- *   no other thread is in a call.
+ *   no other thread is in a call. A watch is not copied: see nanopace_watch.
+ * - No call is a cancellation point.
  *
  * Made from the source by `cargo xtask pages`.
  */
@@ -31,7 +32,8 @@ typedef enum {
   NANOPACE_STATUS_NOT_YET = 1,
   // The pacer is paused.
   NANOPACE_STATUS_PAUSED = 2,
-  // The schedule has no slot left.
+  // The schedule has no slot left. Behind a shape it goes on with `nanopace_set_load`; an end by
+  // `nanopace_options.slots` or `until_ns` is final.
   NANOPACE_STATUS_FINISHED = 3,
   // The pacer is closed.
   NANOPACE_STATUS_CLOSED = 4,
@@ -76,7 +78,8 @@ typedef enum {
 } nanopace_start;
 
 // One worker's handle to a pacer. It belongs to the thread that first uses it, until that thread calls
-// `nanopace_lane_give_back`: another one gets `NANOPACE_STATUS_BUSY`.
+// `nanopace_lane_give_back`: another one gets `NANOPACE_STATUS_BUSY`. When the thread has ended without that,
+// the lane can only be freed.
 typedef struct nanopace_lane nanopace_lane;
 
 // A pacer. Every call works from any number of threads.
@@ -87,6 +90,9 @@ typedef struct nanopace_pacer nanopace_pacer;
 typedef struct nanopace_poller nanopace_poller;
 
 // A file descriptor that tells of changes of a pacer's schedule; on Linux.
+//
+// A watch is not copied by fork: both processes have one `eventfd`. Free it in the child without reading
+// it, and make a new one.
 typedef struct nanopace_watch nanopace_watch;
 
 // A slot that may start now. Moments are nanoseconds on the pacer's clock, `CLOCK_MONOTONIC` by
@@ -115,7 +121,7 @@ typedef struct {
   const char *shard;
   // How callers are held back: "sleep" (the default), "hybrid", "yield" or "spin".
   const char *pause;
-  // The seed of random arrivals.
+  // The seed of random arrivals. 0 is a seed as any other.
   uint64_t seed;
   // What happens to missed time: 0 (the default) makes up for all of it, 1 for none, numbers above
   // 1 are burst ratios.
@@ -128,14 +134,14 @@ typedef struct {
   uint64_t sleep_threshold_ns;
   // Lateness up to this is made up for under every strictness but 1. 100000 by default.
   uint64_t tolerance_ns;
-  // The share of a core that each thread may spend on sleeping. 0.1 by default.
+  // The share of a core that each thread may spend on sleeping, from 0 to 1. 0.1 by default.
   double sleep_share;
-  // The share of a core that each thread may spend on spinning when the pause is "hybrid". 0.25 by
-  // default.
+  // The share of a core that each thread may spend on spinning when the pause is "hybrid", from 0 to
+  // 1. 0.25 by default.
   double spin_share;
-  // The schedule ends after so many slots. No end by default.
+  // The schedule ends after so many slots. No end by default. Such an end is final.
   uint64_t slots;
-  // The schedule ends after so many nanoseconds. No end by default.
+  // The schedule ends so many nanoseconds after slot 0. No end by default. Such an end is final.
   uint64_t until_ns;
   // A number of `nanopace_clock`.
   uint32_t clock;
@@ -175,7 +181,8 @@ typedef struct {
 typedef struct {
   // The pacer's clock.
   uint64_t now_ns;
-  // The rate in force, in slots per second of the whole load.
+  // The rate in force, in slots per second of the whole load. 0 while a shape's is zero, or no more
+  // than one a day, and when a shape is over. A pause changes nothing.
   double rate_hz;
   // Whether the schedule's time stands still.
   bool is_paused;
@@ -190,7 +197,8 @@ extern "C" {
 #endif // __cplusplus
 
 // From now on the load is what the text says: a rate or a shape, as for `nanopace_new`. It is one atomic
-// step without a burst, and reaches callers who are held back.
+// step without a burst, and reaches callers who are held back. Arrivals, shard and policies stay. It does
+// nothing once the pacer is closed, and is `NANOPACE_STATUS_OK`.
 nanopace_status nanopace_set_load(const nanopace_pacer *pacer,
                                   const char *load);
 
@@ -209,7 +217,8 @@ nanopace_status nanopace_set_max_backlog(const nanopace_pacer *pacer, uint64_t l
 // From now on slots that are later than this are skipped; 0 removes the limit.
 nanopace_status nanopace_set_skip_later_than(const nanopace_pacer *pacer, uint64_t limit_ns);
 
-// Stops the schedule's time: nothing starts until `nanopace_resume`.
+// Stops the schedule's time: nothing starts until `nanopace_resume`. It does nothing once the pacer is
+// closed, and is `NANOPACE_STATUS_OK`.
 nanopace_status nanopace_pause(const nanopace_pacer *pacer);
 
 // Lets the schedule's time go on.
@@ -219,8 +228,10 @@ nanopace_status nanopace_resume(const nanopace_pacer *pacer);
 // `NANOPACE_STATUS_CLOSED`. The handle is still to be freed.
 nanopace_status nanopace_close(const nanopace_pacer *pacer);
 
-// Moves a clock of `NANOPACE_CLOCK_MANUAL` or `NANOPACE_CLOCK_JUMPING` forward. `NANOPACE_STATUS_WRONG` if
-// the pacer has another one.
+// Moves a clock of `NANOPACE_CLOCK_MANUAL` or `NANOPACE_CLOCK_JUMPING` forward, at most to 2^63 - 1
+// ns: there is no time behind that, so start nothing there. On a jumping clock a caller whose slot is due
+// later waits for a change of the load, or for the close. `NANOPACE_STATUS_WRONG` if the pacer has another
+// clock.
 nanopace_status nanopace_advance(const nanopace_pacer *pacer,
                                  uint64_t by_ns);
 
@@ -245,7 +256,7 @@ nanopace_status nanopace_lane_try_acquire(nanopace_lane *lane,
 nanopace_status nanopace_lane_give_back(nanopace_lane *lane);
 
 // Makes a pacer of the load that the text says: a rate such as "5k/s", or a shape such as
-// "ramp 100/s..5k/s 30s, hold 60s". Its slot 0 starts now, unless the options say otherwise.
+// "ramp 100/s..5k/s 30s, hold 60s". The README has the grammar. Its slot 0 starts now, unless the options say otherwise.
 //
 // `options` may be null: then it is an open loop of even slots on `CLOCK_MONOTONIC`, whose callers
 // sleep until their slots are due.
@@ -263,6 +274,10 @@ nanopace_status nanopace_acquire(const nanopace_pacer *pacer, nanopace_grant *gr
 
 // Takes the next slot if it is due. Otherwise takes nothing, returns `NANOPACE_STATUS_NOT_YET`, and says
 // in `due_ns`, which may be null, from when on it can be had. Never blocks.
+//
+// Every function that has `due_ns` writes it with all statuses from `NANOPACE_STATUS_NOT_YET` to
+// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and with no other. `UINT64_MAX` means: not as things stand (paused, a rate
+// of zero for ever, over).
 nanopace_status nanopace_try_acquire(const nanopace_pacer *pacer,
                                      nanopace_grant *grant,
                                      uint64_t *due_ns);
@@ -275,7 +290,8 @@ nanopace_status nanopace_acquire_timeout(const nanopace_pacer *pacer,
                                          uint64_t *due_ns);
 
 // Takes the next `n` slots as one operation, as for operations that are weighed in bytes or rows: blocks
-// until the first one's intended start. Zero takes nothing and starts now.
+// until the first one's intended start. Zero takes nothing and starts now; its slot is
+// `UINT64_MAX`.
 nanopace_status nanopace_acquire_many(const nanopace_pacer *pacer,
                                       uint32_t n,
                                       nanopace_grant *grant);
@@ -307,7 +323,7 @@ nanopace_status nanopace_poller_free(nanopace_poller *poller);
 
 // Starts the slot that the poller has, or the next one, if it is due. Otherwise it keeps the slot,
 // returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and says in `due_ns`, which may be null,
-// when the slot is due as things stand. After a change of the schedule poll again. Never blocks.
+// when the slot is due as things stand, as `nanopace_try_acquire` does. After a change of the schedule poll again. Never blocks.
 nanopace_status nanopace_poller_poll(nanopace_poller *poller,
                                      nanopace_grant *grant,
                                      uint64_t *due_ns);

@@ -31,7 +31,8 @@ unsafe fn tell(pacer: *const PacerHandle, what: impl FnOnce(&Pacer)) -> Status {
 }
 
 /// From now on the load is what the text says: a rate or a shape, as for `nanopace_new`. It is one atomic
-/// step without a burst, and reaches callers who are held back.
+/// step without a burst, and reaches callers who are held back. Arrivals, shard and policies stay. It does
+/// nothing once the pacer is closed, and is `NANOPACE_STATUS_OK`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_load(
     pacer: *const PacerHandle,
@@ -101,7 +102,8 @@ pub unsafe extern "C" fn nanopace_set_skip_later_than(
     unsafe { tell(pacer, |pacer| pacer.set_skip_later_than(limit(limit_ns))) }
 }
 
-/// Stops the schedule's time: nothing starts until `nanopace_resume`.
+/// Stops the schedule's time: nothing starts until `nanopace_resume`. It does nothing once the pacer is
+/// closed, and is `NANOPACE_STATUS_OK`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_pause(pacer: *const PacerHandle) -> Status {
     // SAFETY: the crate's page.
@@ -123,8 +125,10 @@ pub unsafe extern "C" fn nanopace_close(pacer: *const PacerHandle) -> Status {
     unsafe { tell(pacer, Pacer::close) }
 }
 
-/// Moves a clock of `NANOPACE_CLOCK_MANUAL` or `NANOPACE_CLOCK_JUMPING` forward. `NANOPACE_STATUS_WRONG` if
-/// the pacer has another one.
+/// Moves a clock of `NANOPACE_CLOCK_MANUAL` or `NANOPACE_CLOCK_JUMPING` forward, at most to 2^63 - 1
+/// ns: there is no time behind that, so start nothing there. On a jumping clock a caller whose slot is due
+/// later waits for a change of the load, or for the close. `NANOPACE_STATUS_WRONG` if the pacer has another
+/// clock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_advance(pacer: *const PacerHandle, by_ns: u64) -> Status {
     guarded(|| {

@@ -31,8 +31,8 @@ impl From<nanopace::Grant> for Grant {
     }
 }
 
-/// The failure for a refusal; when the slot is due goes to `due_ns`, if that is not null. While the pacer
-/// is paused that is unknown, and `UINT64_MAX`.
+/// The failure for a refusal; when the slot is due goes to `due_ns`, if that is not null. As
+/// things stand that may be never: `UINT64_MAX`.
 ///
 /// # Safety
 /// `due_ns` is null or can be written.

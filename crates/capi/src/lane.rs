@@ -13,7 +13,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One worker's handle to a pacer. It belongs to the thread that first uses it, until that thread calls
-/// `nanopace_lane_give_back`: another one gets `NANOPACE_STATUS_BUSY`.
+/// `nanopace_lane_give_back`: another one gets `NANOPACE_STATUS_BUSY`. When the thread has ended without that,
+/// the lane can only be freed.
 #[derive(Debug)]
 pub struct LaneHandle {
     /// The number of the thread that it belongs to, [`NOBODY`] or [`FREE`].

@@ -47,7 +47,7 @@ pub struct Options {
     pub shard: *const c_char,
     /// How callers are held back: "sleep" (the default), "hybrid", "yield" or "spin".
     pub pause: *const c_char,
-    /// The seed of random arrivals.
+    /// The seed of random arrivals. 0 is a seed as any other.
     pub seed: u64,
     /// What happens to missed time: 0 (the default) makes up for all of it, 1 for none, numbers above
     /// 1 are burst ratios.
@@ -60,14 +60,14 @@ pub struct Options {
     pub sleep_threshold_ns: u64,
     /// Lateness up to this is made up for under every strictness but 1. 100000 by default.
     pub tolerance_ns: u64,
-    /// The share of a core that each thread may spend on sleeping. 0.1 by default.
+    /// The share of a core that each thread may spend on sleeping, from 0 to 1. 0.1 by default.
     pub sleep_share: f64,
-    /// The share of a core that each thread may spend on spinning when the pause is "hybrid". 0.25 by
-    /// default.
+    /// The share of a core that each thread may spend on spinning when the pause is "hybrid", from 0 to
+    /// 1. 0.25 by default.
     pub spin_share: f64,
-    /// The schedule ends after so many slots. No end by default.
+    /// The schedule ends after so many slots. No end by default. Such an end is final.
     pub slots: u64,
-    /// The schedule ends after so many nanoseconds. No end by default.
+    /// The schedule ends so many nanoseconds after slot 0. No end by default. Such an end is final.
     pub until_ns: u64,
     /// A number of `nanopace_clock`.
     pub clock: u32,
@@ -145,18 +145,29 @@ impl Options {
 
     fn apply_numbers(&self, builder: PacerBuilder) -> Result<PacerBuilder, Failure> {
         let span = |ns: u64| Some(Duration::from_nanos(ns)).filter(|span| !span.is_zero());
-        let share = |share: f64| Some(share).filter(|&share| share != 0.0);
+        let sleep_share = share("sleep_share", self.sleep_share)?;
+        let spin_share = share("spin_share", self.spin_share)?;
         let strictness = Strictness::new(self.strictness).map_err(Failure::wrong)?;
         let builder = builder.strictness(strictness);
         let builder = with(builder, span(self.max_backlog_ns), PacerBuilder::max_backlog);
         let builder = with(builder, span(self.skip_later_than_ns), PacerBuilder::skip_later_than);
         let builder = with(builder, span(self.sleep_threshold_ns), PacerBuilder::sleep_threshold);
         let builder = with(builder, span(self.tolerance_ns), PacerBuilder::tolerance);
-        let builder = with(builder, share(self.sleep_share), PacerBuilder::sleep_share);
-        let builder = with(builder, share(self.spin_share), PacerBuilder::spin_share);
+        let builder = with(builder, sleep_share, PacerBuilder::sleep_share);
+        let builder = with(builder, spin_share, PacerBuilder::spin_share);
         let builder = with(builder, span(self.until_ns), PacerBuilder::until);
         Ok(if self.slots == 0 { builder } else { builder.slots(self.slots) })
     }
+}
+
+/// A share of a core; zero is the default.
+fn share(field: &str, share: f64) -> Result<Option<f64>, Failure> {
+    if !(0.0..=1.0).contains(&share) {
+        return Err(Failure::wrong(format!(
+            "options.{field} is {share:?}: write a share of a core, from 0 to 1, such as 0.1"
+        )));
+    }
+    Ok(Some(share).filter(|&share| share != 0.0))
 }
 
 /// The builder with a setting, if there is one.

@@ -47,7 +47,7 @@ impl PacerHandle {
 }
 
 /// Makes a pacer of the load that the text says: a rate such as "5k/s", or a shape such as
-/// "ramp 100/s..5k/s 30s, hold 60s". Its slot 0 starts now, unless the options say otherwise.
+/// "ramp 100/s..5k/s 30s, hold 60s". The README has the grammar. Its slot 0 starts now, unless the options say otherwise.
 ///
 /// `options` may be null: then it is an open loop of even slots on `CLOCK_MONOTONIC`, whose callers
 /// sleep until their slots are due.
@@ -109,6 +109,10 @@ pub unsafe extern "C" fn nanopace_acquire(pacer: *const PacerHandle, grant: *mut
 
 /// Takes the next slot if it is due. Otherwise takes nothing, returns `NANOPACE_STATUS_NOT_YET`, and says
 /// in `due_ns`, which may be null, from when on it can be had. Never blocks.
+///
+/// Every function that has `due_ns` writes it with all statuses from `NANOPACE_STATUS_NOT_YET` to
+/// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and with no other. `UINT64_MAX` means: not as things stand (paused, a rate
+/// of zero for ever, over).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_try_acquire(
     pacer: *const PacerHandle,
@@ -134,7 +138,8 @@ pub unsafe extern "C" fn nanopace_acquire_timeout(
 }
 
 /// Takes the next `n` slots as one operation, as for operations that are weighed in bytes or rows: blocks
-/// until the first one's intended start. Zero takes nothing and starts now.
+/// until the first one's intended start. Zero takes nothing and starts now; its slot is
+/// `UINT64_MAX`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_many(
     pacer: *const PacerHandle,

@@ -14,7 +14,8 @@ pub enum Status {
     NotYet = 1,
     /// The pacer is paused.
     Paused = 2,
-    /// The schedule has no slot left.
+    /// The schedule has no slot left. Behind a shape it goes on with `nanopace_set_load`; an end by
+    /// `nanopace_options.slots` or `until_ns` is final.
     Finished = 3,
     /// The pacer is closed.
     Closed = 4,

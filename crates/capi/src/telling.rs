@@ -3,7 +3,7 @@
 use crate::border::{guarded, out};
 use crate::pacer::{PacerHandle, live};
 use crate::status::Status;
-use nanopace::{Nanos, Pacer};
+use nanopace::{Nanos, Pacer, Rate};
 use std::time::Duration;
 
 /// Where the schedule's time went: `elapsed = allocated + idle + waiting + backlog`.
@@ -44,7 +44,8 @@ pub struct Counters {
 pub struct State {
     /// The pacer's clock.
     pub now_ns: u64,
-    /// The rate in force, in slots per second of the whole load.
+    /// The rate in force, in slots per second of the whole load. 0 while a shape's is zero, or no more
+    /// than one a day, and when a shape is over. A pause changes nothing.
     pub rate_hz: f64,
     /// Whether the schedule's time stands still.
     pub is_paused: bool,
@@ -115,6 +116,12 @@ pub unsafe extern "C" fn nanopace_get_counters(
     unsafe { tell(pacer, counters, told) }
 }
 
+/// On a shape the slowest rate stands for none.
+fn rate_hz(pacer: &Pacer) -> f64 {
+    let rate = pacer.rate();
+    if rate == Rate::SLOWEST && pacer.shape().is_some() { 0.0 } else { rate.as_hz() }
+}
+
 /// How things stand.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_get_state(
@@ -123,7 +130,7 @@ pub unsafe extern "C" fn nanopace_get_state(
 ) -> Status {
     let told = |pacer: &Pacer| State {
         now_ns: pacer.now().as_nanos(),
-        rate_hz: pacer.rate().as_hz(),
+        rate_hz: rate_hz(pacer),
         is_paused: pacer.is_paused(),
         is_closed: pacer.is_closed(),
         is_finished: pacer.is_finished(),

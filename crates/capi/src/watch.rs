@@ -13,6 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
 /// A file descriptor that tells of changes of a pacer's schedule; on Linux.
+///
+/// A watch is not copied by fork: both processes have one `eventfd`. Free it in the child without reading
+/// it, and make a new one.
 #[derive(Debug)]
 pub struct WatchHandle(Mutex<Option<Arc<Bell>>>);
 

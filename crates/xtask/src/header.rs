@@ -21,7 +21,8 @@ const HEAD: &str = "\
  * - Texts are UTF-8. Times are nanoseconds.
  * - None may be called in a handler of a signal.
  * - A process that forks has a copy: parent and child hand out the same slots, each by itself. Fork while
- *   no other thread is in a call.
+ *   no other thread is in a call. A watch is not copied: see nanopace_watch.
+ * - No call is a cancellation point.
  *
  * Made from the source by `cargo xtask pages`.
  */";

@@ -128,6 +128,102 @@ static void has_options(void)
     CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
 }
 
+/* What is told of a slot that can't start now: by the pacer, a lane and a poller, which have no slot. */
+static void put_off(nanopace_pacer *pacer, nanopace_status status, uint64_t due)
+{
+    nanopace_lane *lane = NULL;
+    nanopace_poller *poller = NULL;
+    nanopace_grant grant;
+    uint64_t told[6] = {1, 1, 1, 1, 1, 1};
+    CHECK(nanopace_lane_new(pacer, &lane) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_poller_new(pacer, &poller) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_try_acquire(pacer, &grant, &told[0]) == status);
+    CHECK(nanopace_try_acquire_many(pacer, 2, &grant, &told[1]) == status);
+    CHECK(nanopace_acquire_timeout(pacer, 0, &grant, &told[2]) == status);
+    CHECK(nanopace_lane_try_acquire(lane, &grant, &told[3]) == status);
+    CHECK(nanopace_poller_poll(poller, &grant, &told[4]) == status);
+    CHECK(nanopace_poller_wait(poller, 0, &grant, &told[5]) == status);
+    for (int i = 0; i < 6; i++)
+        CHECK(told[i] == due);
+    CHECK(nanopace_poller_free(poller) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_lane_free(lane) == NANOPACE_STATUS_OK);
+}
+
+static void says_when_a_slot_is_due_if_it_ever_is(void)
+{
+    nanopace_pacer *pacer = paced("10/s", NANOPACE_CLOCK_MANUAL);
+    nanopace_grant grant;
+    uint64_t due = 1;
+    CHECK(nanopace_try_acquire(pacer, &grant, &due) == NANOPACE_STATUS_OK && due == 1);
+    put_off(pacer, NANOPACE_STATUS_NOT_YET, 100 * MILLI);
+    CHECK(nanopace_pause(pacer) == NANOPACE_STATUS_OK);
+    put_off(pacer, NANOPACE_STATUS_PAUSED, UINT64_MAX);
+    CHECK(nanopace_resume(pacer) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_set_load(pacer, "hold 0/s 1s forever") == NANOPACE_STATUS_OK);
+    put_off(pacer, NANOPACE_STATUS_NOT_YET, UINT64_MAX);
+    CHECK(nanopace_set_load(pacer, "hold 10/s 50ms") == NANOPACE_STATUS_OK);
+    CHECK(nanopace_advance(pacer, 200 * MILLI) == NANOPACE_STATUS_OK);
+    put_off(pacer, NANOPACE_STATUS_FINISHED, UINT64_MAX);
+    CHECK(nanopace_set_load(pacer, "5/s") == NANOPACE_STATUS_OK); /* it goes on */
+    CHECK(nanopace_try_acquire(pacer, &grant, &due) == NANOPACE_STATUS_NOT_YET && due < UINT64_MAX);
+    CHECK(nanopace_close(pacer) == NANOPACE_STATUS_OK);
+    put_off(pacer, NANOPACE_STATUS_CLOSED, UINT64_MAX);
+    CHECK(nanopace_set_load(pacer, "5/s") == NANOPACE_STATUS_OK); /* and does nothing */
+    CHECK(nanopace_pause(pacer) == NANOPACE_STATUS_OK);
+    put_off(pacer, NANOPACE_STATUS_CLOSED, UINT64_MAX);
+    CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
+}
+
+static double rate(const nanopace_pacer *pacer)
+{
+    nanopace_state state;
+    CHECK(nanopace_get_state(pacer, &state) == NANOPACE_STATUS_OK);
+    return state.rate_hz;
+}
+
+static void a_rate_of_zero_is_told_as_zero(void)
+{
+    nanopace_pacer *pacer = paced("hold 10/s 1s, hold 0/s 1s, hold 5/s 1s", NANOPACE_CLOCK_MANUAL);
+    const double rates[] = {10, 0, 5, 0};
+    for (int i = 0; i < 4; i++) {
+        CHECK(rate(pacer) > rates[i] - 1e-9 && rate(pacer) < rates[i] + 1e-9);
+        CHECK(nanopace_advance(pacer, 1000 * MILLI) == NANOPACE_STATUS_OK);
+    }
+    CHECK(nanopace_set_load(pacer, "1/d") == NANOPACE_STATUS_OK && rate(pacer) > 1e-5);
+    CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
+}
+
+static void an_end_by_options_is_final(void)
+{
+    nanopace_options options;
+    nanopace_pacer *pacer = NULL;
+    nanopace_grant grant;
+    for (int is_until = 0; is_until < 2; is_until++) {
+        memset(&options, 0, sizeof options);
+        options.size = sizeof options;
+        options.clock = NANOPACE_CLOCK_MANUAL;
+        options.until_ns = is_until ? 50 * MILLI : 0;
+        options.slots = is_until ? 0 : 1;
+        CHECK(nanopace_new("10/s", &options, &pacer) == NANOPACE_STATUS_OK);
+        CHECK(nanopace_acquire(pacer, &grant) == NANOPACE_STATUS_OK);
+        CHECK(nanopace_advance(pacer, 1000 * MILLI) == NANOPACE_STATUS_OK);
+        CHECK(nanopace_acquire(pacer, &grant) == NANOPACE_STATUS_FINISHED);
+        CHECK(nanopace_set_load(pacer, "20/s") == NANOPACE_STATUS_OK);
+        CHECK(nanopace_advance(pacer, 1000 * MILLI) == NANOPACE_STATUS_OK);
+        CHECK(nanopace_acquire(pacer, &grant) == NANOPACE_STATUS_FINISHED);
+        CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
+    }
+}
+
+static void none_of_many_starts_now(void)
+{
+    nanopace_pacer *pacer = paced("10/s", NANOPACE_CLOCK_MANUAL);
+    nanopace_grant grant;
+    CHECK(nanopace_acquire_many(pacer, 0, &grant) == NANOPACE_STATUS_OK && grant.slot == UINT64_MAX);
+    CHECK(nanopace_acquire(pacer, &grant) == NANOPACE_STATUS_OK && grant.slot == 0);
+    CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
+}
+
 static uint64_t monotonic_ns(void)
 {
     struct timespec now;
@@ -157,6 +253,10 @@ int main(void)
     changes_at_once();
     lanes_and_pollers_share_the_schedule();
     has_options();
+    says_when_a_slot_is_due_if_it_ever_is();
+    a_rate_of_zero_is_told_as_zero();
+    an_end_by_options_is_final();
+    none_of_many_starts_now();
     moments_are_those_of_the_system();
     return 0;
 }

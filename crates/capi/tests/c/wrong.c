@@ -1,5 +1,6 @@
 /* Bad input gets an error and nothing else. */
 #include "check.h"
+#include <math.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -98,8 +99,6 @@ static void texts_and_numbers_are_told(void)
     /* Huge numbers are brought into range. */
     options.max_backlog_ns = options.skip_later_than_ns = options.tolerance_ns = UINT64_MAX;
     options.until_ns = options.slots = options.seed = UINT64_MAX;
-    options.sleep_share = 1e300;
-    options.spin_share = -1e300;
     CHECK(nanopace_new("5/s", &options, &pacer) == NANOPACE_STATUS_OK);
     CHECK(nanopace_acquire_timeout(pacer, UINT64_MAX, &grant, NULL) == NANOPACE_STATUS_OK);
     CHECK(nanopace_acquire_many(pacer, UINT32_MAX, &grant) == NANOPACE_STATUS_OK);
@@ -107,11 +106,59 @@ static void texts_and_numbers_are_told(void)
     CHECK(nanopace_set_strictness(pacer, 1e9) == NANOPACE_STATUS_WRONG);
     CHECK(nanopace_set_shard(pacer, "1/2", 0) == NANOPACE_STATUS_WRONG);
     CHECK(nanopace_set_load(pacer, "\xfe\xff") == NANOPACE_STATUS_NOT_UTF8);
-    CHECK(nanopace_advance(pacer, UINT64_MAX) == NANOPACE_STATUS_OK);
-    CHECK(nanopace_advance(pacer, UINT64_MAX) == NANOPACE_STATUS_OK);
     CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
     CHECK(nanopace_new("5/s", NULL, &pacer) == NANOPACE_STATUS_OK);
     CHECK(nanopace_advance(pacer, 1) == NANOPACE_STATUS_WRONG);
+    CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
+}
+
+/* The words say which option is wrong, and what to write. */
+static void told_of_share(const nanopace_options *options, const char *words)
+{
+    nanopace_pacer *pacer = NULL;
+    char text[128];
+    CHECK(nanopace_new("5/s", options, &pacer) == NANOPACE_STATUS_WRONG && pacer == NULL);
+    nanopace_describe(NANOPACE_STATUS_WRONG, text, sizeof text);
+    CHECK(strncmp(text, words, strlen(words)) == 0 && strstr(text, "0 to 1") != NULL);
+}
+
+static void shares_are_from_0_to_1(void)
+{
+    const double wrong[] = {1.000001, -0.1, 25, 1e300, -1e300, INFINITY, -INFINITY, NAN};
+    const double right[] = {0.0, -0.0, 1e-300, 0.25, 1.0};
+    nanopace_options options;
+    nanopace_pacer *pacer = NULL;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        options.sleep_share = wrong[i];
+        told_of_share(&options, "options.sleep_share is ");
+        options.sleep_share = 0;
+        options.spin_share = wrong[i];
+        told_of_share(&options, "options.spin_share is ");
+        options.spin_share = 0;
+    }
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
+        options.sleep_share = options.spin_share = right[i];
+        CHECK(nanopace_new("5/s", &options, &pacer) == NANOPACE_STATUS_OK);
+        CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
+    }
+}
+
+static void a_clock_of_tests_has_an_end(void)
+{
+    nanopace_pacer *pacer = paced("1/d", NANOPACE_CLOCK_JUMPING);
+    nanopace_grant grant;
+    uint64_t due = 0;
+    CHECK(nanopace_set_max_backlog(pacer, 1) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_advance(pacer, INT64_MAX - MILLI) == NANOPACE_STATUS_OK);
+    while (nanopace_try_acquire(pacer, &grant, &due) == NANOPACE_STATUS_OK)
+        CHECK(grant.intended_start_ns <= nanopace_now(pacer));
+    CHECK(due == UINT64_MAX);
+    for (int i = 0; i < 2; i++) {
+        CHECK(nanopace_advance(pacer, UINT64_MAX) == NANOPACE_STATUS_OK);
+        CHECK(nanopace_now(pacer) == INT64_MAX);
+    }
     CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
 }
 
@@ -283,6 +330,8 @@ int main(void)
 {
     null_is_told();
     texts_and_numbers_are_told();
+    shares_are_from_0_to_1();
+    a_clock_of_tests_has_an_end();
     what_is_freed_is_told();
     handles_come_and_go();
     a_lane_belongs_to_one_thread();
