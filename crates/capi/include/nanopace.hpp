@@ -4,10 +4,23 @@
  *     nanopace::pacer pacer("5k/s");
  *     nanopace::lane lane(pacer);       // one for each worker
  *     nanopace::grant grant;
- *     while (lane.acquire(grant)) {     // false when the pacer is closed or the schedule is over
+ *     while (lane.acquire(grant)) {     // false: no slot comes any more, it is over or closed
  *         // ... the operation ...
  *         auto response_ns = pacer.now() - grant.intended_start_ns;
  *     }
+ *
+ * Calls that may be told "not yet" return the status, so that the end can be told from that. Compare it:
+ * NANOPACE_STATUS_OK is 0.
+ *
+ *     std::uint64_t due_ns;
+ *     nanopace::status status = pacer.try_acquire(grant, &due_ns);
+ *     if (status == NANOPACE_STATUS_OK) {
+ *         // ... the operation ...
+ *     } else if (status == NANOPACE_STATUS_FINISHED || status == NANOPACE_STATUS_CLOSED) {
+ *         // ... it is over ...
+ *     }                                 // otherwise not before due_ns
+ *
+ * What has no method here is called with get(): nanopace_set_strictness(pacer.get(), 1.0).
  */
 
 #ifndef NANOPACE_HPP
@@ -43,11 +56,14 @@ class error : public std::runtime_error {
   status status_;
 };
 
-/// Whether a call has done what was asked for; false if no slot can start now, or any more.
-inline bool started(status of) {
+/// The status, if it says how things stand; what was wrong is thrown.
+inline status told(status of) {
   if (of > NANOPACE_STATUS_TOO_FAR_AHEAD) throw error(of);
-  return of == NANOPACE_STATUS_OK;
+  return of;
 }
+
+/// Whether a call that blocks has started something; false if no slot can start any more.
+inline bool started(status of) { return told(of) == NANOPACE_STATUS_OK; }
 
 inline void done(status of) {
   if (of != NANOPACE_STATUS_OK) throw error(of);
@@ -93,11 +109,11 @@ class pacer : public detail::handle<::nanopace_pacer, nanopace_free> {
       : handle(make(load, with)) {}
 
   bool acquire(grant &out) { return started(nanopace_acquire(get(), &out)); }
-  bool try_acquire(grant &out, std::uint64_t *due_ns = nullptr) {
-    return started(nanopace_try_acquire(get(), &out, due_ns));
+  [[nodiscard]] status try_acquire(grant &out, std::uint64_t *due_ns = nullptr) {
+    return told(nanopace_try_acquire(get(), &out, due_ns));
   }
-  bool acquire_for(std::uint64_t timeout_ns, grant &out) {
-    return started(nanopace_acquire_timeout(get(), timeout_ns, &out, nullptr));
+  [[nodiscard]] status acquire_for(std::uint64_t timeout_ns, grant &out) {
+    return told(nanopace_acquire_timeout(get(), timeout_ns, &out, nullptr));
   }
   bool acquire_many(std::uint32_t n, grant &out) {
     return started(nanopace_acquire_many(get(), n, &out));
@@ -129,8 +145,8 @@ class lane : public detail::handle<::nanopace_lane, nanopace_lane_free> {
   explicit lane(const pacer &of) : handle(detail::made(nanopace_lane_new, of.get())) {}
 
   bool acquire(grant &out) { return started(nanopace_lane_acquire(get(), &out)); }
-  bool try_acquire(grant &out, std::uint64_t *due_ns = nullptr) {
-    return started(nanopace_lane_try_acquire(get(), &out, due_ns));
+  [[nodiscard]] status try_acquire(grant &out, std::uint64_t *due_ns = nullptr) {
+    return told(nanopace_lane_try_acquire(get(), &out, due_ns));
   }
   void give_back() { done(nanopace_lane_give_back(get())); }
 };
@@ -139,15 +155,11 @@ class poller : public detail::handle<::nanopace_poller, nanopace_poller_free> {
  public:
   explicit poller(const pacer &of) : handle(detail::made(nanopace_poller_new, of.get())) {}
 
-  status poll(grant &out, std::uint64_t *due_ns = nullptr) {
-    status of = nanopace_poller_poll(get(), &out, due_ns);
-    started(of);
-    return of;
+  [[nodiscard]] status poll(grant &out, std::uint64_t *due_ns = nullptr) {
+    return told(nanopace_poller_poll(get(), &out, due_ns));
   }
-  status wait_for(std::uint64_t timeout_ns, grant &out) {
-    status of = nanopace_poller_wait(get(), timeout_ns, &out, nullptr);
-    started(of);
-    return of;
+  [[nodiscard]] status wait_for(std::uint64_t timeout_ns, grant &out) {
+    return told(nanopace_poller_wait(get(), timeout_ns, &out, nullptr));
   }
   void give_back() { done(nanopace_poller_give_back(get())); }
 };

@@ -166,6 +166,17 @@ fn cmake_builds_the_example() {
     succeeds(&mut Command::new(folder.path().join("paced")));
 }
 
+/// So it may lie elsewhere than where it was linked, as it is linked by its path with cmake.
+#[test]
+#[ignore = "needs readelf, which comes with a C compiler"]
+fn the_library_is_found_by_its_name() {
+    let library = libraries().join("libnanopace_capi.so");
+    let output = succeeds(Command::new("readelf").arg("-d").arg(library));
+    let told = String::from_utf8(output.stdout).unwrap();
+    let name = told.lines().find(|line| line.contains("(SONAME)")).expect("it has a name");
+    assert!(name.ends_with("[libnanopace_capi.so]"), "{name}");
+}
+
 /// The functions of the header, and no other symbol.
 #[test]
 #[ignore = "needs nm, which comes with a C compiler"]

@@ -26,7 +26,12 @@ int main() {
   CHECK(poller.wait_for(1, grant) == NANOPACE_STATUS_NOT_YET);
   pacer.advance(130'000'000);
   CHECK(poller.poll(grant) == NANOPACE_STATUS_OK && grant.wait_ns == 30'000'001);
-  CHECK(!pacer.try_acquire(grant) && !pacer.acquire_for(1, grant));
+  CHECK(pacer.try_acquire(grant) == NANOPACE_STATUS_NOT_YET);
+  CHECK(pacer.acquire_for(1, grant) == NANOPACE_STATUS_NOT_YET);
+  CHECK(lanes[0].try_acquire(grant) == NANOPACE_STATUS_NOT_YET);
+  pacer.pause();
+  CHECK(pacer.try_acquire(grant) == NANOPACE_STATUS_PAUSED);
+  pacer.resume();
   CHECK(pacer.acquire_many(2, grant));
   lanes[0].give_back();
   nanopace::lane moved = std::move(lanes[1]);
@@ -34,6 +39,9 @@ int main() {
   std::uint64_t slots = 5;
   while (moved.acquire(grant)) slots++;
   CHECK(slots == 20 && pacer.ledger().granted == 20);
+  CHECK(pacer.try_acquire(grant) == NANOPACE_STATUS_FINISHED);
+  CHECK(pacer.acquire_for(1, grant) == NANOPACE_STATUS_FINISHED);
+  CHECK(moved.try_acquire(grant) == NANOPACE_STATUS_FINISHED);
   pacer.set_load("10/s");
   CHECK(pacer.acquire(grant));
   try {
@@ -44,4 +52,6 @@ int main() {
   }
   pacer.close();
   CHECK(!pacer.acquire(grant) && pacer.now() > 0);
+  CHECK(pacer.try_acquire(grant) == NANOPACE_STATUS_CLOSED);
+  CHECK(moved.try_acquire(grant) == NANOPACE_STATUS_CLOSED);
 }
