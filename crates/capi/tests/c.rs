@@ -132,16 +132,24 @@ fn programs_run_under_valgrind() {
     succeeds(valgrind.args(["--quiet", "--error-exitcode=9"]).arg(built.command().get_program()));
 }
 
+/// The pieces of C in the README.
+fn of_readme() -> Vec<String> {
+    let page = fs::read_to_string(here().join("README.md")).unwrap();
+    let pieces = page.split("```c\n").skip(1);
+    pieces.map(|piece| piece.split_once("```").unwrap().0.to_owned()).collect()
+}
+
 #[test]
 #[ignore = "needs a C compiler"]
-fn the_example_of_the_readme_is_a_program() {
-    let page = fs::read_to_string(here().join("README.md")).unwrap();
-    let (_, code) = page.split_once("```c\n").unwrap();
-    let (code, _) = code.split_once("```").unwrap();
-    let folder = TempDir::new().unwrap();
-    let source = folder.path().join("readme.c");
-    fs::write(&source, code).unwrap();
-    Built::new(cc(), &source, Link::Shared).runs();
+fn the_examples_of_the_readme_are_programs() {
+    let [program, event_loop, interrupt] = &of_readme()[..] else { panic!("three pieces") };
+    let rest = fs::read_to_string(here().join("tests/c/readme.c")).unwrap();
+    for code in [program.clone(), [event_loop, interrupt, &*rest].concat()] {
+        let folder = TempDir::new().unwrap();
+        let source = folder.path().join("readme.c");
+        fs::write(&source, code).unwrap();
+        Built::new(cc(), &source, Link::Shared).runs();
+    }
 }
 
 #[test]
@@ -166,7 +174,7 @@ fn cmake_builds_the_example() {
     succeeds(&mut Command::new(folder.path().join("paced")));
 }
 
-/// So it may lie elsewhere than where it was linked, as it is linked by its path with cmake.
+/// A program that was linked with it by its path, as cmake does, finds it elsewhere too.
 #[test]
 #[ignore = "needs readelf, which comes with a C compiler"]
 fn the_library_is_found_by_its_name() {

@@ -27,6 +27,32 @@ static void is_held_back(nanopace_pacer *pacer)
     }
 }
 
+/* A watch is one for both: the child frees it unread, and makes a new one. */
+static void a_watch_is_not_copied(void)
+{
+    nanopace_pacer *pacer = paced("1/h", NANOPACE_CLOCK_MANUAL);
+    nanopace_watch *watch = NULL;
+    uint64_t changes;
+    int fd = -1, status;
+    CHECK(nanopace_watch_new(pacer, &watch, &fd) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_set_load(pacer, "2/h") == NANOPACE_STATUS_OK);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        CHECK(nanopace_watch_free(watch) == NANOPACE_STATUS_OK);
+        CHECK(nanopace_watch_new(pacer, &watch, &fd) == NANOPACE_STATUS_OK);
+        CHECK(read(fd, &changes, sizeof changes) < 0);
+        CHECK(nanopace_set_load(pacer, "3/h") == NANOPACE_STATUS_OK);
+    } else {
+        CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    CHECK(read(fd, &changes, sizeof changes) == sizeof changes && changes == 1);
+    CHECK(nanopace_watch_free(watch) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
+    if (child == 0)
+        exit(0);
+}
+
 int main(void)
 {
     nanopace_pacer *pacer = paced("1k/s", NANOPACE_CLOCK_JUMPING);
@@ -35,6 +61,7 @@ int main(void)
     nanopace_poller *poller = NULL;
     nanopace_grant grant;
     int status;
+    a_watch_is_not_copied();
     CHECK(nanopace_new("1k/s", NULL, &real) == NANOPACE_STATUS_OK);
     is_held_back(real);
     CHECK(nanopace_lane_new(pacer, &lane) == NANOPACE_STATUS_OK);
