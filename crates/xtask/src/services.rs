@@ -23,7 +23,7 @@ pub(crate) struct Need {
 }
 
 /// What the tests need.
-pub(crate) const OF_TESTS: [Need; 11] = [
+pub(crate) const OF_TESTS: [Need; 12] = [
     program("redis-server", "redis-server", &["redis-server", "--version"]),
     program("valkey-server", "valkey-server", &["valkey-server", "--version"]),
     program("nginx", "nginx-light", &["nginx", "-v"]),
@@ -33,6 +33,7 @@ pub(crate) const OF_TESTS: [Need; 11] = [
     program("a C++ compiler", "g++", &["c++", "--version"]),
     program("make", "make", &["make", "--version"]),
     program("cmake", "cmake", &["cmake", "--version"]),
+    VALGRIND,
     Need {
         name: "prometheus_client for python3",
         package: "python3-prometheus-client",
@@ -57,8 +58,9 @@ pub(crate) const OF_EXAMPLES: [Need; 3] = [
 ];
 
 /// What counting instructions needs.
-pub(crate) const OF_COUNTS: [Need; 1] =
-    [program("valgrind", "valgrind", &["valgrind", "--version"])];
+pub(crate) const OF_COUNTS: [Need; 1] = [VALGRIND];
+
+const VALGRIND: Need = program("valgrind", "valgrind", &["valgrind", "--version"]);
 
 const fn program(
     name: &'static str,
