@@ -30,8 +30,8 @@ fn behind() -> (ManualClock, Pacer) {
 ///
 /// Threads: one that tries to acquire; one that holds a claim, so that the next slot is on the new
 /// piece when it changes the rate, and then drops it, so that it is on the old one again. Edits:
-/// `window` loads the version, the anchor, the mantissa or the base `Relaxed`; or does not look at the version
-/// again; or reads while a writer is at work.
+/// `window` loads the version, the mantissa or the base `Relaxed`; or does not look at the version again; or reads
+/// while a writer is at work.
 #[test]
 fn a_window_is_read_whole() {
     explore_less(2, "a_window_is_read_whole", || {
