@@ -29,16 +29,16 @@ pub fn strictness(number: f64) -> Strictness {
 #[must_use]
 pub fn behind(number: f64) -> Pacer {
     let builder = Pacer::builder(rate("1G/s")).strictness(strictness(number));
-    late(builder.tolerance(Duration::from_secs(1 << 20)))
+    late(builder.tolerance(Duration::from_secs(1 << 20)), HOUR).0
 }
 
-/// A pacer an hour behind its schedule.
+/// A pacer behind its schedule, and its clock.
 #[must_use]
-pub fn late(builder: PacerBuilder) -> Pacer {
+pub fn late(builder: PacerBuilder, span: Duration) -> (Pacer, LeapClock) {
     let clock = LeapClock::new();
     let pacer = builder.clock(clock.clone()).build();
-    clock.leap(HOUR);
-    pacer
+    clock.leap(span);
+    (pacer, clock)
 }
 
 /// A pacer whose slots are due faster than anybody can take them, without any tolerance: the policy

@@ -1,13 +1,20 @@
 //! What loads cost that are not constant, beside one that is.
 
+use crate::clocks::LeapClock;
 use crate::crew::{self, Work};
 use crate::pacers;
 use crate::rounds::{Samples, alternate, per_call};
-use nanopace::{Arrivals, Lane, Pacer, PacerBuilder};
+use nanopace::{Arrivals, Ended, Grant, Pacer, PacerBuilder};
 use std::hint::black_box;
 use std::time::Duration;
 
-const CALLS: u64 = 1 << 18;
+const CALLS: u32 = 1 << 18;
+
+/// What is late by some 30 minutes may be beyond the range, and is looked at one by one.
+const LATE: Duration = Duration::from_secs(60);
+
+/// Between the slots of the constant load.
+const GAP: Duration = Duration::from_micros(1);
 
 /// Nanoseconds per call, one thread, slots due.
 #[derive(Debug)]
@@ -19,22 +26,22 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Both loads, in alternating rounds.
+    /// Both loads, in alternating rounds. The other one has a slot every `gap` on average.
     ///
     /// # Panics
     /// When a slot is missing.
     #[must_use]
-    pub fn measure(rounds: usize, load: fn() -> PacerBuilder) -> Beside {
-        let loads = [constant, load];
-        let [constant, other] = loads.map(|load| pacers::late(load()));
-        let [mut constant_lane, mut lane] = loads.map(|load| pacers::late(load()).lane());
+    pub fn measure(rounds: usize, load: fn() -> PacerBuilder, gap: Duration) -> Beside {
+        let loads = [(constant(), GAP), (load(), gap), (constant(), GAP), (load(), gap)];
+        let [constant, other, constant_lane, lane] = loads.map(|(load, gap)| Late::new(load, gap));
+        let [mut by_constant, mut by_other] = [&constant_lane, &lane].map(|late| late.pacer.lane());
         let all = alternate(
             rounds,
             &mut [
-                &mut || by_pacer(&constant),
-                &mut || by_pacer(&other),
-                &mut || by_lane(&mut constant_lane),
-                &mut || by_lane(&mut lane),
+                &mut || constant.measure(|| constant.pacer.acquire()),
+                &mut || other.measure(|| other.pacer.acquire()),
+                &mut || constant_lane.measure(|| by_constant.acquire()),
+                &mut || lane.measure(|| by_other.acquire()),
             ],
         );
         let [constant, other, constant_lane, lane] = all.try_into().expect("four candidates");
@@ -42,12 +49,23 @@ impl Beside {
     }
 }
 
-fn by_pacer(pacer: &Pacer) -> f64 {
-    per_call(CALLS, || pacer.acquire().expect("a slot"))
+/// A pacer that is late by about [`LATE`] in each round.
+struct Late {
+    pacer: Pacer,
+    clock: LeapClock,
+    gap: Duration,
 }
 
-fn by_lane(lane: &mut Lane) -> f64 {
-    per_call(CALLS, || lane.acquire().expect("a slot"))
+impl Late {
+    fn new(load: PacerBuilder, gap: Duration) -> Late {
+        let (pacer, clock) = pacers::late(load, LATE);
+        Late { pacer, clock, gap }
+    }
+
+    fn measure(&self, mut acquire: impl FnMut() -> Result<Grant, Ended>) -> f64 {
+        self.clock.leap(self.gap * CALLS);
+        per_call(CALLS.into(), || acquire().expect("a slot"))
+    }
 }
 
 fn constant() -> PacerBuilder {
@@ -86,7 +104,7 @@ pub fn poisson() -> PacerBuilder {
 /// Threads that acquire at random moments from one pacer, slots due.
 #[must_use]
 pub fn poisson_shared(threads: usize, span: Duration) -> Work {
-    let pacer = pacers::late(poisson());
+    let (pacer, _) = pacers::late(poisson(), LATE);
     crew::run(threads, span, || {
         || {
             let _ = black_box(pacer.acquire());
@@ -97,7 +115,7 @@ pub fn poisson_shared(threads: usize, span: Duration) -> Work {
 /// The same by a lane each.
 #[must_use]
 pub fn poisson_lanes(threads: usize, span: Duration) -> Work {
-    let pacer = pacers::late(poisson());
+    let (pacer, _) = pacers::late(poisson(), LATE);
     crew::run(threads, span, || {
         let mut lane = pacer.lane();
         move || {

@@ -142,20 +142,21 @@ fn cost(show: &mut dyn FnMut(Figure)) {
 
 /// Loads that are not constant, slots due.
 fn shapes(show: &mut dyn FnMut(Figure)) {
-    let measure = |load| crew::alone(|| Beside::measure(25, load));
-    let ramp = measure(loads::ramp);
+    let measure = |load, gap| crew::alone(|| Beside::measure(25, load, gap));
+    let micros = Duration::from_micros;
+    let ramp = measure(loads::ramp, micros(2));
     let mut beside = |call, [constant, ramp]: &[Samples; 2], bound| {
         let name = format!("on a ramp from 0 to 1M/s in 10 s, {call}, beside a constant rate");
         show(Figure::of_rounds(&name, "ns", ramp, constant).bound(AtMost, bound));
     };
     beside("shared `acquire`", &ramp.shared, 1.15);
     beside("lane `acquire`", &ramp.lane, 2.0);
-    for (name, load, shared, lane) in [
-        ("on a ramp from 100/s to 5k/s in 30 s", loads::slow_ramp as fn() -> _, 40.0, 45.0),
-        ("on a sine from 500k/s to 1500k/s in 1 s", loads::sine, 11.0, 10.0),
-        ("at random moments, 1M/s", loads::poisson, 80.0, 60.0),
+    for (name, load, gap, shared, lane) in [
+        ("on a ramp from 100/s to 5k/s in 30 s", loads::slow_ramp as fn() -> _, 392, 40.0, 45.0),
+        ("on a sine from 500k/s to 1500k/s in 1 s", loads::sine, 1, 11.0, 10.0),
+        ("at random moments, 1M/s", loads::poisson, 1, 80.0, 60.0),
     ] {
-        let Beside { shared: [_, by_pacer], lane: [_, by_lane] } = measure(load);
+        let Beside { shared: [_, by_pacer], lane: [_, by_lane] } = measure(load, micros(gap));
         for (call, ours, bound) in [("shared", by_pacer, shared), ("lane", by_lane, lane)] {
             let name = format!("{name}, {call} `acquire`");
             show(Figure::plain(&name, "ns", ours.median()).bound(AtMost, bound));
