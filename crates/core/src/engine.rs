@@ -1,8 +1,8 @@
 //! The engine: a timeline, a clock and a way to pause, which together start operations. Pacers,
 //! lanes and claims are handles to one engine.
 //!
-//! What begins with `start_` fills in a grant that its caller has made, and is never inlined.
-//! If it returned the grant, that would come back through memory, and the compiler would send those of
+//! `start_claimed`, `start_next` and their kin fill in a grant that their caller has made, and are never inlined.
+//! If they returned the grant, it would come back through memory, and the compiler would send those of
 //! the hot path through the same memory.
 
 use crate::clock::Clock;

@@ -188,6 +188,13 @@ impl Shape {
         })
     }
 
+    /// Whether the rate goes on smoothly at that moment: within one formula, by which it changes little in a
+    /// nanosecond.
+    pub(crate) fn is_smooth_at(&self, elapsed_ns: i64) -> bool {
+        let here = self.program.leaf_at(elapsed_ns.max(0));
+        here.is_some_and(|here| here.since_ns > 0 && here.leaf.straight_for(here.since_ns) > 1)
+    }
+
     /// From `elapsed_ns` on, for so long, a parabola of time by count is within 1/4 ns of the curve; zero where a
     /// chord is as good, or that is not known.
     pub(crate) fn bent_ns(&self, elapsed_ns: i64) -> i64 {

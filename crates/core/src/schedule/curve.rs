@@ -180,8 +180,12 @@ impl Curve {
 
     /// Whether a line from `time` on may begin with the slot at the count `first`, which comes in the nanosecond
     /// before: no more slots come in the rest of that than in the nanosecond behind `time`. Otherwise the rate
-    /// falls just there, and what is less than a nanosecond becomes more.
+    /// falls just there, and what is less than a nanosecond becomes more. Where the rate goes on smoothly, that
+    /// needs no counts.
     pub(crate) fn may_begin_at(&self, first: Count, time: i64) -> bool {
+        if self.shape.is_smooth_at(time.saturating_sub(self.origin)) {
+            return true;
+        }
         let [now, next] = [time, time.saturating_add(1)].map(|time| self.count_at(time));
         now.saturating_sub(first) <= next - now
     }

@@ -138,7 +138,8 @@ impl History {
     fn begin(&self, curve: &Curve, wanted: u64, end: u64) -> Option<Begin> {
         let (position, time) = self.known_near(curve, wanted);
         let even = self.slots.even_from(position).filter(|_| time < i64::MAX)?;
-        let may_begin = curve.may_begin_at(self.slots.count_of(position), time);
+        let may_begin =
+            position != wanted || curve.may_begin_at(self.slots.count_of(position), time);
         // 2^44 slots are the range: by that bound the product does not overflow.
         let more = RANGE.unsigned_abs().min(even.more.min(1 << 44) * SLOT);
         let more = if may_begin { more } else { 0 };
