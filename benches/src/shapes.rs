@@ -1,11 +1,10 @@
 //! What loads cost that are not constant, beside one that is.
 
 use crate::clocks::LeapClock;
-use crate::crew::{self, Work};
-use crate::pacers;
+use crate::crew::Work;
 use crate::rounds::{Samples, alternate, per_call};
+use crate::{pacers, sweep};
 use nanopace::{Arrivals, Ended, Grant, Pacer, PacerBuilder};
-use std::hint::black_box;
 use std::time::Duration;
 
 const CALLS: u32 = 1 << 18;
@@ -102,24 +101,19 @@ pub fn poisson() -> PacerBuilder {
 }
 
 /// Threads that acquire at random moments from one pacer, slots due.
+///
+/// # Panics
+/// When a slot is lost or granted twice.
 #[must_use]
 pub fn poisson_shared(threads: usize, span: Duration) -> Work {
-    let (pacer, _) = pacers::late(poisson(), LATE);
-    crew::run(threads, span, || {
-        || {
-            let _ = black_box(pacer.acquire());
-        }
-    })
+    sweep::by_pacer(&pacers::late(poisson(), LATE).0, threads, span, Pacer::acquire)
 }
 
 /// The same by a lane each.
+///
+/// # Panics
+/// When a slot is lost or granted twice.
 #[must_use]
 pub fn poisson_lanes(threads: usize, span: Duration) -> Work {
-    let (pacer, _) = pacers::late(poisson(), LATE);
-    crew::run(threads, span, || {
-        let mut lane = pacer.lane();
-        move || {
-            let _ = black_box(lane.acquire());
-        }
-    })
+    sweep::by_lanes(&pacers::late(poisson(), LATE).0, threads, span)
 }

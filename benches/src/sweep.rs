@@ -33,14 +33,7 @@ pub fn bare(threads: usize, span: Duration) -> Work {
 /// When a slot is lost or granted twice.
 #[must_use]
 pub fn shared(threads: usize, span: Duration) -> Work {
-    let pacer = pacers::behind(0.0);
-    let work = crew::run(threads, span, || {
-        || {
-            let _ = black_box(pacer.acquire().map(Grant::wait_nanos));
-        }
-    });
-    assert_eq!(pacer.ledger().granted, work.calls, "a slot was lost or granted twice");
-    work
+    by_pacer(&pacers::behind(0.0), threads, span, Pacer::acquire)
 }
 
 /// The same by `try_acquire`.
@@ -49,10 +42,22 @@ pub fn shared(threads: usize, span: Duration) -> Work {
 /// When a slot is lost, granted twice or refused.
 #[must_use]
 pub fn tried(threads: usize, span: Duration) -> Work {
-    let pacer = pacers::behind(0.0);
+    by_pacer(&pacers::behind(0.0), threads, span, Pacer::try_acquire)
+}
+
+/// Threads that take slots from one pacer.
+///
+/// # Panics
+/// When a slot is lost, granted twice or refused.
+pub fn by_pacer<E>(
+    pacer: &Pacer,
+    threads: usize,
+    span: Duration,
+    acquire: impl Fn(&Pacer) -> Result<Grant, E> + Sync,
+) -> Work {
     let work = crew::run(threads, span, || {
         || {
-            let _ = black_box(pacer.try_acquire().map(Grant::wait_nanos));
+            let _ = black_box(acquire(pacer).map(Grant::wait_nanos));
         }
     });
     assert_eq!(pacer.ledger().granted, work.calls, "a slot was lost, granted twice or refused");
@@ -81,7 +86,12 @@ pub fn lanes_in_runs(factor: u32, threads: usize, span: Duration) -> Runs {
     Runs { slots, mega: work.per_second() / 1e6 }
 }
 
-fn by_lanes(pacer: &Pacer, threads: usize, span: Duration) -> Work {
+/// Threads that take slots of one pacer by a lane each.
+///
+/// # Panics
+/// When a slot is lost or granted twice.
+#[must_use]
+pub fn by_lanes(pacer: &Pacer, threads: usize, span: Duration) -> Work {
     let work = crew::run(threads, span, || {
         let mut lane = pacer.lane();
         move || {

@@ -256,7 +256,8 @@ nanopace_status nanopace_lane_try_acquire(nanopace_lane *lane,
 nanopace_status nanopace_lane_give_back(nanopace_lane *lane);
 
 // Makes a pacer of the load that the text says: a rate such as "5k/s", or a shape such as
-// "ramp 100/s..5k/s 30s, hold 60s". The README has the grammar. Its slot 0 starts now, unless the options say otherwise.
+// "ramp 100/s..5k/s 30s, hold 60s". The README has the grammar. Its slot 0 starts now, unless the options
+// say otherwise.
 //
 // `options` may be null: then it is an open loop of even slots on `CLOCK_MONOTONIC`, whose callers
 // sleep until their slots are due.
@@ -323,7 +324,8 @@ nanopace_status nanopace_poller_free(nanopace_poller *poller);
 
 // Starts the slot that the poller has, or the next one, if it is due. Otherwise it keeps the slot,
 // returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and says in `due_ns`, which may be null,
-// when the slot is due as things stand, as `nanopace_try_acquire` does. After a change of the schedule poll again. Never blocks.
+// when the slot is due as things stand, as `nanopace_try_acquire` does. After a change of the schedule
+// poll again. Never blocks.
 nanopace_status nanopace_poller_poll(nanopace_poller *poller,
                                      nanopace_grant *grant,
                                      uint64_t *due_ns);

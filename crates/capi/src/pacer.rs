@@ -47,7 +47,8 @@ impl PacerHandle {
 }
 
 /// Makes a pacer of the load that the text says: a rate such as "5k/s", or a shape such as
-/// "ramp 100/s..5k/s 30s, hold 60s". The README has the grammar. Its slot 0 starts now, unless the options say otherwise.
+/// "ramp 100/s..5k/s 30s, hold 60s". The README has the grammar. Its slot 0 starts now, unless the options
+/// say otherwise.
 ///
 /// `options` may be null: then it is an open loop of even slots on `CLOCK_MONOTONIC`, whose callers
 /// sleep until their slots are due.

@@ -122,7 +122,8 @@ unsafe fn start(
 
 /// Starts the slot that the poller has, or the next one, if it is due. Otherwise it keeps the slot,
 /// returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and says in `due_ns`, which may be null,
-/// when the slot is due as things stand, as `nanopace_try_acquire` does. After a change of the schedule poll again. Never blocks.
+/// when the slot is due as things stand, as `nanopace_try_acquire` does. After a change of the schedule
+/// poll again. Never blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_poll(
     poller: *mut PollerHandle,
