@@ -13,14 +13,15 @@ use super::slots::Slots;
 use super::stretch::{Begin, Stretch};
 use crate::position::{SLOT, earlier, later};
 
-/// The stretch from `begin` on.
-pub(super) fn along(curve: &Curve, begin: &Begin, slots: &Slots) -> Stretch {
+/// The stretch from `begin` on. In this revision of the schedule its last slot's time is kept: that slot is
+/// the next one that is asked for.
+pub(super) fn along(curve: &Curve, begin: &Begin, slots: &Slots, revision: u64) -> Stretch {
     let (straight_ns, falls) = curve.straight(begin.time);
     let until_ns = begin.time.saturating_add(if falls { straight_ns / 2 } else { straight_ns });
     let reached = curve.position_at(until_ns, slots);
     let last = earlier(reached, begin.most) & !(SLOT - 1);
     let until = later(begin.wanted, last);
     let early_ns = i64::from(falls && until == last);
-    let end = (until, curve.time_of(until, slots) - early_ns);
+    let end = (until, curve.time_in(revision, until, slots) - early_ns);
     begin.stretch(Line::between((begin.position, begin.time), end), 0, until)
 }

@@ -128,7 +128,8 @@ impl History {
             Course::Curve(curve) => {
                 let begin = self.begin(curve, position, end)?;
                 let bent = parabola::along(curve, &begin, &self.slots);
-                Some(bent.unwrap_or_else(|| chord::along(curve, &begin, &self.slots)))
+                let chord = || chord::along(curve, &begin, &self.slots, self.revision);
+                Some(bent.unwrap_or_else(chord))
             }
         }
     }

@@ -9,12 +9,10 @@
 //! The parabola meets the curve where half of the time has passed and where all of it has. These are whole
 //! nanoseconds, so the counts there are exact, and no slot's time is rounded. At the anchor, a slot's time in
 //! whole nanoseconds, it may be late by f < 1 ns. So it differs from the curve by f times
-//! (1 - x) (1 - x / m), with x from 0 to 1 for the slots, and m where half of the time has passed. From 64 ns
-//! on, m is between 31/64 and 33/64. To that a parabola's own error is added: 1/4 ns at most
+//! (1 - x) (1 - x / m), with x from 0 to 1 for the slots, and m where half of the time has passed. From
+//! [`SHORTEST_NS`] on, m is between 31/64 and 33/64. To that a parabola's own error is added: 1/4 ns at most
 //! (`shape/trend.rs`), and 2.6 x ns at most. The sum stays below 1 by 0.15 x at least for x up to 0.1, and by
-//! more behind that. In less than 64 ns, m may be anything from 1/3 to 2/3, but then the parabola's own error is
-//! as good as nothing, because such a time is bounded by how steady the rate is. Rounding grows with x, too, and
-//! is less than x / 2^9 ns:
+//! more behind that. Rounding grows with x, too, and is less than x / 2^9 ns:
 //! a mantissa and its bend by one unit each, which is 2^-61 of the gap, times the square of at most
 //! [`MOST_SLOTS`], and what is computed as `f64` by 2^-50 of at most [`LONGEST_NS`]. Both the curve's time and
 //! the parabola's are then rounded up to whole nanoseconds. What differs by less than 1 ns before that
@@ -27,10 +25,13 @@ use super::stretch::{Begin, Stretch};
 use crate::position::{SLOT, after, earlier};
 use crate::scale::Scale;
 
-/// With fewer slots in a half of the time a chord is as good.
+/// With fewer slots a chord is as good.
 const FEW_SLOTS: f64 = 2.0;
 
 const MOST_SLOTS: u64 = 1 << 18;
+
+/// A slot's time in whole nanoseconds is exact enough to be bent along in no less.
+const SHORTEST_NS: i64 = 64;
 
 const LONGEST_NS: i64 = 1 << 32;
 
@@ -47,18 +48,19 @@ const _: () = assert!(SLOT == 65_536);
 )]
 pub(super) fn along(curve: &Curve, begin: &Begin, slots: &Slots) -> Option<Stretch> {
     let all_ns = curve.bent_ns(begin.time).min(LONGEST_NS);
-    if all_ns < 2 {
-        return None; // It has no half.
+    if all_ns < SHORTEST_NS {
+        return None;
     }
     let half_ns = all_ns / 2;
     let first = slots.count_of(begin.position);
     let slots_after = |elapsed_ns| {
         curve.slots_between(first, begin.time.saturating_add(elapsed_ns)) / begin.even.stride as f64
     };
-    let (half, all) = (slots_after(half_ns), slots_after(all_ns));
-    if half.min(all - half) < FEW_SLOTS {
+    let all = slots_after(all_ns);
+    if all < FEW_SLOTS {
         return None;
     }
+    let half = slots_after(half_ns);
     let (half_gap, all_gap) = (half_ns as f64 / half, all_ns as f64 / all);
     let bend = (half_gap - all_gap) / (all - half);
     let scale = Scale::roomy((half_gap + bend * half) / TICKS);
@@ -113,7 +115,7 @@ mod tests {
             let begin = Begin { position, time, wanted: position, most: after(position, 1 << 40), even };
             let Some(stretch) = along(&curve, &begin, &slots) else { return Ok(()) };
             let last = (stretch.until - position) / SLOT;
-            let near = [0, 1, 2, 3, last - 1, last];
+            let near = [0, 1, 2, 3, last - 1, last].map(|slot| slot.min(last));
             let slots_there = parts.map(|part| ((u128::from(last) * u128::from(part)) >> 32) as u64);
             for slot in near.into_iter().chain(slots_there) {
                 let [there, next] = [slot, slot + 1].map(|slot| after(position, slot));

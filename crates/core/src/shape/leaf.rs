@@ -145,36 +145,48 @@ impl Leaf {
         if let Form::Hold(rate) = self.form {
             return if rate == Fine::ZERO { i64::MAX } else { self.hold_time_of(count, rate) };
         }
-        search::first(self.time_ns, self.guess(count), |time_ns| self.count_at(time_ns) >= count)
+        let about = self.about_time_of(count);
+        self.certain_time(about).unwrap_or_else(|| {
+            let guess = self.moment(whole_ns(about)).clamp(0, self.time_ns);
+            search::first(self.time_ns, guess, |time_ns| self.count_at(time_ns) >= count)
+        })
     }
 
-    /// When a rate that stays for ever has made `count`, without wide numbers. An approximate time that is
-    /// wrong by less than 2^-50 of it (six roundings of 2^-53) nearly always tells between which whole
-    /// numbers the exact one lies; none where it does not.
-    #[expect(clippy::cast_precision_loss, reason = "a time above 2^53 has no part to look at")]
+    /// When a rate that stays for ever has made `count`, without wide numbers. The approximate time is
+    /// wrong by less than 2^-50 of it, by six roundings of 2^-53; none where that leaves it open.
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
-        const ERROR: f64 = 1.0 / (1_u64 << 50) as f64;
-        let about = slots(count) * self.slot_ns;
-        let (whole, error) = (whole_ns(about), about * ERROR);
-        let part = about - whole as f64;
-        let is_certain = part > error && part < 1.0 - error;
-        (is_certain && self.time_ns == i64::MAX).then(|| whole + 1)
+        let whole = certain_whole_ns(slots(count) * self.slot_ns, libm::ldexp(1.0, -50))?;
+        (self.time_ns == i64::MAX).then_some(whole + 1)
     }
 
     fn hold_time_of(&self, count: Fine, rate: Fine) -> i64 {
         i64::try_from(div_ceil(count, rate)).map_or(self.time_ns, |time| time.min(self.time_ns))
     }
 
-    fn guess(&self, count: Fine) -> i64 {
+    /// The moment of the curve forwards at which there are about `count` slots in this leaf.
+    fn about_time_of(&self, count: Fine) -> f64 {
         let made = if self.backwards { self.total - count } else { count };
         let count = approximate(self.before + made);
-        let guess = match &self.form {
+        match &self.form {
             Form::Rise(rise) => rise.time_of(count),
             Form::Swell(swell) => swell.time_of(count),
             Form::Hold(_) | Form::Custom(_) => 0.0,
-        };
-        let guess = whole_ns(guess).saturating_sub_unsigned(self.before_ns).clamp(0, self.time_ns);
-        if self.backwards { self.time_ns - guess } else { guess }
+        }
+    }
+
+    /// The first nanosecond at which the slots are there for which the curve forwards takes `about` so long;
+    /// none if that leaves it open.
+    fn certain_time(&self, about: f64) -> Option<i64> {
+        let Form::Rise(_) = self.form else { return None };
+        let whole = certain_whole_ns(about, Rise::ERROR)?;
+        let time_ns = self.moment(whole + i64::from(!self.backwards));
+        (1..=self.time_ns).contains(&time_ns).then_some(time_ns)
+    }
+
+    /// The moment of this leaf that is `forward_ns` from the beginning of the curve forwards.
+    fn moment(&self, forward_ns: i64) -> i64 {
+        let since_ns = forward_ns.saturating_sub_unsigned(self.before_ns);
+        if self.backwards { self.time_ns.saturating_sub(since_ns) } else { since_ns }
     }
 
     /// The moment of the curve forwards that is `time_ns` from the beginning of this leaf.
@@ -227,6 +239,15 @@ impl Leaf {
         };
         trend.map_or(0, |trend| whole_ns(trend.bent_ns()))
     }
+}
+
+/// How many whole nanoseconds there are in a time that is `about` so long, wrong by less than `error` of it;
+/// none where it may be a whole number or lie on its other side.
+#[expect(clippy::cast_precision_loss, reason = "a time above 2^53 has no part to look at")]
+fn certain_whole_ns(about: f64, error: f64) -> Option<i64> {
+    let (whole, error) = (whole_ns(about), about * error);
+    let part = about - whole as f64;
+    (part > error && part < 1.0 - error).then_some(whole)
 }
 
 /// How long it is from one moment until another; `i64::MAX`: for ever.
