@@ -210,7 +210,7 @@ impl Lane {
     fn next_taken(&mut self) -> Option<Grant> {
         let version = self.pacer.0.timeline.version();
         let of_block = || self.block.as_mut()?.next(version);
-        self.run.next(version).or_else(|| self.run.next_bent(version)).or_else(of_block)
+        self.run.next(version).or_else(of_block)
     }
 
     #[inline(never)]

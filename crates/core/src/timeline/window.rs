@@ -172,15 +172,14 @@ impl Snapshot {
         let next = start.wrapping_sub(self.stretch.line.position) << formula.pre;
         let end = next.wrapping_add(slots.wrapping_mul(step));
         let reading = Stamp::new(now.max(0).unsigned_abs());
-        let is_bent = self.stretch.bend != 0;
+        let (first, bend) = (next >> step.trailing_zeros(), self.stretch.bend.cast_unsigned());
         Run {
-            version: if is_bent { 0 } else { self.version },
-            bent_version: if is_bent { self.version } else { 0 },
+            version: self.version,
             next,
             end,
             step,
-            formula,
-            bend: self.stretch.bend.cast_unsigned(),
+            formula: formula.to(first, bend),
+            bend,
             slot_bits: step.trailing_zeros(),
             numbers: self.stretch.numbers,
             reading,
@@ -193,16 +192,15 @@ impl Snapshot {
 /// shared but the version.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
-    /// The version of a straight piece; zero, which no state has, if the piece is bent.
+    /// The version at which the slots have these times; none has zero.
     version: u64,
-    /// The version of a bent piece; zero if the piece is straight.
-    bent_version: u64,
     /// The next slot, in ticks behind the anchor, shifted as the scale needs them.
     next: u64,
     /// Where the run ends, in the same unit as `next`.
     end: u64,
     /// How long a slot is, in the same unit as `next`.
     step: u64,
+    /// On a bent piece, that of the straight line to the next slot.
     formula: Formula,
     bend: u64,
     /// How many bits of `next` are parts of a slot.
@@ -214,30 +212,17 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The next slot, if there is one, the piece is straight, and the schedule is still at `version`.
+    /// The next slot, if there is one and the schedule is still at `version`.
     #[inline]
     pub(crate) fn next(&mut self, version: u64) -> Option<Grant> {
         if self.next == self.end || version != self.version {
             return None;
         }
         let slots = self.next >> (self.slot_bits & 63);
-        Some(self.take(slots, self.formula.time_of(self.next)))
-    }
-
-    /// The next slot, if there is one, the piece is bent, and the schedule is still at `version`.
-    #[inline]
-    pub(crate) fn next_bent(&mut self, version: u64) -> Option<Grant> {
-        if version != self.bent_version || self.next == self.end {
-            return None;
-        }
-        let slots = self.next >> (self.slot_bits & 63);
-        Some(self.take(slots, self.formula.to(slots, self.bend).time_of(self.next)))
-    }
-
-    #[inline]
-    fn take(&mut self, slots: u64, intended: u64) -> Grant {
+        let intended = self.formula.time_of(self.next);
         self.next = self.next.wrapping_add(self.step);
-        Grant::new(intended, self.reading, self.numbers.slot(slots))
+        self.formula.mantissa = self.formula.mantissa.wrapping_sub(self.bend);
+        Some(Grant::new(intended, self.reading, self.numbers.slot(slots)))
     }
 
     /// Slots left.
