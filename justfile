@@ -104,11 +104,12 @@ fleet-simulation:
 page: (needs "/usr/bin/chromium" "--no-install-recommends chromium fonts-dejavu-core")
     crates/cli/tests/pages "{{ target }}/pages"
 
-# Published async load generators, as they are and with nanopace inside: docs/FIELD.md. The first time builds them all, which takes half an hour; some more minutes to measure.
+# With names, of those alone, and without a record.
+# Published load generators, as they are and with nanopace inside: docs/FIELD.md. The first time builds them all, which takes half an hour; some more minutes to measure.
 field *tools:
     benches/field/build "{{ target }}/field" {{ tools }}
     cargo run --release --manifest-path benches/field/Cargo.toml --target-dir "{{ target }}/field/target" -- "{{ target }}/field" \
-        --json benches/results/field.json --plot docs/figures/field.svg {{ tools }}
+        {{ if tools == "" { "--json benches/results/field.json --plot docs/figures/field.svg" } else { tools } }}
 
 # governor's own tests with nanopace-governor in its place, and those of a published tool; some minutes. Fails unless all is as the table in its README says.
 governor-tests:

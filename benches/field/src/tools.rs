@@ -22,7 +22,7 @@ pub struct Run<'r> {
 
 const CONNECTIONS: &str = "32";
 
-pub const TOOLS: [Tool; 4] = [
+pub const TOOLS: [Tool; 5] = [
     Tool {
         name: "oha",
         program: "oha",
@@ -60,6 +60,16 @@ pub const TOOLS: [Tool; 4] = [
         program: "load-balter",
         is_seen: false,
         arguments: |run| vec![run.rate.to_string(), run.seconds.to_string()],
+    },
+    Tool {
+        name: "wrk2",
+        program: "wrk2",
+        is_seen: true,
+        arguments: |run| {
+            let (rate, seconds) = (run.rate.to_string(), format!("{}s", run.seconds));
+            let url = format!("http://{}/", run.witness);
+            words(&["-t", "2", "-c", CONNECTIONS, "-R", &rate, "-d", &seconds, "-L", &url])
+        },
     },
 ];
 

@@ -153,6 +153,12 @@ fn the_examples_of_the_readme_are_programs() {
 }
 
 #[test]
+#[ignore = "needs a C compiler"]
+fn event_loops_with_many_connections_start_and_finish_every_slot() {
+    Built::new(cc(), &here().join("examples/connections.c"), Link::Shared).runs();
+}
+
+#[test]
 #[ignore = "needs a C compiler and make"]
 fn the_makefile_builds_the_example() {
     let folder = TempDir::new().unwrap();
