@@ -5,6 +5,7 @@
 //!                         need; with names, only those tests that have one of them in theirs
 //! cargo xtask test --without-services   the same, but tests that need a server or a tool are ignored
 //! cargo xtask python      the tests of the Python package, from its wheel
+//! cargo xtask languages   the examples in Go and Java, over the library for C
 //! cargo xtask stress [N]  random rounds of real threads, N in debug and N in release (60 by default)
 //! cargo xtask loom [N]    the loom models, at N preemptions (2 by default), and whether the stored edits,
 //!                         which show that the models can fail, still apply
@@ -20,6 +21,7 @@
 //! ```
 
 mod header;
+mod languages;
 mod package;
 mod pages;
 mod programs;
@@ -39,8 +41,8 @@ use std::process::{Command, ExitCode, Stdio};
 use std::thread::available_parallelism;
 use steps::{Step, run_all};
 
-const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | python | stress [ROUNDS] | \
-                     loom [PREEMPTIONS] | lint | structure | instructions | package | pages | \
+const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | python | languages | \
+                     stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure | instructions | package | pages | \
                      services [examples]";
 
 /// The workspace's root.
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
             needed.chain(tests(true, names)).collect()
         }
         ["python"] => vec![python::package(ROOT)],
+        ["languages"] => languages(),
         ["stress"] => stress("60"),
         ["stress", rounds] if rounds.parse::<u32>().is_ok() => stress(rounds),
         ["loom"] => loom("2"),
@@ -158,6 +161,14 @@ fn instructions() -> Step {
         let run = ["run", "--release", "--package", "nanopace-benches", "--bin", "instructions"];
         cargo(&run, &[])
     })
+}
+
+/// Over a library without optimisation, as the tests have it.
+fn languages() -> Vec<Step> {
+    let library = Step::new("library for C", || {
+        cargo(&["build", "--package", "nanopace-capi", "--target-dir", "target"], &[FRESH])
+    });
+    vec![library.required(), languages::go(ROOT), languages::java(ROOT)]
 }
 
 /// The seed is drawn from the time, and printed.

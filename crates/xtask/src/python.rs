@@ -1,9 +1,11 @@
 //! The Python package: its wheel is built, installed in a fresh virtual environment, and tested there.
 
-use crate::steps::Step;
+use crate::steps::{Step, is_left_out};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+const TESTS: &str = "the tests of the Python package";
 
 /// What the package needs: Python with what makes virtual environments.
 const PROBE: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
@@ -13,18 +15,13 @@ pub(crate) fn package(root: &'static str) -> Step {
     Step::new("Python package: its wheel in a fresh virtual environment", || {
         let package = Package::new(Path::new(root));
         if !succeeds(Command::new("python3").args(["-c", PROBE]).stderr(Stdio::null())) {
-            return is_left_out("it needs python3 from 3.10 on, with venv");
+            return is_left_out(TESTS, "they need python3 from 3.10 on, with venv");
         }
         if !package.is_prepared() {
-            return is_left_out("pip can't fetch what its tests need");
+            return is_left_out(TESTS, "pip can't fetch what its tests need");
         }
         package.passes()
     })
-}
-
-fn is_left_out(why: &str) -> bool {
-    eprintln!("LEFT OUT: the tests of the Python package, because {why}");
-    true
 }
 
 struct Package {

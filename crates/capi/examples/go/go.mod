@@ -1,0 +1,3 @@
+module nanopace
+
+go 1.19

@@ -1,0 +1,184 @@
+// Package nanopace paces the operations of a load generator by the C library of the same name. Waiting blocks
+// no thread: a goroutine that waits for its slot is parked by the runtime's poller.
+package nanopace
+
+/*
+#cgo CFLAGS: -I${SRCDIR}/../../include
+#cgo LDFLAGS: -lnanopace_capi -lm -ldl
+#include <nanopace.h>
+#include <stdlib.h>
+
+// Takes what is due, up to `most` slots, in one call from Go.
+static nanopace_status poll_due(nanopace_poller *poller, nanopace_grant *grants, size_t most, size_t *taken,
+                                uint64_t *due_ns)
+{
+    nanopace_status status = NANOPACE_STATUS_OK;
+    for (*taken = 0; *taken < most && !status; *taken += !status)
+        status = nanopace_poller_poll(poller, &grants[*taken], due_ns);
+    return *taken ? NANOPACE_STATUS_OK : status;
+}
+*/
+import "C"
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+// The load has no slot left, or the pacer is closed.
+var (
+	ErrFinished = errors.New("nanopace: the load is over")
+	ErrClosed   = errors.New("nanopace: the pacer is closed")
+)
+
+// Grant is a slot that may start now, laid out as C has it. Moments are nanoseconds of CLOCK_MONOTONIC.
+type Grant struct {
+	IntendedStartNs uint64 // response times count from here
+	ActualStartNs   uint64
+	WaitNs          uint64 // how late the operation starts
+	Slot            uint64 // its number in the whole load, from 0
+}
+
+// Both ways round: no two lengths but equal ones compile.
+var _ [unsafe.Sizeof(Grant{}) - C.sizeof_nanopace_grant]struct{}
+var _ [C.sizeof_nanopace_grant - unsafe.Sizeof(Grant{})]struct{}
+
+// Pacer hands out the slots of a load, to any number of goroutines, one at a time.
+type Pacer struct {
+	pacer  *C.nanopace_pacer
+	poller *C.nanopace_poller
+	watch  *C.nanopace_watch
+	timer  *timer
+
+	base   time.Time // a moment, and what C's clock showed then
+	baseNs uint64
+
+	turn     sync.Mutex // held by the goroutine whose turn it is to wait
+	taken    C.size_t
+	due      C.uint64_t
+	isClosed bool
+}
+
+// New makes a pacer of a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s".
+// Slot 0 starts when a goroutine first wants one. The load ends after so many slots; 0 is no end.
+func New(load string, slots uint64) (*Pacer, error) {
+	text := C.CString(load)
+	defer C.free(unsafe.Pointer(text))
+	options := C.nanopace_options{size: C.sizeof_nanopace_options, slots: C.uint64_t(slots)}
+	options.start = C.NANOPACE_START_FIRST_USE
+	p := &Pacer{}
+	if status := C.nanopace_new(text, &options, &p.pacer); status != 0 {
+		return nil, failure(status)
+	}
+	if err := p.open(); err != nil {
+		C.nanopace_free(p.pacer)
+		return nil, err
+	}
+	p.base, p.baseNs = time.Now(), p.nowNs()
+	// Close leaves it, so that all calls may follow that.
+	runtime.SetFinalizer(p, func(p *Pacer) { C.nanopace_free(p.pacer) })
+	return p, nil
+}
+
+func (p *Pacer) open() error {
+	var changes C.int32_t
+	if status := C.nanopace_poller_new(p.pacer, &p.poller); status != 0 {
+		return failure(status)
+	}
+	if status := C.nanopace_watch_new(p.pacer, &p.watch, &changes); status != 0 {
+		return failure(status)
+	}
+	var err error
+	p.timer, err = newTimer(int(changes))
+	return err
+}
+
+// Acquire waits for the next slot's intended start.
+func (p *Pacer) Acquire() (Grant, error) {
+	var grants [1]Grant
+	_, err := p.AcquireDue(grants[:])
+	return grants[0], err
+}
+
+// AcquireDue waits for the next slot's intended start, and takes with it what else is due, up to the length of
+// grants, which is not 0. It returns how many that are: a call of C costs more than a slot.
+func (p *Pacer) AcquireDue(grants []Grant) (int, error) {
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	for !p.isClosed {
+		status := p.poll(grants)
+		if status == C.NANOPACE_STATUS_OK {
+			return int(p.taken), nil
+		}
+		if status > C.NANOPACE_STATUS_PAUSED {
+			return 0, failure(status)
+		}
+		if err := p.timer.wait(); err != nil {
+			return 0, err
+		}
+	}
+	return 0, ErrClosed
+}
+
+// poll takes what is due, or sets the timer for when something is.
+func (p *Pacer) poll(grants []Grant) C.nanopace_status {
+	p.timer.setting.Lock() // no change is told between the poll and the setting
+	defer p.timer.setting.Unlock()
+	first := (*C.nanopace_grant)(unsafe.Pointer(&grants[0]))
+	status := C.poll_due(p.poller, first, C.size_t(len(grants)), &p.taken, &p.due)
+	if status == C.NANOPACE_STATUS_NOT_YET || status == C.NANOPACE_STATUS_PAUSED {
+		p.timer.set(uint64(p.due))
+	}
+	return status
+}
+
+// Start is a slot's intended start. time.Since(pacer.Start(grant)) at the end of an operation is its response time.
+func (p *Pacer) Start(grant Grant) time.Time {
+	return p.base.Add(time.Duration(int64(grant.IntendedStartNs - p.baseNs)))
+}
+
+func (p *Pacer) nowNs() uint64 { return uint64(C.nanopace_now(p.pacer)) }
+
+// SetLoad goes on with another load, which reaches the goroutine that waits as well.
+func (p *Pacer) SetLoad(load string) error {
+	text := C.CString(load)
+	defer C.free(unsafe.Pointer(text))
+	return failure(C.nanopace_set_load(p.pacer, text))
+}
+
+// RateHz is the rate in force, in slots per second.
+func (p *Pacer) RateHz() float64 {
+	var state C.nanopace_state
+	C.nanopace_get_state(p.pacer, &state)
+	return float64(state.rate_hz)
+}
+
+// Close ends the load: who waits gets ErrClosed, and so do all later calls.
+func (p *Pacer) Close() {
+	C.nanopace_close(p.pacer)
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	if !p.isClosed {
+		p.timer.close()
+		C.nanopace_watch_free(p.watch)
+		C.nanopace_poller_free(p.poller)
+	}
+	p.isClosed = true
+}
+
+func failure(status C.nanopace_status) error {
+	switch status {
+	case C.NANOPACE_STATUS_OK:
+		return nil
+	case C.NANOPACE_STATUS_FINISHED:
+		return ErrFinished
+	case C.NANOPACE_STATUS_CLOSED:
+		return ErrClosed
+	}
+	var text [200]C.char
+	C.nanopace_describe(C.uint32_t(status), &text[0], C.size_t(len(text)))
+	return errors.New("nanopace: " + C.GoString(&text[0]))
+}

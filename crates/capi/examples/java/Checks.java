@@ -1,0 +1,120 @@
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/** What a pacer promises to threads, checked; needs no library for tests. */
+final class Checks {
+    private Checks() {}
+
+    private static void check(boolean holds, Object... told) {
+        if (!holds) {
+            throw new AssertionError(List.of(told).toString());
+        }
+    }
+
+    /** All slots that a worker gets until the load is over. */
+    private static List<Pacer.Grant> all(Pacer pacer) throws InterruptedException {
+        List<Pacer.Grant> grants = new ArrayList<>();
+        try (Pacer.Poller poller = pacer.new Poller()) {
+            while (true) {
+                grants.add(poller.acquire());
+            }
+        } catch (Pacer.Over over) {
+            return grants;
+        }
+    }
+
+    private static void eachSlotStartsOnceAndNotBeforeItsTime(ExecutorService threads) throws Exception {
+        List<Pacer.Grant> grants = new ArrayList<>();
+        try (Pacer pacer = new Pacer("2k/s", 400)) {
+            Callable<List<Pacer.Grant>> worker = () -> all(pacer);
+            for (Future<List<Pacer.Grant>> some : threads.invokeAll(List.of(worker, worker, worker, worker))) {
+                grants.addAll(some.get());
+            }
+        }
+        grants.sort((one, other) -> Long.compare(one.slot(), other.slot()));
+        check(grants.size() == 400, grants.size());
+        for (int slot = 0; slot < 400; slot++) {
+            Pacer.Grant grant = grants.get(slot);
+            check(grant.slot() == slot, slot, grant);
+            check(grant.intendedStartNs() == grants.get(0).intendedStartNs() + slot * 500_000L, grant);
+            check(grant.actualStartNs() >= grant.intendedStartNs(), grant);
+        }
+    }
+
+    /** Of more virtual threads than there are carriers all come to wait, and a change reaches them. */
+    private static void whoWaitsHoldsNoThreadAndFollowsChanges(ExecutorService threads) throws Exception {
+        int workers = 50;
+        List<Future<List<Pacer.Grant>>> waiting = new ArrayList<>();
+        try (Pacer pacer = new Pacer("1/h", workers)) {
+            CountDownLatch begun = new CountDownLatch(workers);
+            for (int worker = 0; worker < workers; worker++) {
+                waiting.add(threads.submit(() -> {
+                    begun.countDown();
+                    return all(pacer);
+                }));
+            }
+            begun.await();
+            pacer.setLoad("10k/s");
+            int slots = 0;
+            for (Future<List<Pacer.Grant>> some : waiting) {
+                slots += some.get().size();
+            }
+            check(slots == workers, slots);
+        }
+    }
+
+    private static void closingReachesWhoWaits(ExecutorService threads) throws Exception {
+        Pacer pacer = new Pacer("1/h", 0);
+        Future<List<Pacer.Grant>> waiting = threads.submit(() -> all(pacer));
+        pacer.close();
+        pacer.close();
+        try {
+            check(waiting.get().size() <= 1, waiting);
+        } catch (ExecutionException late) { // its poller was to be made only then
+            check(late.getCause() instanceof IllegalStateException, late);
+        }
+    }
+
+    private static void whoIsInterruptedKeepsTheSlot() throws Exception {
+        try (Pacer pacer = new Pacer("1/h", 0); Pacer.Poller poller = pacer.new Poller()) {
+            check(poller.acquire().slot() == 0);
+            Thread.currentThread().interrupt();
+            try {
+                poller.acquire();
+                check(false, "it was not interrupted");
+            } catch (InterruptedException expected) {
+                pacer.setLoad("1k/s");
+            }
+            check(poller.acquire().slot() == 1);
+        }
+    }
+
+    private static void whatIsWrongIsToldInWords() {
+        try {
+            new Pacer("5k/fortnight", 0).close();
+            check(false, "that is no load");
+        } catch (IllegalStateException told) {
+            check(told.getMessage().contains("fortnight"), told);
+        }
+    }
+
+    public static void main(String[] words) throws Exception {
+        for (ExecutorService threads : List.of(
+                Executors.newVirtualThreadPerTaskExecutor(), Executors.newCachedThreadPool())) {
+            try (threads) {
+                eachSlotStartsOnceAndNotBeforeItsTime(threads);
+                whoWaitsHoldsNoThreadAndFollowsChanges(threads);
+                closingReachesWhoWaits(threads);
+            }
+        }
+        whoIsInterruptedKeepsTheSlot();
+        whatIsWrongIsToldInWords();
+        System.out.println("all checks hold");
+    }
+}

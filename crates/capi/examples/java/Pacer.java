@@ -1,0 +1,146 @@
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemoryLayout.PathElement;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Hands out the slots of a load to any number of workers, each of which has a {@link Poller}. Every operation
+ * starts on schedule, or is told how late it is.
+ */
+final class Pacer implements AutoCloseable {
+    /** A slot that may start now. Moments are those of {@link System#nanoTime}. */
+    record Grant(long intendedStartNs, long actualStartNs, long waitNs, long slot) {
+        /** From the intended start until now: asked at an operation's end, its response time. */
+        long responseNs() {
+            return System.nanoTime() - intendedStartNs;
+        }
+    }
+
+    /** The load has no slot left, or the pacer is closed. */
+    static final class Over extends Exception {
+        private static final long serialVersionUID = 1;
+
+        Over(int status) {
+            super(Nanopace.describe(status));
+        }
+    }
+
+    private final MemorySegment pacer;
+    private final AtomicBoolean isClosed = new AtomicBoolean();
+    private final Set<Thread> waiting = ConcurrentHashMap.newKeySet();
+
+    /**
+     * Makes a pacer of a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". Slot 0
+     * starts when a worker first wants one. The load ends after so many slots; 0 is no end.
+     */
+    Pacer(String load, long slots) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment text = arena.allocateFrom(load);
+            MemorySegment options = arena.allocate(Nanopace.OPTIONS);
+            options.set(JAVA_LONG, offset("size"), options.byteSize());
+            options.set(JAVA_LONG, offset("slots"), slots);
+            options.set(JAVA_INT, offset("start"), Nanopace.START_FIRST_USE);
+            MemorySegment made = arena.allocate(ADDRESS);
+            Nanopace.check(() -> (int) Nanopace.NEW.invokeExact(text, options, made));
+            pacer = made.get(ADDRESS, 0);
+        }
+    }
+
+    private static long offset(String option) {
+        return Nanopace.OPTIONS.byteOffset(PathElement.groupElement(option));
+    }
+
+    /** A worker's handle, for one thread at a time, also a virtual one. */
+    final class Poller implements AutoCloseable {
+        private final MemorySegment poller = made(Nanopace.POLLER_NEW);
+        private final MemorySegment grant = Arena.ofAuto().allocate(Nanopace.GRANT);
+        private final MemorySegment due = Arena.ofAuto().allocate(JAVA_LONG);
+
+        /**
+         * Waits for the next slot's intended start, parked: in a call of C that blocks, a virtual thread would
+         * hold its carrier. One that is interrupted keeps the slot for the next call.
+         */
+        Grant acquire() throws Over, InterruptedException {
+            // From here on a change of the load unparks: none is missed between the poll and the park.
+            waiting.add(Thread.currentThread());
+            try {
+                for (int status = poll(); status != Nanopace.OK; status = poll()) {
+                    park(status);
+                }
+            } finally {
+                waiting.remove(Thread.currentThread());
+            }
+            return new Grant(read("intended_start_ns"), read("actual_start_ns"), read("wait_ns"), read("slot"));
+        }
+
+        private int poll() {
+            return Nanopace.status(() -> (int) Nanopace.POLLER_POLL.invokeExact(poller, grant, due));
+        }
+
+        private void park(int status) throws Over, InterruptedException {
+            if (status > Nanopace.PAUSED) {
+                throw new Over(status);
+            }
+            if (Thread.interrupted()) {
+                throw new InterruptedException();
+            }
+            long dueNs = due.get(JAVA_LONG, 0); // C's greatest number, which is -1 here: not as things stand
+            LockSupport.parkNanos(dueNs < 0 ? Long.MAX_VALUE : dueNs - System.nanoTime());
+        }
+
+        private long read(String field) {
+            return grant.get(JAVA_LONG, Nanopace.GRANT.byteOffset(PathElement.groupElement(field)));
+        }
+
+        /** Another worker gets the slot that this one has, if any. */
+        @Override
+        public void close() {
+            Nanopace.check(() -> (int) Nanopace.POLLER_FREE.invokeExact(poller));
+        }
+    }
+
+    /** Goes on with another load, which reaches those who wait. */
+    void setLoad(String load) {
+        MemorySegment pacer = open();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment text = arena.allocateFrom(load);
+            Nanopace.check(() -> (int) Nanopace.SET_LOAD.invokeExact(pacer, text));
+        }
+        waiting.forEach(LockSupport::unpark);
+    }
+
+    /** Ends the load: those who wait are told so, and so is who polls later. */
+    @Override
+    public void close() {
+        if (isClosed.compareAndSet(false, true)) {
+            Nanopace.check(() -> (int) Nanopace.FREE.invokeExact(pacer));
+            waiting.forEach(LockSupport::unpark);
+        }
+    }
+
+    /** A handle that C makes out of this pacer. */
+    MemorySegment made(MethodHandle maker) {
+        MemorySegment pacer = open();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment made = arena.allocate(ADDRESS);
+            Nanopace.check(() -> (int) maker.invokeExact(pacer, made));
+            return made.get(ADDRESS, 0);
+        }
+    }
+
+    /** C's handle, until it is freed. */
+    MemorySegment open() {
+        if (isClosed.get()) {
+            throw new IllegalStateException("the pacer is closed");
+        }
+        return pacer;
+    }
+}
