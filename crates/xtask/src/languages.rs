@@ -17,7 +17,9 @@ pub(crate) fn go(root: &'static str) -> Step {
             return is_left_out("the example in Go", "there is no go on PATH");
         }
         let go = |words: &[&str]| succeeds(&mut go_command(Path::new(root), words));
-        go(&["vet", "./..."]) && go(&["test", "-count=1", "./..."]) && go(&["run", "./attack"])
+        go(&["vet", "./..."])
+            && go(&["test", "-count=1", "./..."])
+            && ["./first", "./attack"].iter().all(|program| go(&["run", program]))
     })
 }
 
@@ -43,7 +45,8 @@ pub(crate) fn java(root: &'static str) -> Step {
             return is_left_out("the example in Java", &why);
         };
         let (root, tools) = (Path::new(root), tools.as_path());
-        compiles(root, tools) && runs(root, tools, "Checks") && runs(root, tools, "Attack")
+        compiles(root, tools)
+            && ["Checks", "First", "Attack"].iter().all(|class| runs(root, tools, class))
     })
 }
 
