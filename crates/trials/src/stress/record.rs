@@ -12,6 +12,7 @@ pub(crate) enum Call {
     Deadline,
     Many,
     Claim,
+    Poller,
     Lane,
     /// At the end of the round, one right after the other.
     Drain,
@@ -19,13 +20,14 @@ pub(crate) enum Call {
 
 impl Call {
     /// In the order of a scenario's weights.
-    pub(crate) const ALL: [Call; 7] = [
+    pub(crate) const ALL: [Call; 8] = [
         Call::Acquire,
         Call::TryAcquire,
         Call::Timeout,
         Call::Deadline,
         Call::Many,
         Call::Claim,
+        Call::Poller,
         Call::Lane,
     ];
 }

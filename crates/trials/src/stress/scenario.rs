@@ -27,7 +27,7 @@ pub(crate) struct Scenario {
     pub(crate) changes: Changes,
     pub(crate) ends: Ends,
     /// How likely a worker is to make each of its calls: one weight per call.
-    pub(crate) weights: [u8; 7],
+    pub(crate) weights: [u8; 8],
 }
 
 /// Whether the schedule starts when the pacer is made, or when it is resumed.

@@ -3,7 +3,7 @@
 use crate::stress::record::{Call, Record};
 use crate::stress::scenario::{Scenario, Work};
 use fastrand::Rng;
-use nanopace::{Claim, Clock, Grant, Lane, Nanos, Pacer, Refused};
+use nanopace::{Claim, Clock, Grant, Lane, Nanos, Pacer, Poller, Refused};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -33,6 +33,7 @@ pub(crate) struct Worker<'a> {
     rng: Rng,
     lane: Option<(u64, Lane)>,
     claims: Vec<Claim<'a>>,
+    poller: Poller,
     records: Vec<Record>,
 }
 
@@ -49,7 +50,8 @@ impl<'a> Worker<'a> {
     /// The worker with this number.
     pub(crate) fn new(shared: &'a RoundShared<'a>, number: u64) -> Self {
         let rng = Rng::with_seed(shared.scenario.seed ^ ((number + 1) << 32));
-        Worker { shared, rng, lane: None, claims: Vec::new(), records: Vec::new() }
+        let poller = shared.pacer.poller();
+        Worker { shared, rng, lane: None, claims: Vec::new(), poller, records: Vec::new() }
     }
 
     /// Works until `stop` is set or the pacer is closed. Gives back what it still holds.
@@ -77,6 +79,7 @@ impl<'a> Worker<'a> {
             Call::Deadline => self.deadline(),
             Call::Many => self.many(),
             Call::Claim => self.claim(),
+            Call::Poller => self.poll(),
             Call::Lane => self.lane(),
         }
     }
@@ -143,6 +146,19 @@ impl<'a> Worker<'a> {
             assert_eq!(claim.start(), answer, "a claim that is started again");
         } else if self.rng.bool() {
             self.claims.push(claim);
+        }
+    }
+
+    /// Polls or waits for a slice, and then may have another poller, or one without a slot.
+    fn poll(&mut self) {
+        let slice = self.draw_span();
+        let noted = self.noted(Call::Poller, 0, 1, Nanos::ZERO);
+        let answer = if slice.is_zero() { self.poller.poll() } else { self.poller.wait_for(slice) };
+        self.push(&noted, answer);
+        match self.rng.u8(0..16) {
+            0 => self.poller.give_back(),
+            1 => self.poller = self.shared.pacer.poller(),
+            _ => (),
         }
     }
 
