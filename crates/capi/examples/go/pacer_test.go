@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"sort"
 	"sync"
 	"testing"
 	"time"
@@ -211,4 +212,20 @@ func BenchmarkAcquireDue64(b *testing.B) {
 		}
 		left -= taken
 	}
+}
+
+// How late slots start that are waited for, at 1000/s; the time of an operation says nothing here.
+func BenchmarkLateness(b *testing.B) {
+	p := paced(b, "1k/s", 0)
+	late := make([]uint64, b.N)
+	for i := range late {
+		grant, err := p.Acquire()
+		if err != nil {
+			b.Fatal(err)
+		}
+		late[i] = grant.WaitNs
+	}
+	sort.Slice(late, func(i, j int) bool { return late[i] < late[j] })
+	b.ReportMetric(float64(late[len(late)/2])/1e3, "us-late-p50")
+	b.ReportMetric(float64(late[len(late)*99/100])/1e3, "us-late-p99")
 }

@@ -1,8 +1,10 @@
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 
-/** What a slot that is due costs, by each way to take one. Some seconds. */
+/** How late slots start that are waited for, and what one that is due costs, by each way to take it. Some seconds. */
 final class Figures {
     private static final int SLOTS = 1_000_000;
     private static final int ROUNDS = 20;
@@ -22,7 +24,24 @@ final class Figures {
         System.out.printf(Locale.ROOT, "%-24s %5.1f ns%n", name, (double) leastNs / SLOTS);
     }
 
-    public static void main(String[] words) {
+    /** How late slots start that a virtual thread waits for, behind a second to warm up. */
+    private static void showLateness() {
+        List<Long> late = new ArrayList<>();
+        try (Pacer pacer = new Pacer("1k/s", 4_000); Pacer.Poller poller = pacer.new Poller()) {
+            while (true) {
+                late.add(poller.acquire().waitNs());
+            }
+        } catch (Pacer.Over | InterruptedException over) {
+            late = new ArrayList<>(late.subList(1_000, late.size()));
+        }
+        late.sort(null);
+        long p50 = late.get(late.size() / 2) / 1_000;
+        long p99 = late.get(late.size() * 99 / 100) / 1_000;
+        System.out.printf("at 1k/s                  p50 %d us late, p99 %d us%n", p50, p99);
+    }
+
+    public static void main(String[] words) throws InterruptedException {
+        Thread.startVirtualThread(Figures::showLateness).join();
         try (Arena arena = Arena.ofConfined(); Pacer pacer = new Pacer("10G/s", 0)) {
             MemorySegment grant = arena.allocate(Nanopace.GRANT);
             MemorySegment none = MemorySegment.NULL;
