@@ -3,6 +3,7 @@
 pub(crate) mod asked;
 pub(crate) mod attention;
 pub(crate) mod burst;
+pub(crate) mod confidence;
 pub mod gaps;
 pub(crate) mod labels;
 pub(crate) mod lateness;

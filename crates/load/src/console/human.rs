@@ -5,12 +5,36 @@ use std::time::Duration;
 /// A time to three digits, in the unit that suits it: `62.1us`, `2.00s`.
 #[must_use]
 pub fn time(time: Duration) -> String {
+    let (value, unit) = with_unit(time);
+    if unit == "ns" { format!("{}ns", time.as_nanos()) } else { three_digits(value) + unit }
+}
+
+/// A time to two digits: `62us`, `2.0s`.
+#[must_use]
+pub fn rough_time(time: Duration) -> String {
+    let (value, unit) = with_unit(time);
+    let value = format!("{value:.1e}").parse().unwrap_or(value);
+    let decimals = usize::from(value < 10.0 && unit != "ns");
+    format!("{value:.decimals$}{unit}")
+}
+
+/// Two times in brackets, the first without its unit where it is that of the other: `(1.18 to 1.22ms)`.
+#[must_use]
+pub fn range(low: Duration, high: Option<Duration>, show: fn(Duration) -> String) -> String {
+    let low_text = show(low);
+    let Some(high) = high else { return format!("({low_text} or more)") };
+    let (unit, same) = (with_unit(low).1, with_unit(low).1 == with_unit(high).1);
+    let low_text = if same { low_text.trim_end_matches(unit) } else { &low_text };
+    format!("({low_text} to {})", show(high))
+}
+
+fn with_unit(time: Duration) -> (f64, &'static str) {
     let seconds = time.as_secs_f64();
     match seconds {
-        ..1e-6 => format!("{}ns", time.as_nanos()),
-        ..1e-3 => three_digits(seconds * 1e6) + "us",
-        ..1.0 => three_digits(seconds * 1e3) + "ms",
-        _ => three_digits(seconds) + "s",
+        ..1e-6 => (seconds * 1e9, "ns"),
+        ..1e-3 => (seconds * 1e6, "us"),
+        ..1.0 => (seconds * 1e3, "ms"),
+        _ => (seconds, "s"),
     }
 }
 
@@ -133,6 +157,19 @@ mod tests {
         for text in ["0s", "5", "-1s", "soon", ""] {
             assert!(positive_duration(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn rough_times_have_two_digits_and_ranges_a_unit() {
+        let times = [0, 999, 1_040, 62_130, 999_000, 1_260_000, 3_600_000_000_000];
+        let texts = ["0ns", "1000ns", "1.0us", "62us", "1000us", "1.3ms", "3600s"];
+        assert_eq!(times.map(|ns| rough_time(Duration::from_nanos(ns))), texts);
+        let of = |low, high: Option<u64>| {
+            range(Duration::from_nanos(low), high.map(Duration::from_nanos), time)
+        };
+        assert_eq!(of(1_180_000, Some(1_220_000)), "(1.18 to 1.22ms)");
+        assert_eq!(of(980_000, Some(1_220_000)), "(980us to 1.22ms)");
+        assert_eq!(of(980_000, None), "(980us or more)");
     }
 
     #[test]

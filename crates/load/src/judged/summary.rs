@@ -5,6 +5,7 @@ use super::verdict::{Evidence, Verdict};
 use crate::console::human::{self, float};
 use crate::console::machine::Machine;
 use crate::recorded::asked::RunEnd;
+use crate::recorded::confidence::Confidence;
 use crate::recorded::gaps::Quality;
 use crate::recorded::over_time::OverTime;
 use crate::recorded::processor::ProcessorTime;
@@ -140,6 +141,11 @@ impl Summary {
             },
             missed: Vec::new(),
         }
+    }
+
+    /// How sure its times are.
+    pub(crate) fn confidence(&self) -> Confidence<'_> {
+        Confidence::new(&self.stats, &self.over_time)
     }
 
     /// The verdict in a sentence.

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// More intervals are not kept: then each two neighbours become one.
 pub(crate) const MOST: usize = 300;
 
+/// More batches than this are not made.
+const MOST_BATCHES: usize = 64;
+
 /// A part of the run. Moments are times since the start of the schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct Interval {
@@ -174,6 +177,12 @@ impl OverTime {
     /// The same in at most so many intervals, each made of 1, 2, 4 or so on.
     pub(crate) fn at_most(&self, most: usize) -> Vec<Interval> {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
+    }
+
+    /// The run in batches, of which one says how much others may differ: 33 to 64 of them, if there are
+    /// as many intervals.
+    pub(crate) fn batches(&self) -> Vec<Interval> {
+        self.at_most(MOST_BATCHES)
     }
 
     fn halve_if_full(&mut self) {

@@ -1,14 +1,15 @@
 //! The results of a run as one JSON object.
 
+use super::confidence::ConfidenceObject;
 use super::labels::{self, LabelObject};
 use super::spectrum::{self, Point};
 use crate::console::machine::Machine;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
+use crate::recorded::confidence::Confidence;
 use crate::recorded::outcome::{Due, Ending};
 use crate::recorded::over_time::Interval;
 use crate::recorded::percentiles::Percentiles;
-use crate::recorded::stats::OperationStats;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -71,6 +72,7 @@ pub(crate) struct ResultsObject {
     service_time_ns: Percentiles,
     response_time_ns: Percentiles,
     response_times_at_least: u64,
+    confidence_95: ConfidenceObject,
 }
 
 #[derive(Debug, Serialize)]
@@ -168,7 +170,7 @@ impl<F> Object<F> {
             target_rate: summary.target_hz,
             achieved_rate: summary.achieved_hz,
             rate_over_time: summary.over_time.intervals().iter().map(IntervalObject::new).collect(),
-            results: ResultsObject::new(stats),
+            results: ResultsObject::new(&summary.confidence()),
             skipped: stats.skipped,
             due: stats.due(),
             ratio: summary.ratio,
@@ -212,7 +214,8 @@ impl<F> Object<F> {
 
 impl ResultsObject {
     /// The object for what was recorded.
-    pub(crate) fn new(stats: &OperationStats) -> ResultsObject {
+    pub(crate) fn new(confidence: &Confidence<'_>) -> ResultsObject {
+        let stats = confidence.stats;
         ResultsObject {
             started: stats.started(),
             completed: stats.completed(),
@@ -225,6 +228,7 @@ impl ResultsObject {
             service_time_ns: Percentiles::new(&stats.service),
             response_time_ns: Percentiles::new(&stats.response),
             response_times_at_least: stats.responses().at_least(),
+            confidence_95: ConfidenceObject::new(confidence),
         }
     }
 }

@@ -22,6 +22,7 @@ use super::curve::Curve;
 use crate::console::human;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
+use crate::recorded::confidence::Confidence;
 use crate::recorded::over_time::OverTime;
 use crate::recorded::percentiles::Sample;
 use crate::recorded::stats::OperationStats;
@@ -107,7 +108,7 @@ pub(crate) fn charts(over_time: &OverTime, stats: &OperationStats, hidden: Optio
         section {
             h2 { "Percentiles" }
             (spectrum_chart::spectrum(stats, hidden))
-            (facts::percentiles(stats))
+            (facts::percentiles(&Confidence::new(stats, over_time)))
         }
     }
 }

@@ -25,12 +25,10 @@ impl Display for Report<'_> {
         statuses(f, &summary.stats)?;
         write!(f, "{}", LabelLines(&summary.stats))?;
         write!(f, "{}", Rates(&summary.over_time))?;
-        let OperationStats { wait, service, .. } = &summary.stats;
-        let ([wait, service], response) =
-            ([wait, service].map(Sample::exact), summary.stats.responses());
-        write!(f, "{}", TimesTable { wait, service, response })?;
-        let verdict = summary.verdict;
-        write!(f, "{}", Curve { uncorrected: service, corrected: response, verdict })?;
+        write!(f, "{}", TimesTable(summary.confidence()))?;
+        let (stats, verdict) = (&summary.stats, summary.verdict);
+        let (uncorrected, corrected) = (Sample::exact(&stats.service), stats.responses());
+        write!(f, "{}", Curve { uncorrected, corrected, verdict })?;
         gaps(f, summary)?;
         ledger(f, summary)?;
         spinning(f, summary)?;

@@ -3,6 +3,7 @@
 use super::account::AccountObject;
 use crate::judged::verdict::Verdict;
 use crate::judged::whole::Whole;
+use crate::recorded::confidence::Confidence;
 use crate::shown::json::{IntervalObject, ResultsObject};
 use serde::Serialize;
 use std::time::Duration;
@@ -52,7 +53,9 @@ impl WholeObject {
             nodes_with_results: whole.told.given,
             nodes_with_results_so_far: whole.told.so_far.iter().map(SoFarObject::new).collect(),
             missed: whole.missed.clone(),
-            results: whole.told.sum.as_ref().map(|sum| ResultsObject::new(&sum.stats)),
+            results: whole
+                .stats()
+                .map(|stats| ResultsObject::new(&Confidence::new(stats, &whole.over_time()))),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::account::AccountText;
 use crate::console::human;
 use crate::judged::whole::{Told, Whole};
-use crate::recorded::percentiles::Sample;
+use crate::recorded::confidence::Confidence;
 use crate::recorded::stats::OperationStats;
 use crate::shown::labels::LabelLines;
 use crate::shown::report::MissedLines;
@@ -27,20 +27,23 @@ impl Display for Whole {
         writeln!(f, "rate      target {asked}, achieved {achieved} over {span}")?;
         write!(f, "{}", AccountText(&self.account))?;
         if let Some(stats) = self.stats() {
-            requests(f, stats)?;
+            requests(f, stats, Confidence::new(stats, &self.over_time()))?;
             self.sentence().iter().try_for_each(|verdict| writeln!(f, "\nverdict   {verdict}"))?;
         }
         write!(f, "{}", MissedLines(&self.missed))
     }
 }
 
-fn requests(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+fn requests(
+    f: &mut Formatter<'_>,
+    stats: &OperationStats,
+    confidence: Confidence<'_>,
+) -> fmt::Result {
     let (completed, failed, unfinished) = (stats.completed(), stats.failed(), stats.unfinished);
     writeln!(f, "\nrequests  {completed} completed, {failed} failed, {unfinished} unfinished")?;
     for (kind, count) in &stats.failures {
         writeln!(f, "          {count} failed: {kind}")?;
     }
     write!(f, "{}", LabelLines(stats))?;
-    let [wait, service] = [&stats.wait, &stats.service].map(Sample::exact);
-    write!(f, "{}", TimesTable { wait, service, response: stats.responses() })
+    write!(f, "{}", TimesTable(confidence))
 }

@@ -4,10 +4,11 @@ use super::numbers::{AT_LEAST, NONE, count, time};
 use crate::console::human::{self, float, percent};
 use crate::judged::summary::{Summary, Title};
 use crate::load::details::Traffic;
+use crate::recorded::confidence::{Batched, Confidence};
 use crate::recorded::lateness::Lateness;
 use crate::recorded::percentiles::Sample;
 use crate::recorded::stats::OperationStats;
-use crate::shown::times::POINTS;
+use crate::shown::times::{Cell, POINTS};
 use maud::{Markup, html};
 use std::time::Duration;
 use toml::Value;
@@ -80,8 +81,10 @@ pub(crate) fn counts(summary: &Summary) -> Markup {
 }
 
 /// Distributions side by side.
-pub(crate) fn percentiles(stats: &OperationStats) -> Markup {
-    let columns = [Sample::exact(&stats.wait), Sample::exact(&stats.service), stats.responses()];
+pub(crate) fn percentiles(confidence: &Confidence<'_>) -> Markup {
+    let stats = confidence.stats;
+    let batched = [confidence.wait(), confidence.service(), confidence.response()];
+    let columns = batched.each_ref().map(|times| times.sample);
     html! {
         table #percentiles {
             thead {
@@ -94,12 +97,19 @@ pub(crate) fn percentiles(stats: &OperationStats) -> Markup {
                 }
                 tr { th scope="row" { "mean" } @for sample in columns { td { (mean(sample)) } } }
                 @for (name, quantile) in POINTS {
-                    tr { th scope="row" { (name) } @for sample in columns { td { (time(sample, quantile)) } } }
+                    tr { th scope="row" { (name) } @for times in &batched { (percentile(times, quantile)) } }
                 }
             }
         }
+        p.note { "In brackets: 95 % confidence intervals. ~: too few requests to be sure." }
         p.note { "Service is uncorrected: what a closed-loop tool would report. Response is corrected: from the intended start, of every slot." }
     }
+}
+
+fn percentile(times: &Batched<'_>, quantile: f64) -> Markup {
+    let Cell { time, range } = Cell::percentile(times, quantile, AT_LEAST);
+    let time = if times.sample.is_empty() { NONE } else { &time };
+    html! { td { (time) @if !range.is_empty() { " " small { (range) } } } }
 }
 
 /// Failures by kind, and answers by status.

@@ -1,0 +1,55 @@
+//! Confidence intervals as they are written to JSON.
+
+use crate::recorded::confidence::{Batched, Confidence, Range};
+use serde::Serialize;
+
+/// Those of 95 %, of all kinds of times.
+#[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are a promise")]
+pub(crate) struct ConfidenceObject {
+    wait_time_ns: Ranges,
+    service_time_ns: Ranges,
+    response_time_ns: Ranges,
+}
+
+/// Null where there is too little to judge by.
+#[derive(Debug, Serialize)]
+struct Ranges {
+    p50: Option<RangeObject>,
+    p90: Option<RangeObject>,
+    p99: Option<RangeObject>,
+    p99_9: Option<RangeObject>,
+    p99_99: Option<RangeObject>,
+}
+
+/// Without an upper end if that lies beyond all that was measured.
+#[derive(Debug, Serialize)]
+struct RangeObject {
+    low: u64,
+    high: Option<u64>,
+    too_few: bool,
+}
+
+impl ConfidenceObject {
+    /// Those of a run.
+    pub(crate) fn new(confidence: &Confidence<'_>) -> ConfidenceObject {
+        ConfidenceObject {
+            wait_time_ns: Ranges::new(&confidence.wait()),
+            service_time_ns: Ranges::new(&confidence.service()),
+            response_time_ns: Ranges::new(&confidence.response()),
+        }
+    }
+}
+
+impl Ranges {
+    fn new(times: &Batched<'_>) -> Ranges {
+        let at = |quantile| times.range(quantile).map(RangeObject::new);
+        Ranges { p50: at(0.5), p90: at(0.9), p99: at(0.99), p99_9: at(0.999), p99_99: at(0.9999) }
+    }
+}
+
+impl RangeObject {
+    fn new(Range { low, high, is_rough }: Range) -> RangeObject {
+        RangeObject { low, high, too_few: is_rough }
+    }
+}
