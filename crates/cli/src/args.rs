@@ -8,6 +8,7 @@ use clap::error::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use nanopace_load::console::config;
 use nanopace_load::load::schedule::help::GRAMMAR;
+use nanopace_load::running::compare::{self, CompareArgs};
 use nanopace_load::running::fleet::args::{self as fleet_args, FleetCommand};
 use nanopace_load::running::member::address::without_password;
 use nanopace_load::running::search::args as search_args;
@@ -28,6 +29,7 @@ Examples:
                                                draws a load before anything runs
   nanopace search --url http://127.0.0.1:8080/ --until \"p99 response < 20ms\"
                                                the highest rate that keeps this
+  nanopace compare before.json after.json      whether two runs differ by more than chance
   nanopace calibrate                           which rates and pauses suit this machine
   nanopace run --fleet redis://10.0.0.7/ --run checkout --nodes 4 --rate 10k/s
                                                four machines that make one load
@@ -71,6 +73,9 @@ pub(crate) enum Command {
     /// Try limiters on requests from standard input or on a generated load: which get in, and when.
     #[command(after_help = crate::limit::EXAMPLES)]
     Limit(Box<LimitArgs>),
+    /// Say whether runs differ by more than chance: A and B, by their --json files.
+    #[command(after_help = compare::HELP)]
+    Compare(CompareArgs),
     /// Look at a run that several machines make together, and change it.
     #[command(subcommand, after_help = fleet_args::HELP)]
     Fleet(FleetCommand),

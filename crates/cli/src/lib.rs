@@ -68,6 +68,7 @@ fn perform() -> ExitCode {
         Ok(Command::Plan(args)) => plan(&args),
         Ok(Command::Calibrate(args)) => calibrate(&args),
         Ok(Command::Limit(args)) => limit(*args),
+        Ok(Command::Compare(args)) => job::compare(&args),
         Ok(Command::Fleet(command)) => job::fleet(&command),
         Ok(Command::PrintConfig(config)) => print(&config),
         Err(error) => usage(&error),

@@ -5,6 +5,7 @@ pub(crate) mod attention;
 pub(crate) mod burst;
 pub(crate) mod confidence;
 pub mod gaps;
+pub(crate) mod kept;
 pub(crate) mod labels;
 pub(crate) mod lateness;
 pub(crate) mod nodes;

@@ -4,6 +4,7 @@
 mod beside;
 mod calibrate;
 mod client;
+mod compare;
 mod config;
 mod control;
 mod endless;

@@ -130,7 +130,7 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     assert_eq!(
         names(&results),
         "achieved_rate bytes_read bytes_written completed confidence_95 connect_time_ns due duration_seconds errors \
-         failed failures gaps incomplete lateness ledger machine missed processor rate_over_time ratio resolve_time_ns \
+         failed failures gaps histograms incomplete lateness ledger machine missed processor rate_over_time ratio resolve_time_ns \
          response_time_ns response_times_at_least service_time_ns set_up_time_ns settings skipped \
          spectrum spun_ns start started statuses target_rate tls_time_ns unfinished unstarted url verdict \
          version wait_time_ns warnings"
@@ -152,6 +152,12 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     assert_eq!(names(&results["rate_over_time"][0]["wait_time_ns"]), "max p50 p90 p99");
     assert_eq!(names(&results["spectrum"]), "response_time_ns service_time_ns");
     assert_eq!(names(&results["spectrum"]["service_time_ns"][0]), "ns quantile");
+    assert_eq!(names(&results["histograms"]), "all batches");
+    assert_eq!(names(&results["histograms"]["all"]), "lower_bounds response service");
+    assert_eq!(
+        names(&results["histograms"]["batches"][0]),
+        "failed from_seconds lower_bounds response service started to_seconds"
+    );
     assert_eq!(names(&results["machine"]), "cores processor system");
     assert_eq!(names(&results["gaps"]), "coefficient_of_variation within_25_percent");
     assert_eq!(names(&results["ledger"]), "allocated_ns backlog_ns elapsed_ns idle_ns waiting_ns");

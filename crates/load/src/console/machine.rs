@@ -1,12 +1,12 @@
 //! The machine that a run was on.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::env::consts::{ARCH, OS};
 use std::fs;
 use std::thread::available_parallelism;
 
 /// What is known of the machine.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Machine {
     /// The cores that this program may use.
     pub cores: usize,

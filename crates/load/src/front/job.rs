@@ -5,6 +5,7 @@ use crate::console::interrupt;
 use crate::judged::summary::Summary;
 use crate::judged::whole::Whole;
 use crate::load::target::Target;
+use crate::running::compare::{self, CompareArgs};
 use crate::running::fleet;
 use crate::running::fleet::args::FleetCommand;
 use crate::running::fleet::ask;
@@ -67,6 +68,13 @@ pub fn search<T: Target>(mut job: Job<T>) -> Ended {
 /// Looks at a fleet, or changes it.
 pub fn fleet(command: &FleetCommand) -> Ended {
     let (written, is_well) = fleet::perform(command).map_err(refused)?;
+    written.map_err(|error| (FAILED, error.into()))?;
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
+}
+
+/// Compares results of runs.
+pub fn compare(args: &CompareArgs) -> Ended {
+    let (written, is_well) = compare::perform(args).map_err(refused)?;
     written.map_err(|error| (FAILED, error.into()))?;
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }

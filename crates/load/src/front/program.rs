@@ -6,6 +6,7 @@ use crate::console::refusal;
 use crate::load::schedule::help::GRAMMAR;
 use crate::load::target::Target;
 use crate::running::args::RunArgs;
+use crate::running::compare::{self, CompareArgs};
 use crate::running::fleet::args::FleetCommand;
 use crate::running::search::Job;
 use crate::running::search::args::SearchArgs;
@@ -22,11 +23,13 @@ use std::process::ExitCode;
 const RUN: &str = "run";
 const SEARCH: &str = "search";
 const FLEET: &str = "fleet";
+const COMPARE: &str = "compare";
 
 const ABOUT_RUN: &str =
     "Run the load and report wait, service and response times; the same without this word";
 const ABOUT_SEARCH: &str =
     "Find the highest rate at which the target keeps a promise, such as p99 response < 20ms";
+const ABOUT_COMPARE: &str = "Say whether runs differ by more than chance, by their --json files";
 const ABOUT_FLEET: &str = "Look at a run that several machines make together, and change it";
 
 /// What can be done.
@@ -34,6 +37,7 @@ enum Command<A: Args> {
     Run(Box<Run<A>>),
     Search(Search<A>),
     Fleet(FleetCommand),
+    Compare(CompareArgs),
     /// A configuration is to be printed.
     Print(String),
 }
@@ -59,7 +63,8 @@ struct Search<A: Args> {
 /// The options are the author's own and those of a load: rate, shape, arrivals, seed, shard, connections,
 /// threads, duration, warm-up, timeout, what happens when late, requirements, HTML, JSON, CSV, HDR logs,
 /// control by HTTP, metrics, a fleet; `--help` lists them, and `--config` reads them from a file. The
-/// command `search` finds the highest rate that keeps a promise, and `fleet` looks at a fleet and steers it.
+/// command `search` finds the highest rate that keeps a promise, `compare` says whether runs differ, and `fleet`
+/// looks at a fleet and steers it.
 /// On a terminal there is a full-screen view, Ctrl-C ends the run with its report, and the text of the
 /// report goes to standard output.
 ///
@@ -137,6 +142,7 @@ where
             job::search(Job::new(search, &[], |_| target(&own)).map_err(refused)?)
         }
         Ok(Command::Fleet(command)) => job::fleet(&command),
+        Ok(Command::Compare(args)) => job::compare(&args),
         Ok(Command::Print(text)) => match io::stdout().write_all(text.as_bytes()) {
             Ok(()) => Ok(ExitCode::SUCCESS),
             Err(error) => Err((FAILED, error.into())),
@@ -159,6 +165,7 @@ fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
     match matches.subcommand() {
         Some((SEARCH, search)) => Search::from_arg_matches(search).map(Command::Search),
         Some((FLEET, fleet)) => FleetCommand::from_arg_matches(fleet).map(Command::Fleet),
+        Some((COMPARE, files)) => CompareArgs::from_arg_matches(files).map(Command::Compare),
         run => {
             let mut run: Run<A> = Run::from_arg_matches(run.map_or(&matches, |(_, run)| run))?;
             run.load.settle(&definition, &matches);
@@ -177,6 +184,7 @@ fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
     let run = Run::<A>::augment_args(new(RUN)).after_long_help(GRAMMAR);
     let search = Search::<A>::augment_args(new(SEARCH));
     let fleet = FleetCommand::augment_subcommands(new(FLEET)).subcommand_required(true);
+    let compare = CompareArgs::augment_args(new(COMPARE)).after_help(compare::HELP);
     Run::<A>::augment_args(new(name.as_deref().unwrap_or("load")))
         .about(Resettable::from(own.get_about().cloned()))
         .long_about(Resettable::from(own.get_long_about().cloned()))
@@ -184,6 +192,7 @@ fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
         .subcommand_negates_reqs(true)
         .after_long_help(GRAMMAR)
         .subcommands([run.about(ABOUT_RUN), search.about(ABOUT_SEARCH), fleet.about(ABOUT_FLEET)])
+        .subcommand(compare.about(ABOUT_COMPARE))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 //! other. Where fewer than ten of those that count lie beyond a percentile it is *rough*.
 
 #[cfg(test)]
-mod simulated;
+pub(crate) mod simulated;
 #[cfg(test)]
 mod tests;
 
@@ -24,13 +24,13 @@ use crate::console::human::float;
 use hdrhistogram::Histogram;
 
 /// Fewer batches say nothing.
-const LEAST_BATCHES: usize = 4;
+pub(crate) const LEAST_BATCHES: usize = 4;
 
 /// What lies beyond a percentile of which an interval can be relied on.
 const LEAST_BEYOND: f64 = 10.0;
 
 /// Of the normal distribution: 95 % lie within as many standard deviations, and 80 %.
-const Z: f64 = 1.959_964;
+pub(crate) const Z: f64 = 1.959_964;
 const Z_80: f64 = 1.281_552;
 
 /// Batches are hardly more alike than this in a run that is long enough to be judged at all.
@@ -50,7 +50,7 @@ pub(crate) struct Range {
 #[derive(Debug)]
 pub(crate) struct Confidence<'run> {
     pub(crate) stats: &'run OperationStats,
-    batches: Vec<Interval>,
+    pub(crate) batches: Vec<Interval>,
 }
 
 impl<'run> Confidence<'run> {
@@ -95,28 +95,28 @@ impl Batched<'_> {
     /// there is too little to judge by.
     pub(crate) fn range(&self, quantile: f64) -> Option<Range> {
         let is_inside = quantile > 0.0 && quantile < 1.0 && !self.sample.is_empty();
-        if !is_inside || self.batches.len() < LEAST_BATCHES {
-            return None;
-        }
-        let effective = self.effective(quantile);
+        let is_known = is_inside && self.batches.len() >= LEAST_BATCHES;
+        is_known.then(|| self.range_of(quantile, self.effective(quantile)))
+    }
+
+    /// The same, if they count as so many times that don't depend on each other.
+    pub(crate) fn range_of(&self, quantile: f64, effective: f64) -> Range {
         let (low, high) = ranks(quantile, effective);
         let most = (high < 1.0).then(|| self.sample.at_most(high)).flatten();
         let beyond = effective * quantile.min(1.0 - quantile);
-        Some(Range {
+        Range {
             low: self.sample.times.value_at_quantile(low.max(0.0)),
             high: most,
             is_rough: beyond < LEAST_BEYOND || low <= 0.0 || most.is_none(),
-        })
+        }
     }
 
     /// As how many times that don't depend on each other they count.
-    fn effective(&self, quantile: f64) -> f64 {
+    pub(crate) fn effective(&self, quantile: f64) -> f64 {
         let time = self.sample.times.value_at_quantile(quantile);
         let [above, below] = [true, false].map(|with_time| self.shares(time, with_time));
         let off = |shares: &[Share]| (whole(shares).part() - quantile).abs();
-        let shares = if off(&below) < off(&above) { below } else { above };
-        let t = student(float_of(shares.len()) - 1.0);
-        float(self.sample.times.len()) / design_effect(&shares) * (Z / t).powi(2)
+        effective(if off(&below) < off(&above) { &below } else { &above })
     }
 
     /// The times up to this one, with or without those that can't be told from it.
@@ -138,33 +138,45 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    fn part(self) -> f64 {
+    pub(crate) fn part(self) -> f64 {
         if self.all > 0.0 { self.counted / self.all } else { 0.0 }
     }
 }
 
-fn whole(shares: &[Share]) -> Share {
+/// All batches together.
+pub(crate) fn whole(shares: &[Share]) -> Share {
     shares.iter().fold(Share::default(), |sum, share| Share {
         counted: sum.counted + share.counted,
         all: sum.all + share.all,
     })
 }
 
+/// As how many that don't depend on each other all of them count.
+pub(crate) fn effective(shares: &[Share]) -> f64 {
+    whole(shares).all / design_effect(shares) * (Z / student(float_of(shares.len()) - 1.0)).powi(2)
+}
+
 /// How many times the variance of a share is what it would be if no time depended on another. At
 /// least 1.
-pub(crate) fn design_effect(shares: &[Share]) -> f64 {
+fn design_effect(shares: &[Share]) -> f64 {
     let whole = whole(shares);
     let independent = whole.part() * (1.0 - whole.part()) * whole.all;
-    let off: Vec<f64> = shares.iter().map(|it| it.counted - whole.part() * it.all).collect();
+    let variance = variance(shares);
+    if independent > 0.0 { (variance / independent).max(1.0) } else { 1.0 }
+}
+
+/// The variance of what is counted in all batches together, where `all` of each is known.
+pub(crate) fn variance(shares: &[Share]) -> f64 {
+    let part = whole(shares).part();
+    let off: Vec<f64> = shares.iter().map(|share| share.counted - part * share.all).collect();
     let (batches, squares) = (float_of(off.len()), off.iter().map(|off| off * off).sum::<f64>());
-    if independent <= 0.0 || squares <= 0.0 {
-        return 1.0;
+    if squares <= 0.0 {
+        return 0.0;
     }
     let alike = off.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / squares;
     // What may well be chance is none.
     let alike = if alike > Z_80 / batches.sqrt() { alike.min(MOST_ALIKE) } else { 0.0 };
-    let variance = squares * batches / (batches - 1.0) * (1.0 + alike) / (1.0 - alike);
-    (variance / independent).max(1.0)
+    squares * batches / (batches - 1.0) * (1.0 + alike) / (1.0 - alike)
 }
 
 /// Between which shares of `effective` times the one at `quantile` lies: 2.5 % and 97.5 % of a binomial
@@ -188,6 +200,7 @@ pub(crate) fn student(degrees: f64) -> f64 {
     terms.iter().rev().fold(0.0, |sum, term| (sum + term) / degrees) + z
 }
 
-fn float_of(count: usize) -> f64 {
+/// A number of batches, to calculate with.
+pub(crate) fn float_of(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }

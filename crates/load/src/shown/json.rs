@@ -7,6 +7,7 @@ use crate::console::machine::Machine;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
 use crate::recorded::confidence::Confidence;
+use crate::recorded::kept::Kept;
 use crate::recorded::outcome::{Due, Ending};
 use crate::recorded::over_time::Interval;
 use crate::recorded::percentiles::Percentiles;
@@ -53,6 +54,7 @@ pub(crate) struct Object<F> {
     missed: Vec<String>,
     spectrum: Spectrum,
     machine: Machine,
+    histograms: Kept,
     #[serde(skip_serializing_if = "Option::is_none")]
     fleet: Option<F>,
 }
@@ -207,6 +209,7 @@ impl<F> Object<F> {
                 response_time_ns: spectrum::points(&stats.response),
             },
             machine: title.machine.clone(),
+            histograms: Kept::new(&summary.confidence()),
             fleet,
         }
     }

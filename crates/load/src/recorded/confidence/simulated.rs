@@ -1,5 +1,6 @@
 //! Runs of which the truth is known: a queue with one server, in virtual time.
 
+use crate::recorded::kept::{Batch, Kept, Times};
 use crate::recorded::percentiles::Sample;
 use hdrhistogram::Histogram;
 
@@ -34,6 +35,24 @@ impl Simulated {
     fn new() -> Simulated {
         let batches = vec![Histogram::new(2).unwrap(); BATCHES];
         Simulated { all: Histogram::new(3).unwrap(), batches }
+    }
+
+    /// As a file of results has it.
+    pub(crate) fn kept(self) -> Kept {
+        let none = Histogram::new(2).unwrap();
+        let times = |response: Histogram<u64>| Times {
+            service: response.clone(),
+            response,
+            lower_bounds: none.clone(),
+        };
+        let batch = |(at, response): (u32, Histogram<u64>)| Batch {
+            from_seconds: at.into(),
+            to_seconds: (at + 1).into(),
+            started: response.len(),
+            failed: 0,
+            times: times(response),
+        };
+        Kept { all: times(self.all), batches: (0..).zip(self.batches).map(batch).collect() }
     }
 
     /// A time at this part of the run.

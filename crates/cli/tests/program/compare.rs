@@ -1,0 +1,84 @@
+//! `nanopace compare`: runs beside each other, from their files of results.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn nanopace(line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(line.split_whitespace()).stdin(Stdio::null());
+    command
+}
+
+fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn run(name: &str, options: &str) -> PathBuf {
+    let path = scratch(name);
+    let line = format!("run --rate 500 --duration 2s --no-tui {options} --json");
+    assert!(nanopace(&line).arg(&path).output().unwrap().status.success());
+    path
+}
+
+fn compare(files: &[&Path], options: &[&str]) -> Output {
+    nanopace("compare").args(files).args(options).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn a_run_is_as_good_as_itself_and_better_than_one_that_fails() {
+    let good = run("compare-good.json", "");
+    let bad = run("compare-bad.json", "--target-errors 50% --require errors<90%");
+    let same = compare(&[&good, &good], &["--fail-if", "p50 response slower by 1%"]);
+    assert_eq!(same.status.code(), Some(0), "{same:?}");
+    let shown = text(&same.stdout);
+    assert!(shown.contains("no difference seen") && !shown.contains("slower"), "{shown}");
+    let worse = compare(&[&good, &bad], &["--fail-if", "errors higher by 10%", "--json", "-"]);
+    assert_eq!(worse.status.code(), Some(3), "{worse:?}");
+    let shown = text(&worse.stderr);
+    assert!(shown.contains("differ    --target-errors: 0% and 50%"), "{shown}");
+    assert!(shown.contains("failed    errors are higher by "), "{shown}");
+    let object: Value = serde_json::from_slice(&worse.stdout).unwrap();
+    let names =
+        |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    assert_eq!(names(&object), "differ failed figures runs");
+    let figure = |name: &str| {
+        let figures = object["figures"].as_array().unwrap();
+        figures.iter().find(|figure| figure["figure"] == name).unwrap()
+    };
+    let errors = figure("errors");
+    assert_eq!(names(errors), "a b difference figure relative word");
+    assert_eq!(names(&errors["a"]), "high low too_few value");
+    assert_eq!(names(&errors["difference"]), "by high low");
+    assert_eq!((&errors["word"], &errors["relative"]), (&"higher".into(), &Value::Null));
+    assert_eq!(figure("p99.99 service")["word"], "too-few-samples");
+    let with = compare(&[&good, &good], &["--with", good.to_str().unwrap()]);
+    assert!(text(&with.stdout).contains("A: 2 runs"), "{with:?}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let one = run("compare-one.json", "");
+    let other = run("compare-other.json", "--arrivals poisson");
+    let foreign = scratch("compare-foreign.json");
+    fs::write(&foreign, "{}").unwrap();
+    for (files, told) in [
+        (vec![one.as_path(), other.as_path()], "the loads differ: --arrivals is even and poisson"),
+        (vec![&one, Path::new("nonexistent.json")], "cannot compare nonexistent.json: "),
+        (vec![&one, &foreign], "it has no `histograms`"),
+        (vec![&one], "name two files, or those of B behind --with"),
+    ] {
+        let refused = compare(&files, &[]);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(text(&refused.stderr).contains(told), "{refused:?}");
+    }
+    let refused = compare(&[&one, &one], &["--fail-if", "p50 response better by 5%"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let refused = compare(&[&one, &one], &["--json", one.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+}

@@ -1,0 +1,198 @@
+//! Whether two sides, of one run or several each, differ by more than chance.
+//!
+//! Each figure has a [confidence interval](crate::recorded::confidence) on each side. That of the
+//! difference follows from both (Zou and Donner, *Construction of confidence limits about effect measures*,
+//! 2008): if it has zero in it, no difference is seen.
+
+pub(crate) mod demand;
+pub(crate) mod recording;
+mod side;
+#[cfg(test)]
+mod tests;
+
+use recording::Recording;
+use side::Side;
+use std::fmt::{self, Display, Formatter};
+
+/// Those that are compared.
+const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+
+/// Times that are nearer to each other than this are not told apart: batches have them to two digits.
+const RESOLUTION: f64 = 0.01;
+
+/// The sides, and what is known of each figure.
+#[derive(Debug)]
+pub(crate) struct Comparison {
+    /// How many runs each side has.
+    pub(crate) runs: [usize; 2],
+    pub(crate) rows: Vec<Row>,
+    /// What else is not the same on both sides.
+    pub(crate) told: Vec<String>,
+}
+
+/// A figure on both sides.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) figure: Figure,
+    pub(crate) sides: [Option<Estimate>; 2],
+    /// The second side minus the first.
+    pub(crate) difference: Option<Difference>,
+    pub(crate) word: Word,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Figure {
+    /// Requests started per second.
+    Rate,
+    /// Requests failed per request started.
+    Errors,
+    /// A percentile, from 0 to 100, in nanoseconds.
+    Response(f64),
+    Service(f64),
+}
+
+/// A figure and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Estimate {
+    pub(crate) value: f64,
+    pub(crate) low: f64,
+    /// Infinite if it lies beyond all that was measured.
+    pub(crate) high: f64,
+    /// Whether there is too little to rely on the interval.
+    pub(crate) is_rough: bool,
+}
+
+/// A difference and its interval, in the unit of the figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Difference {
+    pub(crate) by: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+/// What a comparison has come to: of the second side, beside the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    Faster,
+    Slower,
+    Higher,
+    Lower,
+    NoDifference,
+    TooFew,
+}
+
+impl Comparison {
+    /// Compares the runs of two sides, each of which has one at least.
+    ///
+    /// # Errors
+    ///
+    /// Why they can't be compared.
+    pub(crate) fn new(first: &[Recording], second: &[Recording]) -> Result<Comparison, String> {
+        let all: Vec<_> = first.iter().chain(second).collect();
+        all.iter().try_for_each(|other| all[0].is_comparable(other))?;
+        let runs = [first.len(), second.len()];
+        let told = recording::differences(first, second);
+        let sides = [Side::new(first), Side::new(second)];
+        let rows = Figure::all().map(|figure| Row::new(figure, &sides)).collect();
+        Ok(Comparison { runs, rows, told })
+    }
+}
+
+impl Figure {
+    /// All that are compared.
+    fn all() -> impl Iterator<Item = Figure> {
+        let times = [Figure::Response, Figure::Service];
+        let times = times.into_iter().flat_map(|of| PERCENTILES.map(of));
+        [Figure::Rate, Figure::Errors].into_iter().chain(times)
+    }
+
+    pub(crate) fn is_time(self) -> bool {
+        matches!(self, Figure::Response(_) | Figure::Service(_))
+    }
+
+    /// What is said of a second side on which it is worse.
+    fn worse(self) -> Word {
+        match self {
+            Figure::Rate => Word::Lower,
+            Figure::Errors => Word::Higher,
+            _ => Word::Slower,
+        }
+    }
+}
+
+impl Row {
+    fn new(figure: Figure, sides: &[Side; 2]) -> Row {
+        let sides = sides.each_ref().map(|side| side.estimate(figure));
+        let [Some(first), Some(second)] = sides else {
+            return Row { figure, sides, difference: None, word: Word::TooFew };
+        };
+        let difference = Difference::new(first, second);
+        let word = Word::new(figure, [first, second], difference);
+        Row { figure, sides, difference: Some(difference), word }
+    }
+
+    /// The difference beside the first side; none if that is zero.
+    pub(crate) fn relative(&self) -> Option<Difference> {
+        let first = self.sides[0].filter(|first| first.value > 0.0)?.value;
+        let Difference { by, low, high } = self.difference?;
+        Some(Difference { by: by / first, low: low / first, high: high / first })
+    }
+}
+
+impl Difference {
+    fn new(first: Estimate, second: Estimate) -> Difference {
+        let by = second.value - first.value;
+        let down = (second.value - second.low).hypot(first.high - first.value);
+        let up = (second.high - second.value).hypot(first.value - first.low);
+        Difference { by, low: by - down, high: by + up }
+    }
+}
+
+impl Word {
+    fn new(figure: Figure, [first, second]: [Estimate; 2], difference: Difference) -> Word {
+        let is_time = figure.is_time();
+        let [more, less] =
+            if is_time { [Word::Slower, Word::Faster] } else { [Word::Higher, Word::Lower] };
+        let least = if is_time { first.value * RESOLUTION } else { 0.0 };
+        match difference {
+            _ if first.is_rough || second.is_rough => Word::TooFew,
+            Difference { by, low, .. } if low > 0.0 && by > least => more,
+            Difference { by, high, .. } if high < 0.0 && -by > least => less,
+            _ => Word::NoDifference,
+        }
+    }
+
+    /// The word, as it is written to JSON.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Word::Faster => "faster",
+            Word::Slower => "slower",
+            Word::Higher => "higher",
+            Word::Lower => "lower",
+            Word::NoDifference => "no-difference-seen",
+            Word::TooFew => "too-few-samples",
+        }
+    }
+}
+
+impl Display for Word {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Word::NoDifference => "no difference seen",
+            Word::TooFew => "too few samples to say",
+            word => word.key(),
+        })
+    }
+}
+
+impl Display for Figure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Figure::Rate => f.write_str("rate"),
+            Figure::Errors => f.write_str("errors"),
+            Figure::Response(percent) => write!(f, "p{percent} response"),
+            Figure::Service(percent) => write!(f, "p{percent} service"),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What fails a comparison: `p99 response slower by 5%`.
+
+use super::{Comparison, Figure, Row, Word};
+use crate::console::human::percent;
+use std::str::FromStr;
+
+/// How it is written.
+const FORM: &str = "write for example \"p99 response slower by 5%\", \"errors higher by 0.1%\" or \"rate lower by 1%\"";
+
+/// A change for the worse that is as large as this or larger, and that is not chance.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Demand {
+    figure: Figure,
+    word: Word,
+    /// A share of the first side; of errors, a share of all requests.
+    by: f64,
+    text: String,
+}
+
+impl Demand {
+    /// Says so if a comparison fails by it.
+    pub(crate) fn check(&self, comparison: &Comparison) -> Option<String> {
+        let row = comparison.rows.iter().find(|row| row.figure == self.figure)?;
+        let by = size(row).filter(|by| row.word == self.word && *by >= self.by)?;
+        let verb = if self.figure == Figure::Errors { "are" } else { "is" };
+        Some(format!("{} {verb} {} by {} ({})", self.figure, self.word, percent(by), self.text))
+    }
+}
+
+/// How large the difference is: without a first side to compare with, it is without end.
+fn size(row: &Row) -> Option<f64> {
+    let difference = row.difference?;
+    let is_share = row.figure == Figure::Errors;
+    let relative = if is_share { Some(difference) } else { row.relative() };
+    Some(relative.map_or(f64::INFINITY, |difference| difference.by.abs()))
+}
+
+impl FromStr for Demand {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Demand, String> {
+        read(text).ok_or_else(|| format!("it is no change for the worse: {FORM}"))
+    }
+}
+
+fn read(text: &str) -> Option<Demand> {
+    let lower = text.trim().to_ascii_lowercase();
+    let (what, by) = lower.rsplit_once(" by ")?;
+    let (name, word) = what.trim().rsplit_once(' ')?;
+    let figure = Figure::all().find(|figure| figure.to_string() == name.trim())?;
+    let by: f64 = by.trim().strip_suffix('%')?.trim().parse().ok()?;
+    let worse = figure.worse();
+    let is_read = worse.key() == word && by.is_finite() && by >= 0.0;
+    is_read.then(|| Demand { figure, word: worse, by: by / 100.0, text: text.trim().to_owned() })
+}

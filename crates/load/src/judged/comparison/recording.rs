@@ -1,0 +1,106 @@
+//! A run as its file of results has it.
+
+use crate::console::machine::Machine;
+use crate::recorded::kept::Kept;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// Loads and lengths that differ by more are not the same.
+const MOST_APART: f64 = 0.05;
+
+/// Settings that say nothing of how a run was, and those that are compared in other ways.
+const ASIDE: [&str; 27] = [
+    "arrivals",
+    "baseline",
+    "blind",
+    "config",
+    "control",
+    "control-token-file",
+    "csv",
+    "duration",
+    "fail-below",
+    "fail-if",
+    "hdr",
+    "html",
+    "join-timeout",
+    "json",
+    "junit",
+    "no-tui",
+    "otlp",
+    "otlp-interval",
+    "rate",
+    "requests",
+    "run",
+    "seed",
+    "shape",
+    "summary",
+    "target-seed",
+    "url",
+    "when-blind",
+];
+
+/// What a comparison needs of a run.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Recording {
+    pub(crate) url: String,
+    pub(crate) settings: Map<String, Value>,
+    pub(crate) target_rate: f64,
+    pub(crate) duration_seconds: f64,
+    pub(crate) machine: Machine,
+    pub(crate) histograms: Kept,
+}
+
+impl Recording {
+    /// Says why it can't be compared with another, if so.
+    pub(crate) fn is_comparable(&self, other: &Recording) -> Result<(), String> {
+        for name in ["shape", "arrivals"] {
+            let [one, two] = [self, other].map(|run| run.setting(name));
+            if one != two {
+                return Err(format!("the loads differ: --{name} is {one} and {two}"));
+            }
+        }
+        let rates = [self.target_rate, other.target_rate];
+        let lengths = [self.duration_seconds, other.duration_seconds];
+        for (what, [one, two], unit) in
+            [("loads", rates, "/s"), ("lengths of the runs", lengths, "s")]
+        {
+            if (one - two).abs() > MOST_APART * one.max(two) {
+                return Err(format!("the {what} differ: {one:.1}{unit} and {two:.1}{unit}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn setting(&self, name: &str) -> String {
+        match self.settings.get(name) {
+            None => "none".to_owned(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+        }
+    }
+}
+
+/// What else is not the same on both sides, in words.
+pub(crate) fn differences(first: &[Recording], second: &[Recording]) -> Vec<String> {
+    let of = |runs: &[Recording], text: &dyn Fn(&Recording) -> String| {
+        runs.iter().map(text).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let told = |what: &str, text: &dyn Fn(&Recording) -> String| {
+        let [one, two] = [first, second].map(|runs| of(runs, text));
+        (one != two).then(|| format!("{what}: {one} and {two}"))
+    };
+    let machine = |run: &Recording| {
+        let Machine { cores, system, processor } = &run.machine;
+        format!("{cores} cores, {system}, {}", processor.as_deref().unwrap_or("unknown"))
+    };
+    let names = first.iter().chain(second).flat_map(|run| run.settings.keys());
+    let names: BTreeSet<_> = names.filter(|name| !ASIDE.contains(&name.as_str())).collect();
+    let settings =
+        names.into_iter().map(|name| told(&format!("--{name}"), &|run| run.setting(name)));
+    [told("URLs", &|run| run.url.clone()), told("machines", &machine)]
+        .into_iter()
+        .chain(settings)
+        .flatten()
+        .collect()
+}

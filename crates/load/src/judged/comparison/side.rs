@@ -1,0 +1,139 @@
+//! One side of a comparison: runs of the same load, together.
+
+use super::recording::Recording;
+use super::{Estimate, Figure};
+use crate::console::human::float;
+use crate::recorded::confidence::{self, Batched, LEAST_BATCHES, Range, Share, Z};
+use crate::recorded::kept::{Batch, Times};
+use crate::recorded::percentiles::Sample;
+use hdrhistogram::Histogram;
+
+/// From so many runs on, these are looked at as batches, too: then what changes between runs counts.
+const LEAST_RUNS: usize = 3;
+
+/// How many failures an interval of their share needs.
+const LEAST_FAILED: f64 = 10.0;
+
+/// The runs, and their sum.
+#[derive(Debug)]
+pub(crate) struct Side<'run> {
+    runs: &'run [Recording],
+    sum: Times,
+}
+
+impl<'run> Side<'run> {
+    /// Of one run or more.
+    pub(crate) fn new(runs: &'run [Recording]) -> Side<'run> {
+        let mut sum = runs[0].histograms.all.clone();
+        for run in &runs[1..] {
+            sum.service += &run.histograms.all.service;
+            sum.response += &run.histograms.all.response;
+            sum.lower_bounds += &run.histograms.all.lower_bounds;
+        }
+        Side { runs, sum }
+    }
+
+    /// A figure of it, if there is enough to judge by.
+    pub(crate) fn estimate(&self, figure: Figure) -> Option<Estimate> {
+        match figure {
+            Figure::Rate => self.rate(),
+            Figure::Errors => self.errors(),
+            Figure::Response(percent) => {
+                let Times { response, lower_bounds, .. } = &self.sum;
+                let sample = Sample::bounded(response, lower_bounds);
+                self.percentile(sample, |times| &times.response, percent / 100.0)
+            }
+            Figure::Service(percent) => {
+                let sample = Sample::exact(&self.sum.service);
+                self.percentile(sample, |times| &times.service, percent / 100.0)
+            }
+        }
+    }
+
+    fn percentile(
+        &self,
+        sample: Sample<'_>,
+        times: impl Fn(&Times) -> &Histogram<u64>,
+        quantile: f64,
+    ) -> Option<Estimate> {
+        let batches = self.batches().map(|batch| times(&batch.times)).collect();
+        let batches = Batched { sample, batches };
+        batches.range(quantile)?;
+        let runs = self.runs.iter().map(|run| times(&run.histograms.all)).collect();
+        let runs = Batched { sample, batches: runs };
+        let effective = self.least(|is_runs| {
+            if is_runs { runs.effective(quantile) } else { batches.effective(quantile) }
+        });
+        let Range { low, high, is_rough } = batches.range_of(quantile, effective);
+        Some(Estimate {
+            value: float(sample.times.value_at_quantile(quantile)),
+            low: float(low),
+            high: high.map_or(f64::INFINITY, float),
+            is_rough,
+        })
+    }
+
+    /// The lesser of what batches and, if there are enough, runs say.
+    fn least(&self, of: impl Fn(bool) -> f64) -> f64 {
+        let batches = of(false);
+        if self.runs.len() >= LEAST_RUNS { batches.min(of(true)) } else { batches }
+    }
+
+    fn batches(&self) -> impl Iterator<Item = &'run Batch> {
+        self.runs.iter().flat_map(|run| &run.histograms.batches)
+    }
+
+    /// What is counted in batches, or in runs.
+    fn shares(&self, is_runs: bool, share: impl Fn(&Batch) -> Share) -> Vec<Share> {
+        let run = |run: &Recording| {
+            let shares: Vec<_> = run.histograms.batches.iter().map(&share).collect();
+            confidence::whole(&shares)
+        };
+        if is_runs {
+            self.runs.iter().map(run).collect()
+        } else {
+            self.batches().map(share).collect()
+        }
+    }
+
+    fn errors(&self) -> Option<Estimate> {
+        let share =
+            |batch: &Batch| Share { counted: float(batch.failed), all: float(batch.started) };
+        let shares = self.shares(false, share);
+        let value = confidence::whole(&shares).part();
+        if shares.len() < LEAST_BATCHES || value > 1.0 {
+            return None;
+        }
+        let effective = self.least(|is_runs| confidence::effective(&self.shares(is_runs, share)));
+        let (low, high) = wilson(value, effective);
+        let is_rough = value > 0.0 && effective * value < LEAST_FAILED;
+        Some(Estimate { value, low, high, is_rough })
+    }
+
+    fn rate(&self) -> Option<Estimate> {
+        let share = |batch: &Batch| Share {
+            counted: float(batch.started),
+            all: batch.to_seconds - batch.from_seconds,
+        };
+        let shares = self.shares(false, share);
+        if shares.len() < LEAST_BATCHES {
+            return None;
+        }
+        let whole = confidence::whole(&shares);
+        let reach = |is_runs| {
+            let shares = self.shares(is_runs, share);
+            let t = confidence::student(confidence::float_of(shares.len()) - 1.0);
+            -t * confidence::variance(&shares).sqrt() / whole.all
+        };
+        let (value, reach) = (whole.part(), -self.least(reach));
+        Some(Estimate { value, low: value - reach, high: value + reach, is_rough: false })
+    }
+}
+
+/// Where a share lies: Wilson, *Probable inference*, 1927.
+fn wilson(share: f64, count: f64) -> (f64, f64) {
+    let square = Z * Z / count;
+    let middle = (share + square / 2.0) / (1.0 + square);
+    let reach = Z / (1.0 + square) * (share * (1.0 - share) / count + square / 4.0 / count).sqrt();
+    ((middle - reach).max(0.0), (middle + reach).min(1.0))
+}

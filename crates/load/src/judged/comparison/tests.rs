@@ -1,0 +1,143 @@
+//! Pairs of simulated runs, which differ or don't; and what is refused.
+
+use super::demand::Demand;
+use super::*;
+use crate::console::machine::Machine;
+use crate::recorded::confidence::simulated::Queue;
+use std::slice;
+
+fn queue(slower: f64) -> Queue {
+    Queue { slower, ..Queue::new(0.5 / slower) }
+}
+
+fn recording(queue: Queue, requests: f64, seed: u64) -> Recording {
+    Recording {
+        url: "http://127.0.0.1/".to_owned(),
+        settings: [("pin".to_owned(), false.into())].into_iter().collect(),
+        target_rate: 100.0,
+        duration_seconds: 1.0,
+        machine: Machine { cores: 2, system: "linux".to_owned(), processor: None },
+        histograms: queue.run(requests, seed).kept(),
+    }
+}
+
+/// How often each word is said of the response times, of so many pairs.
+fn words(slower: f64, requests: f64, pairs: u64, percents: &[f64]) -> impl Fn(f64, Word) -> usize {
+    let mut words = Vec::new();
+    for pair in 0..pairs {
+        let first = recording(queue(1.0), requests, pair * 2 + 1);
+        let second = recording(queue(slower), requests, pair * 2 + 2);
+        let sides = [Side::new(slice::from_ref(&first)), Side::new(slice::from_ref(&second))];
+        let row = |percent: &f64| Row::new(Figure::Response(*percent), &sides);
+        words.extend(percents.iter().map(row).map(|row| (row.figure, row.word)));
+    }
+    move |percent, word| {
+        let wanted = (Figure::Response(percent), word);
+        words.iter().filter(|said| **said == wanted).count()
+    }
+}
+
+#[test]
+fn of_100_pairs_that_do_not_differ_five_at_most_are_said_to() {
+    let told = words(1.0, 20_000.0, 200, &[50.0, 99.0]);
+    for percent in [50.0, 99.0] {
+        let alarms = told(percent, Word::Faster) + told(percent, Word::Slower);
+        let too_few = told(percent, Word::TooFew);
+        assert!(alarms <= 10 && too_few <= 20, "p{percent}: {alarms} {too_few}");
+    }
+}
+
+/// Of 60 000 requests to a server at half of its capacity.
+#[test]
+fn times_that_are_a_tenth_longer_are_found() {
+    let told = words(1.1, 60_000.0, 100, &[90.0]);
+    assert!(told(90.0, Word::Slower) >= 95, "{}", told(90.0, Word::Slower));
+}
+
+fn compared(first: &Recording, second: &Recording) -> Comparison {
+    Comparison::new(slice::from_ref(first), slice::from_ref(second)).unwrap()
+}
+
+#[test]
+fn what_differs_beyond_chance_fails_by_what_was_asked_for() {
+    let [first, second] = [recording(queue(1.0), 20_000.0, 1), recording(queue(1.3), 20_000.0, 2)];
+    let comparison = compared(&first, &second);
+    let failed = |text: &str| text.parse::<Demand>().unwrap().check(&comparison);
+    let told = failed("P50 response  slower by 10%").unwrap();
+    assert!(told.starts_with("p50 response is slower by ") && told.contains(" % (P50"), "{told}");
+    for text in ["p50 response slower by 60%", "errors higher by 0%", "p99.99 service slower by 1%"]
+    {
+        assert_eq!(failed(text), None, "{text}");
+    }
+    for wrong in [
+        "p50 response slower",
+        "p50 response faster by 5%",
+        "p51 response slower by 5%",
+        "rate slower by 5%",
+        "p50 response slower by 5",
+        "p50 response slower by -5%",
+        "",
+    ] {
+        assert!(wrong.parse::<Demand>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn what_is_not_the_same_load_is_refused_and_what_else_differs_is_told() {
+    let first = recording(queue(1.0), 2_000.0, 1);
+    let with = |change: fn(&mut Recording)| {
+        let mut second = first.clone();
+        change(&mut second);
+        Comparison::new(slice::from_ref(&first), &[second]).map(|comparison| comparison.told)
+    };
+    assert_eq!(with(|_| ()), Ok(Vec::new()));
+    assert_eq!(
+        with(|run| run.target_rate *= 1.06).unwrap_err(),
+        "the loads differ: 100.0/s and 106.0/s"
+    );
+    assert!(
+        with(|run| run.duration_seconds = 2.0).unwrap_err().starts_with("the lengths of the runs")
+    );
+    let told = with(|run| drop(run.settings.insert("arrivals".to_owned(), "poisson".into())));
+    assert_eq!(told.unwrap_err(), "the loads differ: --arrivals is none and poisson");
+    let told = with(|run| run.machine.cores = 7).unwrap();
+    assert_eq!(told, ["machines: 2 cores, linux, unknown and 7 cores, linux, unknown"]);
+    let told = with(|run| drop(run.settings.insert("pin".to_owned(), true.into()))).unwrap();
+    assert_eq!(told, ["--pin: false and true"]);
+}
+
+/// In single runs nothing tells that the three of a side differ more from each other than batches do.
+#[test]
+fn what_changes_from_run_to_run_counts_from_three_runs_on() {
+    let side = |slower: [f64; 3], seed| {
+        let runs = (seed..).zip(slower);
+        runs.map(|(seed, slower)| recording(queue(slower), 20_000.0, seed)).collect::<Vec<_>>()
+    };
+    let word = |first: &[Recording], second: &[Recording]| {
+        let rows = Comparison::new(first, second).unwrap().rows;
+        rows.iter().find(|row| row.figure == Figure::Response(50.0)).unwrap().word
+    };
+    let (calm, slow) = (side([1.0; 3], 1), side([1.15; 3], 4));
+    assert_eq!(word(&calm, &slow), Word::Slower);
+    assert_eq!(word(&calm[..1], &slow[..1]), Word::Slower);
+    let (wild, wilder) = (side([0.9, 1.0, 1.3], 7), side([1.05, 1.3, 0.95], 10));
+    assert!(!matches!(word(&wild, &wilder), Word::Slower | Word::Faster));
+}
+
+#[test]
+fn failures_are_told_apart_where_there_are_enough() {
+    let first = recording(queue(1.0), 20_000.0, 1);
+    let failing = |each: u64| {
+        let mut run = first.clone();
+        run.histograms.batches.iter_mut().for_each(|batch| batch.failed = each);
+        run
+    };
+    let errors = |comparison: Comparison| comparison.rows[1].word;
+    assert_eq!(errors(compared(&first, &first)), Word::NoDifference);
+    assert_eq!(errors(compared(&first, &failing(3))), Word::Higher);
+    assert_eq!(errors(compared(&failing(3), &first)), Word::Lower);
+    let mut few = first.clone();
+    few.histograms.batches[7].failed = 4;
+    assert_eq!(errors(compared(&first, &few)), Word::TooFew);
+    assert_eq!(compared(&first, &first).rows[0].word, Word::NoDifference);
+}

@@ -1,0 +1,133 @@
+//! What a file of results keeps of the times of a run, so that others can be compared with it: all of
+//! them, and batches.
+
+use super::confidence::Confidence;
+use super::over_time::Interval;
+use super::stats::OperationStats;
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// The times of a run, and its batches.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Kept {
+    /// To three digits.
+    pub(crate) all: Times,
+    /// To two.
+    pub(crate) batches: Vec<Batch>,
+}
+
+/// A part of the run.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Batch {
+    pub(crate) from_seconds: f64,
+    pub(crate) to_seconds: f64,
+    pub(crate) started: u64,
+    /// Of those that ended in it.
+    pub(crate) failed: u64,
+    #[serde(flatten)]
+    pub(crate) times: Times,
+}
+
+/// In nanoseconds.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Times {
+    #[serde(with = "packed")]
+    pub(crate) service: Histogram<u64>,
+    #[serde(with = "packed")]
+    pub(crate) response: Histogram<u64>,
+    /// The response times that are lower bounds.
+    #[serde(with = "packed")]
+    pub(crate) lower_bounds: Histogram<u64>,
+}
+
+impl Kept {
+    /// Of a run.
+    pub(crate) fn new(confidence: &Confidence<'_>) -> Kept {
+        Kept {
+            all: Times::new(confidence.stats),
+            batches: confidence.batches.iter().map(Batch::new).collect(),
+        }
+    }
+}
+
+impl Batch {
+    fn new(Interval { from, to, brief, due, .. }: &Interval) -> Batch {
+        Batch {
+            from_seconds: from.as_secs_f64(),
+            to_seconds: to.as_secs_f64(),
+            started: brief.started(),
+            failed: brief.failed,
+            times: Times {
+                service: brief.service.clone(),
+                response: due.response.clone(),
+                lower_bounds: due.bounds.clone(),
+            },
+        }
+    }
+}
+
+impl Times {
+    fn new(stats: &OperationStats) -> Times {
+        let OperationStats { service, response, bounds, .. } = stats.clone();
+        Times { service, response, lower_bounds: bounds }
+    }
+}
+
+/// A histogram as a text: HDR histogram, version 2, compressed, in base 64.
+mod packed {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+    use serde::{Deserialize, de, ser};
+
+    pub(super) fn serialize<S: ser::Serializer>(
+        times: &Histogram<u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        let packed = V2DeflateSerializer::new().serialize(times, &mut bytes);
+        packed.map_err(|error| ser::Error::custom(format!("{error:?}")))?;
+        serializer.serialize_str(&STANDARD.encode(bytes))
+    }
+
+    pub(super) fn deserialize<'de, D: de::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Histogram<u64>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = STANDARD.decode(text).map_err(de::Error::custom)?;
+        let times: Result<Histogram<u64>, _> = Deserializer::new().deserialize(&mut &bytes[..]);
+        let mut times = times.map_err(|_| de::Error::custom("a histogram that can't be read"))?;
+        // Others may have longer times.
+        times.auto(true);
+        Ok(times)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shown::fixture::long;
+
+    #[test]
+    fn what_is_kept_is_read_back_and_is_small() {
+        for (seconds, most) in [(1, 10_000), (300, 250_000)] {
+            let summary = long(seconds, 5_000);
+            let kept = Kept::new(&summary.confidence());
+            let text = serde_json::to_string(&kept).unwrap();
+            assert!(text.len() < most, "{}", text.len());
+            let read: Kept = serde_json::from_str(&text).unwrap();
+            assert_eq!(read.all.response, kept.all.response);
+            assert_eq!(read.batches.len(), kept.batches.len());
+            assert_eq!(read.batches[0].times.service, kept.batches[0].times.service);
+        }
+    }
+
+    #[test]
+    fn what_is_no_histogram_is_refused() {
+        for damaged in ["", "AAAA", "?", "HISTFAAAABZ42pNpmSzMwMDAxAABzFCaEUoz2X8AsgAmHQMr"] {
+            let text = format!(r#"{{"service": "{damaged}", "response": "", "lower_bounds": ""}}"#);
+            assert!(serde_json::from_str::<Times>(&text).is_err(), "{damaged}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Comparing results of runs that are over: what `compare` and `--baseline` do.
+
+use super::fleet::Shown;
+use crate::console::{Output, keep_apart};
+use crate::judged::comparison::Comparison;
+use crate::judged::comparison::demand::Demand;
+use crate::judged::comparison::recording::Recording;
+use crate::shown::comparison::{ComparisonObject, ComparisonText};
+use anyhow::{Context, anyhow, ensure};
+use clap::Args;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What the page of help has behind the options.
+pub const HELP: &str = "\
+Examples:
+  nanopace compare before.json after.json
+  nanopace compare before.json after.json --fail-if \"p99 response slower by 5%\"
+  nanopace compare a1.json a2.json a3.json --with b1.json b2.json b3.json
+
+A difference is told if its 95 % confidence interval does not have zero in it, and a time if it
+differs by 1 % or more. Of 20 figures that don't differ one is told to all the same. The exit
+status is 3 if --fail-if is so.";
+
+/// The options of a comparison.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Results of runs, by --json: A and B; all of them A, if --with has those of B
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Results of one run of B, or of several
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    with: Vec<PathBuf>,
+
+    /// Exit with status 3 if this is so beyond chance, as in "p99 response slower by 5%", "errors higher by
+    /// 0.1%" (of all requests) or "rate lower by 1%"; may be given again
+    #[arg(long, value_name = "CHANGE")]
+    fail_if: Vec<Demand>,
+
+    /// Write the comparison as one JSON object; with - it goes to standard output, and the text to
+    /// standard error
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl CompareArgs {
+    fn sides(&self) -> anyhow::Result<[&[PathBuf]; 2]> {
+        if !self.with.is_empty() {
+            return Ok([&self.files, &self.with]);
+        }
+        ensure!(self.files.len() == 2, "name two files, or those of B behind --with");
+        Ok([&self.files[..1], &self.files[1..]])
+    }
+}
+
+/// Compares, and says whether all is well.
+pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
+    let files = args.sides()?;
+    let inputs = files.into_iter().flatten().map(|file| ("results", file.as_path()));
+    keep_apart([("json", args.json.as_deref())], inputs)?;
+    let read_all =
+        |files: &[PathBuf]| files.iter().map(|file| read(file)).collect::<Result<_, _>>();
+    let sides: [anyhow::Result<Vec<Recording>>; 2] = files.map(read_all);
+    let [first, second] = sides;
+    let comparison = Comparison::new(&first?, &second?).map_err(|why| anyhow!("{why}"))?;
+    let failed: Vec<_> =
+        args.fail_if.iter().filter_map(|demand| demand.check(&comparison)).collect();
+    let output = Output::create(args.json.as_deref())?;
+    let json = output.write_json(|| ComparisonObject::new(&comparison, &failed));
+    let text = output.write_text(&ComparisonText(&comparison, &failed));
+    Ok((json.and(text), failed.is_empty()))
+}
+
+/// The results in a file.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Recording> {
+    let text = fs::read(path);
+    let recording = text.map_err(anyhow::Error::from).and_then(|text| recording(&text));
+    recording.with_context(|| format!("cannot compare {}", path.display()))
+}
+
+fn recording(text: &[u8]) -> anyhow::Result<Recording> {
+    let object: serde_json::Value = serde_json::from_slice(text).context("it is no JSON object")?;
+    ensure!(
+        object.get("histograms").is_some(),
+        "it has no `histograms`: it is no result of a run, or of an older version"
+    );
+    Ok(serde_json::from_value(object)?)
+}

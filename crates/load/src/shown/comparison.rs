@@ -1,0 +1,146 @@
+//! A comparison of runs, as text and as it is written to JSON.
+
+use super::times::NONE;
+use crate::console::human;
+use crate::judged::comparison::{Comparison, Difference, Estimate, Figure, Row};
+use serde::Serialize;
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+/// Shows a comparison as text of many lines, and by what it failed.
+#[derive(Debug)]
+pub(crate) struct ComparisonText<'a>(pub(crate) &'a Comparison, pub(crate) &'a [String]);
+
+impl Display for ComparisonText<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Comparison { runs, rows, told } = self.0;
+        told.iter().try_for_each(|told| writeln!(f, "differ    {}", human::visible(told)))?;
+        let [a, b] =
+            runs.map(|runs| if runs == 1 { "1 run".into() } else { format!("{runs} runs") });
+        line(f, ["", &format!("A: {a}"), &format!("B: {b}"), "B beside A", ""])?;
+        for row in rows {
+            let [a, b] = row.sides.map(|side| estimate(row.figure, side));
+            let (name, word) = (row.figure.to_string(), row.word.to_string());
+            line(f, [&name, &a, &b, &difference(row), &word])?;
+        }
+        writeln!(f, "(in brackets: 95 % confidence intervals; ~: too few requests to be sure)")?;
+        if runs.iter().any(|runs| *runs < 3) {
+            let more =
+                "from three runs of each side on, what changes from run to run is counted, too";
+            writeln!(f, "({more})")?;
+        }
+        self.1.iter().try_for_each(|failed| writeln!(f, "failed    {failed}"))
+    }
+}
+
+fn line(f: &mut Formatter<'_>, [name, a, b, difference, word]: [&str; 5]) -> fmt::Result {
+    let line = format!("{name:<16} {a:<26} {b:<26} {difference:<27} {word}");
+    writeln!(f, "{}", line.trim_end())
+}
+
+/// A figure with its interval.
+pub(crate) fn estimate(figure: Figure, estimate: Option<Estimate>) -> String {
+    let Some(Estimate { value, low, high, is_rough }) = estimate else { return NONE.to_owned() };
+    let about = if is_rough { "~" } else { "" };
+    if figure.is_time() {
+        let show = if is_rough { human::rough_time } else { human::time };
+        let time = |ns: f64| Duration::from_secs_f64(ns * 1e-9);
+        let range = human::range(time(low), high.is_finite().then(|| time(high)), show);
+        return format!("{about}{} {range}", show(time(value)));
+    }
+    if figure == Figure::Errors {
+        let [value, low, high] = [value, low, high].map(|share| share * 100.0);
+        return format!("{about}{value:.3} % ({low:.3} to {high:.3} %)");
+    }
+    let show = human::short_hz;
+    format!("{about}{} ({} to {})", show(value), show(low), show(high))
+}
+
+/// How the second side differs: in percent of the first, and errors in percent of the requests.
+pub(crate) fn difference(row: &Row) -> String {
+    let is_share = row.figure == Figure::Errors;
+    let relative = if is_share { row.difference } else { row.relative() };
+    let Some(Difference { by, low, high }) = relative else { return NONE.to_owned() };
+    let [by, low, high] = [by, low, high].map(|share| share * 100.0);
+    let is_known = low.is_finite() && high.is_finite();
+    let range = if is_known { format!(" ({low:+.1} to {high:+.1} %)") } else { String::new() };
+    format!("{by:+.1} %{range}")
+}
+
+/// All of it. Its names are a promise to the programs that read it.
+#[derive(Debug, Serialize)]
+pub(crate) struct ComparisonObject {
+    runs: [usize; 2],
+    differ: Vec<String>,
+    figures: Vec<FigureObject>,
+    failed: Vec<String>,
+}
+
+/// Times are in nanoseconds, rates per second, errors a share.
+#[derive(Debug, Serialize)]
+struct FigureObject {
+    figure: String,
+    a: Option<EstimateObject>,
+    b: Option<EstimateObject>,
+    difference: Option<DifferenceObject>,
+    relative: Option<DifferenceObject>,
+    word: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct EstimateObject {
+    value: f64,
+    low: f64,
+    high: Option<f64>,
+    too_few: bool,
+}
+
+/// Null where an end is not known.
+#[derive(Debug, Serialize)]
+struct DifferenceObject {
+    by: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+impl ComparisonObject {
+    /// Of a comparison that failed by these.
+    pub(crate) fn new(comparison: &Comparison, failed: &[String]) -> ComparisonObject {
+        ComparisonObject {
+            runs: comparison.runs,
+            differ: comparison.told.clone(),
+            figures: comparison.rows.iter().map(FigureObject::new).collect(),
+            failed: failed.to_vec(),
+        }
+    }
+}
+
+impl FigureObject {
+    fn new(row: &Row) -> FigureObject {
+        let [a, b] = row.sides.map(|side| side.map(EstimateObject::new));
+        FigureObject {
+            figure: row.figure.to_string(),
+            a,
+            b,
+            difference: row.difference.map(DifferenceObject::new),
+            relative: row.relative().map(DifferenceObject::new),
+            word: row.word.key(),
+        }
+    }
+}
+
+impl EstimateObject {
+    fn new(Estimate { value, low, high, is_rough }: Estimate) -> EstimateObject {
+        EstimateObject { value, low, high: known(high), too_few: is_rough }
+    }
+}
+
+impl DifferenceObject {
+    fn new(Difference { by, low, high }: Difference) -> DifferenceObject {
+        DifferenceObject { by, low: known(low), high: known(high) }
+    }
+}
+
+fn known(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
