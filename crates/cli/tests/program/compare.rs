@@ -82,3 +82,28 @@ fn what_cannot_be_compared_is_refused() {
     let refused = compare(&[&one, &one], &["--json", one.to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
 }
+
+#[test]
+fn a_run_is_compared_with_its_baseline() {
+    let good = run("baseline-good.json", "");
+    let bad = "run --rate 500 --duration 2s --no-tui --target-errors 50%";
+    let mut command = nanopace(bad);
+    command.args(["--fail-if", "errors < 90%", "--fail-if", "errors higher by 10%", "--json", "-"]);
+    let refused = command.output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(text(&refused.stderr).contains("a change needs a --baseline"), "{refused:?}");
+    let failed = command.arg("--baseline").arg(&good).output().unwrap();
+    assert_eq!(failed.status.code(), Some(3), "{failed:?}");
+    let report = text(&failed.stderr);
+    assert!(report.contains("baseline  is A, and this run is B"), "{report}");
+    assert!(report.contains("missed    errors are higher by "), "{report}");
+    let object: Value = serde_json::from_slice(&failed.stdout).unwrap();
+    assert_eq!(object["comparison"]["figures"][1]["word"], "higher");
+    assert_eq!(object["missed"].as_array().unwrap().len(), 1);
+    let mut longer = nanopace("run --rate 500 --duration 1s --no-tui --fail-if");
+    let longer = longer.args(["rate lower by 1%", "--baseline"]).arg(&good).output().unwrap();
+    let report = text(&longer.stdout);
+    assert_eq!(longer.status.code(), Some(3), "{longer:?}");
+    let told = "baseline  not compared: the lengths of the runs differ: 2.0s and 1.0s";
+    assert!(report.contains(told), "{report}");
+}

@@ -1,5 +1,6 @@
 //! The summary of a run: the numbers behind the report and the JSON object.
 
+use super::comparison::Comparison;
 use super::criteria::{self, Criterion, Figures};
 use super::verdict::{Evidence, Verdict};
 use crate::console::human::{self, float};
@@ -50,6 +51,8 @@ pub(crate) struct Summary {
     pub(crate) incomplete: Option<String>,
     /// What was required of the run and does not hold.
     pub(crate) missed: Vec<String>,
+    /// How it is beside a baseline, or why that can't be said.
+    pub(crate) beside: Option<Result<Comparison, String>>,
 }
 
 /// What tells a run from others.
@@ -140,6 +143,7 @@ impl Summary {
                 results.ending.map(|_| unrecorded(run_end.at < from).to_owned())
             },
             missed: Vec::new(),
+            beside: None,
         }
     }
 

@@ -7,7 +7,9 @@ use super::member::args::{FleetArgs, LOAD};
 use super::push::args::PushArgs;
 use crate::console::config;
 use crate::console::human::positive_duration;
+use crate::judged::comparison::demand::Demand;
 use crate::judged::criteria::Criterion;
+use crate::judged::requirement::Requirement;
 use crate::load::schedule::args::ScheduleArgs;
 use clap::{ArgMatches, Args, Command, Parser};
 use nanopace::Strictness;
@@ -71,15 +73,16 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration, help_heading = "Load")]
     pub(crate) warmup: Duration,
 
-    /// Exit with status 3 unless this holds, as in "p99 response < 50ms" or "ratio > 0.99"; may be
-    /// given again [default: errors <= 1%]
+    /// Exit with status 3 unless this holds, as in "p99 response < 50ms" or "ratio > 0.99", or if
+    /// this is so beyond chance beside the --baseline, as in "p99 response slower by 5%"; may be given
+    /// again [default: errors <= 1%]
     #[arg(
         long,
         visible_alias = "require",
         value_name = "REQUIREMENT",
         help_heading = "Requirements"
     )]
-    pub(crate) fail_if: Vec<Criterion>,
+    pub(crate) fail_if: Vec<Requirement>,
 
     /// Exit with status 3 if less than this share of the scheduled requests is started, e.g. 0.99
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Requirements")]
@@ -99,6 +102,10 @@ pub struct RunArgs {
     /// The file that options were read from.
     #[arg(skip)]
     pub(crate) config: Option<PathBuf>,
+
+    /// Compare with this run: its results, by --json
+    #[arg(long, value_name = "FILE", help_heading = "Requirements")]
+    pub(crate) baseline: Option<PathBuf>,
 
     /// Write the results as one JSON object; with - it goes to standard output, and the report to
     /// standard error
@@ -157,9 +164,20 @@ impl RunArgs {
 
     /// What the results must be like.
     pub(crate) fn criteria(&self) -> Vec<Criterion> {
-        let mut criteria = self.fail_if.clone();
-        criteria.extend(self.fail_below.map(Criterion::at_least_ratio));
-        criteria
+        let figure = |requirement: &Requirement| match requirement {
+            Requirement::Figure(criterion) => Some(criterion.clone()),
+            Requirement::Change(_) => None,
+        };
+        let given = self.fail_if.iter().filter_map(figure);
+        given.chain(self.fail_below.map(Criterion::at_least_ratio)).collect()
+    }
+
+    /// Which changes beside the baseline fail it.
+    pub(crate) fn demands(&self) -> impl Iterator<Item = &Demand> {
+        self.fail_if.iter().filter_map(|requirement| match requirement {
+            Requirement::Figure(_) => None,
+            Requirement::Change(demand) => Some(demand),
+        })
     }
 }
 

@@ -1,15 +1,19 @@
 //! Comparing results of runs that are over: what `compare` and `--baseline` do.
 
+use super::args::RunArgs;
 use super::fleet::Shown;
 use crate::console::{Output, keep_apart};
 use crate::judged::comparison::Comparison;
 use crate::judged::comparison::demand::Demand;
 use crate::judged::comparison::recording::Recording;
+use crate::judged::summary::Summary;
 use crate::shown::comparison::{ComparisonObject, ComparisonText};
+use crate::shown::json;
 use anyhow::{Context, anyhow, ensure};
 use clap::Args;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 /// What the page of help has behind the options.
 pub const HELP: &str = "\
@@ -70,6 +74,35 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     let json = output.write_json(|| ComparisonObject::new(&comparison, &failed));
     let text = output.write_text(&ComparisonText(&comparison, &failed));
     Ok((json.and(text), failed.is_empty()))
+}
+
+/// What a run is to be compared with. A change that fails needs it.
+pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<Recording>> {
+    let Some(path) = &args.baseline else {
+        ensure!(args.demands().next().is_none(), "--fail-if: a change needs a --baseline");
+        return Ok(None);
+    };
+    ensure!(args.fleet.fleet.is_none(), "--baseline: a node of a fleet is not compared");
+    read(path).map(Some)
+}
+
+/// Compares a run that is over with the baseline, and notes which changes fail it.
+pub(crate) fn beside<'a>(
+    baseline: &Recording,
+    demands: impl Iterator<Item = &'a Demand>,
+    summary: &mut Summary,
+) {
+    let object = json::Object::<()>::new(summary, None);
+    let this = serde_json::to_value(object).and_then(serde_json::from_value::<Recording>);
+    let this = this.map_err(|error| error.to_string());
+    let beside =
+        this.and_then(|this| Comparison::new(slice::from_ref(baseline), slice::from_ref(&this)));
+    let missed = demands.filter_map(|demand| match &beside {
+        Ok(comparison) => demand.check(comparison),
+        Err(_) => Some(format!("{demand} is unknown: the baseline was not compared")),
+    });
+    summary.missed.extend(missed);
+    summary.beside = Some(beside);
 }
 
 /// The results in a file.

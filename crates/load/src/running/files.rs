@@ -42,7 +42,10 @@ fn outputs(args: &RunArgs) -> [(&'static str, Option<&Path>); 5] {
 }
 
 fn inputs(args: &RunArgs) -> impl Iterator<Item = Input<'_>> {
-    let named =
-        [("--config", &args.config), ("--control-token-file", &args.control.control_token_file)];
+    let named = [
+        ("--baseline", &args.baseline),
+        ("--config", &args.config),
+        ("--control-token-file", &args.control.control_token_file),
+    ];
     named.into_iter().filter_map(|(input, file)| Some((input, file.as_deref()?)))
 }

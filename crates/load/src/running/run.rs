@@ -1,5 +1,6 @@
 //! A run from its first thread to its summary.
 
+use super::compare;
 use super::control::Control;
 use super::controller::Controller;
 use super::invitation::Invitation;
@@ -168,6 +169,9 @@ pub(crate) fn perform<T: Target>(
     let (mut summary, logged) = controller.sum_up(run_end, title, setup.target.resolved_in());
     if member.is_none() {
         summary.require(&setup.args.criteria());
+    }
+    if let Some(baseline) = &setup.baseline {
+        compare::beside(baseline, setup.args.demands(), &mut summary);
     }
     Ok(Ran { summary, logged, not_started: span.not_started() })
 }

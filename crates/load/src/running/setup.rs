@@ -1,6 +1,7 @@
 //! The set-up of a run. Everything that can be wrong is found here, before any load.
 
 use super::args::RunArgs;
+use super::compare;
 use super::control::Door;
 use super::files::{self, Input};
 use super::invitation::Invitation;
@@ -13,6 +14,7 @@ use super::workers::guarded::Guarded;
 use super::workers::length::RunLength;
 use super::workers::threads;
 use crate::console::{Output, ResultFile, is_stdout};
+use crate::judged::comparison::recording::Recording;
 use crate::load::target::Target;
 use crate::shown::csv_log::CsvLog;
 use crate::shown::hdr_log::HdrLog;
@@ -50,6 +52,8 @@ pub struct Setup<T> {
     /// Where metrics are sent.
     #[cfg(feature = "otlp")]
     pub(crate) collector: Option<Arc<Collector>>,
+    /// What the run is compared with.
+    pub(crate) baseline: Option<Recording>,
     /// Where the results go.
     pub(crate) output: Output,
     /// Where the page goes.
@@ -74,6 +78,7 @@ impl<T: Target> Setup<T> {
         // How long it takes to start the last request of a recording is not known yet.
         let end = if args.schedule.is_replay() { Duration::MAX } else { end };
         let cores = if args.pin { cores()? } else { Vec::new() };
+        let baseline = compare::baseline(&args)?;
         let door = Door::open(&args.control)?;
         #[cfg(feature = "otlp")]
         let collector = args.push.collector()?.map(Arc::new);
@@ -102,6 +107,7 @@ impl<T: Target> Setup<T> {
             door,
             #[cfg(feature = "otlp")]
             collector,
+            baseline,
             output,
             html,
             logs,

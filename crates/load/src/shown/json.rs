@@ -1,5 +1,6 @@
 //! The results of a run as one JSON object.
 
+use super::comparison::ComparisonObject;
 use super::confidence::ConfidenceObject;
 use super::labels::{self, LabelObject};
 use super::spectrum::{self, Point};
@@ -55,6 +56,8 @@ pub(crate) struct Object<F> {
     spectrum: Spectrum,
     machine: Machine,
     histograms: Kept,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<ComparisonObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fleet: Option<F>,
 }
@@ -210,6 +213,10 @@ impl<F> Object<F> {
             },
             machine: title.machine.clone(),
             histograms: Kept::new(&summary.confidence()),
+            comparison: summary
+                .beside
+                .as_ref()
+                .and_then(|beside| Some(ComparisonObject::new(beside.as_ref().ok()?, &[]))),
             fleet,
         }
     }

@@ -1,5 +1,6 @@
 //! The report for people.
 
+use super::comparison::ComparisonText;
 use super::curve::Curve;
 use super::labels::LabelLines;
 use super::rates::Rates;
@@ -35,10 +36,23 @@ impl Display for Report<'_> {
         lateness(f, summary)?;
         processor(f, summary)?;
         connections(f, summary)?;
+        baseline(f, summary)?;
         writeln!(f, "verdict   {}", summary.sentence())?;
         summary.warnings.iter().try_for_each(|warning| writeln!(f, "warning   {warning}"))?;
         summary.incomplete.iter().try_for_each(|why| writeln!(f, "load      incomplete: {why}"))?;
         write!(f, "{}", MissedLines(&summary.missed))
+    }
+}
+
+/// How the run is beside a baseline, if it has one.
+fn baseline(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    match &summary.beside {
+        None => Ok(()),
+        Some(Err(why)) => writeln!(f, "baseline  not compared: {why}"),
+        Some(Ok(comparison)) => {
+            writeln!(f, "\nbaseline  is A, and this run is B")?;
+            writeln!(f, "{}", ComparisonText(comparison, &[]))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Comparison, Figure, Row, Word};
 use crate::console::human::percent;
+use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 /// How it is written.
@@ -33,6 +34,13 @@ fn size(row: &Row) -> Option<f64> {
     let is_share = row.figure == Figure::Errors;
     let relative = if is_share { Some(difference) } else { row.relative() };
     Some(relative.map_or(f64::INFINITY, |difference| difference.by.abs()))
+}
+
+/// As it was written.
+impl Display for Demand {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 impl FromStr for Demand {
