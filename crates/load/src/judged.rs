@@ -1,5 +1,6 @@
 //! What is judged: how a run was, who was too slow, and whether it was as it is required to be.
 
+pub(crate) mod checks;
 pub(crate) mod comparison;
 pub(crate) mod criteria;
 pub(crate) mod requirement;

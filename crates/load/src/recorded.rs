@@ -14,5 +14,6 @@ pub(crate) mod outcome;
 pub(crate) mod over_time;
 pub mod percentiles;
 pub(crate) mod processor;
+pub(crate) mod randomness;
 pub(crate) mod stats;
 pub(crate) mod tally;

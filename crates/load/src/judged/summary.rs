@@ -1,5 +1,6 @@
 //! The summary of a run: the numbers behind the report and the JSON object.
 
+use super::checks::{self, Finding};
 use super::comparison::Comparison;
 use super::criteria::{self, Criterion, Figures};
 use super::verdict::{Evidence, Verdict};
@@ -10,6 +11,7 @@ use crate::recorded::confidence::Confidence;
 use crate::recorded::gaps::Quality;
 use crate::recorded::over_time::OverTime;
 use crate::recorded::processor::ProcessorTime;
+use crate::recorded::randomness::Randomness;
 use crate::recorded::stats::OperationStats;
 use nanopace::{Ledger, Nanos};
 use std::collections::BTreeSet;
@@ -51,6 +53,8 @@ pub(crate) struct Summary {
     pub(crate) incomplete: Option<String>,
     /// What was required of the run and does not hold.
     pub(crate) missed: Vec<String>,
+    /// What it found when it looked at itself.
+    pub(crate) findings: Vec<Finding>,
     /// How it is beside a baseline, or why that can't be said.
     pub(crate) beside: Option<Result<Comparison, String>>,
 }
@@ -87,6 +91,8 @@ pub(crate) struct RunResults<'run> {
     pub(crate) stats: &'run OperationStats,
     /// How even the starts were, if there were enough.
     pub(crate) gaps: Option<Quality>,
+    /// How random they were, if they were to be Poisson arrivals.
+    pub(crate) randomness: Option<Randomness>,
     /// How the schedule ended. None for the node of a fleet, whose slots go to others.
     pub(crate) ending: Option<Ending>,
     /// How many sessions were not open when the load began.
@@ -119,6 +125,7 @@ impl Summary {
         let evidence = Evidence::new(stats, ratio(started, required));
         let is_recorded = run_end.at > from || stats.due() > 0;
         let scarcity = results.processor.and_then(|time| scarcity(time, duration, stats));
+        let findings = findings(&results);
         Summary {
             title: results.title,
             target_hz,
@@ -143,6 +150,7 @@ impl Summary {
                 results.ending.map(|_| unrecorded(run_end.at < from).to_owned())
             },
             missed: Vec::new(),
+            findings: if is_recorded { findings } else { Vec::new() },
             beside: None,
         }
     }
@@ -188,6 +196,15 @@ impl Summary {
             generator_lateness: Duration::from_secs_f64(stats.lateness.generator),
         }
     }
+}
+
+/// What a run finds when it looks at itself.
+fn findings(results: &RunResults<'_>) -> Vec<Finding> {
+    let starts = results.randomness.map(checks::poisson);
+    let starts = starts.or_else(|| results.gaps.map(checks::even));
+    let confidence = Confidence::new(results.stats, &results.over_time);
+    let steady = results.constant_hz.and_then(|_| checks::steady(&confidence));
+    [starts, steady, checks::own(results.stats)].into_iter().flatten().collect()
 }
 
 /// Starts as a share of those that were required; 1 if none was.

@@ -120,7 +120,7 @@ impl Batched<'_> {
     }
 
     /// The times up to this one, with or without those that can't be told from it.
-    fn shares(&self, time: u64, with_time: bool) -> Vec<Share> {
+    pub(crate) fn shares(&self, time: u64, with_time: bool) -> Vec<Share> {
         let share = |times: &&Histogram<u64>| {
             let same = if with_time { 0 } else { times.count_at(time) };
             let counted = float(times.count_between(0, time) - same);

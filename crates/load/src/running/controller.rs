@@ -161,6 +161,7 @@ impl<'run> Controller<'run> {
             over_time,
             stats: collector.total(),
             gaps: collector.gap_quality(),
+            randomness: collector.randomness(),
             ending: self.course.member.is_none().then_some(ending),
             unopened: self.unopened,
             processor,

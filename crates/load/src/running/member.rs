@@ -4,7 +4,7 @@ pub mod address;
 pub(crate) mod args;
 mod overview;
 
-use super::workers::length::RunLength;
+use super::workers::length::{RunLength, Spacing};
 use crate::console::{Progress, human};
 use crate::load::action::Action;
 use crate::recorded::nodes::results::Results;
@@ -117,7 +117,7 @@ impl Member {
             warmup: (self.begins() + warmup) - self.starts(),
             duration: Duration::MAX,
             slots: None,
-            is_even: false,
+            spacing: Spacing::Other,
             is_steady: false,
             constant_hz: None,
             ends_with_load: true,

@@ -11,10 +11,11 @@ use super::policy::Policy;
 use super::push::collector::Collector;
 use super::workers::apart::{apart, held};
 use super::workers::guarded::Guarded;
-use super::workers::length::RunLength;
+use super::workers::length::{RunLength, Spacing};
 use super::workers::threads;
 use crate::console::{Output, ResultFile, is_stdout};
 use crate::judged::comparison::recording::Recording;
+use crate::load::schedule::args::ScheduleArgs;
 use crate::load::target::Target;
 use crate::shown::csv_log::CsvLog;
 use crate::shown::hdr_log::HdrLog;
@@ -190,7 +191,7 @@ impl<T: Target> Setup<T> {
             warmup: args.warmup,
             duration: args.duration.unwrap_or(default).min(self.end.saturating_sub(args.warmup)),
             slots: args.requests,
-            is_even: args.schedule.arrivals.is_even(),
+            spacing: spacing(&args.schedule),
             is_steady: args.schedule.is_steady(),
             constant_hz: args.schedule.constant_hz()?,
             ends_with_load: args.schedule.is_replay(),
@@ -211,6 +212,14 @@ impl<T: Target> Setup<T> {
                 member.map_or_else(|| format!("strictness {}", args.strictness), Member::title)
             ),
         }
+    }
+}
+
+fn spacing(schedule: &ScheduleArgs) -> Spacing {
+    match () {
+        () if schedule.arrivals.is_even() => Spacing::Even,
+        () if schedule.is_poisson() => Spacing::Poisson,
+        () => Spacing::Other,
     }
 }
 

@@ -5,6 +5,7 @@ use super::confidence::ConfidenceObject;
 use super::labels::{self, LabelObject};
 use super::spectrum::{self, Point};
 use crate::console::machine::Machine;
+use crate::judged::checks::Finding;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
 use crate::recorded::confidence::Confidence;
@@ -50,6 +51,7 @@ pub(crate) struct Object<F> {
     ledger: Ledger,
     spun_ns: u64,
     verdict: Verdict,
+    checks: Vec<CheckObject>,
     warnings: Vec<String>,
     incomplete: Option<String>,
     missed: Vec<String>,
@@ -151,6 +153,14 @@ struct Gaps {
     coefficient_of_variation: Option<f64>,
 }
 
+/// What a run found when it looked at itself.
+#[derive(Debug, Serialize)]
+struct CheckObject {
+    check: &'static str,
+    is_well: bool,
+    text: String,
+}
+
 /// Where the schedule's time went.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names are a promise")]
@@ -204,6 +214,7 @@ impl<F> Object<F> {
             ledger: Ledger::new(&summary.ledger),
             spun_ns: nanos(stats.spun),
             verdict: summary.verdict,
+            checks: summary.findings.iter().map(CheckObject::new).collect(),
             warnings: summary.warnings.clone(),
             incomplete: summary.incomplete.clone(),
             missed: summary.missed.clone(),
@@ -240,6 +251,12 @@ impl ResultsObject {
             response_times_at_least: stats.responses().at_least(),
             confidence_95: ConfidenceObject::new(confidence),
         }
+    }
+}
+
+impl CheckObject {
+    fn new(Finding { check, is_well, text }: &Finding) -> CheckObject {
+        CheckObject { check, is_well: *is_well, text: text.clone() }
     }
 }
 

@@ -80,6 +80,9 @@ fn heading(summary: &Summary) -> Markup {
             h1.good[is_good] { (short) }
             p.verdict { (why) }
             @for warning in &summary.warnings { p.verdict { "Warning: " (warning) } }
+            @for finding in &summary.findings {
+                p.note { (finding.check) ": " @if !finding.is_well { "caution: " } (finding.text) }
+            }
             @if let Some(why) = &summary.incomplete { p.missed { "Incomplete: " (why) } }
             @for missed in &summary.missed { p.missed { "Missed: " (missed) } }
             p.what { bdi { (summary.title.url) } " · " (start) " · " (human::time(summary.duration)) " recorded" }

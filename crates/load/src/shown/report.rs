@@ -6,6 +6,7 @@ use super::labels::LabelLines;
 use super::rates::Rates;
 use super::times::{AT_LEAST, NONE, TimesTable};
 use crate::console::human::{self, float};
+use crate::judged::checks::Finding;
 use crate::judged::summary::Summary;
 use crate::load::details::Traffic;
 use crate::recorded::percentiles::Sample;
@@ -38,10 +39,19 @@ impl Display for Report<'_> {
         connections(f, summary)?;
         baseline(f, summary)?;
         writeln!(f, "verdict   {}", summary.sentence())?;
+        findings(f, summary)?;
         summary.warnings.iter().try_for_each(|warning| writeln!(f, "warning   {warning}"))?;
         summary.incomplete.iter().try_for_each(|why| writeln!(f, "load      incomplete: {why}"))?;
         write!(f, "{}", MissedLines(&summary.missed))
     }
+}
+
+/// What the run found when it looked at itself; what is not well has a word before it.
+fn findings(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    summary.findings.iter().try_for_each(|Finding { check, is_well, text }| {
+        let sign = if *is_well { "" } else { "caution: " };
+        writeln!(f, "{check:<9} {sign}{text}")
+    })
 }
 
 /// How the run is beside a baseline, if it has one.

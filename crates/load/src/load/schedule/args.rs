@@ -116,6 +116,11 @@ impl ScheduleArgs {
         self.shape.is_none() && self.arrivals.is_even() && self.shard.is_none()
     }
 
+    /// Whether the slots are Poisson arrivals, all of them.
+    pub fn is_poisson(&self) -> bool {
+        self.arrivals.is_poisson() && self.shard.is_none()
+    }
+
     /// This process's slots per second, if that is always the same.
     pub fn constant_hz(&self) -> anyhow::Result<Option<f64>> {
         let rate = self.rate.filter(|_| self.shape.is_none() && !self.is_replay());

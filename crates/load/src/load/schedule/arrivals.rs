@@ -44,6 +44,11 @@ impl ArrivalProcess {
         !self.is_replay() && !self.is_even()
     }
 
+    /// Whether they are Poisson arrivals.
+    pub fn is_poisson(&self) -> bool {
+        *self == ArrivalProcess::Named("poisson".to_owned())
+    }
+
     /// Whether requests are evenly spaced.
     pub fn is_even(&self) -> bool {
         *self == ArrivalProcess::Named("even".to_owned())

@@ -11,6 +11,7 @@ use crate::recorded::processor::{self, ProcessorTime};
 use crate::recorded::tally::Tally;
 use crate::running::policy::Policy;
 use crate::running::recording::collector::Collector;
+use crate::running::workers::length::Spacing;
 use crate::shown::csv_log::Second;
 use crate::shown::logs::Logs;
 use crate::shown::snapshot::{Phase, RECENT, Recent, Snapshot};
@@ -42,10 +43,15 @@ pub(crate) struct Books<'run> {
 impl<'run> Books<'run> {
     /// Those of a schedule that has just started.
     pub(crate) fn new(course: Course<'run>, logs: Logs) -> Books<'run> {
-        let is_even = course.span.length().is_even;
+        let spacing = course.span.length().spacing;
         Books {
             course,
-            collector: Collector::new(course.pacer(), &course.shared.recorders, is_even),
+            collector: Collector::new(
+                course.pacer(),
+                &course.shared.recorders,
+                spacing == Spacing::Even,
+                spacing == Spacing::Poisson,
+            ),
             tally: Tally::default(),
             over_time: OverTime::new(),
             recent: VecDeque::new(),

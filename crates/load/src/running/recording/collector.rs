@@ -3,6 +3,7 @@
 use super::recorder::Recorder;
 use crate::recorded::gaps::{Gaps, Quality};
 use crate::recorded::outcome::Outcome;
+use crate::recorded::randomness::{Intervals, Randomness};
 use crate::recorded::stats::OperationStats;
 use nanopace::{Nanos, Pacer};
 use std::mem;
@@ -26,6 +27,8 @@ pub(crate) struct Collector<'run> {
     /// Empty. It takes the place of the stats that are being collected.
     spare: OperationStats,
     gaps: Gaps,
+    /// Of arrivals that are Poisson.
+    intervals: Option<Intervals>,
     /// What became of slots, taken last.
     outcomes: Vec<Outcome>,
     /// Empty, as `spare`.
@@ -40,6 +43,7 @@ impl<'run> Collector<'run> {
         pacer: &Pacer,
         recorders: &'run [Arc<Recorder>],
         is_even: bool,
+        is_poisson: bool,
     ) -> Collector<'run> {
         Collector {
             recorders,
@@ -51,6 +55,7 @@ impl<'run> Collector<'run> {
             total: OperationStats::new(),
             spare: OperationStats::new(),
             gaps: Gaps::default(),
+            intervals: is_poisson.then(Intervals::default),
             outcomes: Vec::new(),
             spare_outcomes: Vec::new(),
             starts: Vec::new(),
@@ -107,6 +112,7 @@ impl<'run> Collector<'run> {
         self.take_starts();
         self.starts.clear();
         self.gaps.cut();
+        self.intervals.iter_mut().for_each(Intervals::cut);
     }
 
     /// Everything until the end of the last second.
@@ -117,6 +123,11 @@ impl<'run> Collector<'run> {
     /// The gap quality of the starts collected so far.
     pub(crate) fn gap_quality(&self) -> Option<Quality> {
         self.gaps.quality()
+    }
+
+    /// The same of Poisson arrivals.
+    pub(crate) fn randomness(&self) -> Option<Randomness> {
+        self.intervals.as_ref().and_then(Intervals::randomness)
     }
 
     /// Judges the gaps between the starts of all threads, in order.
@@ -130,6 +141,8 @@ impl<'run> Collector<'run> {
         let starts = self.starts.drain(..complete);
         if self.is_even {
             starts.for_each(|start| self.gaps.start(self.pacer.asked_count(start)));
+        } else if let Some(intervals) = &mut self.intervals {
+            starts.for_each(|start| intervals.start(self.pacer.asked_count(start)));
         }
     }
 
@@ -159,7 +172,7 @@ mod tests {
     fn every_operation_is_collected_once() {
         let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
         let recorders = recorders(&pacer);
-        let mut collector = Collector::new(&pacer, &recorders, true);
+        let mut collector = Collector::new(&pacer, &recorders, true, false);
         for (first, second) in [(3, 1), (0, 0), (0, 5)] {
             (0..first).for_each(|_| drop(recorders[0].start(pacer.now(), true)));
             (0..second).for_each(|_| drop(recorders[1].start(pacer.now(), true)));
@@ -177,7 +190,7 @@ mod tests {
     fn what_policies_gave_up_is_put_down_to_who_was_late() {
         let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
         let recorders = recorders(&pacer);
-        let mut collector = Collector::new(&pacer, &recorders, true);
+        let mut collector = Collector::new(&pacer, &recorders, true, false);
         recorders[0].unstarted(&[(Nanos::ZERO, 1)], Nanos::ZERO + Duration::from_secs(1));
         collector.collect();
         collector.end_second();
@@ -198,7 +211,7 @@ mod tests {
         let rate = Rate::per_second(100).unwrap();
         let pacer = Pacer::builder(rate).clock(clock.clone()).build();
         let recorders = Recorder::all(&pacer, &[1], false);
-        let mut collector = Collector::new(&pacer, &recorders, true);
+        let mut collector = Collector::new(&pacer, &recorders, true, false);
         let mut over_time = OverTime::new();
         let at = |ms| Nanos::ZERO + Duration::from_millis(ms);
         let (mut next, mut flight) = (0, None::<Flight>);

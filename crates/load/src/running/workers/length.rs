@@ -2,6 +2,15 @@
 
 use std::time::Duration;
 
+/// How slots lie, so that gaps between starts can be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spacing {
+    Even,
+    /// As Poisson arrivals, all of them.
+    Poisson,
+    Other,
+}
+
 /// The length of a run, and how its slots lie.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunLength {
@@ -11,8 +20,8 @@ pub(crate) struct RunLength {
     pub(crate) duration: Duration,
     /// How many recorded slots may start; none for no limit.
     pub(crate) slots: Option<u64>,
-    /// Whether slots lie evenly around the load, so that gaps between them can be judged.
-    pub(crate) is_even: bool,
+    /// How slots lie around the load.
+    pub(crate) spacing: Spacing,
     /// Whether the intervals between slots are equal, but for changes of the rate.
     pub(crate) is_steady: bool,
     /// The slots per second of a load that is a constant rate, until it is changed.

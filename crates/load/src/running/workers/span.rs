@@ -1,6 +1,6 @@
 //! The part of the schedule that is run and recorded, and its end.
 
-use super::length::RunLength;
+use super::length::{RunLength, Spacing};
 use super::slots::Slots;
 use crate::console::human;
 use crate::recorded::asked::{Asked, RunEnd};
@@ -218,7 +218,8 @@ impl RunSpan {
     /// thread held.
     fn required(&self, until: Nanos) -> f64 {
         let Asked { slots, count } = self.recorded(until);
-        let required = if self.length.is_even { count.floor() } else { human::float(slots) };
+        let required =
+            if self.length.spacing == Spacing::Even { count.floor() } else { human::float(slots) };
         self.length.slots.map_or(required, |slots| required.min(human::float(slots)))
     }
 }
@@ -274,7 +275,7 @@ mod tests {
             warmup: secs(warmup),
             duration: secs(duration),
             slots,
-            is_even: true,
+            spacing: Spacing::Even,
             is_steady: true,
             constant_hz: None,
             ends_with_load: false,

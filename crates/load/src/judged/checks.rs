@@ -1,0 +1,125 @@
+//! What a run finds when it looks at itself: whether starts followed the arrivals that were asked for, whether response
+//! times stayed the same, and how much of them the generator added. (As Lancet does: Kogias, Mallon and
+//! Bugnion, USENIX ATC 2019.)
+
+mod trend;
+
+use crate::console::human::{self, float, percent};
+use crate::recorded::confidence::Confidence;
+use crate::recorded::gaps::Quality;
+use crate::recorded::randomness::Randomness;
+use crate::recorded::stats::OperationStats;
+use std::time::Duration;
+
+/// Less of the gaps near to nominal, and the arrivals are not even.
+const LEAST_EVEN: f64 = 0.5;
+
+/// How far from Poisson arrivals sleeping brings starts; and 1 % of the distribution of Kolmogorov, and of the
+/// normal one, both for one gap.
+const NEAR: f64 = 0.05;
+const CHANCE: f64 = 1.63;
+const CHANCE_ALIKE: f64 = 2.58;
+
+/// More of the response time than this is no small part.
+const MOST_OWN: f64 = 0.25;
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// What was looked at: `starts`, `steady` or `own`.
+    pub(crate) check: &'static str,
+    pub(crate) is_well: bool,
+    /// A sentence without its full stop.
+    pub(crate) text: String,
+}
+
+/// Whether starts followed even arrivals.
+pub(crate) fn even(gaps: Quality) -> Finding {
+    let is_well = gaps.within_25_percent >= LEAST_EVEN;
+    let near = percent(gaps.within_25_percent);
+    let text = if is_well {
+        "followed the even arrivals that were asked for".to_owned()
+    } else {
+        format!(
+            "were not even, as was asked for: only {near} of the gaps are within 25 % of nominal"
+        )
+    };
+    Finding { check: "starts", is_well, text }
+}
+
+/// Whether they followed Poisson arrivals.
+pub(crate) fn poisson(randomness: Randomness) -> Finding {
+    let Randomness { gaps, distance, alike } = randomness;
+    let is_near = |off: f64, chance: f64| off <= NEAR + chance / gaps.sqrt();
+    let is_well = is_near(distance, CHANCE) && is_near(alike.abs(), CHANCE_ALIKE);
+    let is_so = if is_well { "followed" } else { "did not follow" };
+    let text = format!(
+        "{is_so} the Poisson arrivals that were asked for: gaps are off by {distance:.3} \
+         (Kolmogorov-Smirnov), and neighbours correlate by {alike:.3}"
+    );
+    Finding { check: "starts", is_well, text }
+}
+
+/// Whether response times stayed the same, in a load that did. None if the run is too short to say.
+pub(crate) fn steady(confidence: &Confidence<'_>) -> Option<Finding> {
+    let batched = confidence.response();
+    if !trend::is_known(&batched) {
+        return None;
+    }
+    let change = trend::change(&batched);
+    let text = match change {
+        None => "no lasting change of the response times is seen".to_owned(),
+        Some(split) => {
+            let [before, after] =
+                trend::medians(&batched, split).map(|ns| human::time(Duration::from_nanos(ns)));
+            let at = human::time(confidence.batches[split].from);
+            format!(
+                "response times changed for long: p50 {before} until {at}, {after} from then on"
+            )
+        }
+    };
+    Some(Finding { check: "steady", is_well: change.is_none(), text })
+}
+
+/// How much of the response times is the generator's own delay. None without any.
+pub(crate) fn own(stats: &OperationStats) -> Option<Finding> {
+    let all = stats.response.mean() * float(stats.response.len()) * 1e-9;
+    let own = stats.lateness.generator + stats.queued.as_secs_f64();
+    let share = (all > 0.0).then(|| (own / all).min(1.0))?;
+    let text = format!("{} of all response time is the generator's own delay", percent(share));
+    Some(Finding { check: "own", is_well: share <= MOST_OWN, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::lateness::Lateness;
+
+    #[test]
+    fn starts_are_as_they_were_asked_for_or_not() {
+        let even = |within_25_percent| {
+            let finding = even(Quality { within_25_percent, coefficient_of_variation: 0.4 });
+            (finding.is_well, finding.text)
+        };
+        assert_eq!(even(0.9), (true, "followed the even arrivals that were asked for".to_owned()));
+        assert!(!even(0.4).0 && even(0.4).1.contains("only 40.0 % of the gaps"));
+        let poisson = |distance, alike| poisson(Randomness { gaps: 1e4, distance, alike });
+        assert!(poisson(0.06, -0.07).is_well);
+        assert!(!poisson(0.07, 0.0).is_well && !poisson(0.0, -0.08).is_well);
+        let few = Randomness { gaps: 100.0, distance: 0.2, alike: 0.3 };
+        assert!(super::poisson(few).is_well);
+    }
+
+    #[test]
+    fn the_generators_own_delay_is_a_share_of_all_response_time() {
+        let mut stats = OperationStats::new();
+        assert_eq!(own(&stats), None);
+        stats.response.record_n(10_000_000, 100).unwrap();
+        stats.lateness = Lateness { target: 0.5, generator: 0.06, held: 0.0 };
+        stats.queued = Duration::from_millis(20);
+        let told = own(&stats).unwrap();
+        assert!(told.is_well && told.text.starts_with("8.0 % of all response time"), "{told:?}");
+        stats.queued = Duration::from_millis(200);
+        assert!(own(&stats).is_some_and(|told| !told.is_well));
+    }
+}

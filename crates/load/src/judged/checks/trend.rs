@@ -1,0 +1,99 @@
+//! Whether times changed during a run, and when: the cumulated sum of how many of them are below the median of
+//! all, batch by batch, beside how far that sum goes by chance. (Page's test, with the distribution of a Brownian
+//! bridge; what chance does is taken from both parts by themselves.)
+
+use crate::recorded::confidence::{self, Batched, Share};
+use hdrhistogram::Histogram;
+
+/// Fewer batches say nothing.
+const LEAST: usize = 16;
+
+/// The sum goes beyond so many standard deviations in less than 1 % of runs that don't change: the
+/// bridge's own limit would be 1.63, but the split is chosen, and a part of a batch looks like the next.
+const LIMIT: f64 = 2.2;
+
+/// Medians that differ by less than such a part are the same for everybody.
+const NEAR: u64 = 10;
+
+/// Whether a run is long enough to say.
+pub(crate) fn is_known(times: &Batched<'_>) -> bool {
+    times.batches.len() >= LEAST && !times.sample.is_empty()
+}
+
+/// The first batch that is different, if times changed.
+pub(crate) fn change(times: &Batched<'_>) -> Option<usize> {
+    let shares = times.shares(times.sample.times.value_at_quantile(0.5), true);
+    let part = confidence::whole(&shares).part();
+    let (mut sum, mut far, mut split) = (0.0_f64, 0.0, 0);
+    for (index, share) in shares.iter().enumerate() {
+        sum += share.counted - part * share.all;
+        if sum.abs() > far {
+            (far, split) = (sum.abs(), index + 1);
+        }
+    }
+    let is_inside = (1..shares.len()).contains(&split);
+    let is_change = is_inside && far > LIMIT * deviation(&shares, split) && {
+        let [before, after] = medians(times, split);
+        before.abs_diff(after) > before.min(after) / NEAR
+    };
+    is_change.then_some(split)
+}
+
+/// Of the sum of all batches, by chance, if the two parts are different.
+fn deviation(shares: &[Share], split: usize) -> f64 {
+    let (before, after) = shares.split_at(split);
+    let [before, after] = [before, after].map(|shares| {
+        let part = confidence::whole(shares).part();
+        shares
+            .iter()
+            .map(move |share| Share { counted: share.counted - part * share.all, all: 0.0 })
+    });
+    let off: Vec<Share> = before.chain(after).collect();
+    confidence::variance(&off).sqrt()
+}
+
+/// Before a batch, and from it on.
+pub(crate) fn medians(times: &Batched<'_>, split: usize) -> [u64; 2] {
+    let (before, after) = times.batches.split_at(split);
+    [before, after].map(|batches| {
+        let mut sum: Histogram<u64> = batches[0].clone();
+        batches[1..].iter().for_each(|batch| sum += *batch);
+        sum.value_at_quantile(0.5)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::confidence::simulated::Queue;
+
+    #[test]
+    fn a_hundredth_of_the_runs_that_do_not_change_is_said_to_at_most() {
+        for (queue, requests, runs) in
+            [(Queue::new(0.5), 10_000.0, 400), (Queue::new(0.9), 50_000.0, 100)]
+        {
+            let is_change = |seed: &u64| {
+                let run = queue.run(requests, *seed);
+                change(&run.batched()).is_some()
+            };
+            let changed = (1..=runs).filter(is_change).count();
+            assert!(changed * 100 <= usize::try_from(runs).unwrap(), "{queue:?}: {changed}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_found_with_its_moment() {
+        let slower = Queue { slower: 1.4, ..Queue::new(0.5 / 1.4) };
+        let [first, second] = [Queue::new(0.5), slower].map(|queue| queue.run(10_000.0, 7));
+        let mut all = first.all.clone();
+        all += &second.all;
+        let batches: Vec<_> = first.batches[20..].iter().chain(&second.batches[..20]).collect();
+        let both = Batched { sample: crate::recorded::percentiles::Sample::exact(&all), batches };
+        let split = change(&both).unwrap();
+        assert!((18..=22).contains(&split), "{split}");
+        let [before, after] = medians(&both, split);
+        assert!(after * 10 > before * 12, "{before} {after}");
+        let short = Batched { batches: both.batches[..15].to_vec(), ..both.clone() };
+        assert!(is_known(&both) && !is_known(&short));
+    }
+}

@@ -1,0 +1,121 @@
+//! Whether starts lie as those of Poisson arrivals do: gaps are exponential, and independent of each other.
+
+use crate::console::human::float;
+
+/// The shares of an exponential distribution, in so many equal parts.
+const PARTS: usize = 100;
+
+/// Fewer gaps say nothing.
+const LEAST: f64 = 100.0;
+
+/// Judges the gaps between starts, given in order.
+#[derive(Debug)]
+pub(crate) struct Intervals {
+    /// How many slots had been asked for at the last start.
+    last: Option<f64>,
+    /// Which share of all gaps is shorter than the last one.
+    before: Option<f64>,
+    parts: [u64; PARTS],
+    pairs: f64,
+    products: f64,
+}
+
+/// How far the gaps are from those of Poisson arrivals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Randomness {
+    /// How many there are.
+    pub(crate) gaps: f64,
+    /// The greatest distance of their distribution from the exponential one, from 0 to 1 (Kolmogorov,
+    /// Smirnov), at a hundred places.
+    pub(crate) distance: f64,
+    /// The correlation of neighbours, from -1 to 1.
+    pub(crate) alike: f64,
+}
+
+impl Default for Intervals {
+    fn default() -> Intervals {
+        Intervals { last: None, before: None, parts: [0; PARTS], pairs: 0.0, products: 0.0 }
+    }
+}
+
+impl Intervals {
+    /// The gap from the last start to the next one is not judged: another load is asked for.
+    pub(crate) fn cut(&mut self) {
+        (self.last, self.before) = (None, None);
+    }
+
+    /// The next start, not before the previous one, when so many slots had been asked for on average.
+    pub(crate) fn start(&mut self, asked: f64) {
+        if let Some(last) = self.last.replace(asked) {
+            self.gap(1.0 - (last - asked).exp());
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 100")]
+    fn gap(&mut self, shorter: f64) {
+        self.parts[((shorter * 100.0) as usize).min(PARTS - 1)] += 1;
+        if let Some(before) = self.before.replace(shorter) {
+            self.pairs += 1.0;
+            self.products += (before - 0.5) * (shorter - 0.5);
+        }
+    }
+
+    /// What is known so far, if there are enough.
+    pub(crate) fn randomness(&self) -> Option<Randomness> {
+        let gaps = float(self.parts.iter().sum());
+        let mut below = 0.0;
+        let distances = (1_u32..).zip(self.parts).map(|(part, count)| {
+            below += float(count);
+            (below / gaps - f64::from(part) / 100.0).abs()
+        });
+        let distance = distances.fold(0.0, f64::max);
+        // The variance of a number that lies evenly between 0 and 1 is a twelfth.
+        let alike = 12.0 * self.products / self.pairs;
+        (gaps >= LEAST).then_some(Randomness { gaps, distance, alike })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nanopace::{Arrivals, Rate, Shape, Shard};
+
+    fn randomness(starts: impl IntoIterator<Item = f64>) -> Randomness {
+        let mut intervals = Intervals::default();
+        starts.into_iter().for_each(|start| intervals.start(start));
+        intervals.randomness().unwrap()
+    }
+
+    fn starts(arrivals: &Arrivals) -> Vec<f64> {
+        let shape = Shape::constant("1k/s".parse::<Rate>().unwrap());
+        let starts = arrivals.starts(shape, Shard::new(0, 1).unwrap()).take(20_000);
+        starts.map(|start| start.as_secs_f64() * 1e3).collect()
+    }
+
+    #[test]
+    fn only_poisson_arrivals_are_like_poisson_arrivals() {
+        for seed in 0..20 {
+            let poisson = randomness(starts(&Arrivals::poisson(seed)));
+            assert!(poisson.distance < 0.02 && poisson.alike.abs() < 0.03, "{poisson:?}");
+        }
+        assert!(randomness(starts(&Arrivals::even())).distance > 0.3);
+        // Each gap twice: exponential, and not independent.
+        let mut twice = Vec::new();
+        for pair in starts(&Arrivals::poisson(1)).windows(2) {
+            let last = twice.last().copied().unwrap_or(0.0);
+            twice.extend([last + pair[1] - pair[0], last + 2.0 * (pair[1] - pair[0])]);
+        }
+        let twice = randomness(twice);
+        assert!(twice.distance < 0.02 && twice.alike > 0.4, "{twice:?}");
+    }
+
+    #[test]
+    fn a_few_gaps_say_nothing() {
+        let mut intervals = Intervals::default();
+        (0..100_u32).for_each(|start| intervals.start(start.into()));
+        assert_eq!(intervals.randomness(), None);
+        intervals.cut();
+        (0..2_u32).for_each(|start| intervals.start(start.into()));
+        assert!(intervals.randomness().is_some_and(|it| it.gaps > 99.0));
+    }
+}
