@@ -107,3 +107,24 @@ fn a_run_is_compared_with_its_baseline() {
     let told = "baseline  not compared: the lengths of the runs differ: 2.0s and 1.0s";
     assert!(report.contains(told), "{report}");
 }
+
+#[test]
+fn what_is_required_is_told_to_those_who_build_and_test() {
+    let [junit, short, step] = ["junit.xml", "short.md", "step.md"].map(scratch);
+    fs::write(&step, "from before\n").unwrap();
+    let mut command = nanopace("run --rate 200 --requests 20 --no-tui --junit");
+    command.arg(&junit).arg("--summary").arg(&short).env("GITHUB_STEP_SUMMARY", &step);
+    command.args(["--fail-if", "p50 response < 1ns"]);
+    assert_eq!(command.output().unwrap().status.code(), Some(3));
+    let xml = fs::read_to_string(&junit).unwrap();
+    let document = roxmltree::Document::parse(&xml).unwrap();
+    let cases = document.descendants().filter(|node| node.has_tag_name("testcase"));
+    let cases: Vec<_> =
+        cases.map(|case| (case.attribute("name").unwrap(), case.has_children())).collect();
+    let expected =
+        [("p50 response < 1ns", true), ("errors <= 1%", false), ("the load is complete", false)];
+    assert_eq!(cases, expected);
+    let short = fs::read_to_string(&short).unwrap();
+    assert!(short.contains("| errors \\<= 1% | holds |"), "{short}");
+    assert_eq!(fs::read_to_string(&step).unwrap(), format!("from before\n{short}"));
+}

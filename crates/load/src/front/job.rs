@@ -15,10 +15,15 @@ use crate::running::search::Job;
 use crate::running::setup::Setup;
 use crate::shown::fleet::object::WholeObject;
 use crate::shown::json;
+use crate::shown::junit;
+use crate::shown::markdown::Markdown;
 use crate::shown::page;
 use crate::shown::report::{MissedLines, Report};
-use std::io;
+use std::env;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::mem;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The results could not be written.
@@ -120,6 +125,14 @@ fn finish<T: Target>(
     Ok(Some(whole))
 }
 
+/// GitHub's file for what a step wants to show. Others of the step may have written to it.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+fn append(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
 fn written<T: Target>(
     setup: &Setup<T>,
     summary: &Summary,
@@ -127,9 +140,18 @@ fn written<T: Target>(
     whole: Option<&Whole>,
 ) -> io::Result<()> {
     let page = setup.html.as_ref().map(|file| file.write_text(&page::html(summary)));
+    let junit = setup.junit.as_ref().map(|file| file.write_text(&junit::xml(summary)));
+    let short = || Markdown(summary).to_string();
+    let shorts = setup.summary.as_ref().map(|file| file.write_text(&short()));
+    let step = env::var_os(STEP_SUMMARY).filter(|file| !file.is_empty());
+    let step = step.map(|file| append(Path::new(&file), &short()));
     let json = setup.output.write_json(|| json::Object::new(summary, whole.map(WholeObject::new)));
     page.unwrap_or(Ok(()))
         .map_err(|error| io::Error::other(format!("cannot write --html: {error}")))?;
     json.map_err(|error| io::Error::other(format!("cannot write --json: {error}")))?;
+    for (name, written) in [("--junit", junit), ("--summary", shorts), (STEP_SUMMARY, step)] {
+        let written = written.unwrap_or(Ok(()));
+        written.map_err(|error| io::Error::other(format!("cannot write {name}: {error}")))?;
+    }
     text.map_err(|error| io::Error::other(format!("cannot write the report: {error}")))
 }

@@ -173,10 +173,21 @@ impl Criterion {
 
 /// What does not hold, in words. If no criterion is about errors, few of them are allowed.
 pub(crate) fn missed(criteria: &[Criterion], figures: &Figures<'_>) -> Vec<String> {
+    judged(criteria, figures).into_iter().filter_map(|(_, missed)| missed).collect()
+}
+
+/// What is required, and in words if it does not hold.
+pub(crate) fn judged(
+    criteria: &[Criterion],
+    figures: &Figures<'_>,
+) -> Vec<(String, Option<String>)> {
     let default = Criterion::default_errors();
     let is_named = figures.started == 0 || criteria.iter().any(Criterion::names_errors);
     let all = criteria.iter().chain((!is_named).then_some(&default));
-    all.filter_map(|criterion| criterion.check(figures)).map(|missed| missed.to_string()).collect()
+    let judged = |criterion: &Criterion| {
+        (criterion.to_string(), criterion.check(figures).map(|missed| missed.to_string()))
+    };
+    all.map(judged).collect()
 }
 
 impl FromStr for Criterion {

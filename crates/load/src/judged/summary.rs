@@ -53,10 +53,19 @@ pub(crate) struct Summary {
     pub(crate) incomplete: Option<String>,
     /// What was required of the run and does not hold.
     pub(crate) missed: Vec<String>,
+    /// All that was required.
+    pub(crate) required: Vec<Required>,
     /// What it found when it looked at itself.
     pub(crate) findings: Vec<Finding>,
     /// How it is beside a baseline, or why that can't be said.
     pub(crate) beside: Option<Result<Comparison, String>>,
+}
+
+/// A requirement, and in words if it does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Required {
+    pub(crate) text: String,
+    pub(crate) missed: Option<String>,
 }
 
 /// What tells a run from others.
@@ -150,6 +159,7 @@ impl Summary {
                 results.ending.map(|_| unrecorded(run_end.at < from).to_owned())
             },
             missed: Vec::new(),
+            required: Vec::new(),
             findings: if is_recorded { findings } else { Vec::new() },
             beside: None,
         }
@@ -171,7 +181,16 @@ impl Summary {
         if self.verdict != Verdict::NothingRecorded && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
         }
-        self.missed = criteria::missed(criteria, &self.figures());
+        (self.missed, self.required) = (Vec::new(), Vec::new());
+        for (text, missed) in criteria::judged(criteria, &self.figures()) {
+            self.note(text, missed);
+        }
+    }
+
+    /// Notes what was required, and in words if it does not hold.
+    pub(crate) fn note(&mut self, text: String, missed: Option<String>) {
+        self.missed.extend(missed.clone());
+        self.required.push(Required { text, missed });
     }
 
     /// What criteria are about.

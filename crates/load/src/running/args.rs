@@ -125,6 +125,14 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) hdr: Option<PathBuf>,
 
+    /// Write what was required as test cases for CI, in the XML of `JUnit`
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// Write the run in short as Markdown; on GitHub, a step's summary gets it without this option
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) summary: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) control: ControlArgs,
 

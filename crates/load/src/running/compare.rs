@@ -97,11 +97,13 @@ pub(crate) fn beside<'a>(
     let this = this.map_err(|error| error.to_string());
     let beside =
         this.and_then(|this| Comparison::new(slice::from_ref(baseline), slice::from_ref(&this)));
-    let missed = demands.filter_map(|demand| match &beside {
-        Ok(comparison) => demand.check(comparison),
-        Err(_) => Some(format!("{demand} is unknown: the baseline was not compared")),
-    });
-    summary.missed.extend(missed);
+    for demand in demands {
+        let missed = match &beside {
+            Ok(comparison) => demand.check(comparison),
+            Err(_) => Some(format!("{demand} is unknown: the baseline was not compared")),
+        };
+        summary.note(format!("not {demand}"), missed);
+    }
     summary.beside = Some(beside);
 }
 

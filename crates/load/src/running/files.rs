@@ -10,7 +10,12 @@ pub type Input<'a> = (&'static str, &'a Path);
 
 /// Refuses two outputs that are one file, one that is read, and one that has to be a file and is not.
 pub fn check(args: &RunArgs, others: &[Input<'_>]) -> anyhow::Result<()> {
-    for (option, what, file) in [("hdr", "interval log", &args.hdr), ("html", "page", &args.html)] {
+    for (option, what, file) in [
+        ("hdr", "interval log", &args.hdr),
+        ("html", "page", &args.html),
+        ("junit", "list of test cases", &args.junit),
+        ("summary", "summary", &args.summary),
+    ] {
         if let Some(file) = file.as_deref().filter(|file| is_stdout(file)) {
             bail!(
                 "--{option} {}: the {what} needs a file; --json and --csv can go to standard output",
@@ -30,12 +35,14 @@ pub fn spare<'a>(
     keep_apart(outputs(args), inputs)
 }
 
-fn outputs(args: &RunArgs) -> [(&'static str, Option<&Path>); 5] {
+fn outputs(args: &RunArgs) -> [(&'static str, Option<&Path>); 7] {
     let outputs = [
         ("json", &args.json),
         ("html", &args.html),
         ("csv", &args.csv),
         ("hdr", &args.hdr),
+        ("junit", &args.junit),
+        ("summary", &args.summary),
         ("svg", &args.svg),
     ];
     outputs.map(|(option, file)| (option, file.as_deref()))

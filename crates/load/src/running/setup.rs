@@ -59,6 +59,10 @@ pub struct Setup<T> {
     pub(crate) output: Output,
     /// Where the page goes.
     pub(crate) html: Option<ResultFile>,
+    /// Where what was required goes.
+    pub(crate) junit: Option<ResultFile>,
+    /// Where the run in short goes.
+    pub(crate) summary: Option<ResultFile>,
     /// The logs, ready to begin.
     pub(crate) logs: Logs,
 }
@@ -89,7 +93,9 @@ impl<T: Target> Setup<T> {
         // Only now: a run that can't be made leaves the results of the last one alone.
         let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
         let output = Output::create(args.json.as_deref())?.beside(csv_on_stdout);
-        let html = args.html.as_deref().map(ResultFile::create).transpose()?;
+        let [html, junit, summary] = [&args.html, &args.junit, &args.summary]
+            .map(|path| path.as_deref().map(ResultFile::create).transpose());
+        let (html, junit, summary) = (html?, junit?, summary?);
         let csv = args
             .csv
             .as_deref()
@@ -111,6 +117,8 @@ impl<T: Target> Setup<T> {
             baseline,
             output,
             html,
+            junit,
+            summary,
             logs,
         })
     }

@@ -40,6 +40,7 @@ pub(crate) fn empty() -> Summary {
         warnings: Vec::new(),
         incomplete: None,
         missed: Vec::new(),
+        required: Vec::new(),
         findings: Vec::new(),
         beside: None,
     }

@@ -246,6 +246,7 @@ pub(crate) mod tests {
             warnings: Vec::new(),
             incomplete: None,
             missed: Vec::new(),
+            required: Vec::new(),
             findings: Vec::new(),
             beside: None,
         }

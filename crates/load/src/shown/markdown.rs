@@ -1,0 +1,87 @@
+//! A run in short, as Markdown.
+
+use super::times::{AT_LEAST, Cell};
+use crate::console::human;
+use crate::judged::summary::{Required, Summary};
+use std::fmt::{self, Display, Formatter};
+
+/// Its percentiles.
+const POINTS: [(&str, f64); 3] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)];
+
+/// Shows a summary as Markdown.
+#[derive(Debug)]
+pub(crate) struct Markdown<'run>(pub(crate) &'run Summary);
+
+impl Display for Markdown<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let summary = self.0;
+        writeln!(f, "### {}\n\n{}\n", plain(&summary.title.url), plain(&summary.sentence()))?;
+        summary
+            .incomplete
+            .iter()
+            .try_for_each(|why| writeln!(f, "Incomplete: {}\n", plain(why)))?;
+        figures(f, summary)?;
+        if summary.required.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\n| required | |\n|---|---|")?;
+        summary.required.iter().try_for_each(|Required { text, missed }| {
+            let missed = missed.as_ref().map_or("holds".to_owned(), |missed| plain(missed));
+            writeln!(f, "| {} | {missed} |", plain(text))
+        })
+    }
+}
+
+fn figures(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    let (stats, confidence) = (&summary.stats, summary.confidence());
+    let [asked, achieved] = [summary.target_hz, summary.achieved_hz].map(human::hz);
+    writeln!(f, "| | service | response |\n|---|---|---|")?;
+    for (name, quantile) in POINTS {
+        let [service, response] = [confidence.service(), confidence.response()].map(|times| {
+            let Cell { time, range } = Cell::percentile(&times, quantile, AT_LEAST);
+            plain(format!("{time} {range}").trim())
+        });
+        writeln!(f, "| {name} | {service} | {response} |")?;
+    }
+    let (completed, failed) = (stats.completed(), stats.failed());
+    let duration = human::time(summary.duration);
+    writeln!(f, "\n{achieved} of {asked} over {duration}: {completed} completed, {failed} failed.")
+}
+
+/// A text that stays what it is in a cell of a table.
+fn plain(text: &str) -> String {
+    let escaped = |letter: char| {
+        let is_sign = matches!(
+            letter,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&'
+        );
+        is_sign.then_some('\\').into_iter().chain([letter])
+    };
+    human::visible(text).chars().flat_map(escaped).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shown::fixture::long;
+
+    #[test]
+    fn a_run_in_short_has_its_figures_and_what_was_required() {
+        let mut summary = long(40, 500);
+        summary.title.url = "http://x/|<b>\n*a*".to_owned();
+        let missed = Some("p99 response is 7ms, wanted < 5ms".to_owned());
+        summary.required = vec![
+            Required { text: "errors <= 1%".to_owned(), missed: None },
+            Required { text: "p99 response < 5ms".to_owned(), missed },
+        ];
+        let text = Markdown(&summary).to_string();
+        for line in [
+            r"### http://x/\|\<b\>\\n\*a\*",
+            "| | service | response |",
+            r"| errors \<= 1% | holds |",
+            r"| p99 response \< 5ms | p99 response is 7ms, wanted \< 5ms |",
+        ] {
+            assert!(text.lines().any(|shown| shown == line), "{line}: {text}");
+        }
+    }
+}
