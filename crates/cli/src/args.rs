@@ -1,11 +1,14 @@
 //! The command line: its commands, and the text of their help.
 
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
+use crate::habits;
 use crate::http::args::{HttpRunArgs, HttpSearchArgs};
 use crate::limit::LimitArgs;
+use crate::manual::{self, CompletionsArgs, ManArgs};
 use crate::plan::args::{self as plan_args, PlanArgs};
 use clap::error::Result;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
+use nanopace::Rate;
 use nanopace_load::console::config;
 use nanopace_load::load::schedule::help::GRAMMAR;
 use nanopace_load::running::compare::{self, CompareArgs};
@@ -16,8 +19,9 @@ use std::ffi::{OsStr, OsString};
 
 const EXAMPLES: &str = "\
 Examples:
-  nanopace                                     same as nanopace run: embedded target, 5000/s, 10 s
-  nanopace run --url http://127.0.0.1:8080/ --rate 2k/s --connections 64 --duration 1min
+  nanopace                                     embedded target, 5000/s, 10 s; same as nanopace run
+  nanopace http://127.0.0.1:8080/ --rate 2k/s -c 64 -z 1min
+  nanopace http://127.0.0.1:8080/ --rate max   as fast as answers come: no waiting is seen
   nanopace run --rate 100 --duration 6s -c 2 --target-stall 2s@2s
                                                what a stall does to response times
   nanopace run --requests 1000 --json - | jq .response_time_ns.p99
@@ -79,17 +83,33 @@ pub(crate) enum Command {
     /// Look at a run that several machines make together, and change it.
     #[command(subcommand, after_help = fleet_args::HELP)]
     Fleet(FleetCommand),
+    /// Print what a shell needs to complete commands and options.
+    #[command(after_help = manual::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Print a page for man.
+    #[command(after_help = manual::MAN)]
+    Man(ManArgs),
     /// Print this configuration of a run.
     #[command(skip)]
     PrintConfig(String),
+}
+
+/// The definition of the command line.
+pub(crate) fn definition() -> clap::Command {
+    habits::added(Cli::command()).mut_subcommands(|command| match command.get_name() {
+        // What is drawn has a schedule.
+        "plan" => command.mut_arg("rate", |rate| rate.value_parser(value_parser!(Rate))),
+        _ => command,
+    })
 }
 
 impl Cli {
     /// Reads a command line, the program's own name first, and the configuration file that it
     /// names.
     pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Command> {
-        let definition = Cli::command();
-        let matches = config::matches(&definition, with_negatives(words))?;
+        let definition = definition();
+        let words = habits::with_url(&definition, with_negatives(words));
+        let matches = config::matches(&definition, words)?;
         if let Some(config) = config::asked_for(&definition, &matches)? {
             return Ok(Command::PrintConfig(without_secret(&config)));
         }
@@ -146,8 +166,6 @@ fn without_secret(config: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
-    use nanopace::Rate;
     use nanopace_load::running::args::RunArgs;
     use std::time::Duration;
 
@@ -160,12 +178,13 @@ mod tests {
 
     #[test]
     fn the_definition_is_sound() {
-        Cli::command().debug_assert();
+        definition().debug_assert();
     }
 
-    /// The words of a line, as a shell takes them: up to a pipe, or a description behind a gap.
+    /// The words of a line, as a shell takes them: up to a pipe, a file, or a description behind a gap.
     fn words(line: &str) -> Vec<String> {
         let command = line.split(" | ").next().unwrap_or_default();
+        let command = command.split(" > ").next().unwrap_or_default();
         let command = command.split("  ").next().unwrap_or_default();
         let parts = command.split('"').enumerate();
         let words = |(index, part): (usize, &str)| match index % 2 {
@@ -177,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_examples_of_the_help_pages_are_commands() {
-        let mut definition = Cli::command();
+        let mut definition = definition();
         let mut pages = vec![definition.render_long_help().to_string()];
         pages.extend(definition.get_subcommands_mut().map(|it| it.render_long_help().to_string()));
         // A backslash at the end of a line goes on with the next one.
@@ -186,7 +205,9 @@ mod tests {
         let mut examples = 0;
         for line in text.lines().filter_map(|line| line.strip_prefix("  nanopace")) {
             let words = words(&format!("nanopace{line}"));
-            let parsed = config::matches(&Cli::command(), words.iter().map(Into::into).collect());
+            let words = words.iter().map(Into::into).collect();
+            let words = habits::with_url(&super::definition(), words);
+            let parsed = config::matches(&super::definition(), words.clone());
             let told = parsed.err().map(|error| error.to_string()).unwrap_or_default();
             // An example's files are not here.
             assert!(told.is_empty() || told.contains("run.toml"), "{words:?}: {told}");

@@ -7,8 +7,10 @@ mod args;
 mod calibrate;
 #[doc(hidden)]
 pub mod fuzzing;
+mod habits;
 mod http;
 mod limit;
+mod manual;
 mod plan;
 mod target;
 
@@ -17,6 +19,7 @@ use calibrate::Calibration;
 use calibrate::args::CalibrateArgs;
 use http::args::{HttpRunArgs, HttpSearchArgs};
 use limit::LimitArgs;
+use manual::ManArgs;
 use nanopace_load::console::interrupt::Interrupt;
 use nanopace_load::console::refusal;
 use nanopace_load::front::job::{self, Ended, FAILED, REFUSED};
@@ -70,7 +73,9 @@ fn perform() -> ExitCode {
         Ok(Command::Limit(args)) => limit(*args),
         Ok(Command::Compare(args)) => job::compare(&args),
         Ok(Command::Fleet(command)) => job::fleet(&command),
-        Ok(Command::PrintConfig(config)) => print(&config),
+        Ok(Command::Completions(args)) => print(&manual::completions(&args)),
+        Ok(Command::Man(args)) => man(&args),
+        Ok(Command::PrintConfig(config)) => print(config.as_bytes()),
         Err(error) => usage(&error),
     };
     done.unwrap_or_else(|(status, error)| failure(status, &error))
@@ -94,8 +99,12 @@ fn usage(error: &clap::Error) -> Ended {
     Err((REFUSED, anyhow::Error::msg(refusal::text(error))))
 }
 
-fn print(text: &str) -> Ended {
-    io::stdout().write_all(text.as_bytes()).map_err(|error| (FAILED, error.into()))?;
+fn man(args: &ManArgs) -> Ended {
+    print(&manual::man(args).map_err(|error| (REFUSED, error))?)
+}
+
+fn print(text: &[u8]) -> Ended {
+    io::stdout().write_all(text).map_err(|error| (FAILED, error.into()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,7 @@
 //! What runs: threads and workers, the controller of a run, searches, nodes of a fleet.
 
 pub mod args;
+pub(crate) mod closed_loop;
 pub mod compare;
 pub(crate) mod control;
 pub(crate) mod controller;

@@ -70,6 +70,22 @@ fn every_route_answers() {
     assert_adds_up(&run.stop(&[]).0);
 }
 
+/// It has no schedule that could be another one.
+#[test]
+fn a_closed_loop_has_no_rate_to_change() {
+    let run = long(&["--rate", "max", "-c", "1", "--target-latency", "1ms"]);
+    run.wait_until(is_running);
+    for (path, body) in [("/rate", "7/s"), ("/shape", "hold 1/s 1s")] {
+        let answer = run.ask("PUT", path, &[], body.as_bytes());
+        assert_eq!(answer.status, 409, "{answer:?}");
+        assert!(answer.body.contains("closed loop"), "{answer:?}");
+    }
+    for (path, phase) in [("/pause", "paused"), ("/resume", "running")] {
+        assert_eq!(run.ask("POST", path, &[], b"").json()["phase"], json!(phase), "{path}");
+    }
+    assert_adds_up(&run.stop(&[]).0);
+}
+
 #[test]
 fn what_is_refused_changes_nothing() {
     let run = long(&["--rate", "123/s"]);

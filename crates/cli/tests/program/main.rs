@@ -12,6 +12,7 @@ mod farewell;
 mod faults;
 mod files;
 mod frames;
+mod habits;
 mod intervals;
 mod limit;
 mod loads;

@@ -109,7 +109,7 @@ fn refused(told: String) -> Error {
 }
 
 /// The command with the options that are about files, and a `--no-NAME` for every flag.
-fn extended(command: &Command) -> Command {
+pub fn extended(command: &Command) -> Command {
     let extend = |command: Command| {
         let negations: Vec<_> = command.get_arguments().filter_map(negation).collect();
         command.next_help_heading(None).args(negations).args(about_files())

@@ -9,6 +9,7 @@ use crate::console::machine::Machine;
 use crate::recorded::asked::RunEnd;
 use crate::recorded::confidence::Confidence;
 use crate::recorded::gaps::Quality;
+use crate::recorded::lateness::Lateness;
 use crate::recorded::over_time::OverTime;
 use crate::recorded::processor::ProcessorTime;
 use crate::recorded::randomness::Randomness;
@@ -94,6 +95,8 @@ pub(crate) struct RunResults<'run> {
     pub(crate) run_end: RunEnd,
     /// The slots per second of a load that was always the same rate.
     pub(crate) constant_hz: Option<f64>,
+    /// Whether there was no schedule.
+    pub(crate) is_closed: bool,
     /// What was asked for and what happened, interval by interval.
     pub(crate) over_time: OverTime,
     /// The operations that were recorded.
@@ -129,12 +132,26 @@ impl Summary {
         let target_hz =
             results.constant_hz.unwrap_or_else(|| per_second(run_end.recorded.count, duration));
         let achieved_hz = per_second(started, duration);
+        let target_hz = if results.is_closed { achieved_hz } else { target_hz };
         // More than was due, if policies gave up time; less, if a part of an interval is left.
         let required = run_end.required.max(float(stats.due()));
+        let required = if results.is_closed { started } else { required };
         let evidence = Evidence::new(stats, ratio(started, required));
         let is_recorded = run_end.at > from || stats.due() > 0;
         let scarcity = results.processor.and_then(|time| scarcity(time, duration, stats));
         let findings = findings(&results);
+        let warnings = [unopened(results.unopened), scarcity, stopping(stats), holding(stats)];
+        let warnings = warnings.into_iter().flatten().collect();
+        let incomplete = if is_recorded {
+            incompleteness(results.ending, required, stats)
+        } else {
+            results.ending.map(|_| unrecorded(run_end.at < from).to_owned())
+        };
+        let mut stats = stats.clone();
+        if results.is_closed {
+            // Nothing was due before somebody was free for it.
+            stats.lateness = Lateness::default();
+        }
         Summary {
             title: results.title,
             target_hz,
@@ -143,21 +160,18 @@ impl Summary {
             failed_share: evidence.failed,
             duration,
             over_time: results.over_time,
-            stats: stats.clone(),
+            stats,
             gaps: results.gaps,
             ledger: run_end.ledger,
             processor: results.processor,
             resolved_in: results.resolved_in,
-            verdict: if is_recorded { Verdict::new(&evidence) } else { Verdict::NothingRecorded },
-            warnings: [unopened(results.unopened), scarcity, stopping(stats), holding(stats)]
-                .into_iter()
-                .flatten()
-                .collect(),
-            incomplete: if is_recorded {
-                incompleteness(results.ending, required, stats)
+            verdict: if is_recorded {
+                Verdict::new(&evidence).of_closed_loop(results.is_closed)
             } else {
-                results.ending.map(|_| unrecorded(run_end.at < from).to_owned())
+                Verdict::NothingRecorded
             },
+            warnings,
+            incomplete,
             missed: Vec::new(),
             required: Vec::new(),
             findings: if is_recorded { findings } else { Vec::new() },

@@ -9,6 +9,8 @@
 //! waited for a free connection or were held back afterwards, and else the **generator**: see
 //! [`lateness`](crate::recorded::lateness). If neither did, **both** were.
 //!
+//! A **closed loop** has no schedule to follow.
+//!
 //! Of a run that ended before it began or in its warm-up, **nothing was recorded**. Otherwise, if more than
 //! 1 % of the requests failed, the **target is failing**, whatever the load was: the times of the others say
 //! little.
@@ -63,6 +65,8 @@ pub(crate) enum Verdict {
     BothBehind,
     /// Too many requests failed.
     TargetFailing,
+    /// There was no schedule: each request started when a connection was free for it.
+    ClosedLoop,
     /// The run was over before it began, or before its warm-up was.
     NothingRecorded,
 }
@@ -88,6 +92,11 @@ impl Verdict {
         }
     }
 
+    /// The same, unless there was no schedule to follow. That a target fails is told all the same.
+    pub(crate) fn of_closed_loop(self, is_closed: bool) -> Verdict {
+        if is_closed && self != Verdict::TargetFailing { Verdict::ClosedLoop } else { self }
+    }
+
     /// Who was behind. Without any lateness it can only have been the generator.
     fn on_lateness(lateness: &Lateness) -> Verdict {
         match lateness.target_share().unwrap_or(0.0) {
@@ -109,6 +118,10 @@ impl Verdict {
             Verdict::GeneratorBehind => {
                 "the generator could not keep up: slots fell due while its threads had no processor time, woke up late or were stopped. \
                  The results say more about this machine than about the target."
+            }
+            Verdict::ClosedLoop => {
+                "closed loop: each request started when a connection had its last answer, so no waiting is seen. \
+                 Users who come at a rate of their own would wait longer; --rate shows that."
             }
             Verdict::NothingRecorded => {
                 "nothing was recorded: the run ended before it began, or in its warm-up."

@@ -28,6 +28,8 @@ pub(crate) enum Refusal {
     NotStarted,
     /// The workers have gone: nobody would start what is asked for from now on.
     NoRequestsLeft,
+    /// A closed loop has no schedule to change.
+    ClosedLoop,
     /// The schedule has ended.
     Over,
     /// The fleet can't, for this reason.
@@ -40,6 +42,7 @@ impl Refusal {
         match self {
             Refusal::NotStarted => "the schedule has not started yet",
             Refusal::NoRequestsLeft => "the load has no requests left",
+            Refusal::ClosedLoop => "--rate max has no rate to change: it is a closed loop",
             Refusal::Over => "the schedule has ended",
             Refusal::Fleet(why) => why,
         }

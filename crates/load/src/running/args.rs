@@ -10,13 +10,14 @@ use crate::console::human::positive_duration;
 use crate::judged::comparison::demand::Demand;
 use crate::judged::criteria::Criterion;
 use crate::judged::requirement::Requirement;
+use crate::load::schedule;
 use crate::load::schedule::args::ScheduleArgs;
 use clap::{ArgMatches, Args, Command, Parser};
 use nanopace::Strictness;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
-use toml::Table;
+use toml::{Table, Value};
 
 /// More connections than this are a mistake.
 pub(crate) const MOST_CONNECTIONS: u32 = 1_000_000;
@@ -161,6 +162,8 @@ impl RunArgs {
         self.settings = config::settings(definition, matches);
         self.config = config::file_of(matches);
         self.given = config::given(definition, matches);
+        let rate = self.settings.get("rate").and_then(Value::as_str);
+        self.schedule.is_closed = rate == Some(schedule::args::MAX);
         self.fleet.gives_load = LOAD.iter().any(|id| config::is_set(matches, id));
         if let Some(url) = &self.fleet.fleet {
             self.settings.insert("fleet".to_owned(), without_password(url).into());

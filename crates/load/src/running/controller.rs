@@ -114,9 +114,13 @@ impl<'run> Controller<'run> {
         run_end
     }
 
-    /// Counts the slots that were due and not started, unless they were counted before.
+    /// Counts the slots that were due and not started, unless they were counted before. In a closed loop
+    /// nothing is due that nobody is free for.
     fn count_left(&mut self, run_end: &RunEnd) {
         let Course { shared, span, .. } = self.course;
+        if span.length().is_closed {
+            return;
+        }
         let left = span.unstarted(&mut self.left);
         if let Some(recorder) = shared.recorders.first() {
             recorder.unstarted(&left, run_end.at);
@@ -158,6 +162,7 @@ impl<'run> Controller<'run> {
             recorded_from: self.course.span.recorded_from,
             run_end,
             constant_hz: self.helm.constant_hz,
+            is_closed: self.course.span.length().is_closed,
             over_time,
             stats: collector.total(),
             gaps: collector.gap_quality(),

@@ -120,6 +120,7 @@ impl Member {
             spacing: Spacing::Other,
             is_steady: false,
             constant_hz: None,
+            is_closed: false,
             ends_with_load: true,
             longest: Duration::MAX,
         }

@@ -1,6 +1,7 @@
 //! The set-up of a run. Everything that can be wrong is found here, before any load.
 
 use super::args::RunArgs;
+use super::closed_loop;
 use super::compare;
 use super::control::Door;
 use super::files::{self, Input};
@@ -71,10 +72,11 @@ impl<T: Target> Setup<T> {
     /// Makes the target, sees whether it is there, and opens the files. What is in them stays. The
     /// `inputs` are files that the target is made from.
     pub fn new(
-        args: RunArgs,
+        mut args: RunArgs,
         inputs: &[Input<'_>],
         make: impl FnOnce(&RunArgs) -> anyhow::Result<T>,
     ) -> anyhow::Result<Setup<T>> {
+        closed_loop::settle(&mut args)?;
         files::check(&args, inputs)?;
         let invitation = Invitation::new(&args, DEFAULT_DURATION)?;
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
@@ -202,9 +204,21 @@ impl<T: Target> Setup<T> {
             spacing: spacing(&args.schedule),
             is_steady: args.schedule.is_steady(),
             constant_hz: args.schedule.constant_hz()?,
+            is_closed: args.schedule.is_closed,
             ends_with_load: args.schedule.is_replay(),
             longest: args.duration.unwrap_or(Duration::MAX),
         })
+    }
+
+    /// How it catches up; a closed loop has nothing to catch up.
+    fn catching_up(&self) -> String {
+        let strictness = self.args.strictness;
+        let is_closed = self.args.schedule.is_closed;
+        if is_closed {
+            "one after the other".to_owned()
+        } else {
+            format!("strictness {strictness}")
+        }
     }
 
     /// Where requests go, the load, and by what.
@@ -217,7 +231,7 @@ impl<T: Target> Setup<T> {
                 "{} connections on {} threads, {}",
                 args.connections,
                 self.connections().len(),
-                member.map_or_else(|| format!("strictness {}", args.strictness), Member::title)
+                member.map_or_else(|| self.catching_up(), Member::title)
             ),
         }
     }
@@ -225,6 +239,7 @@ impl<T: Target> Setup<T> {
 
 fn spacing(schedule: &ScheduleArgs) -> Spacing {
     match () {
+        () if schedule.is_closed => Spacing::Other,
         () if schedule.arrivals.is_even() => Spacing::Even,
         () if schedule.is_poisson() => Spacing::Poisson,
         () => Spacing::Other,

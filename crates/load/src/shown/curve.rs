@@ -63,9 +63,9 @@ impl Display for Curve<'_> {
 
 impl Curve<'_> {
     /// What a closed-loop tool would have hidden, at the point where it hides most. Nothing is said
-    /// if the generator was behind: then the corrected curve is not right either.
+    /// if the generator was behind, or the loop closed: then the corrected curve is not right either.
     pub(crate) fn hidden(&self) -> Option<String> {
-        if self.corrected.is_empty() {
+        if self.corrected.is_empty() || self.verdict == Verdict::ClosedLoop {
             return None;
         }
         if self.uncorrected.is_empty() {

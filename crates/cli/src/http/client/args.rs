@@ -13,9 +13,9 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests and connections")]
 pub(crate) struct ClientArgs {
-    /// Method of the requests
-    #[arg(long, short = 'X', value_name = "METHOD", default_value = "GET")]
-    pub(crate) method: Method,
+    /// Method of the requests [default: GET; POST where a body is given]
+    #[arg(long, short = 'X', visible_short_alias = 'm', value_name = "METHOD")]
+    pub(crate) method: Option<Method>,
 
     /// A header of every request, as "Name: value"; may be given again
     #[arg(long, short = 'H', value_name = "HEADER")]
@@ -26,7 +26,7 @@ pub(crate) struct ClientArgs {
     pub(crate) body: Option<String>,
 
     /// File with the body of every request
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, short = 'D', value_name = "FILE")]
     pub(crate) body_file: Option<PathBuf>,
 
     /// Speak HTTP/2 only; without it, TLS servers are offered HTTP/1.1
@@ -60,6 +60,14 @@ pub(crate) struct ClientArgs {
     /// Refused: a proxy would be timed instead of the server
     #[arg(long, value_name = "URL", hide = true, value_parser = no_proxy)]
     pub(crate) proxy: Option<String>,
+}
+
+impl ClientArgs {
+    /// The method of requests: as with curl, one with a body is a POST unless something else is said.
+    pub(crate) fn method(&self) -> Method {
+        let has_body = self.body.is_some() || self.body_file.is_some();
+        self.method.clone().unwrap_or(if has_body { Method::POST } else { Method::GET })
+    }
 }
 
 fn no_proxy(_: &str) -> Result<String, String> {

@@ -213,5 +213,5 @@ pub(crate) fn target_of(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSp
             .into(),
         _ => Bytes::new(),
     };
-    Ok(TargetSpec { method: args.method.clone(), url, headers: Vec::new(), body })
+    Ok(TargetSpec { method: args.method(), url, headers: Vec::new(), body })
 }

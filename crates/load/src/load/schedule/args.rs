@@ -6,18 +6,23 @@ use crate::console::human;
 use anyhow::Context;
 use clap::builder::ArgPredicate;
 use clap::{ArgGroup, Args};
-use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, Shape, Shard};
+use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, RateError, Shape, Shard};
 use std::path::Path;
 use std::time::Duration;
+
+/// The rate of a closed loop, as it is written.
+pub(crate) const MAX: &str = "max";
 
 /// The options of a load; the texts here are on the `--help` pages of `plan` and `run`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("load").args(["rate", "shape"]))]
 #[command(next_help_heading = "Load")]
 pub struct ScheduleArgs {
-    /// Requests to start, per second unless another unit follows: 5000, 50k/s, 3/min, 1.5/h
+    /// Requests to start, per second unless another unit follows: 5000, 50k/s, 3/min, 1.5/h; max is
+    /// a closed loop, in which each connection sends its next request when it has its answer
     #[arg(
         long,
+        value_parser = rate,
         default_value = "5000/s",
         default_value_if("shape", ArgPredicate::IsPresent, None)
     )]
@@ -41,6 +46,15 @@ pub struct ScheduleArgs {
     /// the second of two, of which the first is three times as large [default: all of it]
     #[arg(long, value_name = "INDEX/COUNT")]
     pub shard: Option<Shard>,
+
+    /// Whether there is no schedule: each request starts when a connection is free for it.
+    #[arg(skip)]
+    pub(crate) is_closed: bool,
+}
+
+/// Reads a rate. The fastest there is stands for the one of a closed loop.
+fn rate(text: &str) -> Result<Rate, RateError> {
+    if text == MAX { Ok(Rate::FASTEST) } else { text.parse() }
 }
 
 impl ScheduleArgs {
@@ -101,6 +115,9 @@ impl ScheduleArgs {
 
     /// The load in one line.
     pub fn title(&self) -> String {
+        if self.is_closed {
+            return "as fast as answers come (closed loop)".to_owned();
+        }
         let rate = self.rate.map(|rate| rate.to_string());
         let shape = self.shape.as_ref().map(WrittenShape::to_string);
         let arrivals = (!self.arrivals.is_even()).then(|| format!("{} arrivals", self.arrivals));

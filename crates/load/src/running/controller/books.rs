@@ -107,7 +107,7 @@ impl<'run> Books<'run> {
         let Books { course, looks, .. } = self;
         let (start, recorded_from) = (course.span.start, course.span.recorded_from);
         let (from, to) = (course.recorded(before.at), course.recorded(looks.last.at));
-        let asked = looks.asked_since(before, course);
+        let asked = course.asked(looks.asked_since(before, course), brief.started());
         let (backlog, due) = (self.backlog, Due::new());
         let interval = Interval { from: from - start, to: to - start, asked, backlog, brief, due };
         self.over_time.add(interval.clone());
@@ -118,7 +118,7 @@ impl<'run> Books<'run> {
             member.record(from, &interval, self.collector.outcomes());
         }
         let (from, to) = (before.at - start, looks.last.at - start);
-        let asked = looks.last.asked - before.asked;
+        let asked = course.asked(looks.last.asked - before.asked, interval.brief.started());
         self.recent.push_back(Interval { from, to, asked, ..interval });
         // Of the warm-up nothing is known.
         let known = if looks.last.at > recorded_from { RECENT } else { 0 };
@@ -131,6 +131,7 @@ impl<'run> Books<'run> {
         let (start, at) = (self.course.span.start, self.looks.last.at);
         let asked = self.looks.asked_since(&before, &self.course);
         let stats = self.collector.end_second();
+        let asked = self.course.asked(asked, stats.started());
         let (from, to, backlog) = (before.at - start, at - start, self.backlog);
         self.logs.write(&Second { from, to, asked, backlog, stats });
         if let Some(member) = self.course.member {

@@ -56,6 +56,11 @@ impl<'run> Course<'run> {
         }
     }
 
+    /// How many slots the load asked for; a closed loop asks for those that start.
+    pub(crate) fn asked(&self, scheduled: f64, started: u64) -> f64 {
+        if self.span.length().is_closed { float(started) } else { scheduled }
+    }
+
     /// The moment, or the next one that is recorded, or the last.
     pub(crate) fn recorded(&self, at: Nanos) -> Nanos {
         at.max(self.span.recorded_from).min(self.span.end())

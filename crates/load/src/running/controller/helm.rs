@@ -47,6 +47,9 @@ impl<'run> Helm<'run> {
         if !is_pause && self.course.pacer().is_finished() {
             return Err(Refusal::NoRequestsLeft);
         }
+        if self.course.span.length().is_closed && !is_pause && !matches!(action, Action::Stop) {
+            return Err(Refusal::ClosedLoop);
+        }
         if let Some(member) = self.course.member {
             let done = member.act(action, self.course.hz());
             return done.map_err(|error| Refusal::Fleet(member.told(error)));

@@ -15,7 +15,7 @@ use crate::load::target::{BlockingSession, BlockingSessions, Failure, Slot};
 use crate::recorded::operation::Answer;
 use crate::running::recording::recorder::Recorder;
 use core_affinity::CoreId;
-use nanopace::Grant;
+use nanopace::Nanos;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -148,10 +148,12 @@ impl Worker {
     fn work<'a>(&'a self, span: &RunSpan, mut session: Session<'a>) {
         let pacer = &self.shared.pacer;
         while let Ok(grant) = pacer.acquire() {
-            let intended_start = grant.intended_start();
-            match span.admit(intended_start, pacer.now()) {
-                Admission::Recorded => self.operation(&mut session, grant, true),
-                Admission::WarmUp => self.operation(&mut session, grant, false),
+            let now = pacer.now();
+            let intended_start = span.intended_start(grant, now);
+            let slot = (grant.slot(), intended_start);
+            match span.admit(intended_start, now) {
+                Admission::Recorded => self.operation(&mut session, slot, true),
+                Admission::WarmUp => self.operation(&mut session, slot, false),
                 Admission::Unstarted => {
                     return self.recorder.unstarted(&[(intended_start, 1)], span.end());
                 }
@@ -161,10 +163,15 @@ impl Worker {
         span.end_if_over(pacer.now());
     }
 
-    fn operation<'a>(&'a self, session: &mut Session<'a>, grant: Grant, is_recorded: bool) {
-        let intended_start = grant.intended_start();
+    /// Makes the call for the slot with this number and intended start.
+    fn operation<'a>(
+        &'a self,
+        session: &mut Session<'a>,
+        (number, intended_start): (u64, Nanos),
+        is_recorded: bool,
+    ) {
         let flight = self.recorder.start(intended_start, is_recorded);
-        let slot = Slot { number: grant.slot(), intended_start, start: flight.started() };
+        let slot = Slot { number, intended_start, start: flight.started() };
         let answer = self.call(session, slot);
         flight.end(answer);
     }

@@ -13,6 +13,7 @@ pub(crate) enum Spacing {
 
 /// The length of a run, and how its slots lie.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each says another thing about a load")]
 pub(crate) struct RunLength {
     /// Started but not recorded, at the beginning.
     pub(crate) warmup: Duration,
@@ -26,6 +27,8 @@ pub(crate) struct RunLength {
     pub(crate) is_steady: bool,
     /// The slots per second of a load that is a constant rate, until it is changed.
     pub(crate) constant_hz: Option<f64>,
+    /// Whether there is no schedule, and what is started is what was asked for.
+    pub(crate) is_closed: bool,
     /// Whether the last slot of the load ends the run.
     pub(crate) ends_with_load: bool,
     /// How long it is at most with a load that takes the place of this one; `Duration::MAX` for as

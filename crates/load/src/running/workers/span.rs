@@ -5,7 +5,7 @@ use super::slots::Slots;
 use crate::console::human;
 use crate::recorded::asked::{Asked, RunEnd};
 use crate::running::message::Message;
-use nanopace::{Ledger, Nanos, Pacer};
+use nanopace::{Grant, Ledger, Nanos, Pacer};
 use std::iter;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,6 +74,11 @@ impl RunSpan {
 
     pub(crate) fn length(&self) -> &RunLength {
         &self.length
+    }
+
+    /// When a slot that was granted should start: in a closed loop whenever it is taken.
+    pub(crate) fn intended_start(&self, grant: Grant, now: Nanos) -> Nanos {
+        if self.length.is_closed { now } else { grant.intended_start() }
     }
 
     /// The load before a moment, or before the end of the run if that comes first.
@@ -278,6 +283,7 @@ mod tests {
             spacing: Spacing::Even,
             is_steady: true,
             constant_hz: None,
+            is_closed: false,
             ends_with_load: false,
             longest: Duration::MAX,
         }

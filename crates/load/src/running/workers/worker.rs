@@ -10,7 +10,7 @@ use crate::load::target::{Done, Failure, Slot, Target};
 use crate::recorded::lateness::Start;
 use crate::recorded::operation::Answer;
 use crate::running::recording::recorder::Recorder;
-use nanopace::{Grant, Nanos};
+use nanopace::Nanos;
 use nanopace_async::AsyncPacer;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,10 +48,12 @@ impl<T: Target> Worker<T> {
         let shared = Arc::clone(&self.shared);
         let span = shared.span.wait().await;
         while let Ok(grant) = self.line.acquire().await {
-            let intended_start = grant.intended_start();
-            match span.admit(intended_start, shared.pacer.now()) {
-                Admission::Recorded => self.operation(grant, true).await,
-                Admission::WarmUp => self.operation(grant, false).await,
+            let now = shared.pacer.now();
+            let intended_start = span.intended_start(grant, now);
+            let number = grant.slot();
+            match span.admit(intended_start, now) {
+                Admission::Recorded => self.operation(number, intended_start, true).await,
+                Admission::WarmUp => self.operation(number, intended_start, false).await,
                 Admission::Unstarted => {
                     return self.recorder.unstarted(&[(intended_start, 1)], span.end());
                 }
@@ -61,10 +63,9 @@ impl<T: Target> Worker<T> {
         span.end_if_over(shared.pacer.now());
     }
 
-    async fn operation(&mut self, grant: Grant, is_recorded: bool) {
-        let intended_start = grant.intended_start();
+    async fn operation(&mut self, number: u64, intended_start: Nanos, is_recorded: bool) {
         let flight = self.recorder.start(intended_start, is_recorded);
-        let slot = Slot { number: grant.slot(), intended_start, start: flight.started() };
+        let slot = Slot { number, intended_start, start: flight.started() };
         let answer = self.call(slot).await;
         flight.end(answer);
     }

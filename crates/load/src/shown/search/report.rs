@@ -70,6 +70,7 @@ fn verdict(verdict: Verdict) -> &'static str {
         Verdict::GeneratorBehind => "generator behind",
         Verdict::BothBehind => "both behind",
         Verdict::TargetFailing => "target failing",
+        Verdict::ClosedLoop => "closed loop",
         Verdict::NothingRecorded => "nothing recorded",
     }
 }

@@ -48,7 +48,7 @@ fn requests_are_sent_as_they_are_given() {
         ("", &["-X", "x!y"], "x!y / HTTP/1.1", &["host: HOST", US], ""),
         ("", &["-X", "DELETE"], "DELETE / HTTP/1.1", &["host: HOST", US], ""),
         ("", &["-X", "POST"], "POST / HTTP/1.1", &["content-length: 0", "host: HOST", US], ""),
-        ("", &["-d", "body"], "GET / HTTP/1.1", &["content-length: 4", "host: HOST", US], "body"),
+        ("", &["-d", "body"], "POST / HTTP/1.1", &["content-length: 4", "host: HOST", US], "body"),
         (
             "",
             &["-X", "PUT", "-d", &large],
@@ -96,7 +96,7 @@ fn requests_are_sent_as_they_are_given() {
         (
             "",
             &["-d", "body", "-H", "content-length: 4"],
-            "GET / HTTP/1.1",
+            "POST / HTTP/1.1",
             &["content-length: 4", "host: HOST", US],
             "body",
         ),
@@ -104,21 +104,21 @@ fn requests_are_sent_as_they_are_given() {
         (
             "",
             &["-d", "body of 15 bytes", "-H", "Transfer-Encoding: Chunked"],
-            "GET / HTTP/1.1",
+            "POST / HTTP/1.1",
             &["host: HOST", "transfer-encoding: Chunked", US],
             "10\r\nbody of 15 bytes\r\n0\r\n\r\n",
         ),
         (
             "",
             &["-d", "body", "-H", "transfer-encoding: gzip"],
-            "GET / HTTP/1.1",
+            "POST / HTTP/1.1",
             &["host: HOST", "transfer-encoding: gzip, chunked", US],
             "4\r\nbody\r\n0\r\n\r\n",
         ),
         (
             "",
             &["-d", "body", "-H", "transfer-encoding: chunked", "-H", "content-length: 4"],
-            "GET / HTTP/1.1",
+            "POST / HTTP/1.1",
             &["host: HOST", "transfer-encoding: chunked", US],
             "4\r\nbody\r\n0\r\n\r\n",
         ),
@@ -131,6 +131,20 @@ fn requests_are_sent_as_they_are_given() {
             body.to_string(),
         );
         assert_eq!(parts(&sent(path, options)), expected, "{path} {options:?}");
+    }
+}
+
+#[test]
+fn a_body_makes_the_method_post_unless_another_one_is_given() {
+    for (options, method, body) in [
+        (&["-d", "body"][..], "POST", "body"),
+        (&["-d", ""], "POST", ""),
+        (&["-m", "PUT", "-d", "body"], "PUT", "body"),
+        (&["-X", "GET", "-d", "body"], "GET", "body"),
+        (&[], "GET", ""),
+    ] {
+        let (first, _, sent) = parts(&sent("", options));
+        assert_eq!((first, sent), (format!("{method} / HTTP/1.1"), body.to_owned()), "{options:?}");
     }
 }
 

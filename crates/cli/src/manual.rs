@@ -1,0 +1,70 @@
+//! What a shell completes, and the pages of `man`: both are made from the definition of the command line.
+
+use crate::args::definition;
+use anyhow::Context;
+use clap::{Args, Command};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use nanopace_load::console::config;
+
+/// What `-h` shows below the options of `completions`.
+pub(crate) const COMPLETIONS: &str = "\
+Examples:
+  nanopace completions bash > ~/.local/share/bash-completion/completions/nanopace
+  nanopace completions fish > ~/.config/fish/completions/nanopace.fish
+  nanopace completions zsh > ~/.zfunc/_nanopace    a folder of zsh's fpath";
+
+/// What `-h` shows below the options of `man`.
+pub(crate) const MAN: &str = "\
+Examples:
+  nanopace man > nanopace.1
+  nanopace man run > nanopace-run.1
+  nanopace man search | man -l -               to read it at once";
+
+/// The options of `nanopace completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell that is to complete commands and options
+    shell: Shell,
+}
+
+/// The options of `nanopace man`.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The command that the page is about [default: all of the program]
+    command: Option<String>,
+}
+
+/// What a shell reads to complete commands.
+pub(crate) fn completions(args: &CompletionsArgs) -> Vec<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut whole(), "nanopace", &mut script);
+    script
+}
+
+/// A page of `man`.
+///
+/// # Errors
+/// There is no such command.
+pub(crate) fn man(args: &ManArgs) -> anyhow::Result<Vec<u8>> {
+    let (mut whole, mut page) = (whole(), Vec::new());
+    whole.build();
+    let command = match &args.command {
+        Some(name) => {
+            whole.find_subcommand(name).cloned().with_context(|| unknown(&whole, name))?
+        }
+        None => whole,
+    };
+    Man::new(command).render(&mut page)?;
+    Ok(page)
+}
+
+fn unknown(whole: &Command, name: &str) -> String {
+    let names: Vec<_> = whole.get_subcommands().map(Command::get_name).collect();
+    format!("{name:?} is no command; write one of {}", names.join(", "))
+}
+
+/// The definition with the options that every run has.
+fn whole() -> Command {
+    config::extended(&definition())
+}

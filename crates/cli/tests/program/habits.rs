@@ -1,0 +1,157 @@
+//! What users of other load generators write first.
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+fn output(line: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(line.split_whitespace()).stdin(Stdio::null()).output().unwrap()
+}
+
+fn results(line: &str) -> Value {
+    let output = output(&format!("{line} --json -"));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// A server that tells what it was asked for: first lines and bodies.
+fn server() -> (String, Receiver<(String, String)>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (sender, asked) = mpsc::channel();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let sender = sender.clone();
+            thread::spawn(move || {
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                while let Some(request) = request(&mut reader) {
+                    let _ = sender.send(request);
+                    stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+                }
+            });
+        }
+    });
+    (address, asked)
+}
+
+fn request(stream: &mut impl BufRead) -> Option<(String, String)> {
+    let (mut first, mut length) = (String::new(), 0);
+    stream.read_line(&mut first).ok().filter(|&bytes| bytes > 0)?;
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).ok()?;
+        if line == "\r\n" {
+            break;
+        }
+        let given = line.to_lowercase();
+        if let Some(given) = given.strip_prefix("content-length:") {
+            length = given.trim().parse().unwrap();
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).ok()?;
+    Some((first.trim_end().to_owned(), String::from_utf8(body).unwrap()))
+}
+
+#[test]
+fn a_url_needs_no_option_and_short_forms_are_those_of_others() {
+    let (address, asked) = server();
+    for (line, first, body) in [
+        ("http://ADDRESS/a -n 5 -c 2", "GET /a HTTP/1.1", ""),
+        ("-n 5 -z 1min -t 9s -m PUT http://ADDRESS/b", "PUT /b HTTP/1.1", ""),
+        ("run -n 5 http://ADDRESS/c -d x=1", "POST /c HTTP/1.1", "x=1"),
+        ("http://ADDRESS/d -n 5 -X PATCH -d y", "PATCH /d HTTP/1.1", "y"),
+    ] {
+        let line = line.replace("ADDRESS", &address);
+        assert_eq!(results(&line)["completed"], 5, "{line}");
+        let asked: Vec<_> = asked.try_iter().collect();
+        // The probe is one more.
+        assert_eq!(asked, vec![(first.to_owned(), body.to_owned()); 6], "{line}");
+    }
+}
+
+#[test]
+fn what_is_mistyped_is_told_with_what_was_meant() {
+    for (line, told) in [
+        ("serch", "unrecognized subcommand 'serch'; tip: a similar subcommand exists: 'search'"),
+        ("localhost:80", "\"localhost:80\" is not a URL with http:// or https://"),
+        ("http://a/ http://b/", "'--url <URL>' cannot be used multiple times"),
+        ("http://a/ --targets x", "cannot be used with"),
+        ("plan --rate max", "for '--rate <RATE>'"),
+        ("--rate max --arrivals poisson", "--arrivals: --rate max has no schedule"),
+        ("--rate max --strictness 1", "--strictness: --rate max has no schedule"),
+        ("--rate max --skip-later-than 1s", "--skip-later-than: --rate max has no schedule"),
+        ("man serch", "\"serch\" is no command; write one of search, plan"),
+        ("completions tcl", "'tcl'"),
+    ] {
+        let output = output(line);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), stderr.lines().count()),
+            (Some(2), 1),
+            "{line}: {stderr}"
+        );
+        assert!(stderr.contains(told), "{line}: {stderr}");
+    }
+}
+
+#[test]
+fn a_closed_loop_starts_what_it_has_answers_for() {
+    for (line, started) in [
+        ("--rate max -n 300 -c 3", Some(300)),
+        ("--rate max -z 200ms -c 2 --target-latency 5ms", None),
+        ("--rate max -z 100ms --warmup 50ms -c 1", None),
+    ] {
+        let results = results(line);
+        let count = |name: &str| results[name].as_u64().unwrap();
+        assert_eq!(results["verdict"], "closed-loop", "{line}: {results}");
+        assert_eq!(count("started"), started.unwrap_or(count("started")), "{line}: {results}");
+        assert_eq!((count("due"), count("unstarted")), (count("started"), 0), "{line}: {results}");
+        assert_eq!(results["ratio"], 1.0, "{line}: {results}");
+        assert!(results["incomplete"].is_null(), "{line}: {results}");
+        assert_eq!(results["target_rate"], results["achieved_rate"], "{line}: {results}");
+        assert_eq!(results["response_times_at_least"], 0, "{line}: {results}");
+    }
+    // Two connections, each with one request at a time, of 5 ms or more.
+    let results = results("--rate max -z 200ms -c 2 --target-latency 5ms");
+    assert!(results["started"].as_u64().unwrap() <= 82, "{results}");
+    assert!(results["lateness"]["target_seconds"] == 0.0, "{results}");
+}
+
+/// A target that fails is told, however its requests were started.
+#[test]
+fn a_closed_loop_does_not_hide_failures() {
+    let results = results("--rate max -n 200 --target-errors 50%");
+    assert_eq!(results["verdict"], "target-failing", "{results}");
+}
+
+#[test]
+fn shells_and_man_read_what_is_printed() {
+    for (line, parts) in [
+        (
+            "completions bash",
+            &["_nanopace()", "--target-latency", "completions", "--print-config"][..],
+        ),
+        ("completions zsh", &["#compdef nanopace"]),
+        ("completions fish", &["complete -c nanopace"]),
+        ("completions powershell", &["Register-ArgumentCompleter"]),
+        ("man", &[".TH nanopace 1", "search"]),
+        ("man run", &[".TH nanopace", "\\-\\-skip\\-later\\-than"]),
+        ("man search", &["\\-\\-until"]),
+    ] {
+        let output = output(line);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{line}");
+        let missing: Vec<_> = parts.iter().filter(|part| !text.contains(**part)).collect();
+        assert!(missing.is_empty(), "{line}: {missing:?}");
+    }
+    let bash = output("completions bash").stdout;
+    let Ok(mut shell) = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn() else {
+        return;
+    };
+    shell.stdin.take().unwrap().write_all(&bash).unwrap();
+    assert!(shell.wait().unwrap().success());
+}

@@ -1,0 +1,28 @@
+//! A closed loop: `--rate max`. Each connection starts its next request when it has its answer, so nothing is
+//! ever late, and no waiting is seen.
+//!
+//! For the engine it is the fastest rate there is, which never catches up: a slot is due whenever
+//! somebody asks for one, and begins then.
+
+use super::args::RunArgs;
+use anyhow::bail;
+use nanopace::Strictness;
+
+/// What says when a request is due, and what happens if it is late.
+const OF_A_SCHEDULE: [&str; 6] =
+    ["arrivals", "strictness", "max-backlog", "skip-later-than", "shard", "run"];
+
+/// Makes a closed loop of a run that is to be one.
+///
+/// # Errors
+/// An option was given that is about a schedule, which a closed loop has not.
+pub(crate) fn settle(args: &mut RunArgs) -> anyhow::Result<()> {
+    if !args.schedule.is_closed {
+        return Ok(());
+    }
+    if let Some(name) = OF_A_SCHEDULE.iter().find(|name| args.given.contains(**name)) {
+        bail!("--{name}: --rate max has no schedule: leave one of them out");
+    }
+    args.strictness = Strictness::STRICT;
+    Ok(())
+}
