@@ -2,6 +2,8 @@
 
 pub(crate) mod args;
 pub(crate) mod client;
+mod data;
+mod template;
 
 use crate::target::Target as Embedded;
 use anyhow::Context;
@@ -10,6 +12,8 @@ use client::failure::{Failure as Why, GROUPS, Tls};
 use client::plan::{self, Draft, Plan};
 use client::session::{Answer, Session};
 use client::{proxy, targets};
+use data::Data;
+use data::args::DataEnd;
 use nanopace::{Nanos, Pacer, Rate};
 use nanopace_load::console::Progress;
 use nanopace_load::load::details::SetUp;
@@ -32,6 +36,8 @@ pub(crate) fn setup(args: HttpRunArgs) -> anyhow::Result<Setup<Http>> {
 /// A search over HTTP that is ready.
 pub(crate) fn job(args: HttpSearchArgs) -> anyhow::Result<Job<Http>> {
     let HttpSearchArgs { requests, search } = args;
+    let stops = requests.data.data_end == DataEnd::Stop;
+    anyhow::ensure!(!stops, "--data-end stop: a search sends as many requests as it takes");
     Job::new(search, &requests.inputs(), |load| Http::new(&requests, load))
 }
 
@@ -53,7 +59,9 @@ impl Http {
         kind::expect(&GROUPS);
         let (embedded, draft) = what(args, load)?;
         let url = draft.url.clone();
-        let plan = Arc::new(draft.complete(trust(args, embedded.as_ref()), load.timeout)?);
+        let seed = load.schedule.seed;
+        let plan = draft.complete(trust(args, embedded.as_ref()), load.timeout, seed)?;
+        let plan = Arc::new(plan);
         if let Some(told) = proxy::unused(&plan.endpoints) {
             Progress::of_a_job().add_line(&told);
         }
@@ -128,6 +136,10 @@ impl Target for Http {
         self.plan.labels.count() > 1
     }
 
+    fn most_slots(&self) -> Option<u64> {
+        self.plan.most_slots
+    }
+
     fn resolved_in(&self) -> Duration {
         self.plan.endpoints.iter().map(|endpoint| endpoint.resolved_in).sum()
     }
@@ -145,6 +157,7 @@ fn what<'a>(
     load: &RunArgs,
 ) -> anyhow::Result<(Option<Embedded>, Draft<'a>)> {
     let mut draft = Draft::new(&args.client);
+    draft.fill_with(Data::read(&args.data, load.schedule.seed)?);
     if let Some(path) = &args.targets {
         let add = |target| draft.add(&target).map_err(|error| format!("{error:#}"));
         let bodies = targets::read(path, add)?;

@@ -1,6 +1,7 @@
 //! The options of runs and searches over HTTP; the texts here are on `--help` pages.
 
 use super::client::args::ClientArgs;
+use super::data::args::DataArgs;
 use crate::target::args::TargetArgs;
 use clap::Args;
 use nanopace_load::running::args::RunArgs;
@@ -43,6 +44,9 @@ pub(crate) struct RequestArgs {
 
     #[command(flatten)]
     pub(crate) client: ClientArgs,
+
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
 }
 
 impl RequestArgs {
@@ -52,6 +56,7 @@ impl RequestArgs {
             ("--targets", &self.targets),
             ("--body-file", &self.client.body_file),
             ("--cacert", &self.client.cacert),
+            ("--data", &self.data.data),
         ];
         files.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?))).collect()
     }

@@ -8,6 +8,7 @@ pub(crate) mod args;
 pub(crate) mod connection;
 pub(crate) mod endpoint;
 pub(crate) mod failure;
+mod filled;
 mod http1;
 mod http2;
 mod labels;

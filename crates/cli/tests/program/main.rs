@@ -7,6 +7,7 @@ mod client;
 mod compare;
 mod config;
 mod control;
+mod data;
 mod endless;
 mod farewell;
 mod faults;

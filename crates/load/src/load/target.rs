@@ -176,6 +176,13 @@ pub trait Target: Send + Sync + 'static {
         true
     }
 
+    /// How many slots of the whole load it has something to do for, if that has an end: then the load
+    /// ends, too.
+    #[doc(hidden)]
+    fn most_slots(&self) -> Option<u64> {
+        None
+    }
+
     /// How long it took to resolve names.
     #[doc(hidden)]
     fn resolved_in(&self) -> Duration {

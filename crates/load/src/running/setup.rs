@@ -24,7 +24,7 @@ use crate::shown::headline::Headline;
 use crate::shown::logs::Logs;
 use anyhow::{Context, anyhow, bail, ensure};
 use core_affinity::CoreId;
-use nanopace::{Pacer, Rate, Strictness};
+use nanopace::{Arrivals, Pacer, Rate, Shape, Strictness};
 use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -43,6 +43,8 @@ pub struct Setup<T> {
     /// The end of the load, from its start; the longest time if there is none, or if its last request
     /// ends it.
     end: Duration,
+    /// How many slots of this process there are, if the target has something to do for so many only.
+    most: Option<u64>,
     /// With more failures than this a run ends early.
     most_failures: f64,
     /// Cores to pin threads to; empty if they are not pinned.
@@ -90,6 +92,7 @@ impl<T: Target> Setup<T> {
         #[cfg(feature = "otlp")]
         let collector = args.push.collector()?.map(Arc::new);
         let target = Arc::new(make(&args)?);
+        let most = target.most_slots().map(|slots| part_of(slots, &args)).transpose()?;
         allow_open_files(args.connections)?;
         probe(&target, args.timeout)?;
         // Only now: a run that can't be made leaves the results of the last one alone.
@@ -110,6 +113,7 @@ impl<T: Target> Setup<T> {
             target,
             first,
             end,
+            most,
             most_failures: f64::INFINITY,
             cores,
             invitation,
@@ -166,6 +170,9 @@ impl<T: Target> Setup<T> {
         if let Some(limit) = args.skip_later_than {
             builder = builder.skip_later_than(limit);
         }
+        if let Some(slots) = self.most {
+            builder = builder.slots(slots);
+        }
         Ok(builder.build())
     }
 
@@ -184,7 +191,7 @@ impl<T: Target> Setup<T> {
             && args.max_backlog.is_none()
             && args.requests.is_none()
             && self.invitation.is_none()
-            && !args.schedule.is_replay();
+            && !self.ends_with_load();
         Policy {
             skip_later_than: args.skip_later_than,
             keeps_slots,
@@ -192,10 +199,16 @@ impl<T: Target> Setup<T> {
         }
     }
 
+    /// Whether the last slot of the load ends the run.
+    fn ends_with_load(&self) -> bool {
+        self.args.schedule.is_replay() || self.most.is_some()
+    }
+
     /// The length of the run. It ends with the load, at the latest.
     pub(crate) fn length(&self) -> anyhow::Result<RunLength> {
         let args = &self.args;
-        let is_limited = args.requests.is_some() || args.schedule.has_length();
+        let has_length = args.schedule.has_length() || self.ends_with_load();
+        let is_limited = args.requests.is_some() || has_length;
         let default = if is_limited { Duration::MAX } else { DEFAULT_DURATION };
         Ok(RunLength {
             warmup: args.warmup,
@@ -205,7 +218,7 @@ impl<T: Target> Setup<T> {
             is_steady: args.schedule.is_steady(),
             constant_hz: args.schedule.constant_hz()?,
             is_closed: args.schedule.is_closed,
-            ends_with_load: args.schedule.is_replay(),
+            ends_with_load: self.ends_with_load(),
             longest: args.duration.unwrap_or(Duration::MAX),
         })
     }
@@ -244,6 +257,17 @@ fn spacing(schedule: &ScheduleArgs) -> Spacing {
         () if schedule.is_poisson() => Spacing::Poisson,
         () => Spacing::Other,
     }
+}
+
+/// How many of the first slots of a load are this process's.
+fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
+    ensure!(
+        args.fleet.run_name.is_none(),
+        "the load of a fleet ends by time: leave out what ends with the data, and write --duration TIME"
+    );
+    let second = Shape::constant(Rate::per_second(1)?);
+    let end = Duration::from_secs(slots);
+    Ok(Arrivals::even().starts_before(end, &second, &args.schedule.shard()?))
 }
 
 fn cores() -> anyhow::Result<Vec<CoreId>> {

@@ -1,8 +1,7 @@
 //! One connection, which carries one request after the other.
 
 use super::failure::{Failure, Tls};
-use super::http1::request::Written;
-use super::plan::{Plan, Prepared};
+use super::plan::{Memory, Plan, Prepared};
 use super::stream::Io;
 use super::{http1, http2};
 use hyper::StatusCode;
@@ -79,7 +78,7 @@ impl Connection {
         &mut self,
         plan: &Plan,
         request: Prepared,
-        memory: &mut Written,
+        memory: &mut Memory,
         deadline: &mut Deadline,
     ) -> Result<StatusCode, Failure> {
         match self {
@@ -87,7 +86,7 @@ impl Connection {
                 connection.exchange(&plan.text(request, memory), deadline).await
             }
             Connection::Http2(connection) => {
-                connection.exchange(plan.http2(request), deadline).await
+                connection.exchange(plan.http2(request, memory), deadline).await
             }
         }
     }

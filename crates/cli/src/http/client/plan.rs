@@ -2,18 +2,21 @@
 
 use super::args::{ClientArgs, Header};
 use super::endpoint::Endpoint;
+use super::filled::{Compiler, Filled, Templates, is_filled};
 use super::http1::request::{Lines, Outgoing, Written};
-use super::http2;
+use super::http2::request::request as whole;
 use super::labels::Labels;
 use super::requests::{Common, Parts, Requests, authority};
 use super::targets::TargetSpec;
+use crate::http::data::Data;
+use crate::http::template::values::Values;
+use crate::http::template::{self, is_one};
 use anyhow::{Context, ensure};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::{Request, StatusCode, Uri};
 use nanopace_load::net::tls::{self, Trust};
-use nanopace_load::net::url;
 use rustls::ClientConfig;
 use std::collections::HashMap;
 use std::fs;
@@ -32,6 +35,11 @@ pub(crate) struct Plan {
     only: Option<Written>,
     /// The same for HTTP/2.
     only_http2: Option<Request<Full<Bytes>>>,
+    /// What requests are filled with, besides the slot's number.
+    data: Option<Data>,
+    seed: u64,
+    /// How many slots there are requests for, if that has an end.
+    pub(crate) most_slots: Option<u64>,
     /// By what they are counted apart.
     pub(crate) labels: Labels,
     /// The servers.
@@ -52,8 +60,24 @@ pub(crate) struct Plan {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prepared {
     index: usize,
+    /// The number of the slot.
+    number: u64,
     /// Which of the plan's servers it goes to.
     pub(crate) endpoint: usize,
+}
+
+/// Memory for a request in flight.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    written: Written,
+    filled: Filled,
+}
+
+impl Memory {
+    /// Without a request in it.
+    pub(crate) fn new() -> Memory {
+        Memory { written: Written::new(), filled: Filled::default() }
+    }
 }
 
 /// A plan that requests are added to.
@@ -66,6 +90,7 @@ pub(crate) struct Draft<'args> {
     common: Vec<Common>,
     /// Which endpoint is at a scheme and an authority.
     known: HashMap<String, usize>,
+    compiler: Compiler,
     /// The URL of the first request.
     pub(crate) url: String,
 }
@@ -75,7 +100,13 @@ impl Draft<'_> {
     pub(crate) fn new(args: &ClientArgs) -> Draft<'_> {
         let (requests, labels, known) = (Requests::default(), Labels::default(), HashMap::new());
         let (endpoints, common, url) = (Vec::new(), Vec::new(), String::new());
-        Draft { args, requests, labels, endpoints, common, known, url }
+        let compiler = Compiler::default();
+        Draft { args, requests, labels, endpoints, common, known, compiler, url }
+    }
+
+    /// Its requests are filled with rows of this data.
+    pub(crate) fn fill_with(&mut self, data: Option<Data>) {
+        self.compiler = Compiler::new(data);
     }
 
     /// Adds a request. The name of its server is resolved, if it is new.
@@ -91,13 +122,32 @@ impl Draft<'_> {
                     .with_context(|| format!("{host:?} in the header Host is no host"))?;
             }
         }
+        let templates = self.templates(target)?;
+        let body = templates.as_ref().map_or(Some(target.body.len()), Templates::body_length);
         let given = self.common[endpoint].given.get_all(CONTENT_LENGTH).iter();
         let own = target.headers.iter().filter(|(name, _)| name == CONTENT_LENGTH);
         for length in given.chain(own.map(|(_, length)| length)) {
-            check_length(length, target.body.len())?;
+            check_length(length, body)?;
         }
         let label = self.labels.number(target);
-        self.requests.add(target, endpoint, label).map_err(anyhow::Error::msg)
+        let added = match templates {
+            Some(templates) => self.requests.add_filled(&target.method, templates, endpoint, label),
+            None => self.requests.add(target, endpoint, label),
+        };
+        added.map_err(anyhow::Error::msg)
+    }
+
+    /// The request taken apart, if anything in it or in the headers of all is filled.
+    fn templates(&mut self, target: &TargetSpec) -> anyhow::Result<Option<Templates>> {
+        let filled = self.args.header.iter().filter(|header| is_one(header.value.as_bytes()));
+        let filled: Vec<_> =
+            filled.map(|Header { name, value }| (name.clone(), value.clone())).collect();
+        if filled.is_empty() && !is_filled(target) {
+            return Ok(None);
+        }
+        let headers = filled.into_iter().chain(target.headers.iter().cloned()).collect();
+        let whole = TargetSpec { headers, ..target.clone() };
+        self.compiler.compile(&whole, self.args.http2).map(Some)
     }
 
     fn endpoint_of(&mut self, url: &Uri) -> anyhow::Result<usize> {
@@ -114,16 +164,24 @@ impl Draft<'_> {
     }
 
     /// The plan, if there is at least one request in it. Reads certificates.
-    pub(crate) fn complete(self, trust: Trust<'_>, timeout: Duration) -> anyhow::Result<Plan> {
-        let Draft { args, labels, endpoints, common, .. } = self;
+    pub(crate) fn complete(
+        self,
+        trust: Trust<'_>,
+        timeout: Duration,
+        seed: u64,
+    ) -> anyhow::Result<Plan> {
+        let Draft { args, labels, endpoints, common, compiler, .. } = self;
         let requests = self.requests.complete();
-        let is_one = requests.count() == 1;
+        let is_one = requests.count() == 1 && requests.templates(0).is_none();
         let lines: Vec<_> = common.iter().map(Lines::new).collect();
         let has_tls = endpoints.iter().any(|endpoint| endpoint.tls_name.is_some());
         Ok(Plan {
             only: is_one.then(|| written(&requests.get(0), &lines[0])),
             only_http2: (is_one && args.http2)
-                .then(|| http2::request::request(&requests.get(0), &common[0])),
+                .then(|| whole(&requests.get(0), requests.body_of(0).clone(), &common[0])),
+            most_slots: compiler.data.as_ref().and_then(Data::most_slots),
+            data: compiler.data,
+            seed,
             lines,
             requests,
             common,
@@ -145,7 +203,7 @@ impl Plan {
         let count = self.requests.count() as u64;
         // It is less than the count.
         let index = usize::try_from(number % count).unwrap_or_default();
-        Prepared { index, endpoint: self.requests.server(index) }
+        Prepared { index, number, endpoint: self.requests.server(index) }
     }
 
     /// By what a request is counted apart, if its answer has this status.
@@ -154,19 +212,38 @@ impl Plan {
     }
 
     /// A request as text, which is put into `memory` unless it is there already.
-    pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Written) -> Outgoing<'a> {
-        let written = self.only.as_ref().unwrap_or_else(|| {
-            self.lines[request.endpoint].write(&self.requests.get(request.index), memory);
-            memory
-        });
-        written.with(self.requests.body_of(request.index))
+    pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Memory) -> Outgoing<'a> {
+        if let Some(only) = &self.only {
+            return only.with(self.requests.body_of(request.index));
+        }
+        let Memory { written, filled } = memory;
+        let parts = self.parts(request, filled);
+        self.lines[request.endpoint].write(&parts, written);
+        written.with(parts.body)
     }
 
     /// A request of HTTP/2, to be sent once.
-    pub(crate) fn http2(&self, request: Prepared) -> Request<Full<Bytes>> {
-        let common = &self.common[request.endpoint];
-        let made = || http2::request::request(&self.requests.get(request.index), common);
-        self.only_http2.clone().unwrap_or_else(made)
+    pub(crate) fn http2(&self, request: Prepared, memory: &mut Memory) -> Request<Full<Bytes>> {
+        if let Some(only) = &self.only_http2 {
+            return only.clone();
+        }
+        let parts = self.parts(request, &mut memory.filled);
+        let body = match self.requests.templates(request.index) {
+            Some(_) => Bytes::copy_from_slice(parts.body),
+            None => self.requests.body_of(request.index).clone(),
+        };
+        whole(&parts, body, &self.common[request.endpoint])
+    }
+
+    fn parts<'a>(&'a self, request: Prepared, filled: &'a mut Filled) -> Parts<'a> {
+        let parts = self.requests.get(request.index);
+        match self.requests.templates(request.index) {
+            Some(templates) => {
+                let mut values = Values::of_slot(request.number, self.seed, self.data.as_ref());
+                templates.fill(parts.method, &mut values, filled)
+            }
+            None => parts,
+        }
     }
 }
 
@@ -178,7 +255,8 @@ fn written(parts: &Parts<'_>, lines: &Lines) -> Written {
 
 /// Refuses a length that is not that of the body: the server would wait for what never comes, or take what
 /// is left for the next request.
-fn check_length(given: &HeaderValue, body: usize) -> anyhow::Result<()> {
+fn check_length(given: &HeaderValue, body: Option<usize>) -> anyhow::Result<()> {
+    let body = body.context("leave Content-Length out: the body is filled, and has its own")?;
     let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);
     ensure!(is_right, "the header Content-Length says {given:?}, but the body has {body} bytes");
     Ok(())
@@ -197,7 +275,8 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
         usual.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     let mut given = HeaderMap::new();
-    for Header { name, value } in &args.header {
+    let as_they_are = args.header.iter().filter(|header| !is_one(header.value.as_bytes()));
+    for Header { name, value } in as_they_are {
         given.append(name.clone(), value.clone());
     }
     Ok(Common { url: url.clone(), usual, given })
@@ -205,7 +284,7 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
 
 /// The one request that the options describe.
 pub(crate) fn target_of(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSpec> {
-    let url = url::read(url).map_err(anyhow::Error::msg)?;
+    let url = template::url(url).map_err(anyhow::Error::msg)?;
     let body = match (&args.body, &args.body_file) {
         (Some(text), _) => Bytes::from(text.clone()),
         (_, Some(path)) => fs::read(path)

@@ -1,10 +1,11 @@
 //! The requests of a run in one buffer: one of a million takes its text and 16 bytes.
 
+use super::filled::Templates;
 use super::targets::TargetSpec;
-use hyper::Uri;
 use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::http::uri::{Authority, InvalidUri, PathAndQuery};
+use hyper::{Method, Uri};
 use std::collections::HashMap;
 use std::iter;
 
@@ -29,15 +30,19 @@ pub(crate) struct Requests {
     bodies: Vec<Bytes>,
     /// Which body is at an address.
     known: HashMap<usize, u32>,
+    /// Those that are filled for each slot.
+    templates: Vec<Templates>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     /// Where its head ends.
     end: usize,
+    /// Its body; if it is filled, its templates.
     body: u32,
     server: u16,
     label: u8,
+    is_filled: bool,
 }
 
 impl Requests {
@@ -52,14 +57,36 @@ impl Requests {
         let headers = target.headers.iter();
         let headers =
             headers.flat_map(|(name, value)| [name.as_str().as_bytes(), value.as_bytes()]);
-        for line in [target.method.as_str().as_bytes(), path.as_bytes()].into_iter().chain(headers)
-        {
+        self.push([target.method.as_str().as_bytes(), path.as_bytes()].into_iter().chain(headers));
+        let body = self.body(&target.body)?;
+        self.end(body, server, label, false)
+    }
+
+    /// Adds a request that is filled for each slot.
+    pub(crate) fn add_filled(
+        &mut self,
+        method: &Method,
+        templates: Templates,
+        server: usize,
+        label: u8,
+    ) -> Result<(), String> {
+        self.push([method.as_str().as_bytes(), b""].into_iter());
+        let index =
+            u32::try_from(self.templates.len()).map_err(|_| "there are too many requests")?;
+        self.templates.push(templates);
+        self.end(index, server, label, true)
+    }
+
+    fn push<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) {
+        for line in lines {
             self.heads.extend_from_slice(line);
             self.heads.push(b'\n');
         }
+    }
+
+    fn end(&mut self, body: u32, server: usize, label: u8, is_filled: bool) -> Result<(), String> {
         let server = u16::try_from(server).map_err(|_| "there are too many servers")?;
-        let body = self.body(&target.body)?;
-        self.entries.push(Entry { end: self.heads.len(), body, server, label });
+        self.entries.push(Entry { end: self.heads.len(), body, server, label, is_filled });
         Ok(())
     }
 
@@ -102,19 +129,26 @@ impl Requests {
         self.entries[index].label
     }
 
-    /// The body of a request.
+    /// How a request is filled, if it is.
+    pub(crate) fn templates(&self, index: usize) -> Option<&Templates> {
+        let entry = self.entries[index];
+        entry.is_filled.then(|| &self.templates[entry.body as usize])
+    }
+
+    /// The body of a request that is not filled.
     pub(crate) fn body_of(&self, index: usize) -> &Bytes {
         &self.bodies[self.entries[index].body as usize]
     }
 
-    /// A request.
+    /// A request. One that is filled has only its method.
     pub(crate) fn get(&self, index: usize) -> Parts<'_> {
         let entry = self.entries[index];
         let begin = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
         let mut lines = self.heads[begin..entry.end].splitn(3, |byte| *byte == b'\n');
         let mut line = || lines.next().expect("it was added whole");
         let (method, path, headers) = (line(), line(), line());
-        Parts { method, path, headers, body: self.body_of(index) }
+        let body = if entry.is_filled { b"" } else { &self.body_of(index)[..] };
+        Parts { method, path, headers, body }
     }
 }
 
@@ -124,8 +158,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) method: &'a [u8],
     pub(crate) path: &'a [u8],
     /// Two lines for each: name and value.
-    headers: &'a [u8],
-    pub(crate) body: &'a Bytes,
+    pub(super) headers: &'a [u8],
+    pub(crate) body: &'a [u8],
 }
 
 impl<'a> Parts<'a> {
@@ -145,7 +179,6 @@ pub(crate) fn authority(host: &HeaderValue) -> Result<Authority, InvalidUri> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::Method;
     use hyper::header::HeaderName;
 
     fn target(url: &str, headers: &[(&'static str, &'static str)], body: &Bytes) -> TargetSpec {
@@ -172,7 +205,7 @@ mod tests {
         assert_eq!([0, 1].map(|index| requests.label(index)), [0, 3]);
         let [one, two] = [0, 1].map(|index| requests.get(index));
         assert_eq!((one.method, one.path, two.path), (&b"PUT"[..], &b"/a?b=c"[..], &b"/"[..]));
-        assert_eq!((one.headers().count(), one.body.len(), two.body), (0, 0, &body));
+        assert_eq!((one.headers().count(), one.body.len(), two.body), (0, 0, &body[..]));
         let headers: Vec<_> = two.headers().collect();
         assert_eq!(headers, own.map(|(name, value)| (name.as_bytes(), value.as_bytes())));
     }

@@ -2,8 +2,7 @@
 
 use super::connection::Connection;
 use super::failure::Failure;
-use super::http1::request::Written;
-use super::plan::{Plan, Prepared};
+use super::plan::{Memory, Plan, Prepared};
 use hyper::StatusCode;
 use nanopace::{Nanos, Pacer};
 use nanopace_load::load::details::SetUp;
@@ -21,7 +20,7 @@ pub(crate) struct Session {
     /// Which of a server's addresses is next.
     turn: usize,
     /// Memory for the request in flight.
-    memory: Written,
+    memory: Memory,
     /// How long it took to open connections, of those that were opened first.
     set_ups: Vec<SetUp>,
 }
@@ -59,7 +58,7 @@ impl Session {
             clock: clock.clone(),
             plan: Arc::clone(plan),
             turn: index,
-            memory: Written::new(),
+            memory: Memory::new(),
             set_ups: Vec::new(),
         }
     }

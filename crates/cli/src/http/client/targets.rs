@@ -19,12 +19,13 @@
 //! `header` (an object of lists) and `body` (base64) if they are needed. A file whose first target
 //! begins with a brace is in this format.
 
+use crate::http::template;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Uri};
-use nanopace_load::net::url::{self, Told};
+use nanopace_load::net::url::Told;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -159,7 +160,7 @@ fn request(line: &str) -> Told<TargetSpec> {
     let (name, address) = line
         .split_once(char::is_whitespace)
         .ok_or_else(|| format!("{line:?} is not a target; {REQUEST}"))?;
-    let (method, url) = (method(name)?, url::read(address.trim())?);
+    let (method, url) = (method(name)?, template::url(address.trim())?);
     Ok(TargetSpec { method, url, headers: Vec::new(), body: Bytes::new() })
 }
 
@@ -218,7 +219,7 @@ impl JsonTarget {
         let body = BASE64_STANDARD.decode(&self.body);
         Ok(TargetSpec {
             method: method(&self.method)?,
-            url: url::read(&self.url)?,
+            url: template::url(&self.url)?,
             headers: self.header.into_iter().flat_map(named).collect::<Told<_>>()?,
             body: body.map_err(|error| format!("body: {error}; write it in base64"))?.into(),
         })

@@ -29,7 +29,7 @@ fn plan(url: &str, options: &[&str], timeout: Duration) -> anyhow::Result<Arc<Pl
     let args = Line::try_parse_from(options)?.client;
     let mut draft = Draft::new(&args);
     draft.add(&plan::target_of(url, &args)?)?;
-    draft.complete(Trust::Anyone, timeout).map(Arc::new)
+    draft.complete(Trust::Anyone, timeout, 0).map(Arc::new)
 }
 
 fn session(plan: &Arc<Plan>) -> Session {

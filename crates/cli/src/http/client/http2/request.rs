@@ -11,7 +11,7 @@ use hyper::{Method, Request, Uri, Version};
 const CHECKED: &str = "it was read before";
 
 /// A request, to be sent once.
-pub(crate) fn request(parts: &Parts<'_>, common: &Common) -> Request<Full<Bytes>> {
+pub(crate) fn request(parts: &Parts<'_>, body: Bytes, common: &Common) -> Request<Full<Bytes>> {
     let method = Method::from_bytes(parts.method).expect(CHECKED);
     let path = PathAndQuery::try_from(parts.path).expect(CHECKED);
     let mut headers = headers(parts, common);
@@ -19,7 +19,7 @@ pub(crate) fn request(parts: &Parts<'_>, common: &Common) -> Request<Full<Bytes>
     if parts.body.is_empty() && [Method::POST, Method::PUT, Method::PATCH].contains(&method) {
         headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from_static("0"));
     }
-    let mut request = Request::new(Full::new(parts.body.clone()));
+    let mut request = Request::new(Full::new(body));
     *request.method_mut() = method;
     *request.uri_mut() = uri(&common.url, path, &mut headers);
     *request.version_mut() = Version::HTTP_2;
@@ -74,7 +74,7 @@ mod tests {
             let target = TargetSpec { method: Method::PUT, url, headers, body };
             requests.add(&target, 0, 0).unwrap();
         }
-        let [one, two] = [0, 1].map(|index| request(&requests.get(index), &common));
+        let [one, two] = [0, 1].map(|index| request(&requests.get(index), Bytes::new(), &common));
         assert_eq!(
             (one.uri().to_string(), one.method()),
             ("https://h:1/a?b=c".into(), &Method::PUT)

@@ -5,7 +5,7 @@ use super::plan;
 use crate::http::client::failure::Failure;
 use crate::http::client::http1::answer::Answer;
 use crate::http::client::http1::head::Asked;
-use crate::http::client::http1::request::Written;
+use crate::http::client::plan::Memory;
 use crate::http::client::plan::Plan;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
@@ -177,7 +177,7 @@ proptest! {
 
 /// What is sent is one request, with these headers and this body, beside what is always sent.
 fn is_one(plan: &Plan, given: &[String], body: &str) -> Result<(), TestCaseError> {
-    let mut memory = Written::new();
+    let mut memory = Memory::new();
     let [head, sent, tail] = plan.text(plan.of_slot(0), &mut memory).parts;
     let mut headers = [httparse::EMPTY_HEADER; 16];
     let mut read = httparse::Request::new(&mut headers);

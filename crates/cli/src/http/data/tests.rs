@@ -1,0 +1,125 @@
+//! Files of data, well-formed and not.
+
+use super::args::{DataEnd, DataOrder};
+use super::*;
+use proptest::prelude::*;
+use std::fs;
+use tempfile::TempDir;
+
+/// What is read from a file with these bytes; `FILE` stands for its path.
+fn read(text: &[u8]) -> Result<Data, String> {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("data");
+    fs::write(&path, text).unwrap();
+    let args = DataArgs { data: Some(path.clone()), ..DataArgs::default() };
+    let read = Data::read(&args, 0);
+    read.map(Option::unwrap)
+        .map_err(|told| told.to_string().replace(path.to_str().unwrap(), "FILE"))
+}
+
+/// All values, row by row.
+fn rows(text: &[u8]) -> Vec<Vec<String>> {
+    let data = read(text).unwrap_or_else(|told| panic!("{told}"));
+    let value = |row, column| String::from_utf8_lossy(data.value(row, column)).into_owned();
+    let row = |row| (0..data.columns().len()).map(|column| value(row, column)).collect();
+    (0..data.count()).map(row).collect()
+}
+
+#[test]
+fn rows_are_read_with_quotes_and_newlines() {
+    for (text, expected) in [
+        ("a,b\n1,2\n", &[&["1", "2"][..]][..]),
+        ("\u{feff}a , b\r\n1,2\r\n3,4", &[&["1", "2"], &["3", "4"]]),
+        ("a\n\"x,\"\"y\"\"\nz\"\n\"\"\n", &[&["x,\"y\"\nz"], &[""]]),
+        ("a,b\n,\n", &[&["", ""]]),
+        ("a\nx\"y\n", &[&["x\"y"]]),
+        (
+            "{\"b\": \"x\\ny\", \"a\": 1.50}\n\n{\"a\": null, \"b\": [1, {}], \"c\": 0}\n",
+            &[&["1.50", "x\ny"], &["", "[1, {}]"]],
+        ),
+        ("\u{feff}\n {\"a\": true}", &[&["true"]]),
+        ("{\"a\": 123456789012345678901234567890}", &[&["123456789012345678901234567890"]]),
+    ] {
+        assert_eq!(rows(text.as_bytes()), expected, "{text}");
+    }
+    assert_eq!(read(b"a\n\xff\n").unwrap().value(0, 0), b"\xff");
+    assert_eq!(read(b"{\"b\": 1, \"a\": 2}").unwrap().columns(), ["a", "b"]);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    for (text, told) in [
+        (&b""[..], "--data: FILE: there is no row in it"),
+        (b"a,b\n", "--data: FILE: there is no row in it"),
+        (b"\n\n", "--data: FILE: there is no row in it"),
+        (b"a,b\n1,2\n3\n", "--data: FILE line 3: 1 values, but the first line has 2 names"),
+        (b"a,b\n\"1\n\",2\n1,2,3\n", "--data: FILE line 4: 3 values, but"),
+        (b"a,b\n1,\"2\n3,4\n", "--data: FILE line 2 column 3: this quote never closes"),
+        (
+            b"a\n\"x\"y\n",
+            "--data: FILE line 2 column 4: a comma or the end of the line must follow",
+        ),
+        (b"a,b,a\n1,2,3\n", "--data: FILE line 1: there are two columns \"a\""),
+        (b"\xff\n1\n", "--data: FILE line 1: the names of the columns are no UTF-8"),
+        (b"{\"a\": 1}\n{\"b\": 1}\n", "--data: FILE line 2: \"a\" is missing"),
+        (b"{\"a\": 1}\n{\"a\": 1\n", "--data: FILE line 2: column 7: EOF while parsing an object"),
+        (b"{\"a\": 1}\n[1]\n", "--data: FILE line 2: column 0: invalid type"),
+        (b"{\"a\": \"\xff\"}\n", "--data: FILE line 1: stream did not contain valid UTF-8"),
+    ] {
+        let error = read(text).unwrap_err();
+        assert!(error.starts_with(told) && error.lines().count() == 1, "{told}: {error}");
+    }
+    let args = DataArgs { data: Some("/nonexistent/file".into()), ..DataArgs::default() };
+    let error = Data::read(&args, 0).unwrap_err().to_string();
+    assert!(error.contains("cannot read /nonexistent/file"), "{error}");
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_told_with_its_row() {
+    let data = read(b"a,b\n1,2\n3,\"4\n5\"\n").unwrap();
+    let is_line = |value: &[u8]| !value.contains(&b'\n');
+    assert!(data.check(0, is_line, "a header").is_ok());
+    let told = data.check(1, is_line, "a header").unwrap_err().to_string();
+    assert_eq!(told, "--data: row 2 column \"b\": \"4\\n5\" can't be in a header");
+}
+
+#[test]
+fn it_says_where_it_ends_if_it_is_to() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("data");
+    fs::write(&path, "a\n1\n2\n3\n").unwrap();
+    for (data_end, most) in [(DataEnd::Wrap, None), (DataEnd::Stop, Some(3))] {
+        let args =
+            DataArgs { data: Some(path.clone()), data_order: DataOrder::Sequential, data_end };
+        let data = Data::read(&args, 0).unwrap().unwrap();
+        assert_eq!((data.most_slots(), data.row_of_slot(4)), (most, 1));
+    }
+}
+
+/// A field takes its bytes and eight more: ten million rows of one take 80 MB and their text.
+#[test]
+fn a_field_takes_its_text_and_8_bytes() {
+    let text: String = (0..10_000).map(|row| format!("user-{row:06},{row:06}\n")).collect();
+    let data = read(format!("user,id\n{text}").as_bytes()).unwrap();
+    assert_eq!((data.count(), data.text.len()), (10_000, 10_000 * 17));
+    assert!(data.text.capacity() <= 187_000 && data.ends.capacity() <= 22_000);
+    assert_eq!(size_of_val(&data.ends[0]), 8);
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_as_csv_is_read(rows_given in prop::collection::vec(("(?s).{0,5}", "[a\",\r\n ]{0,5}"), 1..8)) {
+        let mut writer = ::csv::Writer::from_writer(Vec::new());
+        writer.write_record(["a", "b"]).unwrap();
+        rows_given.iter().for_each(|(a, b)| writer.write_record([a, b]).unwrap());
+        let expected: Vec<_> = rows_given.into_iter().map(|(a, b)| vec![a, b]).collect();
+        prop_assert_eq!(rows(&writer.into_inner().unwrap()), expected);
+    }
+
+    #[test]
+    fn no_file_panics(text in "((a|,|\"|\n|\r|\\{|\\}|:|1|é)){0,20}") {
+        if let Err(told) = read(text.as_bytes()) {
+            prop_assert_eq!(told.lines().count(), 1, "{}", told);
+        }
+    }
+}

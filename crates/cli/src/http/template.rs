@@ -1,0 +1,204 @@
+//! Texts with places that are filled for each request: `/users/{{user}}`.
+//!
+//! A text is taken apart once, into pieces that are copied and pieces that are filled, so that a request
+//! costs little more than its bytes. A template engine would have to be given its values by name and would
+//! read expressions that nobody needs here; and `{{random 1..100}}` is what people write first.
+
+pub(crate) mod near;
+mod piece;
+pub(crate) mod values;
+
+use super::data::Data;
+use hyper::Uri;
+use nanopace_load::net::url;
+use near::near;
+use piece::{Form, Piece};
+use std::borrow::Cow;
+use std::env;
+use values::Values;
+
+const OPEN: &str = "{{";
+const CLOSE: &str = "}}";
+/// What can be filled in, besides columns; the same with a word behind it.
+const ALONE: [&str; 4] = ["slot", "now", "now-ms", "uuid"];
+const WITH_WORD: [&str; 5] = ["random", "random-text", "env", "raw", "json"];
+/// The longest random text.
+const LONGEST: usize = 1 << 20;
+
+/// Where a text is, which says what a value may be like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the path or the query of a URL: values are percent-encoded (RFC 3986, section 2.1).
+    Url,
+    /// In a header: values with what can't be there are refused.
+    Header,
+    /// In a body: values stay as they are.
+    Body,
+}
+
+/// A text with places that are filled.
+#[derive(Debug)]
+pub(crate) struct Template {
+    pieces: Vec<Piece>,
+}
+
+/// Whether a text may have places that are filled. One that is no text has none.
+pub(crate) fn is_one(text: &[u8]) -> bool {
+    let has_open = text.windows(OPEN.len()).any(|bytes| bytes == OPEN.as_bytes());
+    has_open && std::str::from_utf8(text).is_ok()
+}
+
+/// Reads a URL, whose path and query may have places that are filled.
+pub(crate) fn url(text: &str) -> Result<Uri, String> {
+    let host = text.split_once("://").map_or(text, |(_, rest)| rest);
+    if host.split(['/', '?']).next().unwrap_or_default().contains(OPEN) {
+        return Err(format!("{text:?}: only the path and the query of a URL can be filled in"));
+    }
+    url::read(&without_blanks(text))
+}
+
+/// The same URL without blanks in its places, so that it can be read as a URL.
+fn without_blanks(url: &str) -> Cow<'_, str> {
+    if !url.contains(OPEN) {
+        return Cow::Borrowed(url);
+    }
+    let mut parts = url.split(OPEN);
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (inside, behind) = part.split_once(CLOSE).map_or((part, None), |(a, b)| (a, Some(b)));
+        let words: Vec<_> = inside.split_whitespace().collect();
+        whole.push_str(OPEN);
+        whole.push_str(&words.join(":"));
+        whole.extend(behind.map(|behind| format!("{CLOSE}{behind}")));
+    }
+    Cow::Owned(whole)
+}
+
+impl Template {
+    /// Takes a text apart.
+    ///
+    /// # Errors
+    /// What is wrong, with the column of the text.
+    pub(crate) fn new(text: &str, place: Place, data: Option<&Data>) -> Result<Template, String> {
+        let (mut pieces, mut rest) = (Vec::new(), text);
+        while let Some((before, behind)) = rest.split_once(OPEN) {
+            push_text(&mut pieces, before);
+            let at = text.len() - behind.len() - OPEN.len();
+            let column = text[..at].chars().count() + 1;
+            let wrong = |told: String| format!("column {column}: {told}");
+            let Some((inside, behind)) = behind.split_once(CLOSE) else {
+                return Err(wrong(
+                    "{{ has no }} behind it; write {{\"{{\"}} for two braces".into(),
+                ));
+            };
+            pieces.push(piece(inside.trim(), place, data).map_err(wrong)?);
+            rest = behind;
+        }
+        push_text(&mut pieces, rest);
+        Ok(Template { pieces })
+    }
+
+    /// Bytes in which nothing is filled.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Template {
+        Template { pieces: vec![Piece::Text(bytes.into())] }
+    }
+
+    /// Writes the text behind what is in `to`, with these values.
+    pub(crate) fn fill(&self, values: &mut Values<'_>, to: &mut Vec<u8>) {
+        self.pieces.iter().for_each(|piece| piece.fill(values, to));
+    }
+
+    /// The columns whose values stay as they are.
+    pub(crate) fn plain_columns(&self) -> impl Iterator<Item = usize> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Column(column, Form::Plain) => Some(*column),
+            _ => None,
+        })
+    }
+}
+
+fn push_text(pieces: &mut Vec<Piece>, text: &str) {
+    if !text.is_empty() {
+        pieces.push(Piece::Text(text.as_bytes().into()));
+    }
+}
+
+/// What is between braces.
+fn piece(inside: &str, place: Place, data: Option<&Data>) -> Result<Piece, String> {
+    let plain = if place == Place::Url { Form::Encoded } else { Form::Plain };
+    if let Some(column) = data.and_then(|data| data.column(inside)) {
+        return Ok(Piece::Column(column, plain));
+    }
+    if let Some(text) = inside.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        return Ok(Piece::Text(text.as_bytes().into()));
+    }
+    let (name, word) = match inside.split_once([' ', ':']) {
+        Some((name, word)) => (name, word.trim()),
+        None => (inside, ""),
+    };
+    let column = || {
+        let column = data.and_then(|data| data.column(word));
+        column.ok_or_else(|| unknown(word, data))
+    };
+    match (name, word) {
+        ("slot", "") => Ok(Piece::Slot),
+        ("now", "") => Ok(Piece::Now),
+        ("now-ms", "") => Ok(Piece::NowMs),
+        ("uuid", "") => Ok(Piece::Uuid),
+        ("random", _) => random(word),
+        ("random-text", _) => random_text(word),
+        ("env", _) if !word.is_empty() => environment(word, place),
+        ("raw", _) if !word.is_empty() => Ok(Piece::Column(column()?, Form::Plain)),
+        ("json", _) if !word.is_empty() && place == Place::Body => {
+            Ok(Piece::Column(column()?, Form::Json))
+        }
+        ("json", _) if place != Place::Body => Err("json is for bodies".to_owned()),
+        _ => Err(unknown(inside, data)),
+    }
+}
+
+fn random(range: &str) -> Result<Piece, String> {
+    let ends = range.split_once("..").and_then(|(from, to)| {
+        let [from, to] = [from, to].map(|end| end.trim().parse::<i64>().ok());
+        from.zip(to).filter(|(from, to)| from <= to)
+    });
+    let told =
+        || format!("{range:?} is no range; write for example random 1..100, with both ends in it");
+    ends.map(|(from, to)| Piece::Random(from..=to)).ok_or_else(told)
+}
+
+fn random_text(length: &str) -> Result<Piece, String> {
+    let length = length.parse().ok().filter(|length| (1..=LONGEST).contains(length));
+    let told = || format!("write random-text 32, for a text of 32 characters, or up to {LONGEST}");
+    length.map(Piece::RandomText).ok_or_else(told)
+}
+
+/// What is in the environment is read once, and is then a text as any other.
+fn environment(name: &str, place: Place) -> Result<Piece, String> {
+    let value = env::var(name).map_err(|_| format!("the environment has no text {name}"))?;
+    match place {
+        Place::Url => Ok(Piece::Text(values::encoded(value.as_bytes()).into())),
+        Place::Header if !values::fits_header(value.as_bytes()) => {
+            Err(format!("what the environment has as {name} can't be in a header"))
+        }
+        _ => Ok(Piece::Text(value.into_bytes().into())),
+    }
+}
+
+fn unknown(inside: &str, data: Option<&Data>) -> String {
+    let columns = data.map(Data::columns).unwrap_or_default();
+    let known = columns.iter().map(String::as_str).chain(ALONE).chain(WITH_WORD);
+    let told = match near(inside, known) {
+        Some(name) => format!("write {{{{{name}}}}}"),
+        None if columns.is_empty() => {
+            "write slot, now, now-ms, uuid, random 1..100, random-text 32 or env NAME; columns come from --data".into()
+        }
+        None => format!("write a column ({}), slot, now, uuid or random 1..100", columns.join(", ")),
+    };
+    format!(
+        "{inside:?} is nothing that can be filled in; {told}, or {{{{\"{{{{\"}}}} for two braces"
+    )
+}
+
+#[cfg(test)]
+mod tests;

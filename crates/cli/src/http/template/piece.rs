@@ -1,0 +1,87 @@
+//! A piece of a template: a text, or what is filled in.
+
+use super::values::{Values, encode};
+use fastrand::Rng;
+use std::io::Write;
+use std::iter;
+use std::ops::RangeInclusive;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A piece of a text.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Piece {
+    Text(Box<[u8]>),
+    /// The number of the slot.
+    Slot,
+    /// The time, as RFC 3339 writes it.
+    Now,
+    /// Milliseconds since 1970.
+    NowMs,
+    /// 122 random bits (RFC 9562, section 5.4).
+    Uuid,
+    Random(RangeInclusive<i64>),
+    /// So many letters and digits.
+    RandomText(usize),
+    /// The value of a column.
+    Column(usize, Form),
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Plain,
+    /// Percent-encoded.
+    Encoded,
+    /// As a string of JSON, in quotes.
+    Json,
+}
+
+impl Piece {
+    /// Writes the piece behind what is in `to`.
+    pub(crate) fn fill(&self, values: &mut Values<'_>, to: &mut Vec<u8>) {
+        match self {
+            Piece::Text(text) => to.extend_from_slice(text),
+            Piece::Slot => number(to, values.slot),
+            Piece::Now => push(to, humantime::format_rfc3339_millis(SystemTime::now())),
+            Piece::NowMs => number(to, UNIX_EPOCH.elapsed().unwrap_or_default().as_millis()),
+            Piece::Uuid => uuid(&mut values.random, to),
+            Piece::Random(range) => number(to, values.random.i64(range.clone())),
+            Piece::RandomText(length) => {
+                let random = &mut values.random;
+                to.extend(iter::repeat_with(|| random.alphanumeric() as u8).take(*length));
+            }
+            Piece::Column(column, form) => form.write(values.of(*column), to),
+        }
+    }
+}
+
+impl Form {
+    fn write(self, value: &[u8], to: &mut Vec<u8>) {
+        match self {
+            Form::Plain => to.extend_from_slice(value),
+            Form::Encoded => encode(value, to),
+            Form::Json => serde_json::to_writer(to, &String::from_utf8_lossy(value))
+                .expect("memory takes everything"),
+        }
+    }
+}
+
+fn uuid(random: &mut Rng, to: &mut Vec<u8>) {
+    let mut bytes = random.u128(..).to_be_bytes();
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    for (index, byte) in bytes.into_iter().enumerate() {
+        if [4, 6, 8, 10].contains(&index) {
+            to.push(b'-');
+        }
+        to.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
+    }
+}
+
+fn number(to: &mut Vec<u8>, number: impl itoa::Integer) {
+    to.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+fn push(to: &mut Vec<u8>, text: impl std::fmt::Display) {
+    write!(to, "{text}").expect("memory takes everything");
+}

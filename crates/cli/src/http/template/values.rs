@@ -1,0 +1,73 @@
+//! What the places of a request are filled with: all of it follows from the slot's number and the seed, but
+//! for the time.
+
+use crate::http::data::Data;
+use fastrand::Rng;
+use hyper::header::HeaderValue;
+
+/// The values of one request.
+#[derive(Debug)]
+pub(crate) struct Values<'data> {
+    pub(crate) slot: u64,
+    pub(crate) random: Rng,
+    /// The data, and the row that is the slot's.
+    row: Option<(&'data Data, usize)>,
+}
+
+impl<'data> Values<'data> {
+    /// Those of a slot.
+    pub(crate) fn of_slot(slot: u64, seed: u64, data: Option<&'data Data>) -> Values<'data> {
+        let random = Rng::with_seed(mixed(seed ^ mixed(slot)));
+        Values { slot, random, row: data.map(|data| (data, data.row_of_slot(slot))) }
+    }
+
+    /// Those of a row, for a look at them before anything is sent.
+    pub(crate) fn of(&self, column: usize) -> &'data [u8] {
+        self.row.map_or(b"", |(data, row)| data.value(row, column))
+    }
+}
+
+/// A number from which nobody would guess the one it is made of, and which only that one gives: the end of
+/// splitmix64.
+pub(crate) fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+/// Whether a value can be in a header.
+pub(crate) fn fits_header(value: &[u8]) -> bool {
+    HeaderValue::from_bytes(value).is_ok()
+}
+
+/// Whether a value can be in a path or a query as it is.
+pub(crate) fn fits_url(value: &[u8]) -> bool {
+    let is_fine = |byte: &u8| is_unreserved(*byte) || b"/?&=%:@!$'()*+,;".contains(byte);
+    value.iter().all(is_fine)
+}
+
+/// Writes a value so that it is one part of a path or a query, whatever is in it.
+pub(crate) fn encode(value: &[u8], to: &mut Vec<u8>) {
+    for byte in value {
+        if is_unreserved(*byte) {
+            to.push(*byte);
+        } else {
+            let digits =
+                [byte >> 4, byte & 15].map(|digit| b"0123456789ABCDEF"[usize::from(digit)]);
+            to.extend([b'%', digits[0], digits[1]]);
+        }
+    }
+}
+
+/// The same in memory of its own.
+pub(crate) fn encoded(value: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::new();
+    encode(value, &mut whole);
+    whole
+}
+
+/// RFC 3986, section 2.3.
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}

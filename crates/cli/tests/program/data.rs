@@ -1,0 +1,314 @@
+//! Requests that differ: a server looks at every value that it got.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+/// What a server was sent.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Got {
+    path: String,
+    user: String,
+    body: String,
+}
+
+/// Names, with everything that means something in a URL, a header or JSON.
+const USERS: [&str; 5] = ["ann", "b&b=c/d?e#f", "\"d\"", "größe %41", "e+f;g\\"];
+
+fn scratch(name: &str, text: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn users(name: &str) -> String {
+    let quoted = USERS.map(|user| format!("\"{}\",{}\n", user.replace('"', "\"\""), user.len()));
+    scratch(name, &format!("user,size\n{}", quoted.concat())).display().to_string()
+}
+
+fn output(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+/// The results of a run that must succeed.
+fn results(args: &[&str]) -> Value {
+    let output = output(&[args, &["--rate", "1k/s", "--json", "-"]].concat());
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {told}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn server() -> (String, Receiver<Got>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, got) = mpsc::channel();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let sender = sender.clone();
+            thread::spawn(move || {
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                while let Some(request) = request(&mut reader) {
+                    let _ = sender.send(request);
+                    stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+                }
+            });
+        }
+    });
+    (url, got)
+}
+
+/// Reads a request, which must be well-formed.
+fn request(stream: &mut impl BufRead) -> Option<Got> {
+    let (mut first, mut user, mut length) = (String::new(), String::new(), 0);
+    stream.read_line(&mut first).ok().filter(|&bytes| bytes > 0)?;
+    let words: Vec<_> = first.split(' ').collect();
+    assert!(words.len() == 3 && words[2] == "HTTP/1.1\r\n", "{first:?}");
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).ok()?;
+        if line == "\r\n" {
+            break;
+        }
+        let (name, value) = line.trim_end().split_once(": ").unwrap();
+        match name {
+            "x-user" => user = value.to_owned(),
+            "content-length" => length = value.parse().unwrap(),
+            "host" | "user-agent" | "x-all" => {}
+            _ => panic!("{line:?}"),
+        }
+    }
+    let mut body = String::new();
+    stream.take(length).read_to_string(&mut body).ok()?;
+    Some(Got { path: words[1].to_owned(), user, body })
+}
+
+/// The text of a path or a query.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, behind @ ..] = rest {
+        match first {
+            b'%' => {
+                let digits = std::str::from_utf8(&behind[..2]).unwrap();
+                bytes.push(u8::from_str_radix(digits, 16).unwrap());
+                rest = &behind[2..];
+            }
+            byte => {
+                bytes.push(*byte);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn url_headers_and_body_have_the_values_of_the_slots_row() {
+    let (url, got) = server();
+    let data = users("slots.csv");
+    let json = USERS.map(|user| {
+        format!(
+            "{{\"user\": {}, \"size\": {}}}\n",
+            serde_json::to_string(user).unwrap(),
+            user.len()
+        )
+    });
+    let lines = scratch("slots.jsonl", &json.concat()).display().to_string();
+    for data in [&data, &lines] {
+        let url = format!("{url}/users/{{{{ user }}}}?slot={{{{slot}}}}&n={{{{random 1..6}}}}");
+        let body = "{\"user\": {{json user}}, \"size\": {{size}}, \"at\": \"{{now}}\"}";
+        let options =
+            ["-H", "X-User: <{{user}}>", "-H", "X-All: yes", "-d", body, "-n", "40", "-c", "4"];
+        results(&[&[url.as_str(), "--data", data], &options[..]].concat());
+        let all: Vec<_> = got.try_iter().collect();
+        let mut slots = Vec::new();
+        for Got { path, user, body } in all {
+            let (name, query) = path.strip_prefix("/users/").unwrap().split_once('?').unwrap();
+            let (slot, dice) = query.strip_prefix("slot=").unwrap().split_once("&n=").unwrap();
+            let slot: usize = slot.parse().unwrap();
+            let expected = USERS[slot % USERS.len()];
+            assert!((1..=6).contains(&dice.parse::<u8>().unwrap()), "{path}");
+            assert!(!name.contains(['/', '?', '#', '&']), "{path}");
+            assert_eq!(
+                (decoded(name).as_str(), user),
+                (expected, format!("<{expected}>")),
+                "{path}"
+            );
+            let body: Value = serde_json::from_str(&body).unwrap();
+            assert_eq!((&body["user"], &body["size"]), (&expected.into(), &expected.len().into()));
+            slots.push(slot);
+        }
+        slots.sort_unstable();
+        // The probe has the first slot's request, which is sent again.
+        assert!(slots.into_iter().eq([0].into_iter().chain(0..40)));
+    }
+}
+
+/// The parts of a load send each row once, in whatever order.
+#[test]
+fn each_row_is_sent_once_by_all_parts_together() {
+    let (url, got) = server();
+    let rows: String = (0..23).map(|row| format!("{row}\n")).collect();
+    let data = scratch("once.csv", &format!("id\n{rows}")).display().to_string();
+    let url = format!("{url}/{{{{id}}}}");
+    for order in ["sequential", "shuffled"] {
+        let mut sent: Vec<usize> = Vec::new();
+        for shard in ["1/2", "2/2"] {
+            let options = ["--data-end", "stop", "--data-order", order, "--seed", "5", "-c", "1"];
+            let args = [&url, "--data", &data, "--shard", shard];
+            let results = results(&[&args[..], &options].concat());
+            let paths = got.try_iter().map(|got| got.path[1..].parse::<usize>().unwrap());
+            // The first is the probe.
+            let own: Vec<_> = paths.skip(1).collect();
+            assert_eq!((own.len(), &results["completed"]), (own.len(), &own.len().into()));
+            assert_eq!(own.is_sorted(), order == "sequential", "{own:?}");
+            sent.extend(own);
+        }
+        sent.sort_unstable();
+        assert!(sent.into_iter().eq(0..23), "{order}");
+    }
+}
+
+#[test]
+fn data_that_ends_ends_the_run_and_data_that_wraps_does_not() {
+    let (url, got) = server();
+    let data = users("ends.csv");
+    let url = format!("{url}/{{{{size}}}}");
+    for (options, count) in [
+        (&["--data-end", "stop"][..], 5),
+        (&["--data-end", "stop", "-n", "3"], 3),
+        (&["--data-end", "stop", "-n", "30"], 5),
+        (&["-n", "12"], 12),
+    ] {
+        let results = results(&[&[url.as_str(), "--data", &data], options].concat());
+        assert_eq!((&results["completed"], &results["incomplete"]), (&count.into(), &Value::Null));
+        assert_eq!(got.try_iter().count(), count + 1, "{options:?}");
+    }
+}
+
+#[test]
+fn what_is_random_is_the_same_in_each_run_with_a_seed() {
+    let (url, got) = server();
+    let data = users("seeds.csv");
+    let url =
+        format!("{url}/{{{{uuid}}}}/{{{{random-text 8}}}}/{{{{random 0..999999}}}}?{{{{user}}}}");
+    let sent = |seed: &str, order: &str| -> BTreeSet<Got> {
+        let options = ["--data", &data, "--data-order", order, "--seed", seed, "-n", "20"];
+        results(&[&[url.as_str()], &options[..]].concat());
+        got.try_iter().collect()
+    };
+    for order in ["sequential", "random"] {
+        let first = sent("1", order);
+        assert_eq!(first.len(), 20, "each of them is another one");
+        assert_eq!(first, sent("1", order));
+        assert_eq!(first.intersection(&sent("2", order)).count(), 0);
+    }
+}
+
+#[test]
+fn targets_are_filled_too_and_labels_are_not() {
+    let (url, got) = server();
+    let (data, body) = (users("of-targets.csv"), scratch("of-targets.txt", "{{user}}!"));
+    let text = format!(
+        "GET {url}/a/{{{{size}}}}\nX-User: {{{{user}}}}\n\nPOST {url}/b/{{{{random 7..7}}}}\n@{}\n\nGET {url}/c\n",
+        body.display()
+    );
+    let targets = scratch("of-targets-list.txt", &text).display().to_string();
+    let options = ["--data", &data, "-n", "15", "-c", "1"];
+    let results = results(&[&["--targets", &targets], &options[..]].concat());
+    for (slot, got) in got.try_iter().skip(1).enumerate() {
+        let user = USERS[slot % USERS.len()];
+        let expected = match slot % 3 {
+            0 => (format!("/a/{}", user.len()), user, String::new()),
+            1 => ("/b/7".to_owned(), "", format!("{user}!")),
+            _ => ("/c".to_owned(), "", String::new()),
+        };
+        assert_eq!((got.path, got.user.as_str(), got.body), expected, "{slot}");
+    }
+    let labels: Vec<_> = results["labels"].as_object().unwrap().keys().cloned().collect();
+    let expected = ["GET /a/{{size}}", "GET /c", "POST /b/{{random:7..7}}"];
+    let expected =
+        expected.map(|label| format!("{} 204", label.replace(" /", &format!(" {url}/"))));
+    assert_eq!(labels, expected);
+}
+
+/// Before anything is sent, in one line.
+#[test]
+fn what_is_wrong_is_told_before_the_first_request() {
+    let (url, got) = server();
+    let data = users("wrong.csv");
+    let lines = scratch("wrong-lines.csv", "a,b\n1,2\n3,\"x\r\ny\"\n").display().to_string();
+    let ragged = scratch("ragged.csv", "a,b\n1,2\n3\n").display().to_string();
+    let empty = scratch("empty.csv", "").display().to_string();
+    let quotes = scratch("quotes.csv", "a,b\n1,\"2\n3,4\n").display().to_string();
+    let of = |path: &str| format!("{url}/{path}");
+    let targets = scratch("wrong-targets.txt", &format!("GET {url}/\n\nGET {url}/{{{{usr}}}}\n"));
+    let targets = targets.display().to_string();
+    for (args, told) in [
+        (
+            &[&of("{{usr}}"), "--data", &data][..],
+            "URL: column 2: \"usr\" is nothing that can be filled in; write {{user}}",
+        ),
+        (&[&of("{{user}}")], "columns come from --data"),
+        (&[&of(""), "-d", "a{{sise}}", "--data", &data], "body: column 2: \"sise\" is nothing"),
+        (&[&of(""), "-H", "X-User: {{a}}", "--data", &data], "header x-user: column 1: \"a\""),
+        (
+            &["--targets", &targets, "--data", &data],
+            "wrong-targets.txt line 3: URL: column 2: \"usr\"",
+        ),
+        (
+            &[&of(""), "-H", "X-User: {{b}}", "--data", &lines],
+            "--data: row 2 column \"b\": \"x\\r\\ny\" can't be in a header",
+        ),
+        (
+            &[&of("{{raw b}}"), "--data", &lines],
+            "--data: row 2 column \"b\": \"x\\r\\ny\" can't be in a URL as it is",
+        ),
+        (
+            &[&of("{{a}}"), "--data", &ragged],
+            "ragged.csv line 3: 1 values, but the first line has 2 names",
+        ),
+        (&[&of("{{a}}"), "--data", &empty], "empty.csv: there is no row in it"),
+        (&[&of("{{a}}"), "--data", &quotes], "quotes.csv line 2 column 3: this quote never closes"),
+        (&[&of("{{a}}"), "--data", "/nonexistent/file"], "cannot read /nonexistent/file"),
+        (&[&of(""), "-d", "{{slot}}", "-H", "Content-Length: 1"], "leave Content-Length out"),
+        (&[&of(""), "-H", "Transfer-Encoding: {{slot}}"], "this header can't be filled in"),
+        (&["http://{{slot}}/"], "only the path and the query of a URL can be filled in"),
+        (&[&of(""), "--data-order", "random"], "--data"),
+        (&[&of("{{a}}"), "--data", &lines, "--json", &lines], "--data reads this file"),
+        (
+            &[
+                "search",
+                &of("{{a}}"),
+                "--data",
+                &lines,
+                "--data-end",
+                "stop",
+                "--until",
+                "p99 response < 1s",
+            ],
+            "--data-end stop: a search",
+        ),
+    ] {
+        let output = output(args);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), stderr.lines().count()),
+            (Some(2), 1),
+            "{args:?}: {stderr}"
+        );
+        assert!(stderr.contains(told), "{args:?}: {stderr}");
+    }
+    assert_eq!(got.try_iter().count(), 0);
+    // In a URL and a body the same is a value as any other.
+    results(&[&of("{{b}}"), "-d", "{{b}}", "--data", &lines, "-n", "2", "-c", "1"]);
+    let last = got.try_iter().last().unwrap();
+    assert_eq!((last.path.as_str(), last.body.as_str()), ("/x%0D%0Ay", "x\r\ny"));
+}
