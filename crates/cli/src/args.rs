@@ -22,6 +22,8 @@ Examples:
   nanopace                                     embedded target, 5000/s, 10 s; same as nanopace run
   nanopace http://127.0.0.1:8080/ --rate 2k/s -c 64 -z 1min
   nanopace http://127.0.0.1:8080/ --rate max   as fast as answers come: no waiting is seen
+  nanopace 'http://127.0.0.1:8080/{{user}}' --data users.csv
+                                               a row for each request
   nanopace run --rate 100 --duration 6s -c 2 --target-stall 2s@2s
                                                what a stall does to response times
   nanopace run --requests 1000 --json - | jq .response_time_ns.p99

@@ -9,7 +9,7 @@ use crate::target::Target as Embedded;
 use anyhow::Context;
 use args::{HttpRunArgs, HttpSearchArgs, RequestArgs};
 use client::failure::{Failure as Why, GROUPS, Tls};
-use client::plan::{self, Draft, Plan};
+use client::plan::{self, Draft, Memory, Plan};
 use client::session::{Answer, Session};
 use client::{proxy, targets};
 use data::Data;
@@ -31,6 +31,19 @@ use std::time::Duration;
 pub(crate) fn setup(args: HttpRunArgs) -> anyhow::Result<Setup<Http>> {
     let HttpRunArgs { requests, load } = args;
     Setup::new(load, &requests.inputs(), |load| Http::new(&requests, load))
+}
+
+/// Writes the request of a slot, and returns its length.
+pub(crate) fn written(
+    args: &RequestArgs,
+    load: &RunArgs,
+) -> anyhow::Result<impl FnMut(u64) -> usize + use<>> {
+    let (_, draft) = what(args, load)?;
+    let plan = draft.complete(trust(args, None), load.timeout, load.schedule.seed)?;
+    let mut memory = Memory::new();
+    Ok(move |number| {
+        plan.text(plan.of_slot(number), &mut memory).parts.map(<[u8]>::len).iter().sum()
+    })
 }
 
 /// A search over HTTP that is ready.

@@ -11,6 +11,8 @@ mod habits;
 mod http;
 mod limit;
 mod manual;
+#[doc(hidden)]
+pub mod measuring;
 mod plan;
 mod target;
 

@@ -78,7 +78,7 @@ fn request(stream: &mut impl BufRead) -> Option<Got> {
         }
         let (name, value) = line.trim_end().split_once(": ").unwrap();
         match name {
-            "x-user" => user = value.to_owned(),
+            "x-user" => value.clone_into(&mut user),
             "content-length" => length = value.parse().unwrap(),
             "host" | "user-agent" | "x-all" => {}
             _ => panic!("{line:?}"),
@@ -155,8 +155,8 @@ fn url_headers_and_body_have_the_values_of_the_slots_row() {
 #[test]
 fn each_row_is_sent_once_by_all_parts_together() {
     let (url, got) = server();
-    let rows: String = (0..23).map(|row| format!("{row}\n")).collect();
-    let data = scratch("once.csv", &format!("id\n{rows}")).display().to_string();
+    let rows: Vec<_> = (0..23).map(|row| row.to_string()).collect();
+    let data = scratch("once.csv", &format!("id\n{}\n", rows.join("\n"))).display().to_string();
     let url = format!("{url}/{{{{id}}}}");
     for order in ["sequential", "shuffled"] {
         let mut sent: Vec<usize> = Vec::new();
@@ -254,14 +254,14 @@ fn what_is_wrong_is_told_before_the_first_request() {
     for (args, told) in [
         (
             &[&of("{{usr}}"), "--data", &data][..],
-            "URL: column 2: \"usr\" is nothing that can be filled in; write {{user}}",
+            "path of the URL: column 2: \"usr\" is nothing that can be filled in; write {{user}}",
         ),
         (&[&of("{{user}}")], "columns come from --data"),
         (&[&of(""), "-d", "a{{sise}}", "--data", &data], "body: column 2: \"sise\" is nothing"),
         (&[&of(""), "-H", "X-User: {{a}}", "--data", &data], "header x-user: column 1: \"a\""),
         (
             &["--targets", &targets, "--data", &data],
-            "wrong-targets.txt line 3: URL: column 2: \"usr\"",
+            "wrong-targets.txt line 3: path of the URL: column 2: \"usr\"",
         ),
         (
             &[&of(""), "-H", "X-User: {{b}}", "--data", &lines],

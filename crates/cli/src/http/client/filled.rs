@@ -70,7 +70,7 @@ impl Compiler {
         target: &TargetSpec,
         http2: bool,
     ) -> anyhow::Result<Templates> {
-        let path = self.template(path(&target.url), Place::Url).context("URL")?;
+        let path = self.template(path(&target.url), Place::Url).context("path of the URL")?;
         let mut headers = Vec::new();
         for (name, value) in &target.headers {
             let template = self.header(name, value, http2);

@@ -7,21 +7,21 @@ use crate::http::template::values::mixed;
 /// The order of rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Order {
-    order: DataOrder,
+    kind: DataOrder,
     count: u64,
     seed: u64,
 }
 
 impl Order {
     /// Of so many rows, of which there is at least one.
-    pub(crate) fn new(order: DataOrder, count: u64, seed: u64) -> Order {
-        Order { order, count, seed }
+    pub(crate) fn new(kind: DataOrder, count: u64, seed: u64) -> Order {
+        Order { kind, count, seed }
     }
 
     /// The row of a slot, counted from 0.
     pub(crate) fn row(&self, slot: u64) -> u64 {
         let (pass, place) = (slot / self.count, slot % self.count);
-        match self.order {
+        match self.kind {
             DataOrder::Sequential => place,
             DataOrder::Shuffled => self.shuffled(mixed(self.seed ^ mixed(pass)), place),
             DataOrder::Random => below(mixed(mixed(self.seed) ^ slot), self.count),
@@ -54,9 +54,8 @@ fn feistel(number: u64, half: u32, key: u64) -> u64 {
 /// A number below `end`, as even as makes no difference: of the 64 bits one number has at most `end` more
 /// than another.
 fn below(number: u64, end: u64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, reason = "it is below the end")]
-    let below = (u128::from(number) * u128::from(end) >> 64) as u64;
-    below
+    let below = (u128::from(number) * u128::from(end)) >> 64;
+    u64::try_from(below).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -33,8 +33,7 @@ impl<R: Read> Quotes<R> {
         self.column += 1;
         self.state = match (self.state, byte) {
             (State::Quoted, b'"') => State::Closed,
-            (State::Quoted, _) => State::Quoted,
-            (State::Closed, b'"') => State::Quoted,
+            (State::Quoted, _) | (State::Closed, b'"') => State::Quoted,
             (_, b',' | b'\n' | b'\r') => State::Begin,
             (State::Begin, b'"') => {
                 self.opened = (self.line, self.column);

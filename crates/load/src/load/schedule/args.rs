@@ -38,7 +38,7 @@ pub struct ScheduleArgs {
     #[arg(long, value_name = "PROCESS", default_value = "even")]
     pub arrivals: ArrivalProcess,
 
-    /// The seed of random arrivals; the same seed gives the same arrivals
+    /// The seed of random arrivals, and of what is random in requests; the same seed gives the same
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub seed: u64,
 

@@ -1,7 +1,9 @@
 //! What is sent, byte by byte, and what is refused before anything is sent.
 
+use super::super::plan::Memory;
 use super::server::{Answer, Server, Then};
 use super::{block_on, plan, session};
+use http_body_util::BodyExt;
 use nanopace::Nanos;
 use std::time::Duration;
 
@@ -146,6 +148,24 @@ fn a_body_makes_the_method_post_unless_another_one_is_given() {
         let (first, _, sent) = parts(&sent("", options));
         assert_eq!((first, sent), (format!("{method} / HTTP/1.1"), body.to_owned()), "{options:?}");
     }
+}
+
+#[test]
+fn over_http2_places_are_filled_too() {
+    let options = ["--http2", "-H", "x: {{slot}}", "-H", "y: z", "-d", "<{{slot}}>"];
+    let plan = plan("http://127.0.0.1:1/{{slot}}?a={{random 5..5}}", &options, PATIENCE).unwrap();
+    let mut memory = Memory::new();
+    for number in [0, 7] {
+        let request = plan.http2(plan.of_slot(number), &mut memory);
+        let expected = format!("http://127.0.0.1:1/{number}?a=5");
+        assert_eq!((request.method().as_str(), request.uri().to_string()), ("POST", expected));
+        assert_eq!([&request.headers()["x"], &request.headers()["y"]], [&*number.to_string(), "z"]);
+        let body = block_on(request.into_body().collect()).unwrap().to_bytes();
+        assert_eq!(body, format!("<{number}>"));
+    }
+    let refused =
+        super::plan("http://127.0.0.1:1/", &["--http2", "-H", "Host: {{slot}}"], PATIENCE);
+    assert!(refused.is_err());
 }
 
 /// What could end a line would begin another one, or another request.
