@@ -21,3 +21,4 @@ mod stream;
 pub(crate) mod targets;
 #[cfg(test)]
 mod tests;
+mod turns;

@@ -221,6 +221,53 @@ fn targets_are_counted_apart_and_a_single_one_is_not() {
     assert!(!fs::read_to_string(&csv).unwrap().contains("label"));
 }
 
+#[test]
+fn targets_with_weights_are_sent_so_often() {
+    let path = scratch("weights.txt");
+    let (address, requests) = server();
+    let targets = ["3x GET", "GET", "2x PUT"].map(|what| format!("{what} http://{address}/\n\n"));
+    fs::write(&path, format!("{}GET http://{address}/last\n", targets.concat())).unwrap();
+    // A round has seven.
+    let options = ["--targets", path.to_str().unwrap(), "-n", "70", "--rate", "1k/s", "-c", "1"];
+    assert!(nanopace(&options).status.success());
+    let sent: Vec<_> = requests.try_iter().skip(1).map(|(_, text)| text).collect();
+    let count = |begin: &str| sent.iter().filter(|text| text.starts_with(begin)).count();
+    assert_eq!(
+        (count("GET / "), count("PUT / "), count("GET /last "), sent.len()),
+        (40, 20, 10, 70)
+    );
+}
+
+#[test]
+fn a_name_and_a_password_are_sent_and_not_shown() {
+    let (address, requests) = server();
+    let url = format!("http://{address}/");
+    let page = scratch("basic.html");
+    results(&["--url", &url, "-a", "Aladdin:open sesame", "--html", page.to_str().unwrap()]);
+    // The example of RFC 7617.
+    for (_, text) in requests.try_iter() {
+        assert!(text.contains("authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n"), "{text}");
+    }
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("basic-auth") && !page.contains("sesame"));
+    let refused = nanopace(&["--url", &url, "-a", "Aladdin"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("write USER:PASSWORD"));
+}
+
+#[test]
+fn a_connection_carries_so_many_requests() {
+    let (address, requests) = server();
+    let url = format!("http://{address}/");
+    let results = results(&["--url", &url, "-c", "1", "--connection-requests", "5"]);
+    assert_eq!(results["set_up_time_ns"]["count"], 3, "{results}");
+    let mut carried = std::collections::BTreeMap::new();
+    for (connection, _) in requests.try_iter() {
+        *carried.entry(connection).or_insert(0) += 1;
+    }
+    // The first is the probe's.
+    assert_eq!(carried.into_values().collect::<Vec<_>>(), [1, 5, 5, 2]);
+}
+
 /// The server would wait for the rest, or take it for the next request.
 #[test]
 fn a_length_that_is_not_that_of_the_body_is_refused() {

@@ -37,6 +37,14 @@ pub(crate) struct ClientArgs {
     #[arg(long, conflicts_with = "http2")]
     pub(crate) disable_keepalive: bool,
 
+    /// Open a new connection after so many requests on one [default: no limit]
+    #[arg(long, value_name = "COUNT", conflicts_with = "disable_keepalive", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) connection_requests: Option<u64>,
+
+    /// Send this name and password (RFC 7617) in the header Authorization
+    #[arg(long, short = 'a', value_name = "USER:PASSWORD", value_parser = user)]
+    pub(crate) basic_auth: Option<String>,
+
     /// Give up opening a connection after this time; the request counts as failed
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_duration)]
     pub(crate) connect_timeout: Duration,
@@ -68,6 +76,11 @@ impl ClientArgs {
         let has_body = self.body.is_some() || self.body_file.is_some();
         self.method.clone().unwrap_or(if has_body { Method::POST } else { Method::GET })
     }
+}
+
+fn user(text: &str) -> Result<String, String> {
+    let has_password = text.contains(':') && !text.contains(char::is_control);
+    if has_password { Ok(text.to_owned()) } else { Err("write USER:PASSWORD".to_owned()) }
 }
 
 fn no_proxy(_: &str) -> Result<String, String> {

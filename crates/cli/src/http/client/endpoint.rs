@@ -39,8 +39,7 @@ impl Endpoint {
         };
         if authority.as_str().contains('@') {
             bail!(
-                "leave name and password out of the URL, and give \
-                 --header \"Authorization: Basic ...\" instead"
+                "leave name and password out of the URL, and give --basic-auth USER:PASSWORD instead"
             );
         }
         let bare = host.trim_start_matches('[').trim_end_matches(']');

@@ -85,7 +85,7 @@ mod tests {
 
     fn target(url: &str) -> TargetSpec {
         let url = url.parse().unwrap();
-        TargetSpec { method: Method::GET, url, headers: Vec::new(), body: Bytes::new() }
+        TargetSpec { method: Method::GET, url, headers: Vec::new(), body: Bytes::new(), weight: 1 }
     }
 
     #[test]

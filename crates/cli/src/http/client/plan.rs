@@ -8,13 +8,18 @@ use super::http2::request::request as whole;
 use super::labels::Labels;
 use super::requests::{Common, Parts, Requests, authority};
 use super::targets::TargetSpec;
+use super::turns::Turns;
 use crate::http::data::Data;
 use crate::http::template::values::Values;
 use crate::http::template::{self, is_one};
 use anyhow::{Context, ensure};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, USER_AGENT};
+use hyper::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, USER_AGENT,
+};
 use hyper::{Request, StatusCode, Uri};
 use nanopace_load::net::tls::{self, Trust};
 use rustls::ClientConfig;
@@ -27,6 +32,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Plan {
     requests: Requests,
+    turns: Turns,
     /// What requests have in common, for each server.
     common: Vec<Common>,
     /// The same as text, for each server.
@@ -48,8 +54,8 @@ pub(crate) struct Plan {
     pub(crate) tls: Option<Arc<ClientConfig>>,
     /// Whether HTTP/2 is spoken.
     pub(crate) http2: bool,
-    /// Whether each request has a connection of its own.
-    pub(crate) one_request_each: bool,
+    /// How many requests a connection carries at most.
+    pub(crate) requests_each: u64,
     /// The longest time for a request.
     pub(crate) timeout: Duration,
     /// The longest time for a connection.
@@ -85,6 +91,7 @@ impl Memory {
 pub(crate) struct Draft<'args> {
     args: &'args ClientArgs,
     requests: Requests,
+    turns: Turns,
     labels: Labels,
     endpoints: Vec<Endpoint>,
     common: Vec<Common>,
@@ -100,8 +107,8 @@ impl Draft<'_> {
     pub(crate) fn new(args: &ClientArgs) -> Draft<'_> {
         let (requests, labels, known) = (Requests::default(), Labels::default(), HashMap::new());
         let (endpoints, common, url) = (Vec::new(), Vec::new(), String::new());
-        let compiler = Compiler::default();
-        Draft { args, requests, labels, endpoints, common, known, compiler, url }
+        let (compiler, turns) = (Compiler::default(), Turns::default());
+        Draft { args, requests, turns, labels, endpoints, common, known, compiler, url }
     }
 
     /// Its requests are filled with rows of this data.
@@ -130,6 +137,7 @@ impl Draft<'_> {
             check_length(length, body)?;
         }
         let label = self.labels.number(target);
+        self.turns.add(target.weight);
         let added = match templates {
             Some(templates) => self.requests.add_filled(&target.method, templates, endpoint, label),
             None => self.requests.add(target, endpoint, label),
@@ -184,12 +192,17 @@ impl Draft<'_> {
             seed,
             lines,
             requests,
+            turns: self.turns.complete(),
             common,
             labels,
             endpoints,
             tls: has_tls.then(|| tls::config(trust, args.http2)).transpose()?,
             http2: args.http2,
-            one_request_each: args.disable_keepalive,
+            requests_each: if args.disable_keepalive {
+                1
+            } else {
+                args.connection_requests.unwrap_or(u64::MAX)
+            },
             timeout,
             connect_timeout: args.connect_timeout.min(timeout),
         })
@@ -200,9 +213,7 @@ impl Plan {
     /// The request of the slot with this number, round and round: the same in each process that has a part of
     /// the load, and in each run of it.
     pub(crate) fn of_slot(&self, number: u64) -> Prepared {
-        let count = self.requests.count() as u64;
-        // It is less than the count.
-        let index = usize::try_from(number % count).unwrap_or_default();
+        let index = self.turns.of_slot(number);
         Prepared { index, number, endpoint: self.requests.server(index) }
     }
 
@@ -279,7 +290,17 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
     for Header { name, value } in as_they_are {
         given.append(name.clone(), value.clone());
     }
+    if let Some(user) = &args.basic_auth {
+        given.append(AUTHORIZATION, basic(user)?);
+    }
     Ok(Common { url: url.clone(), usual, given })
+}
+
+/// The credentials of a user (RFC 7617, section 2).
+fn basic(user: &str) -> anyhow::Result<HeaderValue> {
+    let mut value = HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(user)))?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// The one request that the options describe.
@@ -292,5 +313,5 @@ pub(crate) fn target_of(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSp
             .into(),
         _ => Bytes::new(),
     };
-    Ok(TargetSpec { method: args.method(), url, headers: Vec::new(), body })
+    Ok(TargetSpec { method: args.method(), url, headers: Vec::new(), body, weight: 1 })
 }

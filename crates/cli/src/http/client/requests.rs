@@ -190,6 +190,7 @@ mod tests {
             url: url.parse().unwrap(),
             headers: headers.iter().map(header).collect(),
             body: body.clone(),
+            weight: 1,
         }
     }
 

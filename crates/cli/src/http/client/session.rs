@@ -16,6 +16,8 @@ pub(crate) struct Session {
     clock: Pacer,
     /// One place for each of the plan's servers.
     connections: Vec<Option<Connection>>,
+    /// How many requests each of these connections has carried.
+    carried: Vec<u64>,
     deadline: Deadline,
     /// Which of a server's addresses is next.
     turn: usize,
@@ -54,6 +56,7 @@ impl Session {
     pub(crate) fn new(plan: &Arc<Plan>, clock: &Pacer, index: usize) -> Session {
         Session {
             connections: plan.endpoints.iter().map(|_| None).collect(),
+            carried: vec![0; plan.endpoints.len()],
             deadline: Deadline::new(plan.timeout),
             clock: clock.clone(),
             plan: Arc::clone(plan),
@@ -81,6 +84,7 @@ impl Session {
         self.turn = self.turn.wrapping_add(1);
         let (connection, set_up) = Connection::open(&self.plan, endpoint, self.turn).await?;
         self.connections[endpoint] = Some(connection);
+        self.carried[endpoint] = 0;
         Ok(set_up)
     }
 
@@ -117,7 +121,7 @@ impl Session {
 
     /// Sends the request on the connection that is open, and reads the answer.
     async fn exchange(&mut self, request: Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
-        let Session { plan, connections, memory, deadline, .. } = self;
+        let Session { plan, connections, carried, memory, deadline, .. } = self;
         let Some(connection) = &mut connections[request.endpoint] else {
             return self.unsent(Failure::HungUp);
         };
@@ -128,7 +132,9 @@ impl Session {
         }
         let traffic = connection.take_traffic();
         let is_spoiled = status.is_err_and(|failure| !failure.spares_connection());
-        if is_spoiled || connection.is_over() || plan.one_request_each {
+        carried[request.endpoint] += 1;
+        let is_enough = carried[request.endpoint] >= plan.requests_each;
+        if is_spoiled || connection.is_over() || is_enough {
             connections[request.endpoint] = None;
         }
         Answer { status, sent, set_up, traffic }

@@ -13,10 +13,11 @@
 //! ```
 //!
 //! The path of a body starts from the working directory, as in vegeta. Whatever follows a body
-//! begins a new target. The blank line before a request line may be left out.
+//! begins a new target. The blank line before a request line may be left out. `3x GET ...` is sent three
+//! times for one of another; vegeta has no weights.
 //!
 //! The JSON format has one object a line: `{"method": "GET", "url": "http://127.0.0.1/"}`, with
-//! `header` (an object of lists) and `body` (base64) if they are needed. A file whose first target
+//! `header` (an object of lists), `body` (base64) and `weight` if they are needed. A file whose first target
 //! begins with a brace is in this format.
 
 use crate::http::template;
@@ -40,9 +41,12 @@ pub(crate) struct TargetSpec {
     /// In the order of the file. A name may be there more than once.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Bytes,
+    /// How many of the requests it is, for one of another.
+    pub(crate) weight: u32,
 }
 
 const REQUEST: &str = "write METHOD URL, as in GET http://127.0.0.1:8080/";
+const WEIGHT: &str = "write a weight from 1 on, as in 3x GET http://127.0.0.1:8080/";
 const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0.0.1:8080/"}"#;
 const HEADER: &str = "write Name: value";
 
@@ -141,6 +145,9 @@ impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
 /// Whether a line begins with a word in capitals and a blank, and is no header with a blank before
 /// its colon.
 fn is_request(line: &str) -> bool {
+    if line.split_once(char::is_whitespace).is_some_and(|(first, _)| weight(first).is_some()) {
+        return true;
+    }
     let first = line.split_once(char::is_whitespace).map_or("", |(first, _)| first);
     !first.is_empty() && first.chars().all(|c| c.is_ascii_uppercase()) && !is_part(line)
 }
@@ -157,11 +164,25 @@ fn request(line: &str) -> Told<TargetSpec> {
     if is_part(line) {
         return Err(format!("{line:?} has no request line directly above; {REQUEST}"));
     }
+    let (weight, line) = match line.split_once(char::is_whitespace) {
+        Some((first, rest)) if weight(first).is_some() => (weight(first).unwrap_or(0), rest.trim()),
+        _ => (1, line),
+    };
     let (name, address) = line
         .split_once(char::is_whitespace)
         .ok_or_else(|| format!("{line:?} is not a target; {REQUEST}"))?;
     let (method, url) = (method(name)?, template::url(address.trim())?);
-    Ok(TargetSpec { method, url, headers: Vec::new(), body: Bytes::new() })
+    let weight = checked(weight)?;
+    Ok(TargetSpec { method, url, headers: Vec::new(), body: Bytes::new(), weight })
+}
+
+/// The number of a word such as `3x`.
+fn weight(word: &str) -> Option<u32> {
+    word.strip_suffix('x')?.parse().ok()
+}
+
+fn checked(weight: u32) -> Told<u32> {
+    if weight == 0 { Err(WEIGHT.to_owned()) } else { Ok(weight) }
 }
 
 fn method(name: &str) -> Told<Method> {
@@ -209,6 +230,12 @@ struct JsonTarget {
     header: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     body: String,
+    #[serde(default = "once")]
+    weight: u32,
+}
+
+fn once() -> u32 {
+    1
 }
 
 impl JsonTarget {
@@ -222,6 +249,7 @@ impl JsonTarget {
             url: template::url(&self.url)?,
             headers: self.header.into_iter().flat_map(named).collect::<Told<_>>()?,
             body: body.map_err(|error| format!("body: {error}; write it in base64"))?.into(),
+            weight: checked(self.weight)?,
         })
     }
 }
@@ -258,9 +286,11 @@ mod tests {
             format!(" {name}={}", String::from_utf8_lossy(value.as_bytes()))
         };
         let one = |target: &TargetSpec| {
+            let weight =
+                if target.weight == 1 { String::new() } else { format!("{}x ", target.weight) };
             let headers: String = target.headers.iter().map(header).collect();
             let body = String::from_utf8_lossy(&target.body);
-            format!("{} {}{headers} {body}", target.method, target.url)
+            format!("{weight}{} {}{headers} {body}", target.method, target.url)
         };
         targets.iter().map(|target| one(target).trim_end().to_owned()).collect()
     }
@@ -286,6 +316,10 @@ mod tests {
             ("GET http://a/\nDNT : 1", &["GET http://a/ dnt=1"]),
             ("GET http://u:p@[::1]/", &["GET http://u:p@[::1]/"]),
             ("PURGE http://a/", &["PURGE http://a/"]),
+            (
+                "3x GET http://a/\nX: 1\n10x  POST http://b/\n1x GET http://c/",
+                &["3x GET http://a/ x=1", "10x POST http://b/", "GET http://c/"],
+            ),
             ("", &[]),
             ("# nothing\n\n", &[]),
         ] {
@@ -297,6 +331,7 @@ mod tests {
     fn objects_and_their_targets() {
         for (text, expected) in [
             (r#"{"method": "GET", "url": "http://a/"}"#, &["GET http://a/"][..]),
+            (r#"{"method": "GET", "url": "http://a/", "weight": 3}"#, &["3x GET http://a/"]),
             (
                 "\n# one\n{\"method\":\"PUT\",\"url\":\"http://a/\",\"body\":\"aMOp\",\
                  \"header\":{\"X\":[\"1\",\"2\"]}}\r\n\r\n\
@@ -319,6 +354,10 @@ mod tests {
             ("http://a/", 1, r#""http://a/" is not a target; write METHOD URL"#),
             ("get http://a/", 1, r#""get" is not a method; write one in capitals"#),
             ("\nX: 1", 2, r#""X: 1" has no request line directly above; write METHOD URL"#),
+            ("0x GET http://a/", 1, "write a weight from 1 on, as in 3x GET"),
+            ("-1x GET http://a/", 1, r#""-1x" is not a method"#),
+            ("3x get http://a/", 1, r#""get" is not a method"#),
+            (r#"{"method": "GET", "url": "http://a/", "weight": 0}"#, 1, "write a weight from 1"),
             ("GET /a", 1, r#""/a" is not a URL with http:// or https:// and a host; write"#),
             ("GET ftp://a/", 1, r#""ftp://a/" is not a URL with http:// or https://"#),
             ("GET http:///a", 1, r#""http:///a" is not a URL"#),

@@ -232,15 +232,19 @@ fn setting(name: &str, value: &Value) -> String {
             values.iter().map(|value| setting(name, value)).collect::<Vec<_>>().join("\n")
         }
         Value::String(text) if name == "header" => public(text),
+        Value::String(_) if name == "basic-auth" => NOT_SHOWN.to_owned(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
 }
 
+/// Instead of what lets somebody in.
+const NOT_SHOWN: &str = "(not shown)";
+
 /// A header without what must not be passed on.
 fn public(header: &str) -> String {
     match header.split_once(':') {
-        Some((name, _)) if is_secret(name) => format!("{name}: (not shown)"),
+        Some((name, _)) if is_secret(name) => format!("{name}: {NOT_SHOWN}"),
         _ => header.to_owned(),
     }
 }

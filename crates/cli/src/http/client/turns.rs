@@ -1,0 +1,102 @@
+//! Which of several requests a slot has: round and round, each as often as its weight says.
+
+/// The turns of requests, by their weights.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    /// How many turns a round has up to and with each request; empty if each has one.
+    up_to: Vec<u64>,
+    count: u64,
+    /// How far apart the turns of neighbours are.
+    stride: u64,
+}
+
+impl Turns {
+    /// Adds a request.
+    pub(crate) fn add(&mut self, weight: u32) {
+        if weight != 1 && self.up_to.is_empty() {
+            self.up_to = (1..=self.count).collect();
+        }
+        let before = self.up_to.last().copied();
+        if let Some(before) = before.or((weight != 1).then_some(0)) {
+            self.up_to.push(before + u64::from(weight));
+        }
+        self.count += 1;
+    }
+
+    /// Nothing is added any more.
+    pub(crate) fn complete(mut self) -> Turns {
+        self.up_to.shrink_to_fit();
+        self.stride = self.up_to.last().map_or(1, |round| stride(*round));
+        self
+    }
+
+    /// The request of a slot. There is at least one.
+    pub(crate) fn of_slot(&self, number: u64) -> usize {
+        let index = match self.up_to.last() {
+            None => number % self.count,
+            Some(round) => {
+                // A round goes through all turns, not side by side, so that those of a request lie apart.
+                let turn =
+                    u128::from(number % round) * u128::from(self.stride) % u128::from(*round);
+                self.up_to.partition_point(|up_to| u128::from(*up_to) <= turn) as u64
+            }
+        };
+        // It is less than the count.
+        usize::try_from(index).unwrap_or_default()
+    }
+}
+
+/// A number without a divisor in common with a round, near its golden section: multiples of it lie as evenly
+/// as any (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+fn stride(round: u64) -> u64 {
+    let section = u128::from(round) * 618_034 / 1_000_000;
+    let begin = u64::try_from(section).unwrap_or_default().max(1);
+    (begin..).find(|stride| gcd(*stride, round) == 1).unwrap_or(1)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn turns(weights: &[u32]) -> Turns {
+        let mut turns = Turns::default();
+        weights.iter().for_each(|weight| turns.add(*weight));
+        turns.complete()
+    }
+
+    #[test]
+    fn without_weights_it_goes_round_and_round() {
+        let turns = turns(&[1, 1, 1]);
+        assert!((0..7).map(|slot| turns.of_slot(slot)).eq([0, 1, 2, 0, 1, 2, 0]));
+        assert!(turns.up_to.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn a_round_has_each_as_often_as_its_weight(
+            weights in prop::collection::vec(1_u32..50, 1..20),
+            round in 0_u64..1_000_000,
+        ) {
+            let turns = turns(&weights);
+            let length: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
+            let mut times = vec![0; weights.len()];
+            (round * length..(round + 1) * length).for_each(|slot| times[turns.of_slot(slot)] += 1);
+            prop_assert_eq!(times, weights);
+        }
+
+        /// Of 2 in 3 or fewer, no three turns in a row are one request's.
+        #[test]
+        fn turns_of_a_request_lie_apart(one in 3_u32..300, other in 3_u32..300) {
+            prop_assume!(one.max(other) <= 2 * one.min(other));
+            let turns = turns(&[one, other]);
+            let order: Vec<_> = (0..u64::from(one + other)).map(|slot| turns.of_slot(slot)).collect();
+            let longest = order.chunk_by(|a, b| a == b).map(<[usize]>::len).max().unwrap();
+            prop_assert!(longest <= 4, "{}", longest);
+        }
+    }
+}
