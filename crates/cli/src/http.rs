@@ -11,6 +11,7 @@ use args::{HttpRunArgs, HttpSearchArgs, RequestArgs};
 use client::failure::{Failure as Why, GROUPS, Tls};
 use client::plan::{self, Draft, Memory, Plan};
 use client::session::{Answer, Session};
+use client::watch::Streams;
 use client::{proxy, targets};
 use data::Data;
 use data::args::DataEnd;
@@ -19,6 +20,7 @@ use nanopace_load::console::Progress;
 use nanopace_load::load::details::SetUp;
 use nanopace_load::load::kind::{self, Kind};
 use nanopace_load::net::tls::Trust;
+use nanopace_load::recorded::own_times::OwnTimes;
 use nanopace_load::running::args::RunArgs;
 use nanopace_load::running::files;
 use nanopace_load::running::search::Job;
@@ -61,6 +63,8 @@ pub(crate) struct Http {
     by: String,
     /// What is sent.
     plan: Arc<Plan>,
+    /// The times of streamed answers, if they are asked for.
+    streams: Option<Streams>,
     /// The embedded target, if that is where requests go.
     embedded: Option<Embedded>,
     clock: Mutex<Pacer>,
@@ -82,7 +86,8 @@ impl Http {
         let by = by.map_or_else(String::new, |path| format!(" by {}", path.display()));
         // Its rate does not matter: it is the clock.
         let clock = Mutex::new(Pacer::new(Rate::per_second(1)?));
-        Ok(Http { url, by, plan, embedded, clock })
+        let streams = plan.items.map(|_| Streams::new());
+        Ok(Http { url, by, plan, streams, embedded, clock })
     }
 
     fn session(&self, index: usize) -> Session {
@@ -102,7 +107,13 @@ impl Target for Http {
 
     async fn call(&self, session: &mut Session, slot: Slot) -> Result<Done, Failure> {
         let (answer, label) = session.send(slot.number(), slot.start()).await;
-        let done = done(&answer).label(label);
+        let mut done = done(&answer).label(label);
+        if let (Some(streams), Some(seen)) = (&self.streams, session.seen()) {
+            done = done.items(seen.items.len() as u64);
+            if slot.is_recorded() {
+                streams.record(seen, slot.intended_start(), answer.sent);
+            }
+        }
         answer.outcome().map(|()| done).map_err(|why| Failure::of(why.kind()).with(done))
     }
 
@@ -151,6 +162,10 @@ impl Target for Http {
 
     fn most_slots(&self) -> Option<u64> {
         self.plan.most_slots
+    }
+
+    fn take_own_times(&self) -> Vec<OwnTimes> {
+        self.streams.as_ref().map_or_else(Vec::new, Streams::take)
     }
 
     fn resolved_in(&self) -> Duration {

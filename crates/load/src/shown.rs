@@ -17,6 +17,7 @@ pub(crate) mod live;
 pub(crate) mod logs;
 pub(crate) mod markdown;
 pub(crate) mod metrics;
+pub(crate) mod own_times;
 pub(crate) mod pace;
 pub(crate) mod page;
 pub(crate) mod rates;

@@ -11,6 +11,7 @@ pub(crate) mod failure;
 mod filled;
 mod http1;
 mod http2;
+pub(crate) mod items;
 mod labels;
 mod patience;
 pub(crate) mod plan;
@@ -22,3 +23,4 @@ pub(crate) mod targets;
 #[cfg(test)]
 mod tests;
 mod turns;
+pub(crate) mod watch;

@@ -26,4 +26,5 @@ mod stack;
 mod steered;
 #[cfg(unix)]
 mod stopped;
+mod streams;
 mod sums;

@@ -11,6 +11,7 @@ use crate::recorded::confidence::Confidence;
 use crate::recorded::gaps::Quality;
 use crate::recorded::lateness::Lateness;
 use crate::recorded::over_time::OverTime;
+use crate::recorded::own_times::OwnTimes;
 use crate::recorded::processor::ProcessorTime;
 use crate::recorded::randomness::Randomness;
 use crate::recorded::stats::OperationStats;
@@ -46,6 +47,8 @@ pub(crate) struct Summary {
     pub(crate) processor: Option<ProcessorTime>,
     /// How long it took to resolve all names.
     pub(crate) resolved_in: Duration,
+    /// Times that only the target knows.
+    pub(crate) own_times: Vec<OwnTimes>,
     /// Whether the run was on schedule, and what was too slow if not.
     pub(crate) verdict: Verdict,
     /// What makes the results less certain.
@@ -165,6 +168,7 @@ impl Summary {
             ledger: run_end.ledger,
             processor: results.processor,
             resolved_in: results.resolved_in,
+            own_times: Vec::new(),
             verdict: if is_recorded {
                 Verdict::new(&evidence).of_closed_loop(results.is_closed)
             } else {

@@ -3,6 +3,7 @@
 use super::details::{Details, SetUp};
 use super::kind::Kind;
 use crate::console::human;
+use crate::recorded::own_times::OwnTimes;
 use nanopace::{Nanos, Pacer};
 use std::any::type_name;
 use std::error::Error;
@@ -183,6 +184,12 @@ pub trait Target: Send + Sync + 'static {
         None
     }
 
+    /// Times of its own, recorded since they were taken the last time.
+    #[doc(hidden)]
+    fn take_own_times(&self) -> Vec<OwnTimes> {
+        Vec::new()
+    }
+
     /// How long it took to resolve names.
     #[doc(hidden)]
     fn resolved_in(&self) -> Duration {
@@ -231,12 +238,14 @@ pub struct Slot {
     pub(crate) number: u64,
     pub(crate) intended_start: Nanos,
     pub(crate) start: Nanos,
+    pub(crate) is_recorded: bool,
 }
 
 impl Slot {
     /// That of a call which belongs to no load.
     #[doc(hidden)]
-    pub const ALONE: Slot = Slot { number: 0, intended_start: Nanos::ZERO, start: Nanos::ZERO };
+    pub const ALONE: Slot =
+        Slot { number: 0, intended_start: Nanos::ZERO, start: Nanos::ZERO, is_recorded: false };
 
     /// Its number in the whole load, counted from 0: the same for each process that has a part of the load,
     /// as a shard or as a node of a fleet. Data of the operation can follow from it. The first slot of the
@@ -257,6 +266,13 @@ impl Slot {
     #[must_use]
     pub fn wait_time(&self) -> Duration {
         self.start - self.intended_start
+    }
+
+    /// Whether it is recorded: not in the warm-up.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.is_recorded
     }
 
     /// When it did start.

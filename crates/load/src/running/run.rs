@@ -167,6 +167,7 @@ pub(crate) fn perform<T: Target>(
         machine: Machine::here(),
     };
     let (mut summary, logged) = controller.sum_up(run_end, title, setup.target.resolved_in());
+    summary.own_times = setup.target.take_own_times();
     if member.is_none() {
         summary.require(&setup.args.criteria());
     }

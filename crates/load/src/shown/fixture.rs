@@ -36,6 +36,7 @@ pub(crate) fn empty() -> Summary {
         ledger: Pacer::builder(Rate::per_second(1).unwrap()).start_paused().build().ledger(),
         processor: None,
         resolved_in: Duration::ZERO,
+        own_times: Vec::new(),
         verdict: Verdict::OnSchedule,
         warnings: Vec::new(),
         incomplete: None,

@@ -41,6 +41,8 @@ pub(crate) struct Object<F> {
     connect_time_ns: Percentiles,
     tls_time_ns: Percentiles,
     resolve_time_ns: u64,
+    #[serde(flatten)]
+    own_times: BTreeMap<&'static str, Percentiles>,
     bytes_read: u64,
     bytes_written: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -196,6 +198,11 @@ impl<F> Object<F> {
             connect_time_ns: Percentiles::new(&stats.set_ups.connect),
             tls_time_ns: Percentiles::new(&stats.set_ups.tls),
             resolve_time_ns: nanos(summary.resolved_in),
+            own_times: summary
+                .own_times
+                .iter()
+                .map(|own| (own.key, Percentiles::new(&own.times)))
+                .collect(),
             bytes_read: stats.traffic.read,
             bytes_written: stats.traffic.written,
             items: Some(stats.traffic.items).filter(|&items| items > 0),

@@ -3,6 +3,7 @@
 use super::comparison::ComparisonText;
 use super::curve::Curve;
 use super::labels::LabelLines;
+use super::own_times::OwnTable;
 use super::rates::Rates;
 use super::times::{AT_LEAST, NONE, TimesTable};
 use crate::console::human::{self, float};
@@ -28,6 +29,7 @@ impl Display for Report<'_> {
         write!(f, "{}", LabelLines(&summary.stats))?;
         write!(f, "{}", Rates(&summary.over_time))?;
         write!(f, "{}", TimesTable(summary.confidence()))?;
+        write!(f, "{}", OwnTable(&summary.own_times))?;
         let (stats, verdict) = (&summary.stats, summary.verdict);
         let (uncorrected, corrected) = (Sample::exact(&stats.service), stats.responses());
         write!(f, "{}", Curve { uncorrected, corrected, verdict })?;

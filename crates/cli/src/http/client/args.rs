@@ -1,5 +1,6 @@
 //! The options of `nanopace run` that are about requests and connections.
 
+use super::items::Items;
 use clap::Args;
 use hyper::Method;
 use hyper::header::{HeaderName, HeaderValue};
@@ -44,6 +45,11 @@ pub(crate) struct ClientArgs {
     /// Send this name and password (RFC 7617) in the header Authorization
     #[arg(long, short = 'a', value_name = "USER:PASSWORD", value_parser = user)]
     pub(crate) basic_auth: Option<String>,
+
+    /// Answers are streams of items: server-sent events, or lines. Times the first byte, the first item
+    /// and the gaps between items
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) items: Option<Items>,
 
     /// Give up opening a connection after this time; the request counts as failed
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_duration)]

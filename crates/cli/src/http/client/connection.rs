@@ -3,6 +3,7 @@
 use super::failure::{Failure, Tls};
 use super::plan::{Memory, Plan, Prepared};
 use super::stream::Io;
+use super::watch::Watch;
 use super::{http1, http2};
 use hyper::StatusCode;
 use nanopace_load::load::details::SetUp;
@@ -80,13 +81,14 @@ impl Connection {
         request: Prepared,
         memory: &mut Memory,
         deadline: &mut Deadline,
+        watch: Option<&mut Watch>,
     ) -> Result<StatusCode, Failure> {
         match self {
             Connection::Http1(connection) => {
-                connection.exchange(&plan.text(request, memory), deadline).await
+                connection.exchange(&plan.text(request, memory), deadline, watch).await
             }
             Connection::Http2(connection) => {
-                connection.exchange(plan.http2(request, memory), deadline).await
+                connection.exchange(plan.http2(request, memory), deadline, watch).await
             }
         }
     }

@@ -11,6 +11,7 @@ mod sending;
 use super::failure::Failure;
 use super::patience::before;
 use super::stream::{Io, charge};
+use super::watch::Watch;
 use answer::Answer;
 use buffer::Buffer;
 use hyper::StatusCode;
@@ -77,12 +78,15 @@ impl Connection {
         &mut self,
         request: &Outgoing<'_>,
         deadline: &mut Deadline,
+        mut watch: Option<&mut Watch>,
     ) -> Result<StatusCode, Failure> {
         let mut answer = Answer::to(request.asked);
         let mut sending = Sending(request.parts);
         // Nor does one follow a request that is given up.
         self.is_over = true;
-        let exchanged = |cx: &mut Context<'_>| self.poll_exchange(cx, &mut sending, &mut answer);
+        let exchanged = |cx: &mut Context<'_>| {
+            self.poll_exchange(cx, &mut sending, &mut answer, watch.as_deref_mut())
+        };
         let status = before(deadline, exchanged).await?;
         if sending.left() > 0 {
             self.unsent = sending.0.concat().into();
@@ -97,9 +101,10 @@ impl Connection {
         cx: &mut Context<'_>,
         sending: &mut Sending<'_>,
         answer: &mut Answer,
+        watch: Option<&mut Watch>,
     ) -> Poll<Result<StatusCode, Failure>> {
         let sent = sending.poll(&mut *self.io, &mut self.written, cx);
-        match (self.poll_answer(cx, answer), sent) {
+        match (self.poll_answer(cx, answer, watch), sent) {
             (Poll::Ready(Err(_)) | Poll::Pending, Poll::Ready(Err(error))) => {
                 Poll::Ready(Err(of(&error)))
             }
@@ -111,15 +116,22 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         answer: &mut Answer,
+        mut watch: Option<&mut Watch>,
     ) -> Poll<Result<StatusCode, Failure>> {
         loop {
-            let taken = answer.take(self.buffer.unread())?;
+            let taken = answer.take(self.buffer.unread(), watch.as_deref_mut())?;
             self.buffer.take(taken);
             if let Some(status) = answer.status() {
+                watch.into_iter().for_each(Watch::end);
                 return Poll::Ready(Ok(status));
             }
-            if ready!(self.poll_read(cx)).map_err(|error| of(&error))? == 0 {
+            let read = ready!(self.poll_read(cx)).map_err(|error| of(&error))?;
+            if read == 0 {
+                watch.into_iter().for_each(Watch::end);
                 return Poll::Ready(answer.end(self.buffer.unread()));
+            }
+            if let Some(watch) = watch.as_deref_mut() {
+                watch.came();
             }
         }
     }

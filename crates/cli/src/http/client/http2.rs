@@ -5,6 +5,7 @@ pub(crate) mod request;
 use super::failure::{Failure, LONGEST_HEAD};
 use super::patience::before;
 use super::stream::{Counted, Io, Traffic};
+use super::watch::Watch;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::client::conn::http2::{Builder, SendRequest};
@@ -52,10 +53,14 @@ impl Connection {
         &mut self,
         request: Request<Full<Bytes>>,
         deadline: &mut Deadline,
+        mut watch: Option<&mut Watch>,
     ) -> Result<StatusCode, Failure> {
         let mut answer = pin!(self.sender.try_send_request(request));
-        let answer = before(deadline, |cx| answer.as_mut().poll(cx)).await?;
-        whole(answer.map_err(of)?, deadline).await
+        let answer = before(deadline, |cx| answer.as_mut().poll(cx)).await?.map_err(of)?;
+        if let Some(watch) = watch.as_deref_mut() {
+            watch.came();
+        }
+        whole(answer, deadline, watch).await
     }
 
     /// Bytes read and written since the last time that this was asked.
@@ -70,6 +75,7 @@ impl Connection {
 async fn whole(
     mut answer: Response<Incoming>,
     deadline: &mut Deadline,
+    mut watch: Option<&mut Watch>,
 ) -> Result<StatusCode, Failure> {
     while !answer.body().is_end_stream() {
         let frame = {
@@ -77,12 +83,19 @@ async fn whole(
             before(deadline, |cx| frame.as_mut().poll(cx)).await?
         };
         match frame {
-            Some(frame) => drop(frame.map_err(of)?),
+            Some(frame) => {
+                let frame = frame.map_err(of)?;
+                if let (Some(watch), Some(content)) = (watch.as_deref_mut(), frame.data_ref()) {
+                    watch.came();
+                    watch.look(content);
+                }
+            }
             // A reset without an error looks like the end of the body, which it is not.
             None if !answer.body().is_end_stream() => return Err(Failure::Reset(0)),
             None => break,
         }
     }
+    watch.into_iter().for_each(Watch::end);
     Ok(answer.status())
 }
 

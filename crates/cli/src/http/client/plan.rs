@@ -5,6 +5,7 @@ use super::endpoint::Endpoint;
 use super::filled::{Compiler, Filled, Templates, is_filled};
 use super::http1::request::{Lines, Outgoing, Written};
 use super::http2::request::request as whole;
+use super::items::Items;
 use super::labels::Labels;
 use super::requests::{Common, Parts, Requests, authority};
 use super::targets::TargetSpec;
@@ -56,6 +57,8 @@ pub(crate) struct Plan {
     pub(crate) http2: bool,
     /// How many requests a connection carries at most.
     pub(crate) requests_each: u64,
+    /// What items of answers are, if they are timed.
+    pub(crate) items: Option<Items>,
     /// The longest time for a request.
     pub(crate) timeout: Duration,
     /// The longest time for a connection.
@@ -203,6 +206,7 @@ impl Draft<'_> {
             } else {
                 args.connection_requests.unwrap_or(u64::MAX)
             },
+            items: args.items,
             timeout,
             connect_timeout: args.connect_timeout.min(timeout),
         })

@@ -3,6 +3,7 @@
 use super::connection::Connection;
 use super::failure::Failure;
 use super::plan::{Memory, Plan, Prepared};
+use super::watch::{Seen, Watch};
 use hyper::StatusCode;
 use nanopace::{Nanos, Pacer};
 use nanopace_load::load::details::SetUp;
@@ -23,6 +24,8 @@ pub(crate) struct Session {
     turn: usize,
     /// Memory for the request in flight.
     memory: Memory,
+    /// Looks at answers, if their items are timed.
+    watch: Option<Watch>,
     /// How long it took to open connections, of those that were opened first.
     set_ups: Vec<SetUp>,
 }
@@ -58,6 +61,7 @@ impl Session {
             connections: plan.endpoints.iter().map(|_| None).collect(),
             carried: vec![0; plan.endpoints.len()],
             deadline: Deadline::new(plan.timeout),
+            watch: plan.items.map(|kind| Watch::new(kind, clock)),
             clock: clock.clone(),
             plan: Arc::clone(plan),
             turn: index,
@@ -80,6 +84,11 @@ impl Session {
         mem::take(&mut self.set_ups)
     }
 
+    /// What was seen of the last answer, if items are timed.
+    pub(crate) fn seen(&self) -> Option<&Seen> {
+        self.watch.as_ref().map(Watch::seen)
+    }
+
     async fn open(&mut self, endpoint: usize) -> Result<SetUp, Failure> {
         self.turn = self.turn.wrapping_add(1);
         let (connection, set_up) = Connection::open(&self.plan, endpoint, self.turn).await?;
@@ -93,6 +102,9 @@ impl Session {
     pub(crate) async fn send(&mut self, number: u64, now: Nanos) -> (Answer, &'static str) {
         let request = self.plan.of_slot(number);
         self.deadline.set(self.plan.timeout);
+        if let Some(watch) = &mut self.watch {
+            watch.begin();
+        }
         let answer = match self.send_on_open(request, now).await {
             Some(answer) => answer,
             None => self.send_on_new(request).await,
@@ -121,14 +133,14 @@ impl Session {
 
     /// Sends the request on the connection that is open, and reads the answer.
     async fn exchange(&mut self, request: Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
-        let Session { plan, connections, carried, memory, deadline, .. } = self;
+        let Session { plan, connections, carried, memory, deadline, watch, .. } = self;
         let Some(connection) = &mut connections[request.endpoint] else {
             return self.unsent(Failure::HungUp);
         };
-        let mut status = connection.exchange(plan, request, memory, deadline).await;
+        let mut status = connection.exchange(plan, request, memory, deadline, watch.as_mut()).await;
         if status == Err(Failure::Refused) {
             // Once more, as the server has not processed it (RFC 9113, section 8.7).
-            status = connection.exchange(plan, request, memory, deadline).await;
+            status = connection.exchange(plan, request, memory, deadline, watch.as_mut()).await;
         }
         let traffic = connection.take_traffic();
         let is_spoiled = status.is_err_and(|failure| !failure.spares_connection());

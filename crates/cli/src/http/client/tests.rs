@@ -5,6 +5,7 @@ mod answers;
 mod requests;
 mod server;
 mod splits;
+mod streams;
 
 use super::args::ClientArgs;
 use super::plan::{self, Draft, Plan};

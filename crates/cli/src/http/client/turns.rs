@@ -51,7 +51,7 @@ impl Turns {
 fn stride(round: u64) -> u64 {
     let section = u128::from(round) * 618_034 / 1_000_000;
     let begin = u64::try_from(section).unwrap_or_default().max(1);
-    (begin..).find(|stride| gcd(*stride, round) == 1).unwrap_or(1)
+    (begin..=round).find(|stride| gcd(*stride, round) == 1).unwrap_or(1)
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -65,7 +65,9 @@ mod tests {
 
     fn turns(weights: &[u32]) -> Turns {
         let mut turns = Turns::default();
-        weights.iter().for_each(|weight| turns.add(*weight));
+        for weight in weights {
+            turns.add(*weight);
+        }
         turns.complete()
     }
 

@@ -242,6 +242,7 @@ pub(crate) mod tests {
             ledger: Pacer::new(Rate::per_second(1).unwrap()).ledger(),
             processor: None,
             resolved_in: Duration::ZERO,
+            own_times: Vec::new(),
             verdict,
             warnings: Vec::new(),
             incomplete: None,

@@ -171,7 +171,7 @@ impl Worker {
         is_recorded: bool,
     ) {
         let flight = self.recorder.start(intended_start, is_recorded);
-        let slot = Slot { number, intended_start, start: flight.started() };
+        let slot = Slot { number, intended_start, start: flight.started(), is_recorded };
         let answer = self.call(session, slot);
         flight.end(answer);
     }

@@ -9,6 +9,7 @@ use crate::recorded::lateness::Lateness;
 use crate::recorded::percentiles::Sample;
 use crate::recorded::stats::OperationStats;
 use crate::shown::times::{Cell, POINTS};
+use hdrhistogram::Histogram;
 use maud::{Markup, html};
 use std::time::Duration;
 use toml::Value;
@@ -140,6 +141,16 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
         let rate = float(items) / summary.duration.as_secs_f64();
         facts.push(("items", format!("{}: {}", count(items), human::hz(rate))));
     }
+    let own: Vec<_> = summary.own_times.iter().map(|own| (own.name, &own.times)).collect();
+    html! {
+        (quantiles(&columns))
+        (rows(&facts))
+        @if !own.is_empty() { (quantiles(&own)) }
+    }
+}
+
+/// A column for each kind of times.
+fn quantiles(columns: &[(&str, &Histogram<u64>)]) -> Markup {
     html! {
         table {
             thead { tr { th { "" } @for (name, _) in columns { th scope="col" { (name) } } } }
@@ -150,7 +161,6 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
                 }
             }
         }
-        (rows(&facts))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::body::Body;
 use super::head::{Asked, Head};
 use crate::http::client::failure::{Failure, LONGEST_HEAD};
+use crate::http::client::watch::Watch;
 use hyper::StatusCode;
 
 /// An answer that is being read.
@@ -27,8 +28,13 @@ impl Answer {
     }
 
     /// Takes what belongs to it off the front of `bytes`, and returns how many these are. What is not
-    /// taken, and not behind its end, has to be there again next time, with more.
-    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
+    /// taken, and not behind its end, has to be there again next time, with more. What is of its body is
+    /// looked at.
+    pub(crate) fn take(
+        &mut self,
+        bytes: &[u8],
+        mut watch: Option<&mut Watch>,
+    ) -> Result<usize, Failure> {
         let mut taken = 0;
         while taken < bytes.len() && self.status().is_none() {
             let rest = &bytes[taken..];
@@ -37,7 +43,14 @@ impl Answer {
                     let seen = *seen;
                     self.take_head(seen, rest)?
                 }
-                Place::Body(_, body) => body.take(rest)?,
+                Place::Body(_, body) => {
+                    let is_content = body.is_content();
+                    let taken = body.take(rest)?;
+                    if let Some(watch) = watch.as_deref_mut().filter(|_| is_content) {
+                        watch.look(&rest[..taken]);
+                    }
+                    taken
+                }
             };
             if more == 0 {
                 break;

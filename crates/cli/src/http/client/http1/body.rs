@@ -41,6 +41,11 @@ impl Body {
         self == Body::Bytes(0)
     }
 
+    /// Whether what comes next is content, and not its frame.
+    pub(crate) fn is_content(self) -> bool {
+        matches!(self, Body::Bytes(_) | Body::Chunk(_) | Body::UntilEnd)
+    }
+
     /// Takes the next part, or what is there of it, off the front of `bytes`, of which there are some.
     /// Returns how many it takes: none if more are needed.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Failure> {

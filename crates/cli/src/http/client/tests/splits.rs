@@ -27,7 +27,7 @@ fn read<'a>(parts: impl IntoIterator<Item = &'a [u8]>, asked: Asked) -> Outcome 
     let (mut unread, mut taken) = (Vec::new(), 0);
     for part in parts {
         unread.extend_from_slice(part);
-        let more = answer.take(&unread)?;
+        let more = answer.take(&unread, None)?;
         unread.drain(..more);
         taken += more;
         if let Some(status) = answer.status() {

@@ -1,0 +1,92 @@
+//! Streamed answers, from a server that sends events one after the other.
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// Before each event.
+const PAUSE: Duration = Duration::from_millis(15);
+const EVENTS: u32 = 3;
+
+fn run(args: &[&str]) -> (Value, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    let output = command.args(args).args(["--json", "-"]).stdin(Stdio::null()).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{args:?}: {told}");
+    (serde_json::from_slice(&output.stdout).unwrap(), told)
+}
+
+fn serve(mut stream: TcpStream) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    loop {
+        while !lines.next().ok_or(std::io::ErrorKind::UnexpectedEof)??.is_empty() {}
+        stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")?;
+        for _ in 0..EVENTS {
+            thread::sleep(PAUSE);
+            stream.write_all(b"b\r\ndata: one\n\n\r\n8\r\n: ping\n\n\r\n")?;
+        }
+        stream.write_all(b"0\r\n\r\n")?;
+    }
+}
+
+fn server() -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || serve(stream));
+        }
+    });
+    url
+}
+
+#[test]
+fn first_items_and_gaps_are_timed() {
+    let url = server();
+    for warm_up in ["0s", "100ms"] {
+        let options = ["--items", "sse", "-n", "20", "--rate", "50/s", "--warmup", warm_up];
+        let (results, report) = run(&[&[url.as_str()], &options[..]].concat());
+        let mean = |key: &str| results[key]["mean"].as_f64().unwrap();
+        let counts = [
+            ("first_byte_time_ns", 20),
+            ("first_item_time_ns", 20),
+            ("first_item_response_time_ns", 20),
+            ("item_gap_time_ns", 40),
+        ];
+        for (key, count) in counts {
+            assert_eq!(results[key]["count"], count, "{key}: {results}");
+        }
+        assert_eq!(results["items"], 60, "{results}");
+        // The server pauses as long or longer before each event.
+        let last = mean("first_item_time_ns") + 2.0 * mean("item_gap_time_ns");
+        let pauses = (PAUSE * EVENTS).as_secs_f64() * 1e9;
+        assert!(last >= 0.99 * pauses && last <= 1.01 * mean("service_time_ns"), "{results}");
+        assert!(mean("first_byte_time_ns") <= 1.01 * mean("first_item_time_ns"), "{results}");
+        let [item, response] = ["first_item_time_ns", "first_item_response_time_ns"].map(mean);
+        assert!(
+            item <= 1.01 * response && response <= 1.01 * mean("response_time_ns"),
+            "{results}"
+        );
+        assert!(
+            report.contains("first byte      first item       since due       item gaps"),
+            "{report}"
+        );
+    }
+}
+
+#[test]
+fn lines_are_items_over_http2_as_well() {
+    for options in [&["--http2"][..], &[], &["--http2", "--target-tls"]] {
+        let few = ["--items", "lines", "-n", "12", "--rate", "1k/s"];
+        let (results, _) = run(&[&few, options].concat());
+        let counts = ["first_byte_time_ns", "first_item_time_ns", "item_gap_time_ns"];
+        let counts = counts.map(|key| results[key]["count"].as_u64().unwrap());
+        assert_eq!((counts, &results["items"]), ([12, 12, 0], &12.into()), "{results}");
+    }
+    let (without, _) = run(&["-n", "12", "--rate", "1k/s"]);
+    assert!(without["first_byte_time_ns"].is_null() && without["items"].is_null(), "{without}");
+}

@@ -1,0 +1,55 @@
+//! Times that only a target knows, as a table.
+
+use super::times::{AT_LEAST, NONE, POINTS};
+use crate::recorded::own_times::OwnTimes;
+use crate::recorded::percentiles::Sample;
+use std::fmt::{self, Display, Formatter};
+
+/// A column for each kind of times; nothing without any.
+#[derive(Debug)]
+pub(crate) struct OwnTable<'run>(pub(crate) &'run [OwnTimes]);
+
+impl Display for OwnTable<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let row = |f: &mut Formatter<'_>, name: &str, cell: &dyn Fn(&OwnTimes) -> String| {
+            write!(f, "{name:<8}")?;
+            self.0.iter().try_for_each(|own| write!(f, " {:>15}", cell(own)))?;
+            writeln!(f)
+        };
+        writeln!(f)?;
+        row(f, "", &|own| own.name.to_owned())?;
+        row(f, "count", &|own| own.times.len().to_string())?;
+        POINTS.iter().try_for_each(|(name, quantile)| {
+            let shown = |own: &OwnTimes| Sample::exact(&own.times).shown(*quantile, AT_LEAST);
+            row(f, name, &|own| shown(own).unwrap_or_else(|| NONE.to_owned()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::Histogram;
+
+    #[test]
+    fn each_kind_has_a_column() {
+        let mut times = Histogram::new(3).unwrap();
+        times.record_n(2_000_000, 3).unwrap();
+        let none = OwnTimes { name: "gap", key: "gap", times: Histogram::new(3).unwrap() };
+        let own = [OwnTimes { name: "first item", key: "first", times }, none];
+        let shown = OwnTable(&own).to_string();
+        let lines: Vec<_> = shown.lines().skip(1).collect();
+        assert_eq!(
+            lines[..3],
+            [
+                "              first item             gap",
+                "count                  3               0",
+                "p50               2.00ms               -",
+            ]
+        );
+        assert_eq!(OwnTable(&[]).to_string(), "");
+    }
+}
