@@ -5,5 +5,6 @@ pub(crate) mod blocking;
 pub mod details;
 mod function;
 pub mod kind;
+pub mod own_times;
 pub mod schedule;
 pub(crate) mod target;

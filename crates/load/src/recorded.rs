@@ -12,7 +12,6 @@ pub(crate) mod nodes;
 pub(crate) mod operation;
 pub(crate) mod outcome;
 pub(crate) mod over_time;
-pub mod own_times;
 pub mod percentiles;
 pub(crate) mod processor;
 pub(crate) mod randomness;

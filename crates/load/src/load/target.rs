@@ -3,7 +3,7 @@
 use super::details::{Details, SetUp};
 use super::kind::Kind;
 use crate::console::human;
-use crate::recorded::own_times::OwnTimes;
+use crate::load::own_times::OwnTimes;
 use nanopace::{Nanos, Pacer};
 use std::any::type_name;
 use std::error::Error;

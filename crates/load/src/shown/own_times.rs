@@ -1,7 +1,7 @@
 //! Times that only a target knows, as a table.
 
 use super::times::{AT_LEAST, NONE, POINTS};
-use crate::recorded::own_times::OwnTimes;
+use crate::load::own_times::OwnTimes;
 use crate::recorded::percentiles::Sample;
 use std::fmt::{self, Display, Formatter};
 

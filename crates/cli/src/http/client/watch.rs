@@ -3,7 +3,7 @@
 use super::items::{Items, Scanner};
 use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer};
-use nanopace_load::recorded::own_times::OwnTimes;
+use nanopace_load::load::own_times::OwnTimes;
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
