@@ -241,7 +241,8 @@ fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let starts = starts.or_else(|| results.gaps.map(checks::even));
     let confidence = Confidence::new(results.stats, &results.over_time);
     let steady = results.constant_hz.and_then(|_| checks::steady(&confidence));
-    [starts, steady, checks::own(results.stats)].into_iter().flatten().collect()
+    let own = (!results.is_closed).then(|| checks::own(results.stats)).flatten();
+    [starts, steady, own].into_iter().flatten().collect()
 }
 
 /// Starts as a share of those that were required; 1 if none was.
