@@ -5,17 +5,16 @@
 //! 2008): if it has zero in it, no difference is seen.
 
 pub(crate) mod demand;
+mod figure;
 pub(crate) mod recording;
 mod side;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use figure::{Estimate, Figure};
 use recording::Recording;
 use side::Side;
 use std::fmt::{self, Display, Formatter};
-
-/// Those that are compared.
-const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
 /// Times that are nearer to each other than this are not told apart: batches have them to two digits.
 const RESOLUTION: f64 = 0.01;
@@ -38,29 +37,6 @@ pub(crate) struct Row {
     /// The second side minus the first.
     pub(crate) difference: Option<Difference>,
     pub(crate) word: Word,
-}
-
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Figure {
-    /// Requests started per second.
-    Rate,
-    /// Requests failed per request started.
-    Errors,
-    /// A percentile, from 0 to 100, in nanoseconds.
-    Response(f64),
-    Service(f64),
-}
-
-/// A figure and its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Estimate {
-    pub(crate) value: f64,
-    pub(crate) low: f64,
-    /// Infinite if it lies beyond all that was measured.
-    pub(crate) high: f64,
-    /// Whether there is too little to rely on the interval.
-    pub(crate) is_rough: bool,
 }
 
 /// A difference and its interval, in the unit of the figure.
@@ -96,28 +72,6 @@ impl Comparison {
         let sides = [Side::new(first), Side::new(second)];
         let rows = Figure::all().map(|figure| Row::new(figure, &sides)).collect();
         Ok(Comparison { runs, rows, told })
-    }
-}
-
-impl Figure {
-    /// All that are compared.
-    fn all() -> impl Iterator<Item = Figure> {
-        let times = [Figure::Response, Figure::Service];
-        let times = times.into_iter().flat_map(|of| PERCENTILES.map(of));
-        [Figure::Rate, Figure::Errors].into_iter().chain(times)
-    }
-
-    pub(crate) fn is_time(self) -> bool {
-        matches!(self, Figure::Response(_) | Figure::Service(_))
-    }
-
-    /// What is said of a second side on which it is worse.
-    fn worse(self) -> Word {
-        match self {
-            Figure::Rate => Word::Lower,
-            Figure::Errors => Word::Higher,
-            _ => Word::Slower,
-        }
     }
 }
 
@@ -183,16 +137,5 @@ impl Display for Word {
             Word::TooFew => "too few samples to say",
             word => word.key(),
         })
-    }
-}
-
-impl Display for Figure {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Figure::Rate => f.write_str("rate"),
-            Figure::Errors => f.write_str("errors"),
-            Figure::Response(percent) => write!(f, "p{percent} response"),
-            Figure::Service(percent) => write!(f, "p{percent} service"),
-        }
     }
 }

@@ -9,7 +9,7 @@
 //! percentile lies follows from the binomial distribution; the times at these ranks are the interval (Woodruff,
 //! 1952).
 //!
-//! [Simulations](tests) say where it holds: the run must be long beside the time for which times depend on each
+//! Simulations, in its tests, say where it holds: the run must be long beside the time for which times depend on each
 //! other. Where fewer than ten of those that count lie beyond a percentile it is *rough*.
 
 #[cfg(test)]

@@ -57,7 +57,16 @@ fn read(text: &str) -> Option<Demand> {
     let (name, word) = what.trim().rsplit_once(' ')?;
     let figure = Figure::all().find(|figure| figure.to_string() == name.trim())?;
     let by: f64 = by.trim().strip_suffix('%')?.trim().parse().ok()?;
-    let worse = figure.worse();
+    let worse = worse(figure);
     let is_read = worse.key() == word && by.is_finite() && by >= 0.0;
     is_read.then(|| Demand { figure, word: worse, by: by / 100.0, text: text.trim().to_owned() })
+}
+
+/// What is said of a second side on which it is worse.
+fn worse(figure: Figure) -> Word {
+    match figure {
+        Figure::Rate => Word::Lower,
+        Figure::Errors => Word::Higher,
+        Figure::Response(_) | Figure::Service(_) => Word::Slower,
+    }
 }

@@ -1,7 +1,7 @@
 //! One side of a comparison: runs of the same load, together.
 
+use super::figure::{Estimate, Figure};
 use super::recording::Recording;
-use super::{Estimate, Figure};
 use crate::console::human::float;
 use crate::recorded::confidence::{self, Batched, LEAST_BATCHES, Range, Share, Z};
 use crate::recorded::kept::{Batch, Times};

@@ -1,0 +1,53 @@
+//! The figures that are compared, and what is known of each.
+
+use std::fmt::{self, Display, Formatter};
+
+/// Those that are compared.
+const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Figure {
+    /// Requests started per second.
+    Rate,
+    /// Requests failed per request started.
+    Errors,
+    /// A percentile, from 0 to 100, in nanoseconds.
+    Response(f64),
+    Service(f64),
+}
+
+/// A figure and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Estimate {
+    pub(crate) value: f64,
+    pub(crate) low: f64,
+    /// Infinite if it lies beyond all that was measured.
+    pub(crate) high: f64,
+    /// Whether there is too little to rely on the interval.
+    pub(crate) is_rough: bool,
+}
+
+impl Figure {
+    /// All that are compared.
+    pub(crate) fn all() -> impl Iterator<Item = Figure> {
+        let times = [Figure::Response, Figure::Service];
+        let times = times.into_iter().flat_map(|of| PERCENTILES.map(of));
+        [Figure::Rate, Figure::Errors].into_iter().chain(times)
+    }
+
+    pub(crate) fn is_time(self) -> bool {
+        matches!(self, Figure::Response(_) | Figure::Service(_))
+    }
+}
+
+impl Display for Figure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Figure::Rate => f.write_str("rate"),
+            Figure::Errors => f.write_str("errors"),
+            Figure::Response(percent) => write!(f, "p{percent} response"),
+            Figure::Service(percent) => write!(f, "p{percent} service"),
+        }
+    }
+}
