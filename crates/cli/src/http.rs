@@ -13,7 +13,6 @@ use client::plan::{self, Draft, Memory, Plan};
 use client::session::{Answer, Session};
 use client::watch::Streams;
 use client::{proxy, targets};
-use data::Data;
 use data::args::DataEnd;
 use nanopace::{Nanos, Pacer, Rate};
 use nanopace_load::console::Progress;
@@ -185,7 +184,7 @@ fn what<'a>(
     load: &RunArgs,
 ) -> anyhow::Result<(Option<Embedded>, Draft<'a>)> {
     let mut draft = Draft::new(&args.client);
-    draft.fill_with(Data::read(&args.data, load.schedule.seed)?);
+    draft.fill_with(data::read(&args.data, load.schedule.seed)?);
     if let Some(path) = &args.targets {
         let add = |target| draft.add(&target).map_err(|error| format!("{error:#}"));
         let bodies = targets::read(path, add)?;

@@ -75,7 +75,7 @@ fn perform() -> ExitCode {
         Ok(Command::Limit(args)) => limit(*args),
         Ok(Command::Compare(args)) => job::compare(&args),
         Ok(Command::Fleet(command)) => job::fleet(&command),
-        Ok(Command::Completions(args)) => print(&manual::completions(&args)),
+        Ok(Command::Completions(args)) => print(&manual::completions(&args, &args::definition())),
         Ok(Command::Man(args)) => man(&args),
         Ok(Command::PrintConfig(config)) => print(config.as_bytes()),
         Err(error) => usage(&error),
@@ -102,7 +102,7 @@ fn usage(error: &clap::Error) -> Ended {
 }
 
 fn man(args: &ManArgs) -> Ended {
-    print(&manual::man(args).map_err(|error| (REFUSED, error))?)
+    print(&manual::man(args, &args::definition()).map_err(|error| (REFUSED, error))?)
 }
 
 fn print(text: &[u8]) -> Ended {

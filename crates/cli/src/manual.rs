@@ -1,6 +1,5 @@
 //! What a shell completes, and the pages of `man`: both are made from the definition of the command line.
 
-use crate::args::definition;
 use anyhow::Context;
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -35,19 +34,19 @@ pub(crate) struct ManArgs {
     command: Option<String>,
 }
 
-/// What a shell reads to complete commands.
-pub(crate) fn completions(args: &CompletionsArgs) -> Vec<u8> {
+/// What a shell reads to complete commands of this definition.
+pub(crate) fn completions(args: &CompletionsArgs, definition: &Command) -> Vec<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut whole(), "nanopace", &mut script);
+    clap_complete::generate(args.shell, &mut config::extended(definition), "nanopace", &mut script);
     script
 }
 
-/// A page of `man`.
+/// A page of `man` about a command of this definition.
 ///
 /// # Errors
 /// There is no such command.
-pub(crate) fn man(args: &ManArgs) -> anyhow::Result<Vec<u8>> {
-    let (mut whole, mut page) = (whole(), Vec::new());
+pub(crate) fn man(args: &ManArgs, definition: &Command) -> anyhow::Result<Vec<u8>> {
+    let (mut whole, mut page) = (config::extended(definition), Vec::new());
     whole.build();
     let command = match &args.command {
         Some(name) => {
@@ -62,9 +61,4 @@ pub(crate) fn man(args: &ManArgs) -> anyhow::Result<Vec<u8>> {
 fn unknown(whole: &Command, name: &str) -> String {
     let names: Vec<_> = whole.get_subcommands().map(Command::get_name).collect();
     format!("{name:?} is no command; write one of {}", names.join(", "))
-}
-
-/// The definition with the options that every run has.
-fn whole() -> Command {
-    config::extended(&definition())
 }

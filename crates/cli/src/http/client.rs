@@ -13,6 +13,7 @@ mod http1;
 mod http2;
 pub(crate) mod items;
 mod labels;
+mod parts;
 mod patience;
 pub(crate) mod plan;
 pub(crate) mod proxy;

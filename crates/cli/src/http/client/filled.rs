@@ -1,6 +1,6 @@
 //! Requests with places that are filled for each slot, and the memory for one that is.
 
-use super::requests::Parts;
+use super::parts::Parts;
 use super::targets::TargetSpec;
 use crate::http::data::Data;
 use crate::http::template::values::{Values, fits_header, fits_url};

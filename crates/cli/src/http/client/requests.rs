@@ -1,13 +1,13 @@
 //! The requests of a run in one buffer: one of a million takes its text and 16 bytes.
 
 use super::filled::Templates;
+pub(crate) use super::parts::Parts;
 use super::targets::TargetSpec;
 use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::http::uri::{Authority, InvalidUri, PathAndQuery};
 use hyper::{Method, Uri};
 use std::collections::HashMap;
-use std::iter;
 
 /// What all requests to a server have in common.
 #[derive(Debug)]
@@ -149,25 +149,6 @@ impl Requests {
         let (method, path, headers) = (line(), line(), line());
         let body = if entry.is_filled { b"" } else { &self.body_of(index)[..] };
         Parts { method, path, headers, body }
-    }
-}
-
-/// A request.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Parts<'a> {
-    pub(crate) method: &'a [u8],
-    pub(crate) path: &'a [u8],
-    /// Two lines for each: name and value.
-    pub(super) headers: &'a [u8],
-    pub(crate) body: &'a [u8],
-}
-
-impl<'a> Parts<'a> {
-    /// Names, in small letters, and values of its own headers.
-    pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
-        let mut lines = self.headers.split(|byte| *byte == b'\n');
-        // What is behind the last line is no line.
-        iter::from_fn(move || lines.next().zip(lines.next()))
     }
 }
 

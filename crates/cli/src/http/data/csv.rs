@@ -1,7 +1,7 @@
 //! Rows of CSV: the first line has the names of the columns.
 
-use super::Data;
 use super::quotes::Quotes;
+use super::table::Data;
 use csv::{ByteRecord, Error, ErrorKind, ReaderBuilder};
 use std::io::Read;
 

@@ -1,6 +1,6 @@
 //! Rows of JSON lines: an object on each. The first one has the names of the columns.
 
-use super::Data;
+use super::table::Data;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -36,8 +36,8 @@ fn push(data: &mut Option<Data>, row: &str) -> Result<(), String> {
         Some(data) => data,
         None => data.insert(Data::with_columns(object.keys().cloned().collect())?),
     };
-    for index in 0..data.columns.len() {
-        let name = &data.columns[index];
+    for index in 0..data.columns().len() {
+        let name = &data.columns()[index];
         let value = object.get(name).ok_or_else(|| format!("{name:?} is missing"))?;
         let text = value.get();
         match text.as_bytes().first() {

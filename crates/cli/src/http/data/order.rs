@@ -2,7 +2,6 @@
 //! table is needed.
 
 use super::args::DataOrder;
-use crate::http::template::values::mixed;
 
 /// The order of rows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,6 +48,15 @@ fn feistel(number: u64, half: u32, key: u64) -> u64 {
         (left, right) = (right, left ^ mixed(key ^ mixed(right << 3 | round)) & mask);
     }
     left << half | right
+}
+
+/// A number from which nobody would guess the one it is made of, and which only that one gives: the end of
+/// splitmix64.
+pub(crate) fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
 }
 
 /// A number below `end`, as even as makes no difference: of the 64 bits one number has at most `end` more

@@ -7,19 +7,19 @@ use std::fs;
 use tempfile::TempDir;
 
 /// What is read from a file with these bytes; `FILE` stands for its path.
-fn read(text: &[u8]) -> Result<Data, String> {
+fn read_text(text: &[u8]) -> Result<Data, String> {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("data");
     fs::write(&path, text).unwrap();
     let args = DataArgs { data: Some(path.clone()), ..DataArgs::default() };
-    let read = Data::read(&args, 0);
+    let read = super::read(&args, 0);
     read.map(Option::unwrap)
         .map_err(|told| told.to_string().replace(path.to_str().unwrap(), "FILE"))
 }
 
 /// All values, row by row.
 fn rows(text: &[u8]) -> Vec<Vec<String>> {
-    let data = read(text).unwrap_or_else(|told| panic!("{told}"));
+    let data = read_text(text).unwrap_or_else(|told| panic!("{told}"));
     let value = |row, column| String::from_utf8_lossy(data.value(row, column)).into_owned();
     let row = |row| (0..data.columns().len()).map(|column| value(row, column)).collect();
     (0..data.count()).map(row).collect()
@@ -42,8 +42,8 @@ fn rows_are_read_with_quotes_and_newlines() {
     ] {
         assert_eq!(rows(text.as_bytes()), expected, "{text}");
     }
-    assert_eq!(read(b"a\n\xff\n").unwrap().value(0, 0), b"\xff");
-    assert_eq!(read(b"{\"b\": 1, \"a\": 2}").unwrap().columns(), ["a", "b"]);
+    assert_eq!(read_text(b"a\n\xff\n").unwrap().value(0, 0), b"\xff");
+    assert_eq!(read_text(b"{\"b\": 1, \"a\": 2}").unwrap().columns(), ["a", "b"]);
 }
 
 #[test]
@@ -66,17 +66,17 @@ fn what_is_wrong_is_told_with_its_line() {
         (b"{\"a\": 1}\n[1]\n", "--data: FILE line 2: column 0: invalid type"),
         (b"{\"a\": \"\xff\"}\n", "--data: FILE line 1: stream did not contain valid UTF-8"),
     ] {
-        let error = read(text).unwrap_err();
+        let error = read_text(text).unwrap_err();
         assert!(error.starts_with(told) && error.lines().count() == 1, "{told}: {error}");
     }
     let args = DataArgs { data: Some("/nonexistent/file".into()), ..DataArgs::default() };
-    let error = Data::read(&args, 0).unwrap_err().to_string();
+    let error = super::read(&args, 0).unwrap_err().to_string();
     assert!(error.contains("cannot read /nonexistent/file"), "{error}");
 }
 
 #[test]
 fn a_value_that_does_not_fit_is_told_with_its_row() {
-    let data = read(b"a,b\n1,2\n3,\"4\n5\"\n").unwrap();
+    let data = read_text(b"a,b\n1,2\n3,\"4\n5\"\n").unwrap();
     let is_line = |value: &[u8]| !value.contains(&b'\n');
     assert!(data.check(0, is_line, "a header").is_ok());
     let told = data.check(1, is_line, "a header").unwrap_err().to_string();
@@ -91,7 +91,7 @@ fn it_says_where_it_ends_if_it_is_to() {
     for (data_end, most) in [(DataEnd::Wrap, None), (DataEnd::Stop, Some(3))] {
         let args =
             DataArgs { data: Some(path.clone()), data_order: DataOrder::Sequential, data_end };
-        let data = Data::read(&args, 0).unwrap().unwrap();
+        let data = super::read(&args, 0).unwrap().unwrap();
         assert_eq!((data.most_slots(), data.row_of_slot(4)), (most, 1));
     }
 }
@@ -100,7 +100,7 @@ fn it_says_where_it_ends_if_it_is_to() {
 #[test]
 fn a_field_takes_its_text_and_8_bytes() {
     let lines: Vec<_> = (0..10_000).map(|row| format!("user-{row:06},{row:06}")).collect();
-    let data = read(format!("user,id\n{}", lines.join("\n")).as_bytes()).unwrap();
+    let data = read_text(format!("user,id\n{}", lines.join("\n")).as_bytes()).unwrap();
     assert_eq!((data.count(), data.text.len()), (10_000, 10_000 * 17));
     assert!(data.text.capacity() <= 187_000 && data.ends.capacity() <= 22_000);
     assert_eq!(size_of_val(&data.ends[0]), 8);
@@ -120,7 +120,7 @@ proptest! {
 
     #[test]
     fn no_file_panics(text in "((a|,|\"|\n|\r|\\{|\\}|:|1|é)){0,20}") {
-        if let Err(told) = read(text.as_bytes()) {
+        if let Err(told) = read_text(text.as_bytes()) {
             prop_assert_eq!(told.lines().count(), 1, "{}", told);
         }
     }

@@ -11,7 +11,7 @@ fn data(text: &str) -> Data {
     let path = folder.path().join("data");
     fs::write(&path, text).unwrap();
     let args = DataArgs { data: Some(path), ..DataArgs::default() };
-    Data::read(&args, 0).unwrap().unwrap()
+    crate::http::data::read(&args, 0).unwrap().unwrap()
 }
 
 /// Users, one with everything that means something somewhere.

@@ -2,6 +2,7 @@
 //! for the time.
 
 use crate::http::data::Data;
+use crate::http::data::order::mixed;
 use fastrand::Rng;
 use hyper::header::HeaderValue;
 
@@ -25,15 +26,6 @@ impl<'data> Values<'data> {
     pub(crate) fn of(&self, column: usize) -> &'data [u8] {
         self.row.map_or(b"", |(data, row)| data.value(row, column))
     }
-}
-
-/// A number from which nobody would guess the one it is made of, and which only that one gives: the end of
-/// splitmix64.
-pub(crate) fn mixed(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ number >> 31
 }
 
 /// Whether a value can be in a header.

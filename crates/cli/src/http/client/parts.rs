@@ -1,0 +1,22 @@
+//! A request in its parts, none of which can hold the end of a line.
+
+use std::iter;
+
+/// A request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts<'a> {
+    pub(crate) method: &'a [u8],
+    pub(crate) path: &'a [u8],
+    /// Two lines for each: name and value.
+    pub(super) headers: &'a [u8],
+    pub(crate) body: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    /// Names, in small letters, and values of its own headers.
+    pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+        let mut lines = self.headers.split(|byte| *byte == b'\n');
+        // What is behind the last line is no line.
+        iter::from_fn(move || lines.next().zip(lines.next()))
+    }
+}
