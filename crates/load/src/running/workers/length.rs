@@ -13,7 +13,6 @@ pub(crate) enum Spacing {
 
 /// The length of a run, and how its slots lie.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each says another thing about a load")]
 pub(crate) struct RunLength {
     /// Started but not recorded, at the beginning.
     pub(crate) warmup: Duration,
