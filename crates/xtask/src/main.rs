@@ -20,7 +20,6 @@
 //! cargo xtask services examples   the same for the servers that the examples load
 //! ```
 
-mod header;
 mod languages;
 mod package;
 mod pages;
@@ -205,8 +204,8 @@ fn lint() -> Vec<Step> {
         structure(),
         pages("pages are as the source is", pages::check),
         Step::new("clippy", || {
-            let benchmarks = "--features=nanopace-benches/criterion,nanopace-benches/rivals";
-            let options = ["clippy", "--workspace", "--all-targets", FEATURES, benchmarks];
+            let more = "--features=nanopace-benches/criterion,nanopace-benches/rivals,xtask/header";
+            let options = ["clippy", "--workspace", "--all-targets", FEATURES, more];
             cargo(&[&options[..], &["--", "--deny", "warnings"]].concat(), &[])
         }),
         Step::new("rules without std", || {

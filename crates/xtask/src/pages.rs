@@ -1,12 +1,13 @@
 //! The pages and the header that are made from the source: written anew, or compared with what is there.
 
-use crate::header;
 use crate::package::{self, Published};
 use crate::surface::Surface;
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 const SURFACE: &str = "docs/SURFACE.md";
+const HEADER: &str = "crates/capi/include/nanopace.h";
 
 const SURFACE_HEAD: &str = "# Public items\n\n\
     What each published crate lets others name. Made by `cargo xtask pages`; `cargo xtask lint` fails when\n\
@@ -37,7 +38,17 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
 
 /// Each page with its text as it should be.
 fn made(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
-    Ok(vec![(SURFACE, surface(root)?), (header::PATH, header::text(root)?)])
+    Ok(vec![(SURFACE, surface(root)?), (HEADER, header()?)])
+}
+
+fn header() -> Result<String, String> {
+    let run = ["run", "--quiet", "--package", "xtask", "--features", "header", "--bin", "header"];
+    let output = crate::command(&run, &[]).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(format!("{HEADER}: it can't be made"));
+    }
+    String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }
 
 fn surface(root: &Path) -> Result<String, String> {

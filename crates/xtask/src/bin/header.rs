@@ -1,11 +1,13 @@
-//! The header for C, from the source of `crates/capi`.
+//! Prints the header for C, from the source of `crates/capi`. A program of its own, so that nobody who only
+//! tests has to build what makes headers.
 
 use cbindgen::{
     Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style,
 };
-use std::path::Path;
+use std::error::Error;
+use std::io;
 
-pub(crate) const PATH: &str = "crates/capi/include/nanopace.h";
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../capi/src/lib.rs");
 
 const HEAD: &str = "\
 /* nanopace for C and C++: paces the operations of load generators. Each starts on schedule, and one that
@@ -43,13 +45,9 @@ const NAMES: [(&str, &str); 12] = [
     ("WatchHandle", "nanopace_watch"),
 ];
 
-pub(crate) fn text(root: &Path) -> Result<String, String> {
-    let source = root.join("crates/capi/src/lib.rs");
-    let builder = Builder::new().with_config(config()).with_src(source);
-    let bindings = builder.generate().map_err(|error| format!("{PATH}: {error}"))?;
-    let mut text = Vec::new();
-    bindings.write(&mut text);
-    String::from_utf8(text).map_err(|error| error.to_string())
+fn main() -> Result<(), Box<dyn Error>> {
+    Builder::new().with_config(config()).with_src(SOURCE).generate()?.write(io::stdout());
+    Ok(())
 }
 
 fn config() -> Config {
