@@ -1,6 +1,8 @@
 """What a pacer promises to tasks."""
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -126,3 +128,15 @@ def test_iteration_ends_with_the_schedule_and_loops_share_a_pacer() -> None:
 
     assert run(some(40)) == list(range(40))
     assert run(some(1_000)) == list(range(40, 100))
+
+
+def test_a_loop_that_is_over_is_forgotten() -> None:
+    pacer = nanopace.Pacer("10k/s")
+
+    async def main() -> weakref.ref[asyncio.AbstractEventLoop]:
+        await asyncio.gather(*(pacer.acquire_async() for _ in range(3)))
+        return weakref.ref(asyncio.get_running_loop())
+
+    loops = [asyncio.run(main()) for _ in range(3)]
+    gc.collect()
+    assert [loop() for loop in loops] == [None] * 3

@@ -142,7 +142,7 @@ impl Summary {
         let evidence = Evidence::new(stats, ratio(started, required));
         let is_recorded = run_end.at > from || stats.due() > 0;
         let scarcity = results.processor.and_then(|time| scarcity(time, duration, stats));
-        let findings = findings(&results);
+        let mut findings = findings(&results);
         let warnings = [unopened(results.unopened), scarcity, stopping(stats), holding(stats)];
         let warnings = warnings.into_iter().flatten().collect();
         let incomplete = if is_recorded {
@@ -150,6 +150,8 @@ impl Summary {
         } else {
             results.ending.map(|_| unrecorded(run_end.at < from).to_owned())
         };
+        // What is missing may have been otherwise.
+        findings.retain(|finding| incomplete.is_none() || !finding.is_well);
         let mut stats = stats.clone();
         if results.is_closed {
             // Nothing was due before somebody was free for it.

@@ -13,7 +13,7 @@ pub(crate) struct ComparisonText<'a>(pub(crate) &'a Comparison, pub(crate) &'a [
 
 impl Display for ComparisonText<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Comparison { runs, rows, told } = self.0;
+        let Comparison { runs, rows, told, .. } = self.0;
         told.iter().try_for_each(|told| writeln!(f, "differ    {}", human::visible(told)))?;
         let [a, b] =
             runs.map(|runs| if runs == 1 { "1 run".into() } else { format!("{runs} runs") });

@@ -33,17 +33,28 @@ class _Line:
             )
         self._timer = Timer(pacer)
         self._turn = asyncio.Lock()
+        self._tasks = 0
 
     async def acquire(self) -> Grant:
-        async with self._turn:
-            await asyncio.sleep(0)  # others run, too, while slots are always due
-            try:
-                while (grant := self._timer.poll()) is None:
-                    await self._readable()
-            except BaseException:
-                self._timer.give_back()
-                raise
-            return grant
+        self._tasks += 1
+        try:
+            async with self._turn:
+                return await self._acquire()
+        finally:
+            self._tasks -= 1
+            if self._tasks == 0:
+                # One that somebody has waited for keeps its loop alive, and so this line.
+                self._turn = asyncio.Lock()
+
+    async def _acquire(self) -> Grant:
+        await asyncio.sleep(0)  # others run, too, while slots are always due
+        try:
+            while (grant := self._timer.poll()) is None:
+                await self._readable()
+        except BaseException:
+            self._timer.give_back()
+            raise
+        return grant
 
     async def _readable(self) -> None:
         loop, timer = asyncio.get_running_loop(), self._timer.fileno()

@@ -48,6 +48,9 @@ pub(crate) struct Recording {
     pub(crate) target_rate: f64,
     pub(crate) duration_seconds: f64,
     pub(crate) machine: Machine,
+    /// Why its load was not the one that was asked for, if so.
+    #[serde(default)]
+    pub(crate) incomplete: Option<String>,
     pub(crate) histograms: Kept,
 }
 
@@ -60,7 +63,12 @@ impl Recording {
                 return Err(format!("the loads differ: --{name} is {one} and {two}"));
             }
         }
-        let rates = [self.target_rate, other.target_rate];
+        let [is_closed, is_other] = [self, other].map(|run| run.setting("rate") == "max");
+        if is_closed != is_other {
+            return Err("the loads differ: one is --rate max".to_owned());
+        }
+        // What a closed loop comes to is no load that was asked for.
+        let rates = if is_closed { [1.0; 2] } else { [self.target_rate, other.target_rate] };
         let lengths = [self.duration_seconds, other.duration_seconds];
         for (what, [one, two], unit) in
             [("loads", rates, "/s"), ("lengths of the runs", lengths, "s")]
@@ -98,9 +106,14 @@ pub(crate) fn differences(first: &[Recording], second: &[Recording]) -> Vec<Stri
     let names: BTreeSet<_> = names.filter(|name| !ASIDE.contains(&name.as_str())).collect();
     let settings =
         names.into_iter().map(|name| told(&format!("--{name}"), &|run| run.setting(name)));
-    [told("URLs", &|run| run.url.clone()), told("machines", &machine)]
-        .into_iter()
-        .chain(settings)
-        .flatten()
-        .collect()
+    let incomplete = |run: &Recording| run.incomplete.clone().unwrap_or_else(|| "no".to_owned());
+    [
+        told("URLs", &|run| run.url.clone()),
+        told("machines", &machine),
+        told("incomplete", &incomplete),
+    ]
+    .into_iter()
+    .chain(settings)
+    .flatten()
+    .collect()
 }

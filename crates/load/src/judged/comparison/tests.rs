@@ -17,6 +17,7 @@ fn recording(queue: Queue, requests: f64, seed: u64) -> Recording {
         target_rate: 100.0,
         duration_seconds: 1.0,
         machine: Machine { cores: 2, system: "linux".to_owned(), processor: None },
+        incomplete: None,
         histograms: queue.run(requests, seed).kept(),
     }
 }
@@ -65,10 +66,11 @@ fn what_differs_beyond_chance_fails_by_what_was_asked_for() {
     let failed = |text: &str| text.parse::<Demand>().unwrap().check(&comparison);
     let told = failed("P50 response  slower by 10%").unwrap();
     assert!(told.starts_with("p50 response is slower by ") && told.contains(" % (P50"), "{told}");
-    for text in ["p50 response slower by 60%", "errors higher by 0%", "p99.99 service slower by 1%"]
-    {
+    for text in ["p50 response slower by 60%", "errors higher by 0%"] {
         assert_eq!(failed(text), None, "{text}");
     }
+    let unknown = failed("p99.99 service slower by 1%").unwrap();
+    assert!(unknown.ends_with("is unknown: there are too few samples to say"), "{unknown}");
     for wrong in [
         "p50 response slower",
         "p50 response faster by 5%",
@@ -100,10 +102,30 @@ fn what_is_not_the_same_load_is_refused_and_what_else_differs_is_told() {
     );
     let told = with(|run| drop(run.settings.insert("arrivals".to_owned(), "poisson".into())));
     assert_eq!(told.unwrap_err(), "the loads differ: --arrivals is none and poisson");
+    assert!(with(|run| drop(run.settings.insert("rate".to_owned(), "max".into()))).is_err());
+    let told = with(|run| run.incomplete = Some("3 of 9 slots never started".to_owned())).unwrap();
+    assert_eq!(told, ["incomplete: no and 3 of 9 slots never started"]);
     let told = with(|run| run.machine.cores = 7).unwrap();
     assert_eq!(told, ["machines: 2 cores, linux, unknown and 7 cores, linux, unknown"]);
     let told = with(|run| drop(run.settings.insert("pin".to_owned(), true.into()))).unwrap();
     assert_eq!(told, ["--pin: false and true"]);
+}
+
+#[test]
+fn closed_loops_are_compared_whatever_rate_they_came_to() {
+    let mut first = recording(queue(1.0), 2_000.0, 1);
+    first.settings.insert("rate".to_owned(), "max".into());
+    let second = Recording { target_rate: first.target_rate * 9.0, ..first.clone() };
+    assert!(Comparison::new(&[first], &[second]).is_ok());
+}
+
+#[test]
+fn no_change_is_seen_to_be_small_in_a_run_that_is_incomplete() {
+    let first = recording(queue(1.0), 20_000.0, 1);
+    let second = Recording { incomplete: Some("cut short".to_owned()), ..first.clone() };
+    let demand: Demand = "p50 response slower by 5%".parse().unwrap();
+    assert_eq!(demand.check(&compared(&first, &first)), None);
+    assert!(demand.check(&compared(&first, &second)).unwrap().contains("is unknown"));
 }
 
 /// In single runs nothing tells that the three of a side differ more from each other than batches do.
