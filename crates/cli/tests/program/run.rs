@@ -213,6 +213,7 @@ fn what_is_required_and_missed_is_named_with_status_3() {
         ("--fail-if=ratio>0.99", "ratio is "),
         ("--require=p99 response<50ms", "p99 response is "),
         ("--fail-if=unstarted=0", "unstarted is "),
+        ("--fail-if=confidence p99<5%", "confidence p99 response is unknown (too few requests to"),
     ] {
         let output = nanopace(behind).arg(option).output().unwrap();
         let report = String::from_utf8(output.stdout).unwrap();

@@ -12,6 +12,8 @@
 //!   25 % of nominal). The limit is a share: `0.1%`, `0.001`.
 //! - `achieved`: started per second. The limit is a rate: `4.9k/s`.
 //! - `lateness target`, `lateness generator`: times.
+//! - `confidence p99`, `confidence p99.9 service`: how far the 95 % confidence interval reaches from a percentile of
+//!   `response`, `service` or `wait` times, on its wider side. The limit is a share of the percentile.
 //!
 //! Times are as exact as the histograms they come from, in which every value is the largest of its
 //! bucket (the smallest for `min`). A message about a miss shows as many digits as it takes to see

@@ -202,7 +202,9 @@ impl Summary {
             self.incomplete = None;
         }
         (self.missed, self.required) = (Vec::new(), Vec::new());
-        for (text, missed) in criteria::judged(criteria, &self.figures()) {
+        let confidence = self.confidence();
+        let figures = Figures { confidence: Some(&confidence), ..self.figures() };
+        for (text, missed) in criteria::judged(criteria, &figures) {
             self.note(text, missed);
         }
     }
@@ -213,7 +215,7 @@ impl Summary {
         self.required.push(Required { text, missed });
     }
 
-    /// What criteria are about.
+    /// What criteria are about, but how sure it is.
     pub(crate) fn figures(&self) -> Figures<'_> {
         let stats = &self.stats;
         Figures {
@@ -233,6 +235,7 @@ impl Summary {
             gaps_within_25_percent: self.gaps.map(|gaps| gaps.within_25_percent),
             target_lateness: Duration::from_secs_f64(stats.lateness.target),
             generator_lateness: Duration::from_secs_f64(stats.lateness.generator),
+            confidence: None,
         }
     }
 }

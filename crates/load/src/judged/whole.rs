@@ -3,6 +3,7 @@
 use super::criteria::{self, Criterion, Figures};
 use super::verdict::{Evidence, Verdict};
 use crate::console::human::float;
+use crate::recorded::confidence::Confidence;
 use crate::recorded::nodes::results::Results;
 use crate::recorded::over_time::OverTime;
 use crate::recorded::stats::OperationStats;
@@ -76,7 +77,9 @@ impl Whole {
     /// requests and times about what the nodes have told.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         let nothing = OperationStats::new();
-        let figures = self.figures(self.stats().unwrap_or(&nothing));
+        let stats = self.stats().unwrap_or(&nothing);
+        let confidence = Confidence::new(stats, &self.over_time());
+        let figures = Figures { confidence: Some(&confidence), ..self.figures(stats) };
         self.missed = criteria::missed(criteria, &figures);
     }
 
@@ -142,6 +145,7 @@ impl Whole {
             gaps_within_25_percent: None,
             target_lateness: Duration::from_secs_f64(stats.lateness.target),
             generator_lateness: Duration::from_secs_f64(stats.lateness.generator),
+            confidence: None,
         }
     }
 

@@ -99,7 +99,16 @@ impl Batched<'_> {
         is_known.then(|| self.range_of(quantile, self.effective(quantile)))
     }
 
-    /// The same, if they count as so many times that don't depend on each other.
+    /// How far that interval reaches to its wider side, as a part of the time itself. None where it can't be
+    /// relied on.
+    pub(crate) fn reach(&self, quantile: f64) -> Option<f64> {
+        let range = self.range(quantile).filter(|range| !range.is_rough)?;
+        let time = self.sample.times.value_at_quantile(quantile);
+        let (below, above) = (time - range.low.min(time), range.high?.max(time) - time);
+        Some(float(below.max(above)) / float(time.max(1)))
+    }
+
+    /// Where it lies if they count as so many times that don't depend on each other.
     pub(crate) fn range_of(&self, quantile: f64, effective: f64) -> Range {
         let (low, high) = ranks(quantile, effective);
         let most = (high < 1.0).then(|| self.sample.at_most(high)).flatten();

@@ -74,7 +74,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration, help_heading = "Load")]
     pub(crate) warmup: Duration,
 
-    /// Exit with status 3 unless this holds, as in "p99 response < 50ms" or "ratio > 0.99", or if
+    /// Exit with status 3 unless this holds, as in "p99 response < 50ms" or "confidence p99 < 5%", or if
     /// this is so beyond chance beside the --baseline, as in "p99 response slower by 5%"; may be given
     /// again [default: errors <= 1%]
     #[arg(

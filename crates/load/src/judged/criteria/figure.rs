@@ -2,6 +2,7 @@
 
 use super::unit::{Unit, nanos};
 use crate::console::human::float;
+use crate::recorded::confidence::{Batched, Confidence};
 use crate::recorded::percentiles::Sample;
 use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
@@ -42,6 +43,8 @@ pub(crate) struct Figures<'run> {
     pub(crate) target_lateness: Duration,
     /// The lateness that the generator caused.
     pub(crate) generator_lateness: Duration,
+    /// How sure its percentiles are, if that is known.
+    pub(crate) confidence: Option<&'run Confidence<'run>>,
 }
 
 /// What is known of a figure: it lies between two values. They are the same, unless times are known
@@ -66,6 +69,8 @@ impl Value {
 pub(crate) enum Figure {
     /// A statistic of a distribution of times.
     Of(Statistic, Times),
+    /// How far the confidence interval of a percentile, between 0 and 100, reaches to its wider side, as a part of it.
+    Confidence(f64, Times),
     /// A number that has a name of its own.
     Single(Single),
 }
@@ -146,12 +151,26 @@ const SINGLES: [(&str, Single); 13] = [
 ];
 
 impl Figure {
-    /// The figure of this name, in lower case: one word or two.
+    /// The figure of this name, in lower case: one word or more.
     pub(crate) fn named(name: &str) -> Option<Figure> {
+        if let Some(of) = name.strip_prefix("confidence ") {
+            return Figure::confidence(of);
+        }
         let of = |first, second| Some(Figure::Of(Statistic::named(first)?, Times::named(second)?));
         let (first, second) = name.split_once(' ').unwrap_or((name, ""));
         let single = Single::named(name).map(Figure::Single);
         single.or_else(|| of(first, second)).or_else(|| of(second, first))
+    }
+
+    /// How sure a percentile is: of response times, if it does not say of which.
+    fn confidence(of: &str) -> Option<Figure> {
+        match Figure::named(of).or_else(|| Figure::named(&format!("{of} response")))? {
+            Figure::Of(Statistic::Percentile(percent), times) => {
+                let is_known = percent > 0.0 && percent < 100.0 && times != Times::Setup;
+                is_known.then_some(Figure::Confidence(percent, times))
+            }
+            _ => None,
+        }
     }
 
     /// What it is measured in.
@@ -159,6 +178,7 @@ impl Figure {
         match self {
             Figure::Of(Statistic::Count, _) => Unit::Count,
             Figure::Of(..) => Unit::Time,
+            Figure::Confidence(..) => Unit::Share,
             Figure::Single(single) => single.unit(),
         }
     }
@@ -167,6 +187,10 @@ impl Figure {
     pub(crate) fn value(self, figures: &Figures<'_>) -> Option<Value> {
         match self {
             Figure::Of(statistic, times) => statistic.value(times.of(figures)),
+            Figure::Confidence(percent, times) => {
+                let reach = times.batched(figures.confidence?)?.reach(quantile(percent));
+                reach.and_then(Value::exact)
+            }
             Figure::Single(single) => single.value(figures).and_then(Value::exact),
         }
     }
@@ -174,7 +198,7 @@ impl Figure {
     /// What is better, more or less of it. None if that depends, as with a count of requests.
     pub(crate) fn better(self) -> Option<Better> {
         match self {
-            Figure::Of(Statistic::Count, _) => None,
+            Figure::Of(Statistic::Count, _) | Figure::Confidence(..) => None,
             Figure::Of(..) => Some(Better::Less),
             Figure::Single(single) => single.better(),
         }
@@ -184,6 +208,7 @@ impl Figure {
     pub(crate) fn is_about_waiting(self) -> bool {
         match self {
             Figure::Of(_, times) => times == Times::Wait,
+            Figure::Confidence(..) => false,
             Figure::Single(single) => matches!(
                 single,
                 Single::Ratio
@@ -217,6 +242,7 @@ impl Figure {
     pub(crate) fn absence(self) -> &'static str {
         match self {
             Figure::Of(..) => "no such time was recorded",
+            Figure::Confidence(..) => "too few requests to be sure",
             Figure::Single(Single::Errors) => "no request was started",
             Figure::Single(Single::Ratio) => "no slot fell due",
             Figure::Single(_) => "too few requests were started",
@@ -232,6 +258,9 @@ impl Display for Figure {
             }
             Figure::Of(statistic, times) => {
                 write!(f, "{} {}", name(&STATISTICS, *statistic), name(&TIMES, *times))
+            }
+            Figure::Confidence(percent, times) => {
+                write!(f, "confidence p{percent} {}", name(&TIMES, *times))
             }
             Figure::Single(single) => f.write_str(name(&SINGLES, *single)),
         }
@@ -284,6 +313,16 @@ impl Times {
             Times::Service => Sample::exact(figures.service),
             Times::Response => figures.response,
             Times::Setup => Sample::exact(figures.setup),
+        }
+    }
+
+    /// The same times in batches; none of those that are not kept so.
+    fn batched<'run>(self, confidence: &'run Confidence<'run>) -> Option<Batched<'run>> {
+        match self {
+            Times::Wait => Some(confidence.wait()),
+            Times::Service => Some(confidence.service()),
+            Times::Response => Some(confidence.response()),
+            Times::Setup => None,
         }
     }
 }
@@ -363,8 +402,22 @@ mod tests {
         let percentiles = [0.0, 50.0, 99.9, 99.999, 100.0].map(Statistic::Percentile);
         let asked = statistics.into_iter().chain(percentiles);
         let of = asked.flat_map(|statistic| TIMES.map(|(_, times)| Figure::Of(statistic, times)));
-        for figure in singles.into_iter().chain(of) {
+        let kept = [Times::Wait, Times::Service, Times::Response];
+        let sure = kept.map(|times| Figure::Confidence(99.9, times));
+        for figure in singles.into_iter().chain(of).chain(sure) {
             assert_eq!(Figure::named(&figure.to_string()), Some(figure), "{figure}");
+        }
+    }
+
+    #[test]
+    fn confidence_is_of_a_percentile_that_batches_have() {
+        let named = |name: &str| Figure::named(name);
+        assert_eq!(named("confidence p99"), Some(Figure::Confidence(99.0, Times::Response)));
+        assert_eq!(named("confidence wait p50"), Some(Figure::Confidence(50.0, Times::Wait)));
+        for of in
+            ["p100", "p0 service", "p99 setup", "mean", "mean wait", "errors", "confidence p99"]
+        {
+            assert_eq!(named(&format!("confidence {of}")), None, "{of}");
         }
     }
 

@@ -5,10 +5,12 @@ use super::words::{CriterionError, Word};
 
 const ANY: &str = "write p99 response, mean wait, max service, count setup, errors, ratio, gaps, \
                    achieved, due, started, completed, failed, skipped, unfinished, unstarted, \
-                   lateness target or lateness generator";
+                   lateness target, lateness generator or confidence p99";
 const A_TIME: &str = "write wait, service, response or setup";
 const A_STATISTIC: &str = "write mean, min, max, count or a percentile from p0 to p100, as p99.9";
 const A_CAUSE: &str = "write lateness target or lateness generator";
+const A_PERCENTILE: &str = "write confidence p99, or another percentile between p0 and p100, of response \
+                            times or as in confidence p99 service";
 const TWO_WORDS: &str = "write for example p99 response";
 
 /// What a word can be.
@@ -16,6 +18,7 @@ enum Kind {
     Statistic,
     Times,
     Lateness,
+    Confidence,
     /// With its name.
     Single(String),
     Unknown,
@@ -30,6 +33,8 @@ impl Kind {
             Kind::Times
         } else if name == "lateness" {
             Kind::Lateness
+        } else if name == "confidence" {
+            Kind::Confidence
         } else if Single::named(&name).is_some() {
             Kind::Single(name)
         } else {
@@ -44,6 +49,7 @@ pub(crate) fn misnamed(words: &[Word]) -> CriterionError {
         [word] => alone(word),
         [first, second, rest @ ..] => match (Kind::of(first), rest) {
             (Kind::Single(name), _) => superfluous(second, &format!("write only {name}")),
+            (Kind::Confidence, _) => unknown(second, A_PERCENTILE),
             (_, [third, ..]) => superfluous(third, TWO_WORDS),
             (Kind::Statistic, []) => unknown(second, A_TIME),
             (Kind::Times, []) => unknown(second, A_STATISTIC),
@@ -60,6 +66,7 @@ fn alone(word: &Word) -> CriterionError {
     match Kind::of(word) {
         Kind::Statistic | Kind::Times => incomplete(TWO_WORDS),
         Kind::Lateness => incomplete(A_CAUSE),
+        Kind::Confidence => incomplete(A_PERCENTILE),
         Kind::Single(_) | Kind::Unknown => unknown(word, ANY),
     }
 }
@@ -71,7 +78,7 @@ fn before(word: &Word, second: &Word) -> CriterionError {
         Kind::Times => unknown(word, A_STATISTIC),
         Kind::Lateness => unknown(word, A_CAUSE),
         Kind::Single(name) => unknown(word, &format!("write only {name}")),
-        Kind::Unknown => unknown(word, ANY),
+        Kind::Confidence | Kind::Unknown => unknown(word, ANY),
     }
 }
 

@@ -1,6 +1,10 @@
 //! Requirements as they are written, and whether they hold.
 
 use super::*;
+use crate::recorded::confidence::Confidence;
+use crate::recorded::outcome::Due;
+use crate::recorded::over_time::{Backlog, Brief, Interval};
+use crate::recorded::stats::OperationStats;
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 
@@ -40,6 +44,7 @@ fn check(criterion: &str) -> Option<String> {
         gaps_within_25_percent: Some(0.95),
         target_lateness: Duration::from_millis(1_100),
         generator_lateness: Duration::ZERO,
+        confidence: None,
     };
     read(criterion).check(&figures).map(|missed| missed.to_string())
 }
@@ -60,6 +65,8 @@ fn texts_and_what_they_mean() {
         ("achieved > 4.9k/s", "achieved > 4.9k/s"),
         ("gaps > 95%", "gaps > 95%"),
         ("lateness  Generator < 1s", "lateness generator < 1s"),
+        ("Confidence  p99 < 5%", "confidence p99 response < 5%"),
+        ("confidence service p99.90 <= 0.1", "confidence p99.9 service <= 0.1"),
     ] {
         assert_eq!(read(text).to_string(), meaning, "{text}");
     }
@@ -84,6 +91,12 @@ fn errors_point_at_the_column_and_say_what_to_write() {
         ("lateness < 1s", r#"column 1: "lateness" needs a second word; write lateness target"#),
         ("lateness us < 1s", r#"column 10: "us" is not a figure; write lateness target or"#),
         ("error < 1%", r#"column 1: "error" is not a figure; write p99 response, mean wait,"#),
+        (
+            "confidence < 5%",
+            r#"column 1: "confidence" needs a second word; write confidence p99, or"#,
+        ),
+        ("confidence p100 < 5%", r#"column 12: "p100" is not a figure; write confidence p99, or"#),
+        ("confidence p99 < 5ms", r#"column 18: "5ms" is not a share of at most 1; write for"#),
         ("failed requests < 5", r#"column 8: "requests" is a word too many; write only failed"#),
         ("requests failed < 5", r#"column 1: "requests" is not a figure; write only failed"#),
         ("p99 response is < 5ms", r#"column 14: "is" is a word too many; write for example"#),
@@ -172,6 +185,7 @@ fn check_bounded(criterion: &str) -> Option<String> {
         gaps_within_25_percent: None,
         target_lateness: Duration::ZERO,
         generator_lateness: Duration::ZERO,
+        confidence: None,
     };
     read(criterion).check(&figures).map(|missed| missed.to_string())
 }
@@ -226,6 +240,7 @@ fn short_lower_bounds_do_not_hide_what_was_measured() {
         gaps_within_25_percent: None,
         target_lateness: Duration::ZERO,
         generator_lateness: Duration::ZERO,
+        confidence: None,
     };
     let missed = |text: &str| read(text).check(&figures).map(|missed| missed.to_string());
     assert_eq!(missed("p50 response < 41ms"), None);
@@ -252,14 +267,13 @@ fn each_operator_at_its_limit() {
     }
 }
 
-#[test]
-fn a_run_without_a_figure_misses_every_criterion_about_it() {
-    let none = times([]);
-    let figures = Figures {
-        wait: &none,
-        service: &none,
-        response: Sample::exact(&none),
-        setup: &none,
+/// A run without any slot, and its times.
+fn nothing(stats: &OperationStats) -> Figures<'_> {
+    Figures {
+        wait: &stats.wait,
+        service: &stats.service,
+        response: stats.responses(),
+        setup: &stats.set_ups.all,
         due: 0,
         started: 0,
         completed: 0,
@@ -272,7 +286,14 @@ fn a_run_without_a_figure_misses_every_criterion_about_it() {
         gaps_within_25_percent: None,
         target_lateness: Duration::ZERO,
         generator_lateness: Duration::ZERO,
-    };
+        confidence: None,
+    }
+}
+
+#[test]
+fn a_run_without_a_figure_misses_every_criterion_about_it() {
+    let stats = OperationStats::new();
+    let figures = nothing(&stats);
     for (figure, limit, unknown) in [
         ("p99 response", "1s", "p99 response is unknown (no such time was recorded)"),
         ("mean wait", "1s", "mean wait is unknown (no such time was recorded)"),
@@ -280,6 +301,11 @@ fn a_run_without_a_figure_misses_every_criterion_about_it() {
         ("ratio", "1", "ratio is unknown (no slot fell due)"),
         ("gaps", "1", "gaps are unknown (too few requests were started)"),
         ("achieved", "1/s", "achieved is unknown (too few requests were started)"),
+        (
+            "confidence p99 response",
+            "5%",
+            "confidence p99 response is unknown (too few requests to be sure)",
+        ),
     ] {
         for operator in ["<", "<=", ">", ">=", "="] {
             let criterion = read(&format!("{figure} {operator} {limit}"));
@@ -288,6 +314,40 @@ fn a_run_without_a_figure_misses_every_criterion_about_it() {
         }
     }
     assert_eq!(read("failed = 0").check(&figures), None);
+}
+
+/// 40 batches of the response times 1 to 250 ns: the median, 125 ns, lies from 123 to 128 ns, and beyond the p99.99
+/// is one of the 10 000.
+fn check_sure(criterion: &str) -> Option<String> {
+    let mut stats = OperationStats::new();
+    let interval = |second: u64| {
+        let (mut due, brief) = (Due::new(), Brief::new());
+        (1..=250).for_each(|ns| due.response.record(ns).unwrap());
+        let [from, to] = [second, second + 1].map(Duration::from_secs);
+        Interval { from, to, asked: 250.0, backlog: Backlog::default(), brief, due }
+    };
+    let batches: Vec<_> = (0..40).map(interval).collect();
+    for batch in &batches {
+        stats.response.add(&batch.due.response).unwrap();
+    }
+    let confidence = Confidence { stats: &stats, batches };
+    let figures = Figures { confidence: Some(&confidence), ..nothing(&stats) };
+    read(criterion).check(&figures).map(|missed| missed.to_string())
+}
+
+#[test]
+fn how_sure_a_percentile_is_counts_its_wider_side() {
+    for holds in ["confidence p50 < 2.41%", "confidence p50 >= 0.024"] {
+        assert_eq!(check_sure(holds), None, "{holds}");
+    }
+    let told = "confidence p50 response is 2.40%, wanted < 2%";
+    assert_eq!(check_sure("confidence p50 < 2%").as_deref(), Some(told));
+    for unknown in ["p99.99 response", "p50 service", "p50 wait"] {
+        let missed = check_sure(&format!("confidence {unknown} < 100%"));
+        let told =
+            format!("confidence {unknown} is unknown (too few requests to be sure), wanted < 100%");
+        assert_eq!(missed, Some(told));
+    }
 }
 
 #[test]
@@ -350,7 +410,7 @@ fn errors_and_failures_are_about_errors() {
 }
 
 /// Pieces of texts that are nearly criteria.
-const PIECES: &str = "p99 p99.9 response wait errors ratio failed lateness target achieved x \
+const PIECES: &str = "confidence p99 p99.9 response wait errors ratio failed lateness target achieved x \
                       < <= = ! 50ms 0.1% 5k/s 7 nan 1e999 é ≤ µs % - . 99999999999999999999";
 
 fn nearly() -> impl Strategy<Value = String> {
