@@ -20,4 +20,5 @@ pub(crate) mod recording;
 pub(crate) mod run;
 pub mod search;
 pub mod setup;
+pub(crate) mod until;
 pub mod workers;

@@ -4,6 +4,7 @@
 
 mod trend;
 
+use super::criteria::Goal;
 use crate::console::human::{self, float, percent};
 use crate::recorded::confidence::Confidence;
 use crate::recorded::gaps::Quality;
@@ -26,7 +27,7 @@ const MOST_OWN: f64 = 0.25;
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// What was looked at: `starts`, `steady` or `own`.
+    /// What was looked at: `starts`, `steady`, `own` or `sure`.
     pub(crate) check: &'static str,
     pub(crate) is_well: bool,
     /// A sentence without its full stop.
@@ -88,6 +89,12 @@ pub(crate) fn own(stats: &OperationStats) -> Option<Finding> {
     let share = (all > 0.0).then(|| (own / all).min(1.0))?;
     let text = format!("{} of all response time is the generator's own delay", percent(share));
     Some(Finding { check: "own", is_well: share <= MOST_OWN, text })
+}
+
+/// Whether a run has come to what it went on for, and what has `ended` it.
+pub(crate) fn sure(goal: &Goal, confidence: &Confidence<'_>, ended: &str) -> Finding {
+    let text = format!("{}: {ended} the run", goal.told(confidence));
+    Finding { check: "sure", is_well: goal.is_reached(confidence), text }
 }
 
 #[cfg(test)]

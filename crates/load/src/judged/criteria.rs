@@ -28,6 +28,7 @@
 //! wants to know that nothing was answered.
 
 mod figure;
+mod goal;
 mod misnamed;
 mod operator;
 #[cfg(test)]
@@ -36,6 +37,7 @@ mod unit;
 mod words;
 
 pub(crate) use figure::Figures;
+pub(crate) use goal::Goal;
 pub(crate) use words::CriterionError;
 
 use crate::recorded::percentiles::Sample;

@@ -2,7 +2,7 @@
 
 use super::checks::{self, Finding};
 use super::comparison::Comparison;
-use super::criteria::{self, Criterion, Figures};
+use super::criteria::{self, Criterion, Figures, Goal};
 use super::verdict::{Evidence, Verdict};
 use crate::console::human::{self, float};
 use crate::console::machine::Machine;
@@ -110,6 +110,8 @@ pub(crate) struct RunResults<'run> {
     pub(crate) randomness: Option<Randomness>,
     /// How the schedule ended. None for the node of a fleet, whose slots go to others.
     pub(crate) ending: Option<Ending>,
+    /// What it was to go on for, and whether that has ended it.
+    pub(crate) goal: Option<(&'run Goal, bool)>,
     /// How many sessions were not open when the load began.
     pub(crate) unopened: usize,
     /// What the load threads had of the processor.
@@ -247,7 +249,13 @@ fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let confidence = Confidence::new(results.stats, &results.over_time);
     let steady = results.constant_hz.and_then(|_| checks::steady(&confidence));
     let own = (!results.is_closed).then(|| checks::own(results.stats)).flatten();
-    [starts, steady, own].into_iter().flatten().collect()
+    let ended = |is_reached| match results.ending {
+        _ if is_reached => "that ended",
+        Some(Ending { is_cut_short: true, .. }) => "somebody ended",
+        _ => "--longest ended",
+    };
+    let sure = |(goal, is_reached)| checks::sure(goal, &confidence, ended(is_reached));
+    [starts, steady, own, results.goal.map(sure)].into_iter().flatten().collect()
 }
 
 /// Starts as a share of those that were required; 1 if none was.

@@ -8,7 +8,7 @@ use super::push::args::PushArgs;
 use crate::console::config;
 use crate::console::human::positive_duration;
 use crate::judged::comparison::demand::Demand;
-use crate::judged::criteria::Criterion;
+use crate::judged::criteria::{Criterion, Goal};
 use crate::judged::requirement::Requirement;
 use crate::load::schedule;
 use crate::load::schedule::args::ScheduleArgs;
@@ -37,6 +37,14 @@ pub struct RunArgs {
     /// Start exactly this many requests, without the warm-up; --duration may end the run earlier
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
     pub requests: Option<u64>,
+
+    /// Go on until this percentile is sure to within this share of it, as in "p99 5%" or "p99.9 service 10%"
+    #[arg(long, value_name = "GOAL", help_heading = "Load")]
+    pub(crate) until_confident: Option<Goal>,
+
+    /// How long to go on for that at most, without the warm-up [default: 10min]
+    #[arg(long, value_name = "TIME", requires = "until_confident", value_parser = positive_duration, help_heading = "Load")]
+    pub(crate) longest: Option<Duration>,
 
     /// Connections, each with one request in flight at most
     #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Requests and connections")]

@@ -45,6 +45,8 @@ pub(crate) struct Controller<'run> {
     overdue: u64,
     /// How many sessions were not open when slots began to start.
     unopened: usize,
+    /// Whether the run was over because it had come to its goal.
+    is_at_goal: bool,
 }
 
 impl<'run> Controller<'run> {
@@ -67,6 +69,7 @@ impl<'run> Controller<'run> {
             left: Vec::new(),
             overdue: 0,
             unopened: 0,
+            is_at_goal: false,
         }
     }
 
@@ -84,6 +87,10 @@ impl<'run> Controller<'run> {
             }
             if let Some(is_second) = self.books.tick() {
                 self.show(self.course.phase(), is_second);
+                self.is_at_goal = is_second && self.has_come_to_its_goal();
+                if self.is_at_goal {
+                    return;
+                }
             }
         }
     }
@@ -92,6 +99,11 @@ impl<'run> Controller<'run> {
     fn is_over(&self) -> bool {
         self.books.has_failed_more_than(self.policy.most_failures)
             || self.course.standing().is_some_and(|standing| standing.is_over)
+    }
+
+    /// Whether that what the run goes on for is so.
+    fn has_come_to_its_goal(&self) -> bool {
+        self.policy.goal.as_ref().is_some_and(|goal| goal.is_reached(&self.books.confidence()))
     }
 
     /// Shows how the run is going to whoever watches, and as a line if it is time for that.
@@ -151,7 +163,7 @@ impl<'run> Controller<'run> {
     ) -> (Summary, anyhow::Result<()>) {
         // Who waited for a slot when the schedule ended has given it back by now.
         self.count_left(&run_end);
-        self.books.close(&run_end, self.policy);
+        self.books.close(&run_end, &self.policy);
         self.show(Phase::Over, false);
         self.audience.end();
         let (processor, logged) = (self.books.processor(), self.books.end_logs());
@@ -168,6 +180,7 @@ impl<'run> Controller<'run> {
             gaps: collector.gap_quality(),
             randomness: collector.randomness(),
             ending: self.course.member.is_none().then_some(ending),
+            goal: self.policy.goal.as_ref().map(|goal| (goal, self.is_at_goal)),
             unopened: self.unopened,
             processor,
             resolved_in,

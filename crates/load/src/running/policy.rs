@@ -1,9 +1,10 @@
 //! What may happen to slots that are late, and when a run is over early.
 
+use crate::judged::criteria::Goal;
 use std::time::Duration;
 
 /// What a run does with late slots and with failures.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Policy {
     /// Slots that are later than this are skipped.
     pub(crate) skip_later_than: Option<Duration>,
@@ -12,4 +13,6 @@ pub(crate) struct Policy {
     pub(crate) keeps_slots: bool,
     /// With more failures than this the run is over.
     pub(crate) most_failures: f64,
+    /// When it has come to this, it is over.
+    pub(crate) goal: Option<Goal>,
 }

@@ -10,6 +10,7 @@ use super::member::Member;
 use super::policy::Policy;
 #[cfg(feature = "otlp")]
 use super::push::collector::Collector;
+use super::until;
 use super::workers::apart::{apart, held};
 use super::workers::guarded::Guarded;
 use super::workers::length::{RunLength, Spacing};
@@ -79,6 +80,7 @@ impl<T: Target> Setup<T> {
         make: impl FnOnce(&RunArgs) -> anyhow::Result<T>,
     ) -> anyhow::Result<Setup<T>> {
         closed_loop::settle(&mut args)?;
+        until::check(&args)?;
         files::check(&args, inputs)?;
         let invitation = Invitation::new(&args, DEFAULT_DURATION)?;
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
@@ -196,6 +198,7 @@ impl<T: Target> Setup<T> {
             skip_later_than: args.skip_later_than,
             keeps_slots,
             most_failures: self.most_failures,
+            goal: args.until_confident.clone(),
         }
     }
 
@@ -209,17 +212,18 @@ impl<T: Target> Setup<T> {
         let args = &self.args;
         let has_length = args.schedule.has_length() || self.ends_with_load();
         let is_limited = args.requests.is_some() || has_length;
+        let longest = args.duration.or_else(|| until::longest(args));
         let default = if is_limited { Duration::MAX } else { DEFAULT_DURATION };
         Ok(RunLength {
             warmup: args.warmup,
-            duration: args.duration.unwrap_or(default).min(self.end.saturating_sub(args.warmup)),
+            duration: longest.unwrap_or(default).min(self.end.saturating_sub(args.warmup)),
             slots: args.requests,
             spacing: spacing(&args.schedule),
             is_steady: args.schedule.is_steady(),
             constant_hz: args.schedule.constant_hz()?,
             is_closed: args.schedule.is_closed,
             ends_with_load: self.ends_with_load(),
-            longest: args.duration.unwrap_or(Duration::MAX),
+            longest: longest.unwrap_or(Duration::MAX),
         })
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const MOST_APART: f64 = 0.05;
 
 /// Settings that say nothing of how a run was, and those that are compared in other ways.
-const ASIDE: [&str; 27] = [
+const ASIDE: [&str; 29] = [
     "arrivals",
     "baseline",
     "blind",
@@ -26,6 +26,7 @@ const ASIDE: [&str; 27] = [
     "join-timeout",
     "json",
     "junit",
+    "longest",
     "no-tui",
     "otlp",
     "otlp-interval",
@@ -36,6 +37,7 @@ const ASIDE: [&str; 27] = [
     "shape",
     "summary",
     "target-seed",
+    "until-confident",
     "url",
     "when-blind",
 ];

@@ -187,12 +187,15 @@ impl Figure {
     pub(crate) fn value(self, figures: &Figures<'_>) -> Option<Value> {
         match self {
             Figure::Of(statistic, times) => statistic.value(times.of(figures)),
-            Figure::Confidence(percent, times) => {
-                let reach = times.batched(figures.confidence?)?.reach(quantile(percent));
-                reach.and_then(Value::exact)
-            }
+            Figure::Confidence(..) => self.reach(figures.confidence?).and_then(Value::exact),
             Figure::Single(single) => single.value(figures).and_then(Value::exact),
         }
+    }
+
+    /// How far the interval of its percentile reaches, if it is about that, and if it can be relied on.
+    pub(crate) fn reach(self, confidence: &Confidence<'_>) -> Option<f64> {
+        let Figure::Confidence(percent, times) = self else { return None };
+        times.batched(confidence)?.reach(quantile(percent))
     }
 
     /// What is better, more or less of it. None if that depends, as with a count of requests.

@@ -1,8 +1,13 @@
 //! Runs of which the truth is known: a queue with one server, in virtual time.
 
 use crate::recorded::kept::{Batch, Kept, Times};
+use crate::recorded::outcome::Due;
+use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
 use crate::recorded::percentiles::Sample;
+use crate::recorded::stats::OperationStats;
 use hdrhistogram::Histogram;
+use std::iter;
+use std::time::Duration;
 
 /// As many as a run of ten seconds or more has.
 pub(crate) const BATCHES: usize = 40;
@@ -58,7 +63,7 @@ impl Simulated {
     /// A time at this part of the run.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below zero")]
     fn record(&mut self, part: f64, time: f64) {
-        let ns = (time * SERVICE_NS) as u64;
+        let ns = ns(time);
         self.all.record(ns).unwrap();
         self.batches[(part * 40.0) as usize].record(ns).unwrap();
     }
@@ -76,13 +81,21 @@ impl Queue {
     /// A run of about so many requests, by Lindley's recursion: who comes is served when the server is free, and
     /// not stalled.
     pub(crate) fn run(&self, requests: f64, seed: u64) -> Simulated {
-        let mut random = Random(seed);
         let mut run = Simulated::new();
         let end = requests / self.rate;
+        for (due, response) in self.responses(seed).take_while(|(due, _)| *due < end) {
+            run.record(due / end, response);
+        }
+        run
+    }
+
+    /// When requests are due, and how long their responses take.
+    fn responses(&self, seed: u64) -> impl Iterator<Item = (f64, f64)> {
+        let mut random = Random(seed);
         let mut now = self.stalls.map_or(0.0, |_| BEFORE);
         let mut free = now + self.work(&mut random);
         let mut stall = self.stalls.map(|(every, _)| now + random.exponential() * every);
-        while now < end {
+        let all = iter::repeat_with(move || {
             while let (Some(at), Some((every, length))) = (stall, self.stalls)
                 && at <= now
             {
@@ -90,12 +103,43 @@ impl Queue {
                 stall = Some(at + random.exponential() * every);
             }
             free = free.max(now) + random.exponential() * self.slower;
-            if now >= 0.0 {
-                run.record(now / end, free - now);
-            }
+            let response = (now, free - now);
             now += random.exponential() / self.rate;
+            response
+        });
+        all.skip_while(|(due, _)| *due < 0.0)
+    }
+
+    /// What is recorded of a run that is collected after so many mean service times each, until that is enough.
+    pub(crate) fn grow(
+        &self,
+        every: f64,
+        seed: u64,
+        mut is_enough: impl FnMut(&OperationStats, &OverTime) -> bool,
+    ) -> (OperationStats, OverTime) {
+        let mut responses = self.responses(seed).peekable();
+        let (mut stats, mut over_time) = (OperationStats::new(), OverTime::new());
+        for tick in 0_u32.. {
+            let [from, to] = [tick, tick + 1].map(|tick| Duration::from_secs(tick.into()));
+            let (mut due, brief) = (Due::new(), Brief::new());
+            let end = f64::from(tick + 1) * every;
+            while let Some((_, response)) = responses.next_if(|(due, _)| *due < end) {
+                due.response.record(ns(response)).unwrap();
+                stats.response.record(ns(response)).unwrap();
+            }
+            over_time.add(Interval {
+                from,
+                to,
+                asked: 0.0,
+                backlog: Backlog::default(),
+                brief,
+                due,
+            });
+            if is_enough(&stats, &over_time) {
+                break;
+            }
         }
-        run
+        (stats, over_time)
     }
 
     /// How long the server is busy with what is there already, if it does not stall.
@@ -104,6 +148,11 @@ impl Queue {
         let is_busy = random.exponential() > -utilisation.ln();
         if is_busy { random.exponential() * mean / (1.0 - utilisation) } else { 0.0 }
     }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below zero")]
+fn ns(time: f64) -> u64 {
+    (time * SERVICE_NS) as u64
 }
 
 /// Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014.

@@ -4,6 +4,7 @@ use super::course::Course;
 use super::looks::{Look, Looks};
 use crate::console::human::float;
 use crate::recorded::asked::RunEnd;
+use crate::recorded::confidence::Confidence;
 use crate::recorded::lateness::Lateness;
 use crate::recorded::outcome::Due;
 use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
@@ -145,7 +146,7 @@ impl<'run> Books<'run> {
     }
 
     /// Collects what is left, once the threads are done, and counts what policies took from the run.
-    pub(crate) fn close(&mut self, run_end: &RunEnd, policy: Policy) {
+    pub(crate) fn close(&mut self, run_end: &RunEnd, policy: &Policy) {
         // All answers may be there before the run ends, which is an interval after its last slot.
         self.collect(run_end.at);
         self.end_second();
@@ -158,6 +159,11 @@ impl<'run> Books<'run> {
         let limit = policy.skip_later_than.unwrap_or_default();
         let forfeited = run_end.ledger.idle.saturating_sub(warm.idle);
         self.collector.settle(skipped, limit, forfeited);
+    }
+
+    /// How sure times are, up to the end of the last second.
+    pub(crate) fn confidence(&self) -> Confidence<'_> {
+        Confidence::new(self.collector.total(), &self.over_time)
     }
 
     /// What the load threads had of the processor since the warm-up.

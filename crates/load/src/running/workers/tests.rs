@@ -2,6 +2,7 @@
 
 mod blocking;
 mod held;
+mod until;
 
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
