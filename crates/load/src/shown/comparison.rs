@@ -7,6 +7,10 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
+/// Below a comparison.
+pub(crate) const NOTE: &str =
+    "in brackets: 95 % confidence intervals; ~: too few requests to be sure";
+
 /// Shows a comparison as text of many lines, and by what it failed.
 #[derive(Debug)]
 pub(crate) struct ComparisonText<'a>(pub(crate) &'a Comparison, pub(crate) &'a [String]);
@@ -23,7 +27,7 @@ impl Display for ComparisonText<'_> {
             let (name, word) = (row.figure.to_string(), row.word.to_string());
             line(f, [&name, &a, &b, &difference(row), &word])?;
         }
-        writeln!(f, "(in brackets: 95 % confidence intervals; ~: too few requests to be sure)")?;
+        writeln!(f, "({NOTE})")?;
         if runs.iter().any(|runs| *runs < 3) {
             let more =
                 "from three runs of each side on, what changes from run to run is counted, too";

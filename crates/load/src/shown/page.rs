@@ -4,6 +4,7 @@
 //! `maud`; the page's own policy (`Content-Security-Policy`) forbids all but its own style and
 //! script. Without the script everything is there; with it, figures follow the pointer.
 
+mod baseline;
 mod chart;
 pub(crate) mod facts;
 mod heat;
@@ -40,7 +41,7 @@ pub(crate) fn html(summary: &Summary) -> String {
     let hidden = hidden(stats, summary.verdict);
     let over_time = charts(&summary.over_time, stats, hidden.as_deref());
     let labels = labels::section(stats);
-    let content = html! { (heading(summary)) (over_time) (labels) (tables(summary)) };
+    let content = html! { (heading(summary)) (over_time) (labels) (baseline::section(summary)) (tables(summary)) };
     document(&summary.title.url, &content)
 }
 

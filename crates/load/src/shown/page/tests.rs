@@ -2,11 +2,14 @@
 
 use super::html;
 use crate::console::human;
+use crate::judged::comparison::Comparison;
+use crate::judged::comparison::recording::Recording;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
 use crate::recorded::labels::tests::ended;
 use crate::recorded::lateness::Lateness;
 use crate::recorded::percentiles::Sample;
+use crate::shown::comparison::ComparisonText;
 use crate::shown::fixture::{empty, long};
 use crate::shown::json::Object;
 use crate::shown::times::POINTS;
@@ -38,7 +41,40 @@ fn all() -> Vec<(&'static str, Summary)> {
         ("one", long(1, 1)),
         ("hostile", hostile()),
         ("long", long(1_200, 5_000)),
+        ("compared", compared(Ok(comparison()))),
+        ("not compared", compared(Err(HOSTILE.to_owned()))),
     ]
+}
+
+/// A run beside itself, told to be elsewhere.
+fn comparison() -> Comparison {
+    let json = serde_json::to_string(&Object::new(&long(40, 500), None::<()>)).unwrap();
+    let [first, second] = [(); 2].map(|()| [serde_json::from_str::<Recording>(&json).unwrap()]);
+    let comparison = Comparison::new(&first, &second).unwrap();
+    Comparison { told: vec![HOSTILE.to_owned()], ..comparison }
+}
+
+fn compared(beside: Result<Comparison, String>) -> Summary {
+    Summary { beside: Some(beside), ..long(40, 500) }
+}
+
+#[test]
+fn a_baseline_has_a_row_for_each_figure_with_what_the_text_says() {
+    let comparison = comparison();
+    let text = ComparisonText(&comparison, &[]).to_string();
+    let page = xml(&html(&compared(Ok(comparison))));
+    let page = Document::parse(&page).unwrap();
+    let table = page.descendants().find(|node| node.attribute("id") == Some("baseline")).unwrap();
+    let rows = table.descendants().filter(|node| node.has_tag_name("tr")).skip(1);
+    let cells = |row: Node<'_, '_>| -> Vec<String> {
+        row.children().map(|cell| cell.text().unwrap_or_default().to_owned()).collect()
+    };
+    let rows: Vec<_> = rows.map(cells).collect();
+    assert_eq!(rows.len(), 12);
+    for row in rows {
+        let is_line = |line: &str| row.iter().all(|cell| line.contains(cell));
+        assert!(text.lines().any(is_line), "{row:?}: {text}");
+    }
 }
 
 /// The page with every element closed, as XML has it.
