@@ -24,6 +24,6 @@ mod shown;
 pub use front::builder::{Load, LoadError};
 pub use front::groups::{LoadArgs, SearchArgs};
 pub use front::program::main;
-pub use front::report::{LabelReport, Report};
+pub use front::report::{LabelReport, Report, TimeInterval};
 pub use load::blocking::BlockingTarget;
 pub use load::target::{Done, Failure, Slot, Target};

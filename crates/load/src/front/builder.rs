@@ -152,6 +152,33 @@ impl Load {
         self
     }
 
+    /// It goes on until a percentile is sure to within a share of it, as in `p99 5%` or `p99.9 service 10%`, and at most so
+    /// long, without the warm-up. Such a load is a constant rate, and [`duration`](Load::duration) and
+    /// [`requests`](Load::requests) are refused when it is run.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Load, Slot};
+    /// use std::time::Duration;
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let load = Load::new("1k/s".parse()?).until_confident("p50 100%", Duration::from_millis(300))?;
+    /// let report = load.run_blocking(|_: Slot| Ok(Done::new()))?;
+    /// assert_eq!(report.started() + report.unstarted(), 300);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn until_confident(mut self, goal: &str, longest: Duration) -> Result<Load, LoadError> {
+        self.args.until_confident = Some(goal.parse().map_err(LoadError::text)?);
+        self.args.longest = Some(longest);
+        Ok(self)
+    }
+
     /// It ends with so many calls, at least 1, if it does not end earlier.
     pub fn requests(mut self, requests: u64) -> Load {
         self.args.requests = Some(requests);
@@ -304,7 +331,7 @@ impl Load {
 
     /// The ranges of the options, which were not read from words.
     fn check(&self) -> Result<(), LoadError> {
-        let RunArgs { connections, threads, requests, duration, timeout, .. } = self.args;
+        let RunArgs { connections, threads, requests, duration, longest, timeout, .. } = self.args;
         let time = "write a time longer than zero";
         let ranges = [
             (
@@ -320,6 +347,7 @@ impl Load {
             ),
             (requests != Some(0), "requests(0): write 1 or more".to_owned()),
             (duration != Some(Duration::ZERO), format!("duration(0s): {time}")),
+            (longest != Some(Duration::ZERO), format!("until_confident(.., 0s): {time}")),
             (timeout != Duration::ZERO, format!("timeout(0s): {time}")),
         ];
         let wrong = ranges.into_iter().find(|(holds, _)| !holds);
@@ -412,6 +440,8 @@ mod tests {
         let duration = refused(|load| load.duration(Duration::ZERO));
         assert_eq!(duration, format!("duration(0s){time}"));
         assert_eq!(refused(|load| load.timeout(Duration::ZERO)), format!("timeout(0s){time}"));
+        let longest = refused(|load| load.until_confident("p99 5%", Duration::ZERO).unwrap());
+        assert_eq!(longest, format!("until_confident(.., 0s){time}"));
         let second = Duration::from_secs(1);
         let warmup = refused(|load| load.duration(second).warmup(Duration::MAX));
         assert_eq!(warmup, "the load and its warm-up are over before anything is recorded");

@@ -2,6 +2,7 @@
 
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
+use crate::recorded::confidence::{Batched, Range};
 use crate::recorded::labels::Labelled;
 use crate::recorded::percentiles::Sample;
 use crate::shown::report::Report as Text;
@@ -138,6 +139,25 @@ impl Report {
         time(self.summary.stats.responses(), quantile)
     }
 
+    /// Where a quantile of the wait times lies, in 95 of 100 such runs. None at 0 and 1, and of a run of less than a
+    /// second or so: it takes four collections.
+    #[must_use]
+    pub fn wait_time_interval(&self, quantile: f64) -> Option<TimeInterval> {
+        interval(&self.summary.confidence().wait(), quantile)
+    }
+
+    /// Where a quantile of the service times lies, likewise.
+    #[must_use]
+    pub fn service_time_interval(&self, quantile: f64) -> Option<TimeInterval> {
+        interval(&self.summary.confidence().service(), quantile)
+    }
+
+    /// Where a quantile of the response times lies, likewise.
+    #[must_use]
+    pub fn response_time_interval(&self, quantile: f64) -> Option<TimeInterval> {
+        interval(&self.summary.confidence().response(), quantile)
+    }
+
     /// Whether the load was the one that was asked for.
     #[must_use]
     pub fn is_on_schedule(&self) -> bool {
@@ -245,6 +265,58 @@ impl LabelReport<'_> {
     pub fn response_time(&self, quantile: f64) -> Option<Duration> {
         time(self.0.responses(), quantile)
     }
+}
+
+/// The 95 % confidence interval of a quantile of times: of 100 such runs, it has the true one in 95. It is from the run
+/// itself, and counts that neighbouring times depend on each other.
+///
+/// # Examples
+///
+/// ```
+/// use nanopace_load::{Done, Load, Report, Slot, TimeInterval};
+/// use std::time::Duration;
+///
+/// /// Whether the truth is not more than this, as far as can be said.
+/// fn is_below(interval: TimeInterval, limit: Duration) -> bool {
+///     !interval.is_rough() && interval.high().is_some_and(|high| high <= limit)
+/// }
+///
+/// # fn main() -> Result<(), nanopace_load::LoadError> {
+/// let load = Load::new("1k/s".parse()?).duration(Duration::from_millis(1_500));
+/// let report: Report = load.run_blocking(|_: Slot| Ok(Done::new()))?;
+/// if let Some(p99) = report.response_time_interval(0.99) {
+///     println!("{:?} to {:?}: {}", p99.low(), p99.high(), is_below(p99, Duration::from_millis(10)));
+/// }
+/// // Nothing is known of the greatest time.
+/// assert_eq!(report.response_time_interval(1.0), None);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeInterval(Range);
+
+impl TimeInterval {
+    /// Where it begins.
+    #[must_use]
+    pub fn low(&self) -> Duration {
+        Duration::from_nanos(self.0.low)
+    }
+
+    /// Where it ends. None if that is beyond all that was measured.
+    #[must_use]
+    pub fn high(&self) -> Option<Duration> {
+        self.0.high.map(Duration::from_nanos)
+    }
+
+    /// Whether fewer than ten independent times lie beyond the quantile: too few to rely on the interval.
+    #[must_use]
+    pub fn is_rough(&self) -> bool {
+        self.0.is_rough
+    }
+}
+
+fn interval(times: &Batched<'_>, quantile: f64) -> Option<TimeInterval> {
+    times.range(quantile).map(TimeInterval)
 }
 
 fn time(sample: Sample<'_>, quantile: f64) -> Option<Duration> {
