@@ -91,9 +91,9 @@ pub(crate) fn own(stats: &OperationStats) -> Option<Finding> {
     Some(Finding { check: "own", is_well: share <= MOST_OWN, text })
 }
 
-/// Whether a run has come to what it went on for, and what has `ended` it.
-pub(crate) fn sure(goal: &Goal, confidence: &Confidence<'_>, ended: &str) -> Finding {
-    let text = format!("{}: {ended} the run", goal.told(confidence));
+/// Whether a run has come to what it went on for, and `why` it ended.
+pub(crate) fn sure(goal: &Goal, confidence: &Confidence<'_>, why: &str) -> Finding {
+    let text = format!("{}: {why}", goal.told(confidence));
     Finding { check: "sure", is_well: goal.is_reached(confidence), text }
 }
 

@@ -249,12 +249,12 @@ fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let confidence = Confidence::new(results.stats, &results.over_time);
     let steady = results.constant_hz.and_then(|_| checks::steady(&confidence));
     let own = (!results.is_closed).then(|| checks::own(results.stats)).flatten();
-    let ended = |is_reached| match results.ending {
-        _ if is_reached => "that ended",
-        Some(Ending { is_cut_short: true, .. }) => "somebody ended",
-        _ => "--longest ended",
+    let why = |is_reached| match results.ending {
+        _ if is_reached => "that ended the run",
+        Some(Ending { is_cut_short: true, .. }) => "somebody ended the run",
+        _ => "the load had come to its end",
     };
-    let sure = |(goal, is_reached)| checks::sure(goal, &confidence, ended(is_reached));
+    let sure = |(goal, is_reached)| checks::sure(goal, &confidence, why(is_reached));
     [starts, steady, own, results.goal.map(sure)].into_iter().flatten().collect()
 }
 

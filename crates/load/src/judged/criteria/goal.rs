@@ -25,7 +25,7 @@ impl Goal {
         let shown = |reach| unit.show(reach, &self.0.limit, is_same_side(reach));
         match self.0.figure.reach(confidence) {
             Some(reach) => format!("{self}, and is to within {}", shown(reach)),
-            None => format!("{self}, and is not: there are too few requests to be sure"),
+            None => format!("{self}, but there are too few requests to say"),
         }
     }
 }
@@ -113,7 +113,8 @@ mod tests {
         let (stats, over_time) = (OperationStats::new(), OverTime::new());
         let confidence = Confidence::new(&stats, &over_time);
         assert!(!goal("p50 100%").is_reached(&confidence));
-        let told = "p50 response was to be known to within 100%, and is not: there are too few requests to be sure";
+        let told =
+            "p50 response was to be known to within 100%, but there are too few requests to say";
         assert_eq!(goal("p50 100%").told(&confidence), told);
     }
 }
