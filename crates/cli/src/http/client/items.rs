@@ -22,14 +22,24 @@ pub(crate) struct Scanner {
     /// Whether the event has a line of data.
     has_data: bool,
     is_behind_return: bool,
+    /// How much of a byte-order mark there has been, which is no part of the first line.
+    mark: usize,
 }
 
+const MARK: &[u8; 3] = b"\xEF\xBB\xBF";
 const DATA: &[u8; 5] = b"data:";
 
 impl Scanner {
     /// At the beginning of a body.
     pub(crate) fn new(kind: Items) -> Scanner {
-        Scanner { kind, length: 0, is_data: true, has_data: false, is_behind_return: false }
+        Scanner {
+            kind,
+            length: 0,
+            is_data: true,
+            has_data: false,
+            is_behind_return: false,
+            mark: 0,
+        }
     }
 
     /// How many items end in this part.
@@ -44,6 +54,11 @@ impl Scanner {
     }
 
     fn ends_item(&mut self, byte: u8) -> bool {
+        if MARK.get(self.mark) == Some(&byte) {
+            self.mark += 1;
+            return false;
+        }
+        self.mark = MARK.len();
         let is_second_half = byte == b'\n' && self.is_behind_return;
         self.is_behind_return = byte == b'\r';
         if is_second_half {
@@ -87,6 +102,7 @@ mod tests {
         for (body, events, lines) in [
             ("", 0, 0),
             ("data: a\n\n", 1, 1),
+            ("\u{FEFF}data: a\n\n", 1, 1),
             ("data: a\r\n\r\ndata: b\r\n\r\n", 2, 2),
             ("data: a\r\rdata: b\r\r", 2, 2),
             ("data: a\ndata: b\n\n", 1, 2),
