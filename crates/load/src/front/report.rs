@@ -287,6 +287,8 @@ impl LabelReport<'_> {
 /// if let Some(p99) = report.response_time_interval(0.99) {
 ///     println!("{:?} to {:?}: {}", p99.low(), p99.high(), is_below(p99, Duration::from_millis(10)));
 /// }
+/// let others = [report.wait_time_interval(0.99), report.service_time_interval(0.99)];
+/// println!("wait and service time: {others:?}");
 /// // Nothing is known of the greatest time.
 /// assert_eq!(report.response_time_interval(1.0), None);
 /// # Ok(())
