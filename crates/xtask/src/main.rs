@@ -245,8 +245,20 @@ fn structure() -> Step {
     })
 }
 
-fn pages(name: &str, run: fn(&Path) -> Result<(), String>) -> Step {
-    Step::new(name, move || run(Path::new(ROOT)).map_err(|error| eprintln!("{error}")).is_ok())
+fn pages(name: &str, run: fn(&Path, pages::Header) -> Result<(), String>) -> Step {
+    let run = move || run(Path::new(ROOT), header).map_err(|error| eprintln!("{error}"));
+    Step::new(name, move || run().is_ok())
+}
+
+/// The header for C, by a program that only this needs.
+fn header() -> Result<String, String> {
+    let run = ["run", "--quiet", "--package", "xtask", "--features", "header", "--bin", "header"];
+    let output = command(&run, &[]).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err("the header for C can't be made".to_owned());
+    }
+    String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }
 
 /// Built in the ordinary folder, where the dependencies are already.

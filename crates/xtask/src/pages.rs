@@ -4,7 +4,6 @@ use crate::package::{self, Published};
 use crate::surface::Surface;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
 
 const SURFACE: &str = "docs/SURFACE.md";
 const HEADER: &str = "crates/capi/include/nanopace.h";
@@ -13,17 +12,20 @@ const SURFACE_HEAD: &str = "# Public items\n\n\
     What each published crate lets others name. Made by `cargo xtask pages`; `cargo xtask lint` fails when\n\
     it has changed and this page has not.\n";
 
+/// Makes the header for C.
+pub(crate) type Header = fn() -> Result<String, String>;
+
 /// Writes all of them.
-pub(crate) fn write(root: &Path) -> Result<(), String> {
-    for (page, text) in made(root)? {
+pub(crate) fn write(root: &Path, header: Header) -> Result<(), String> {
+    for (page, text) in made(root, header)? {
         fs::write(root.join(page), text).map_err(|error| format!("{page}: {error}"))?;
     }
     Ok(())
 }
 
 /// Whether all of them are as the source is.
-pub(crate) fn check(root: &Path) -> Result<(), String> {
-    for (page, text) in made(root)? {
+pub(crate) fn check(root: &Path, header: Header) -> Result<(), String> {
+    for (page, text) in made(root, header)? {
         let there = fs::read_to_string(root.join(page)).unwrap_or_default();
         if there != text {
             let differs = |(one, other): &(&str, &str)| one != other;
@@ -37,18 +39,8 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
 }
 
 /// Each page with its text as it should be.
-fn made(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
+fn made(root: &Path, header: Header) -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![(SURFACE, surface(root)?), (HEADER, header()?)])
-}
-
-fn header() -> Result<String, String> {
-    let run = ["run", "--quiet", "--package", "xtask", "--features", "header", "--bin", "header"];
-    let output = crate::command(&run, &[]).stderr(Stdio::inherit()).output();
-    let output = output.map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        return Err(format!("{HEADER}: it can't be made"));
-    }
-    String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }
 
 fn surface(root: &Path) -> Result<String, String> {
