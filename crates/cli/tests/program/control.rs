@@ -80,6 +80,8 @@ fn a_closed_loop_has_no_rate_to_change() {
         assert_eq!(answer.status, 409, "{answer:?}");
         assert!(answer.body.contains("closed loop"), "{answer:?}");
     }
+    let status = run.ask("GET", "/status", &[], b"").json();
+    assert_eq!((&status["rate"], &status["backlog"]), (&json!("max"), &json!(0)), "{status}");
     for (path, phase) in [("/pause", "paused"), ("/resume", "running")] {
         assert_eq!(run.ask("POST", path, &[], b"").json()["phase"], json!(phase), "{path}");
     }

@@ -114,6 +114,8 @@ fn a_closed_loop_starts_what_it_has_answers_for() {
         assert!(results["incomplete"].is_null(), "{line}: {results}");
         assert_eq!(results["target_rate"], results["achieved_rate"], "{line}: {results}");
         assert_eq!(results["response_times_at_least"], 0, "{line}: {results}");
+        let intervals = results["rate_over_time"].as_array().unwrap();
+        assert!(intervals.iter().all(|part| part["backlog_slots"] == 0), "{line}: {results}");
     }
     // Two connections, each with one request at a time, of 5 ms or more.
     let results = results("--rate max -z 200ms -c 2 --target-latency 5ms");

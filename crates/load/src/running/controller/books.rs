@@ -3,6 +3,7 @@
 use super::course::Course;
 use super::looks::{Look, Looks};
 use crate::console::human::float;
+use crate::load::schedule::args::MAX;
 use crate::recorded::asked::RunEnd;
 use crate::recorded::confidence::Confidence;
 use crate::recorded::lateness::Lateness;
@@ -16,7 +17,7 @@ use crate::running::workers::length::Spacing;
 use crate::shown::csv_log::Second;
 use crate::shown::logs::Logs;
 use crate::shown::snapshot::{Phase, RECENT, Recent, Snapshot};
-use nanopace::{Ledger, Nanos, Shape};
+use nanopace::{Ledger, Nanos};
 use std::collections::VecDeque;
 use std::mem;
 use std::time::Duration;
@@ -182,10 +183,12 @@ impl<'run> Books<'run> {
         self.ended.unwrap_or_else(|| self.course.pacer().ledger())
     }
 
-    /// What is due and has not started. What falls due after the end is not asked for any more.
+    /// What is due and has not started. What falls due after the end is not asked for any more, and in a closed
+    /// loop nothing is due that nobody is free for.
     fn backlog_now(&self) -> Backlog {
         let (ledger, unstarted) = (self.ledger(), self.tally.unstarted);
         match self.ended {
+            _ if self.course.span.length().is_closed => Backlog::default(),
             Some(_) if unstarted == 0 => Backlog::default(),
             Some(_) => Backlog { slots: unstarted, time: ledger.backlog },
             None => Backlog { slots: ledger.backlog_slots, time: ledger.backlog },
@@ -202,7 +205,11 @@ impl<'run> Books<'run> {
             elapsed: course.now() - span.start,
             planned_end: course.planned_end().map(|end| end - span.start),
             phase,
-            load: shape.as_ref().map_or_else(|| pacer.rate().to_string(), Shape::to_string),
+            load: match &shape {
+                Some(shape) => shape.to_string(),
+                None if span.length().is_closed => MAX.to_owned(),
+                None => pacer.rate().to_string(),
+            },
             is_shape: shape.is_some(),
             ledger: self.ledger(),
             backlog,
