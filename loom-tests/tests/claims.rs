@@ -6,7 +6,7 @@ use loom_tests::{
     MICRO, SECOND, assert_balanced, drain, explore, explore_less, intended_ns, manual, rate, slots,
     span, spawn, wait_ns,
 };
-use nanopace::{Claim, Nanos, Refused};
+use nanopace::{Claim, ManualClock, Nanos, Pacer, Refused};
 
 /// Slots are unique and leave no gap, claimed without a lock by two threads at once.
 ///
@@ -208,24 +208,41 @@ fn a_dropped_claim_reaches_a_sleeper() {
     });
 }
 
+/// Another thread does something while a claim is dropped whose slot is due in a microsecond. Its pacer's rate
+/// was changed meanwhile.
+fn while_a_claim_is_dropped<T: Send + 'static>(
+    act: impl FnOnce(&Pacer) -> T + Send + 'static,
+    done: impl FnOnce(&ManualClock),
+) -> T {
+    let (clock, builder) = manual("2M/s");
+    let pacer = builder.build();
+    pacer.acquire().unwrap();
+    let claim = pacer.claim().unwrap();
+    pacer.set_rate(rate("1M/s"));
+    let other = spawn({
+        let pacer = pacer.clone();
+        move || act(&pacer)
+    });
+    drop(claim);
+    done(&clock);
+    other.join().unwrap()
+}
+
 /// A slot that comes back before it is due is not taken for one that is, only because it had been
-/// claimed when the schedule was published.
+/// claimed when the schedule was published: neither by who tries, who looks how far claims had come, nor by who
+/// claims whatever comes.
 ///
-/// Threads: one that tries to acquire, one that drops the claim of a slot that is due in a
+/// Threads: one that acquires or tries to, one that drops the claim of a slot that is due in a
 /// microsecond. Edit: `write` puts the horizon where claims have come to.
 #[test]
 fn a_slot_that_comes_back_is_not_due() {
     explore("a_slot_that_comes_back_is_not_due", || {
-        let (_clock, builder) = manual("2M/s");
-        let pacer = builder.build();
-        pacer.acquire().unwrap();
-        let claim = pacer.claim().unwrap();
-        pacer.set_rate(rate("1M/s"));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.try_acquire()
-        });
-        drop(claim);
-        assert!(matches!(other.join().unwrap(), Err(Refused::NotUntil(_))));
+        let acquire = |pacer: &Pacer| pacer.acquire().unwrap();
+        let grant = while_a_claim_is_dropped(acquire, |clock| clock.advance(span(3 * MICRO)));
+        assert!(grant.actual_start() >= grant.intended_start());
+    });
+    explore("a_slot_that_comes_back_is_not_due", || {
+        let tried = while_a_claim_is_dropped(Pacer::try_acquire, |_| ());
+        assert!(matches!(tried, Err(Refused::NotUntil(_))));
     });
 }
