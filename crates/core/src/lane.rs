@@ -184,7 +184,7 @@ impl Lane {
         &self.pacer
     }
 
-    /// The path without a straight run.
+    /// The path without a run.
     #[cold]
     #[inline(never)]
     fn acquire_slowly(&mut self, grant: &mut Grant) -> Result<(), Ended> {

@@ -155,7 +155,8 @@ impl Leaf {
     /// When a rate that stays for ever has made `count`, without wide numbers. The approximate time is
     /// wrong by less than 2^-50 of it, by six roundings of 2^-53; none where that leaves it open.
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
-        let whole = certain_whole_ns(slots(count) * self.slot_ns, libm::ldexp(1.0, -50))?;
+        const ERROR: f64 = 8.0 * (f64::EPSILON / 2.0);
+        let whole = certain_whole_ns(slots(count) * self.slot_ns, ERROR)?;
         (self.time_ns == i64::MAX).then_some(whole + 1)
     }
 

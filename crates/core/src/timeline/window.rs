@@ -172,15 +172,15 @@ impl Snapshot {
         let next = start.wrapping_sub(self.stretch.line.position) << formula.pre;
         let end = next.wrapping_add(slots.wrapping_mul(step));
         let reading = Stamp::new(now.max(0).unsigned_abs());
-        let (first, bend) = (next >> step.trailing_zeros(), self.stretch.bend.cast_unsigned());
+        let (slot_bits, bend) = (step.trailing_zeros(), self.stretch.bend.cast_unsigned());
         Run {
             version: self.version,
             next,
             end,
             step,
-            formula: formula.to(first, bend),
+            formula: formula.to(next >> slot_bits, bend),
             bend,
-            slot_bits: step.trailing_zeros(),
+            slot_bits,
             numbers: self.stretch.numbers,
             reading,
             behind: after(start, slots),
