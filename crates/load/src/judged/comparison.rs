@@ -27,8 +27,8 @@ pub(crate) struct Comparison {
     pub(crate) rows: Vec<Row>,
     /// What else is not the same on both sides.
     pub(crate) told: Vec<String>,
-    /// Whether a run of the second side was not the load that was asked for.
-    pub(crate) is_second_incomplete: bool,
+    /// Whether a run was not the load that was asked for.
+    pub(crate) is_incomplete: bool,
 }
 
 /// A figure on both sides.
@@ -73,8 +73,8 @@ impl Comparison {
         let told = recording::differences(first, second);
         let sides = [Side::new(first), Side::new(second)];
         let rows = Figure::all().map(|figure| Row::new(figure, &sides)).collect();
-        let is_second_incomplete = second.iter().any(|run| run.incomplete.is_some());
-        Ok(Comparison { runs, rows, told, is_second_incomplete })
+        let is_incomplete = all.iter().any(|run| run.incomplete.is_some());
+        Ok(Comparison { runs, rows, told, is_incomplete })
     }
 }
 

@@ -22,15 +22,20 @@ impl Demand {
     /// Says so if a comparison fails by it, or can't tell.
     pub(crate) fn check(&self, comparison: &Comparison) -> Option<String> {
         let row = comparison.rows.iter().find(|row| row.figure == self.figure)?;
-        if row.word == Word::TooFew {
-            return Some(format!("{self} is unknown: there are {}", row.word));
-        }
-        if comparison.is_second_incomplete && row.word != self.word {
-            return Some(format!("{self} is unknown: a run of the second side is incomplete"));
-        }
+        self.failed(row).or_else(|| {
+            let why = match row.word {
+                Word::TooFew => "there are too few samples to say",
+                _ if comparison.is_incomplete => "a run is incomplete",
+                _ => return None,
+            };
+            Some(format!("{self} is unknown: {why}"))
+        })
+    }
+
+    fn failed(&self, row: &Row) -> Option<String> {
         let by = size(row).filter(|by| row.word == self.word && *by >= self.by)?;
         let verb = if self.figure == Figure::Errors { "are" } else { "is" };
-        Some(format!("{} {verb} {} by {} ({})", self.figure, self.word, percent(by), self.text))
+        Some(format!("{} {verb} {} by {} ({self})", self.figure, self.word, percent(by)))
     }
 }
 
