@@ -1,5 +1,6 @@
 //! `nanopace run --config` and `--print-config` as their users see them.
 
+use crate::refusal::refusal;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -72,10 +73,8 @@ fn a_load_may_be_in_a_file() {
         ("arrivals = 'soon'", "run.toml line 1: invalid value 'soon' for '--arrivals"),
     ] {
         fs::write(folder.path().join("run.toml"), text).unwrap();
-        let output = nanopace(folder.path(), "run --config run.toml");
-        let stderr = String::from_utf8(output.stderr).unwrap();
+        let stderr = refusal(nanopace(folder.path(), "run --config run.toml"));
         assert!(stderr.starts_with(&format!("error: {told}")), "{stderr}");
-        assert_eq!((output.status.code(), stderr.lines().count()), (Some(2), 1), "{stderr}");
     }
 }
 
@@ -126,11 +125,8 @@ fn what_is_wrong_with_a_file_is_one_line_and_status_2() {
         ("rate = 5\r\npin = 1", "run.toml line 2: pin is true or false, not a number\n"),
     ] {
         let folder = folder("run.toml", text);
-        let output = nanopace(folder.path(), "run --config run.toml");
-        let stderr = String::from_utf8(output.stderr).unwrap();
+        let stderr = refusal(nanopace(folder.path(), "run --config run.toml"));
         assert!(stderr.starts_with(&format!("error: {told}")), "{text:?}: {stderr}");
-        assert_eq!((output.status.code(), stderr.lines().count()), (Some(2), 1), "{stderr}");
-        assert!(output.stdout.is_empty());
     }
 }
 
@@ -139,10 +135,8 @@ fn a_file_that_cannot_be_read_is_named() {
     let folder = folder("bytes.toml", "");
     fs::write(folder.path().join("bytes.toml"), b"rate = \xff").unwrap();
     for file in ["nonexistent.toml", ".", "bytes.toml"] {
-        let output = nanopace(folder.path(), &format!("run --config {file}"));
-        let stderr = String::from_utf8(output.stderr).unwrap();
+        let stderr = refusal(nanopace(folder.path(), &format!("run --config {file}")));
         assert!(stderr.starts_with(&format!("error: cannot read {file}: ")), "{stderr}");
-        assert_eq!((output.status.code(), stderr.lines().count()), (Some(2), 1), "{stderr}");
     }
 }
 

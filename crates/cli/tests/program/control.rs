@@ -1,6 +1,7 @@
 //! The control server as programs see it: every route, everything that is refused, clients that
 //! are slow or many, and a real Prometheus that reads the metrics.
 
+use crate::refusal::refusal;
 use crate::steered::Steered;
 use crate::sums::assert_adds_up;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
@@ -382,10 +383,7 @@ fn only_those_with_the_token_are_answered() {
 
 fn refused(options: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    let Output { status, stderr, .. } = command.arg("run").args(options).output().unwrap();
-    let stderr = String::from_utf8(stderr).unwrap();
-    assert_eq!((status.code(), stderr.lines().count()), (Some(2), 1), "{stderr}");
-    stderr
+    refusal(command.arg("run").args(options).output().unwrap())
 }
 
 #[test]

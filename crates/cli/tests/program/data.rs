@@ -1,14 +1,13 @@
 //! Requests that differ: a server looks at every value that it got.
 
+use crate::asked::{self, Asked};
+use crate::refusal::refusal;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
+use std::sync::mpsc::Receiver;
 
 /// What a server was sent.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,48 +44,35 @@ fn results(args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn server() -> (String, Receiver<Got>) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (sender, got) = mpsc::channel();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let sender = sender.clone();
-            thread::spawn(move || {
-                let mut reader = BufReader::new(stream.try_clone().unwrap());
-                while let Some(request) = request(&mut reader) {
-                    let _ = sender.send(request);
-                    stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
-                }
-            });
-        }
-    });
-    (url, got)
+/// What a server was sent so far.
+struct Sent(Receiver<Asked>);
+
+impl Sent {
+    fn try_iter(&self) -> impl Iterator<Item = Got> {
+        self.0.try_iter().map(Got::from)
+    }
 }
 
-/// Reads a request, which must be well-formed.
-fn request(stream: &mut impl BufRead) -> Option<Got> {
-    let (mut first, mut user, mut length) = (String::new(), String::new(), 0);
-    stream.read_line(&mut first).ok().filter(|&bytes| bytes > 0)?;
-    let words: Vec<_> = first.split(' ').collect();
-    assert!(words.len() == 3 && words[2] == "HTTP/1.1\r\n", "{first:?}");
-    loop {
-        let mut line = String::new();
-        stream.read_line(&mut line).ok()?;
-        if line == "\r\n" {
-            break;
+fn server() -> (String, Sent) {
+    let (address, asked) = asked::server();
+    (format!("http://{address}"), Sent(asked))
+}
+
+/// A request, which must be well-formed.
+impl From<Asked> for Got {
+    fn from(Asked { first, headers, body }: Asked) -> Got {
+        let words: Vec<_> = first.split(' ').collect();
+        assert!(words.len() == 3 && words[2] == "HTTP/1.1", "{first:?}");
+        let mut user = String::new();
+        for (name, value) in headers {
+            match name.as_str() {
+                "x-user" => user = value,
+                "content-length" | "host" | "user-agent" | "x-all" => {}
+                _ => panic!("{name}: {value:?}"),
+            }
         }
-        let (name, value) = line.trim_end().split_once(": ").unwrap();
-        match name {
-            "x-user" => value.clone_into(&mut user),
-            "content-length" => length = value.parse().unwrap(),
-            "host" | "user-agent" | "x-all" => {}
-            _ => panic!("{line:?}"),
-        }
+        Got { path: words[1].to_owned(), user, body }
     }
-    let mut body = String::new();
-    stream.take(length).read_to_string(&mut body).ok()?;
-    Some(Got { path: words[1].to_owned(), user, body })
 }
 
 /// The text of a path or a query.
@@ -297,13 +283,7 @@ fn what_is_wrong_is_told_before_the_first_request() {
             "--data-end stop: a search",
         ),
     ] {
-        let output = output(args);
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(
-            (output.status.code(), stderr.lines().count()),
-            (Some(2), 1),
-            "{args:?}: {stderr}"
-        );
+        let stderr = refusal(output(args));
         assert!(stderr.contains(told), "{args:?}: {stderr}");
     }
     assert_eq!(got.try_iter().count(), 0);

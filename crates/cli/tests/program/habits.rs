@@ -1,11 +1,10 @@
 //! What users of other load generators write first.
 
+use crate::asked::{Asked, server};
+use crate::refusal::refusal;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::io::Write;
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
 
 fn output(line: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
@@ -15,45 +14,6 @@ fn output(line: &str) -> Output {
 fn results(line: &str) -> Value {
     let output = output(&format!("{line} --json -"));
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
-}
-
-/// A server that tells what it was asked for: first lines and bodies.
-fn server() -> (String, Receiver<(String, String)>) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let (sender, asked) = mpsc::channel();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let sender = sender.clone();
-            thread::spawn(move || {
-                let mut reader = BufReader::new(stream.try_clone().unwrap());
-                while let Some(request) = request(&mut reader) {
-                    let _ = sender.send(request);
-                    stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
-                }
-            });
-        }
-    });
-    (address, asked)
-}
-
-fn request(stream: &mut impl BufRead) -> Option<(String, String)> {
-    let (mut first, mut length) = (String::new(), 0);
-    stream.read_line(&mut first).ok().filter(|&bytes| bytes > 0)?;
-    loop {
-        let mut line = String::new();
-        stream.read_line(&mut line).ok()?;
-        if line == "\r\n" {
-            break;
-        }
-        let given = line.to_lowercase();
-        if let Some(given) = given.strip_prefix("content-length:") {
-            length = given.trim().parse().unwrap();
-        }
-    }
-    let mut body = vec![0; length];
-    stream.read_exact(&mut body).ok()?;
-    Some((first.trim_end().to_owned(), String::from_utf8(body).unwrap()))
 }
 
 #[test]
@@ -67,7 +27,8 @@ fn a_url_needs_no_option_and_short_forms_are_those_of_others() {
     ] {
         let line = line.replace("ADDRESS", &address);
         assert_eq!(results(&line)["completed"], 5, "{line}");
-        let asked: Vec<_> = asked.try_iter().collect();
+        let asked = asked.try_iter().map(|Asked { first, body, .. }| (first, body));
+        let asked: Vec<_> = asked.collect();
         // The probe is one more.
         assert_eq!(asked, vec![(first.to_owned(), body.to_owned()); 6], "{line}");
     }
@@ -87,13 +48,7 @@ fn what_is_mistyped_is_told_with_what_was_meant() {
         ("man serch", "\"serch\" is no command; write one of search, plan"),
         ("completions tcl", "'tcl'"),
     ] {
-        let output = output(line);
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(
-            (output.status.code(), stderr.lines().count()),
-            (Some(2), 1),
-            "{line}: {stderr}"
-        );
+        let stderr = refusal(output(line));
         assert!(stderr.contains(told), "{line}: {stderr}");
     }
 }

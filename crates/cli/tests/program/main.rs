@@ -1,6 +1,7 @@
 //! The program as its users run it. One test program, so that tests that wait do so side by side; those
 //! with a terminal have their own, because terminals are inherited by whatever else is started.
 
+mod asked;
 mod beside;
 mod calibrate;
 mod client;
@@ -19,6 +20,7 @@ mod limit;
 mod loads;
 mod otlp;
 mod plan;
+mod refusal;
 mod resets;
 mod run;
 mod search;
