@@ -58,7 +58,7 @@ const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-keyed/async,
 const TESTED: [&str; 5] = ["--workspace", "--exclude", "loom-tests", "--exclude", "xtask"];
 
 /// How many tests of a program run at a time: most of the load generator's wait most of the time.
-const AT_A_TIME: &str = "4";
+const AT_A_TIME: &str = "6";
 
 /// What would speed up the next build costs a fresh clone a third more.
 const FRESH: Variable = ("CARGO_INCREMENTAL", "0");

@@ -75,7 +75,8 @@ fn what_no_rate_keeps_is_status_3() {
     assert_status(&output, &results);
     let steps = results["steps"].as_array().unwrap();
     let rates: Vec<_> = steps.iter().map(|step| step["target_rate"].as_f64().unwrap()).collect();
-    assert!(rates.iter().all(|rate| [100.0, 50.0].contains(rate)) && rates.contains(&50.0));
+    let are_asked = rates.iter().all(|rate| [100.0, 50.0].contains(rate));
+    assert!(are_asked && rates.contains(&50.0), "{output:?}");
 }
 
 #[test]
