@@ -241,6 +241,33 @@ impl<'p> Claim<'p> {
         self.start_by(limit.signed())
     }
 
+    /// Blocks until the slot is due, but no longer than about `timeout`, and starts nothing. It returns
+    /// earlier when the schedule changes. For callers who need something else before they
+    /// [`start`](Claim::start), such as a lock, and then may not want the slot any more.
+    ///
+    /// It returns at once if the slot is due, has started, or can't start any more: `start` tells.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::jumping();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock).build();
+    /// pacer.acquire()?; // slot 0, at 0 ms
+    /// let mut claim = pacer.claim()?; // slot 1
+    /// claim.pause_for(Duration::from_millis(60));
+    /// assert!(claim.start().is_err());
+    /// claim.pause_for(Duration::from_millis(60));
+    /// assert_eq!(claim.start()?.actual_start().as_nanos(), 100_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pause_for(&mut self, timeout: Duration) {
+        if let Some(claimed) = self.held {
+            let limit = self.pacer.now() + timeout;
+            self.pacer.0.pause_kept(claimed, limit.signed());
+        }
+    }
+
     fn start_by(&mut self, limit: i64) -> Result<Grant, Refused> {
         if let Some(grant) = self.started {
             return Ok(grant);

@@ -100,6 +100,15 @@ impl Engine {
         started
     }
 
+    /// Holds a caller back until what it has claimed is due or the schedule changes, or until `limit`.
+    pub(crate) fn pause_kept(&self, claimed: Claimed, limit: i64) {
+        if let Ok(plan) = self.timeline.plan(&claimed, &*self.clock)
+            && !plan.is_due()
+        {
+            self.pause(&Attempt::with_fixed(claimed), &plan, limit);
+        }
+    }
+
     /// Starts an operation as soon as it may start, or refuses.
     pub(crate) fn start(&self, mut attempt: Attempt) -> Result<Grant, Refused> {
         self.start_by(i64::MAX, &mut attempt)

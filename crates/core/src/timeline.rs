@@ -274,6 +274,11 @@ impl Timeline {
         }
     }
 
+    /// The plan for what has been claimed, as things stand.
+    pub(crate) fn plan(&self, claimed: &Claimed, clock: &dyn Clock) -> Result<Plan, Ended> {
+        self.under_lock().plan_of(claimed, clock)
+    }
+
     /// Gives back what was claimed and not started.
     pub(crate) fn give_back(&self, claimed: &Claimed) {
         if claimed.slots > 0 {

@@ -410,6 +410,13 @@ impl Entry<'_> {
         Ok(self.plan(claimed.position, 0).release)
     }
 
+    /// See [`Timeline::plan`].
+    pub(super) fn plan_of(&mut self, claimed: &Claimed, clock: &dyn Clock) -> Result<Plan, Ended> {
+        self.check(before(claimed.end()))?;
+        let now = self.now(clock);
+        Ok(Plan { version: self.timeline.version(), ..self.plan(claimed.position, now) })
+    }
+
     pub(super) fn schedule(&self) -> &Schedule {
         &self.locked.schedule
     }

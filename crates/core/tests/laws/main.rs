@@ -2,6 +2,7 @@
 
 mod asked;
 mod changes;
+mod claims;
 mod clocks;
 mod common;
 mod contention;
