@@ -4,6 +4,17 @@ use crate::Nanos;
 use std::time::Duration;
 use thiserror::Error;
 
+/// How many characters of what was written an error shows.
+const MOST_SHOWN: usize = 60;
+
+/// What was written, as an error shows it: a long text is cut.
+pub(crate) fn shown(text: &str) -> String {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Why a number or a text is not a [`Rate`](crate::Rate). The message says what to write instead.
 ///
 /// ```

@@ -1,6 +1,7 @@
 //! Reads arrival processes as people write them: `poisson`, `gamma:0.25`.
 
 use super::{Arrivals, ArrivalsError};
+use crate::error::shown;
 use std::str::FromStr;
 
 impl FromStr for Arrivals {
@@ -37,7 +38,7 @@ impl FromStr for Arrivals {
             ("exact-poisson", slots) => Arrivals::exact_poisson(slots.parse().unwrap_or(0), 0),
             ("gamma", shape) => Arrivals::gamma(shape.parse().unwrap_or(f64::NAN), 0),
             ("jitter", part) => Arrivals::jitter(part.parse().unwrap_or(f64::NAN), 0),
-            _ => Err(ArrivalsError::Unknown(name.to_owned())),
+            _ => Err(ArrivalsError::Unknown(shown(name))),
         }
     }
 }

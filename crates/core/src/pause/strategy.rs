@@ -1,5 +1,6 @@
 //! The strategies to choose from.
 
+use crate::error::shown;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -111,7 +112,7 @@ impl FromStr for Pause {
         [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]
             .into_iter()
             .find(|pause| pause.to_string() == text)
-            .ok_or_else(|| PauseError(text.to_owned()))
+            .ok_or_else(|| PauseError(shown(text)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads rates as people write them: `50k/s`, `3/min`, `1.5/h`, `10/100ms`.
 
 use super::{NANOS_PER_DAY, NANOS_PER_SECOND, Rate};
-use crate::error::RateError;
+use crate::error::{RateError, shown};
 use std::str::FromStr;
 
 /// More digits than this would overflow the exact fraction.
@@ -35,8 +35,7 @@ impl FromStr for Rate {
         } else {
             Decimal::plain(number)?
         };
-        let unit_ns =
-            unit_ns(unit.trim()).ok_or_else(|| RateError::Unit(unit.trim().to_owned()))?;
+        let unit_ns = unit_ns(unit.trim()).ok_or_else(|| RateError::Unit(shown(unit.trim())))?;
         // operations / period = (c / cd) / (p / pd * unit), with every factor bounded by
         // MOST_DIGITS.
         let operations =

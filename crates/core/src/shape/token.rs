@@ -1,7 +1,7 @@
 //! The words of a shape's text.
 
 use super::Level;
-use crate::error::{ShapeError, ShapeSyntaxError};
+use crate::error::{ShapeError, ShapeSyntaxError, shown};
 use crate::rate::time_ns;
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ impl Token<'_> {
 
     /// What is here, and what to write instead.
     pub(super) fn error(self, instead: &str) -> ShapeSyntaxError {
-        let here = if self.is_end() { "the end".to_owned() } else { format!("`{}`", self.text) };
+        let here =
+            if self.is_end() { "the end".to_owned() } else { format!("`{}`", shown(self.text)) };
         ShapeSyntaxError::new(self.column, format!("{here}: {instead}"))
     }
 

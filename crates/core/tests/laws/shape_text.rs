@@ -2,7 +2,7 @@
 
 #![expect(clippy::float_cmp, reason = "these are exact")]
 
-use nanopace::{Level, Rate, Shape};
+use nanopace::{Arrivals, Level, PacerBuilder, Pause, Rate, Shape};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -26,6 +26,29 @@ fn same(one: &Shape, other: &Shape) -> bool {
     one.duration() == other.duration()
         && slots.iter().all(|&slot| one.time_of(slot) == other.time_of(slot))
         && moments.into_iter().all(|moment| one.count_at(moment) == other.count_at(moment))
+}
+
+/// What was written may be a file.
+#[test]
+fn an_error_shows_no_more_than_the_beginning_of_a_long_text() {
+    fn error<T: std::str::FromStr<Err: ToString>>(text: &str) -> String {
+        text.parse::<T>().err().expect("wrong").to_string()
+    }
+    let long = "é".repeat(1 << 20);
+    let wrong = ["", "5/", "hold 5/s ", "hold 5/s 1s, "].map(|before| format!("{before}{long}"));
+    for text in &wrong {
+        let errors = [
+            error::<Rate>(text),
+            error::<Shape>(text),
+            error::<PacerBuilder>(text),
+            error::<Arrivals>(text),
+            error::<Pause>(text),
+        ];
+        for error in errors {
+            assert!(error.len() < 500, "{} bytes", error.len());
+        }
+    }
+    assert!(error::<Pause>(&long).starts_with(&format!("`{}...` is", "é".repeat(60))));
 }
 
 #[test]
