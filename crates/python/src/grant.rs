@@ -1,6 +1,7 @@
 //! What `acquire` returns.
 
 use crate::ledger::nanos;
+use crate::read::moment;
 use nanopace::{Clock, MonotonicClock, Nanos};
 use pyo3::prelude::*;
 use std::time::Duration;
@@ -17,8 +18,12 @@ impl std::hash::Hash for Grant {
 }
 
 impl Grant {
-    fn response(&self, end_ns: Option<u64>) -> Duration {
-        self.0.response_time(end_ns.map_or_else(|| MonotonicClock.now(), Nanos::from_nanos))
+    fn response(&self, end_ns: Option<&Bound<'_, PyAny>>) -> PyResult<Duration> {
+        let end = match end_ns.filter(|end| !end.is_none()) {
+            Some(end) => Nanos::from_nanos(moment(end, "end_ns")?),
+            None => MonotonicClock.now(),
+        };
+        Ok(self.0.response_time(end))
     }
 }
 
@@ -56,14 +61,14 @@ impl Grant {
 
     /// The time in nanoseconds from the intended start to `end_ns`, which is now if it is left out.
     #[pyo3(signature = (end_ns = None))]
-    fn response_time_ns(&self, end_ns: Option<u64>) -> u64 {
-        nanos(self.response(end_ns))
+    fn response_time_ns(&self, end_ns: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+        self.response(end_ns).map(nanos)
     }
 
     /// The same in seconds.
     #[pyo3(signature = (end_ns = None))]
-    fn response_time(&self, end_ns: Option<u64>) -> f64 {
-        self.response(end_ns).as_secs_f64()
+    fn response_time(&self, end_ns: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
+        self.response(end_ns).map(|time| time.as_secs_f64())
     }
 
     fn __repr__(&self) -> String {

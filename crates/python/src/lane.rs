@@ -46,8 +46,7 @@ impl Lane {
         match tried {
             Ok(grant) => Ok(Grant(grant)),
             Err(Refused::NotUntil(_) | Refused::Paused) => {
-                let mut claim = self.pacer.claim().map_err(ended)?;
-                waiting::wait(py, deadline, |timeout| claim.wait_for(timeout))
+                waiting::wait(py, deadline, self.pacer.claim().map_err(ended)?)
             }
             Err(refusal) => Err(refused(refusal)),
         }

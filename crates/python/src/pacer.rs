@@ -49,7 +49,8 @@ impl Pacer {
         }
     }
 
-    /// Takes the next `n` slots as one operation, for what is weighed in bytes, rows or requests.
+    /// Takes the next `n` slots as one operation, for what is weighed in bytes, rows or requests. It is 1
+    /// or more: what has no slot has no intended start.
     #[pyo3(signature = (n, timeout = None))]
     fn acquire_many(
         &self,
@@ -169,11 +170,10 @@ impl Pacer {
 
 impl Pacer {
     fn wait(&self, py: Python<'_>, n: u32, deadline: Option<nanopace::Nanos>) -> PyResult<Grant> {
-        let mut claim = self.0.claim_many(n).map_err(refused)?;
-        waiting::wait(py, deadline, |timeout| claim.wait_for(timeout))
+        waiting::wait(py, deadline, self.0.claim_many(n).map_err(refused)?)
     }
 }
 
 fn slots(n: &Bound<'_, PyAny>) -> PyResult<u32> {
-    Ok(u32::try_from(whole(n, "n", 0, u32::MAX.into())?).unwrap_or(u32::MAX))
+    Ok(u32::try_from(whole(n, "n", 1, u32::MAX.into())?).unwrap_or(u32::MAX))
 }

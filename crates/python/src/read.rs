@@ -1,9 +1,10 @@
-//! What callers write, read: each refusal says what to write instead.
+//! What callers write, read: each refusal says what to write instead. An error that a value raises while it
+//! is read goes through.
 
 use crate::errors::wrong;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDelta, PyString};
+use pyo3::types::{PyBool, PyDelta, PyFloat, PyInt, PyString};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ pub(crate) fn text<T: FromStr<Err: ToString>>(
     example: &str,
 ) -> PyResult<T> {
     let Ok(text) = value.cast::<PyString>() else {
-        let given = value.get_type().name()?;
+        let given = beginning(value.get_type().name()?.to_str()?);
         return Err(PyTypeError::new_err(format!(
             "{what} is a text such as {example:?}, and not of type {given}"
         )));
@@ -27,15 +28,25 @@ pub(crate) fn text<T: FromStr<Err: ToString>>(
 
 /// A whole number in `min..=max`.
 pub(crate) fn whole(value: &Bound<'_, PyAny>, what: &str, min: u64, max: u64) -> PyResult<u64> {
-    let say = || format!("{what} is a whole number from {min} to {max}");
-    if value.is_instance_of::<PyBool>() {
-        return Err(PyTypeError::new_err(say()));
-    }
-    let number = value.extract::<u64>().map_err(|error| {
-        let is_too_large = !error.is_instance_of::<PyTypeError>(value.py());
-        if is_too_large { wrong(say()) } else { PyTypeError::new_err(say()) }
-    })?;
-    if (min..=max).contains(&number) { Ok(number) } else { Err(wrong(say())) }
+    number_as(value, min, max, || format!("{what} is a whole number from {min} to {max}"))
+}
+
+/// A moment of `time.monotonic_ns()`.
+pub(crate) fn moment(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
+    number_as(value, 0, u64::MAX, || {
+        format!("{what} is a moment, a whole number of nanoseconds: write time.monotonic_ns()")
+    })
+}
+
+fn number_as(
+    value: &Bound<'_, PyAny>,
+    min: u64,
+    max: u64,
+    say: impl Fn() -> String,
+) -> PyResult<u64> {
+    let number = integer(value)?.ok_or_else(|| PyTypeError::new_err(say()))?;
+    let number = number.extract().ok().filter(|number| (min..=max).contains(number));
+    number.ok_or_else(|| wrong(say()))
 }
 
 /// A time of zero or more: in seconds, or a `timedelta`.
@@ -44,15 +55,49 @@ pub(crate) fn time(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Duration> {
     if value.is_instance_of::<PyDelta>() {
         return value.extract().map_err(|_| wrong(say()));
     }
-    if value.is_instance_of::<PyBool>() {
-        return Err(PyTypeError::new_err(say()));
-    }
-    let seconds = value.extract::<f64>().map_err(|error| {
-        let is_huge = !error.is_instance_of::<PyTypeError>(value.py());
-        if is_huge { wrong(say()) } else { PyTypeError::new_err(say()) }
-    })?;
+    let seconds = float(value)?.ok_or_else(|| PyTypeError::new_err(say()))?;
     if seconds.is_nan() || seconds < 0.0 {
-        return Err(PyValueError::new_err(say()));
+        return Err(wrong(say()));
     }
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}
+
+/// The number that a value stands for; None if it is none. What is too large is not a number.
+pub(crate) fn float(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+    if let Ok(float) = value.cast::<PyFloat>() {
+        return Ok(Some(float.value()));
+    }
+    if let Some(integer) = integer(value)? {
+        return Ok(Some(integer.extract().unwrap_or(f64::NAN)));
+    }
+    let number = if is_bool(value) { None } else { converted(value, "__float__")? };
+    Ok(number.and_then(|number| number.extract().ok()))
+}
+
+/// The whole number that a value stands for; None if it is none.
+fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>> {
+    if is_bool(value) {
+        return Ok(None);
+    }
+    if let Ok(integer) = value.cast::<PyInt>() {
+        return Ok(Some(integer.clone()));
+    }
+    let number = converted(value, "__index__")?;
+    Ok(number.and_then(|number| number.cast_into().ok()))
+}
+
+/// A bool is a whole number for Python, and a mistake here.
+fn is_bool(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyBool>()
+}
+
+/// What a method of its class makes of a value; None if it has none.
+fn converted<'py>(value: &Bound<'py, PyAny>, method: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let class = value.get_type();
+    class.hasattr(method)?.then(|| class.call_method1(method, (value,))).transpose()
+}
+
+/// As much of a name as an error shows.
+pub(crate) fn beginning(name: &str) -> String {
+    name.chars().take(60).collect()
 }

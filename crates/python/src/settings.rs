@@ -1,7 +1,7 @@
 //! The keyword arguments of a pacer.
 
 use crate::errors::wrong;
-use crate::read::{text, time, whole};
+use crate::read::{beginning, float, text, time, whole};
 use nanopace::{Arrivals, MonotonicClock, PacerBuilder, Strictness};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -62,9 +62,8 @@ pub(crate) fn arrivals(
 }
 
 pub(crate) fn strictness(value: &Bound<'_, PyAny>) -> PyResult<Strictness> {
-    let Ok(number) = value.extract::<f64>() else {
-        return Err(PyTypeError::new_err("strictness is a number such as 0, 0.5, 1 or 1.1"));
-    };
+    let number = float(value)?
+        .ok_or_else(|| PyTypeError::new_err("strictness is a number such as 0, 0.5, 1 or 1.1"))?;
     Strictness::new(number).map_err(wrong)
 }
 
@@ -79,7 +78,8 @@ fn start(builder: PacerBuilder, when: &str) -> PyResult<PacerBuilder> {
 
 fn unknown(name: &str) -> PyErr {
     PyTypeError::new_err(format!(
-        "there is no setting {name:?}: write arrivals, seed, shard, strictness, max_backlog, \
-         skip_later_than, tolerance, sleep_threshold, pause, slots, duration or start"
+        "there is no setting {:?}: write arrivals, seed, shard, strictness, max_backlog, \
+         skip_later_than, tolerance, sleep_threshold, pause, slots, duration or start",
+        beginning(name)
     ))
 }

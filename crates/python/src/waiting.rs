@@ -1,9 +1,13 @@
 //! Waiting for a slot without the interpreter's lock, and with an eye on signals.
+//!
+//! A slot that has started can't go back. So it starts behind the last look at signals: an error that a
+//! handler raises there takes no slot with it. What is left is the time from that look to the interpreter's own
+//! one behind the call.
 
 use crate::errors::{Ended, refused};
 use crate::grant::Grant;
 use crate::read::time;
-use nanopace::{Clock, MonotonicClock, Nanos, Refused};
+use nanopace::{Claim, Clock, MonotonicClock, Nanos, Refused};
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -22,18 +26,17 @@ pub(crate) fn deadline(timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Na
     Ok(timeout.map(|timeout| MonotonicClock.now() + timeout))
 }
 
-/// Waits slice by slice, by `wait_for`, which keeps its slot between them. An error that a signal's
-/// handler raises ends it: then the caller gives its slot back.
+/// Pauses without the interpreter's lock until the slot is due, in slices, and starts it when it has the
+/// lock and no signal's handler has raised an error. Otherwise the slot goes back.
 pub(crate) fn wait(
     py: Python<'_>,
     deadline: Option<Nanos>,
-    mut wait_for: impl FnMut(Duration) -> Result<nanopace::Grant, Refused> + Send,
+    mut claim: Claim<'_>,
 ) -> PyResult<Grant> {
     let longest = if is_main_thread(py)? { SLICE } else { FAR };
-    let mut slice = Duration::ZERO; // at first only asks when it is due
     loop {
         let left = deadline.map_or(longest, |deadline| deadline - MonotonicClock.now());
-        match py.detach(|| wait_for(slice.min(left))) {
+        match claim.start() {
             Ok(grant) => return Ok(Grant(grant)),
             Err(Refused::NotUntil(due)) if deadline.is_some_and(|end| end < due) => {
                 return Err(PyTimeoutError::new_err("the next slot is due after the timeout"));
@@ -41,10 +44,11 @@ pub(crate) fn wait(
             Err(Refused::Paused) if left.is_zero() => {
                 return Err(PyTimeoutError::new_err("the pacer is paused"));
             }
-            Err(Refused::NotUntil(_) | Refused::Paused) => py.check_signals()?,
+            Err(Refused::NotUntil(_) | Refused::Paused) => {}
             Err(ended) => return Err(refused(ended)),
         }
-        slice = longest;
+        py.detach(|| claim.pause_for(longest.min(left)));
+        py.check_signals()?;
     }
 }
 

@@ -3,9 +3,14 @@
 import math
 import random
 import sys
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import nanopace
+import numpy
 import pytest
 
 WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
@@ -31,6 +36,8 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"shard": "4/3"}, ValueError, "write 1/3 to 3/3"),
     ({"strictness": -1}, ValueError, "from 0"),
     ({"strictness": "high"}, TypeError, "0.5"),
+    ({"strictness": True}, TypeError, "0.5"),
+    ({"strictness": 10**400}, ValueError, "from 0"),
     ({"pause": "nap"}, ValueError, "hybrid"),
     ({"start": "soon"}, ValueError, "on_first_use"),
     ({"speed": 3}, TypeError, "there is no setting"),
@@ -47,11 +54,13 @@ def test_what_a_pacer_refuses(wrong: dict[str, Any], error: type[Exception], tex
 
 def test_what_calls_refuse() -> None:
     pacer = nanopace.Pacer("5k/s")
-    for n in [-1, 2**32, 2**64]:
-        with pytest.raises(ValueError, match="n is a whole number from 0 to 4294967295"):
-            pacer.acquire_many(n)
-    with pytest.raises(TypeError):
-        pacer.acquire_many(None)  # type: ignore[arg-type]
+    for acquire_many in [pacer.acquire_many, pacer.try_acquire_many]:
+        for n in [-1, 0, 2**32, 2**64]:
+            with pytest.raises(ValueError, match="n is a whole number from 1 to 4294967295"):
+                acquire_many(n)
+        for none in [None, 1.0, True, "1"]:
+            with pytest.raises(TypeError, match="n is a whole number from 1 to 4294967295"):
+                acquire_many(none)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="timeout"):
         pacer.acquire(timeout=math.nan)
     with pytest.raises(ValueError, match="unit of time"):
@@ -61,6 +70,79 @@ def test_what_calls_refuse() -> None:
     with pytest.raises(ValueError, match="at most 134217728 starts"):
         nanopace.plan("5k/s")
     assert pacer.rate == 5_000
+
+
+def test_an_end_is_a_moment() -> None:
+    grant = nanopace.Pacer("5k/s").acquire()
+    wrong: list[tuple[Any, type[Exception]]] = [(-1, ValueError), (2**64, ValueError), (True, TypeError)]
+    wrong += [(end, TypeError) for end in (0.5, math.nan, math.inf, "now", timedelta(1))]
+    for response_time in [grant.response_time, grant.response_time_ns]:
+        for end, error in wrong:
+            with pytest.raises(error, match=r"end_ns is a moment, .*write time.monotonic_ns\(\)"):
+                response_time(end)
+        assert response_time(0) == 0 and response_time(None) >= 0
+    assert grant.response_time_ns(numpy.int64(grant.intended_start_ns + 7)) == 7
+
+
+class Raises:
+    """A number that can't be told."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __index__(self) -> int:
+        raise self.error
+
+    def __float__(self) -> float:
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [TypeError, OverflowError, LookupError, KeyboardInterrupt])
+def test_an_error_that_a_value_raises_goes_through(error: type[BaseException]) -> None:
+    pacer, value = nanopace.Pacer("5k/s"), Raises(error("mine"))
+    number: Any = value
+    calls: list[Callable[[], object]] = [
+        lambda: nanopace.Pacer("5k/s", duration=number),
+        lambda: nanopace.Pacer("5k/s", slots=number),
+        lambda: nanopace.plan("5k/s", count=number),
+        lambda: pacer.acquire(timeout=number),
+        lambda: pacer.lane().acquire(timeout=number),
+        lambda: pacer.acquire_many(number),
+        lambda: pacer.try_acquire_many(number),
+        lambda: pacer.set_strictness(number),
+        lambda: pacer.set_shard("1/2", number),
+        lambda: pacer.acquire().response_time(number),
+    ]
+    for call in calls:
+        with pytest.raises(error, match="mine"):
+            call()
+
+
+def test_what_stands_for_a_number_is_one() -> None:
+    grant = nanopace.Pacer("1M/s", duration=Decimal("0.5"), slots=numpy.int64(7)).acquire_many(numpy.uint8(7))
+    assert grant.slot == 0
+    assert len(nanopace.plan("100/s", duration=Fraction(1, 2))) == 50
+    for none in [numpy.array([1, 2]), Decimal("NaN"), 1j]:
+        with pytest.raises((TypeError, ValueError)):
+            nanopace.plan("100/s", duration=none)
+
+
+def test_an_error_shows_the_beginning_of_a_long_text() -> None:
+    long = "é" * 2**20
+    setting: dict[str, Any] = {long: 1}
+    calls: list[Callable[[], object]] = [
+        lambda: nanopace.Pacer(long),
+        lambda: nanopace.Pacer("5/" + long),
+        lambda: nanopace.Pacer("5/s", arrivals=long),
+        lambda: nanopace.Pacer("5/s", pause=long),  # type: ignore[arg-type]
+        lambda: nanopace.Pacer("5/s", shard=long),
+        lambda: nanopace.Pacer("5/s", **setting),
+        lambda: nanopace.Pacer(type(long, (), {})()),
+    ]
+    for call in calls:
+        with pytest.raises((TypeError, ValueError)) as raised:
+            call()
+        assert len(str(raised.value)) < 300
 
 
 def test_none_is_the_default() -> None:

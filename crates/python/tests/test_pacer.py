@@ -186,6 +186,64 @@ def test_an_interrupt_ends_a_wait_and_gives_the_slot_back(take: str, how: str) -
     assert (run.stdout, run.stderr) == ("interrupted\n", "")
 
 
+SHORTLY_BEFORE = """
+import nanopace, signal, sys, time
+class Raised(Exception):
+    pass
+def interrupt(*_):
+    raise Raised
+signal.signal(signal.SIGALRM, interrupt)
+interrupted = 0
+while interrupted < 3:
+    pacer = nanopace.Pacer("10/s", pause=sys.argv[2])
+    pacer.acquire()
+    take = {"acquire": pacer.acquire, "acquire_many": lambda: pacer.acquire_many(3), "lane": pacer.lane().acquire,
+            "timeout": lambda: pacer.acquire(timeout=10), "next": lambda: next(pacer)}[sys.argv[1]]
+    left = (pacer.next_due_ns() - time.monotonic_ns()) / 1e9
+    grant = None
+    try:
+        signal.setitimer(signal.ITIMER_REAL, max(left - 0.01, 1e-6))
+        grant = take()
+        time.sleep(60)
+    except Raised:
+        pass
+    if grant is None:  # otherwise the signal came behind the start
+        assert pacer.ledger().granted == 1, pacer.ledger()
+        interrupted += 1
+"""
+
+
+@pytest.mark.parametrize("take", ["acquire", "acquire_many", "lane", "timeout", "next"])
+@pytest.mark.parametrize("pause", ["sleep", "hybrid"])
+def test_an_error_shortly_before_a_start_takes_no_slot_with_it(take: str, pause: str) -> None:
+    words = [sys.executable, "-c", SHORTLY_BEFORE, take, pause]
+    run = subprocess.run(words, capture_output=True, text=True, timeout=STUCK_SECONDS)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_slot_starts_when_its_thread_has_the_interpreters_lock() -> None:
+    script = """
+import nanopace, sys, threading, time
+sys.setswitchinterval(1_000)  # who has the lock is not asked for it
+pacer = nanopace.Pacer("10/s")
+pacer.acquire()
+begun, released = threading.Event(), 0
+def work():
+    global released
+    begun.set()
+    while pacer.ledger().granted == 1:
+        time.sleep(0.001)
+    while released < pacer.next_due_ns() - 50_000_000:  # until halfway to the slot behind
+        released = time.monotonic_ns()
+threading.Thread(target=work, daemon=True).start()
+begun.wait()
+print(pacer.acquire().actual_start_ns >= released > 0)
+"""
+    words = [sys.executable, "-c", script]
+    run = subprocess.run(words, capture_output=True, text=True, timeout=STUCK_SECONDS)
+    assert (run.stdout, run.stderr) == ("True\n", "")
+
+
 def test_other_code_runs_while_a_handler_of_a_signal_returns() -> None:
     script = """
 import nanopace, signal, threading, time
