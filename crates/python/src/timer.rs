@@ -1,9 +1,10 @@
 //! A slot for an event loop: a file descriptor that is readable when there is something to do.
 
-use crate::errors::refused;
+use crate::errors::ended;
 use crate::grant::Grant;
+use crate::waiting;
 use nanopace::driver::{Drive, Watch};
-use nanopace::{Nanos, Poller, Refused};
+use nanopace::{Clock, Ended, MonotonicClock, Nanos, Poller, Refused};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rustix::time::{
@@ -18,10 +19,12 @@ use std::task::{Wake, Waker};
 /// Starts one slot after the other for an event loop: `poll` until it returns a grant, and whenever it
 /// returns None wait until `fileno` is readable, which it is when the slot is due or the load changes.
 ///
-/// It keeps its slot meanwhile. One caller at a time uses it.
+/// It keeps its slot meanwhile. One caller at a time polls it; others stand in line behind that one.
+/// Deadlines are moments of `time.monotonic_ns()`.
 #[pyclass(frozen, module = "nanopace")]
 #[derive(Debug)]
 pub(crate) struct Timer {
+    pacer: nanopace::Pacer,
     poller: Mutex<Poller>,
     watch: Watch,
     alarm: Arc<Alarm>,
@@ -32,7 +35,8 @@ impl Timer {
     #[new]
     fn new(pacer: &crate::pacer::Pacer) -> PyResult<Timer> {
         let alarm = Arc::new(Alarm::new()?);
-        Ok(Timer { poller: Mutex::new(pacer.0.poller()), watch: pacer.0.watch(), alarm })
+        let (pacer, watch) = (pacer.0.clone(), pacer.0.watch());
+        Ok(Timer { poller: Mutex::new(pacer.poller()), pacer, watch, alarm })
     }
 
     /// What to wait for: readable, in `select`, `asyncio`, `gevent` and the like. Don't read it.
@@ -40,8 +44,17 @@ impl Timer {
         self.alarm.timer.as_raw_fd()
     }
 
-    /// Starts the slot if it is due. Otherwise returns None, keeps the slot and sets the timer.
-    fn poll(&self) -> PyResult<Option<Grant>> {
+    /// When a timeout of so many seconds is over that begins now.
+    #[staticmethod]
+    #[pyo3(signature = (timeout))]
+    fn deadline_ns(timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
+        Ok(waiting::deadline(timeout)?.map(Nanos::as_nanos))
+    }
+
+    /// Starts the slot if it is due. Otherwise returns None, keeps the slot and sets the timer; or raises
+    /// what `Pacer.acquire` does, and keeps none.
+    #[pyo3(signature = (deadline_ns = None))]
+    fn poll(&self, deadline_ns: Option<u64>) -> PyResult<Option<Grant>> {
         let mut poller = self.poller()?;
         if let Ok(grant) = poller.poll() {
             self.alarm.rest()?;
@@ -49,14 +62,32 @@ impl Timer {
         }
         self.alarm.listen();
         self.watch.set(&Waker::from(self.alarm.clone()));
-        let refusal = match poller.poll() {
+        let deadline = deadline_ns.map(Nanos::from_nanos);
+        let outcome = match poller.poll() {
             Ok(grant) => Ok(Some(Grant(grant))),
-            Err(Refused::NotUntil(due)) => return self.alarm.set(Some(due)).map(|()| None),
-            Err(Refused::Paused) => return self.alarm.set(None).map(|()| None),
-            Err(ended) => Err(refused(ended)),
+            Err(refusal) => match waiting::goes_on(refusal, deadline) {
+                Ok(()) => return self.alarm.set(look_again(refusal, deadline)).map(|()| None),
+                Err(error) => Err(error),
+            },
         };
+        poller.give_back(); // if it has one
         self.alarm.rest()?;
-        refusal
+        outcome
+    }
+
+    /// For who stands in line behind the caller that polls: raises what `Pacer.acquire` does. When the
+    /// deadline is over it starts a slot that is due and that nobody has taken; before, it returns None.
+    fn poll_behind(&self, deadline_ns: u64) -> PyResult<Option<Grant>> {
+        let deadline = Nanos::from_nanos(deadline_ns);
+        let tried = if MonotonicClock.now() < deadline {
+            Err(self.next().map_err(ended)?)
+        } else {
+            self.pacer.try_acquire()
+        };
+        match tried {
+            Ok(grant) => Ok(Some(Grant(grant))),
+            Err(refusal) => waiting::goes_on(refusal, Some(deadline)).map(|()| None),
+        }
     }
 
     /// Gives back the slot that it has, if any.
@@ -71,6 +102,20 @@ impl Timer {
     fn poller(&self) -> PyResult<MutexGuard<'_, Poller>> {
         let poller = self.poller.try_lock();
         poller.map_err(|_| PyRuntimeError::new_err("a timer is for one caller at a time"))
+    }
+
+    /// What stands against the next slot that nobody has taken.
+    fn next(&self) -> Result<Refused, Ended> {
+        let due = self.pacer.next_due()?;
+        Ok(if due == Nanos::MAX { Refused::Paused } else { Refused::NotUntil(due) })
+    }
+}
+
+/// When a caller who waits on after a refusal looks again by itself; None stands for never.
+fn look_again(refusal: Refused, deadline: Option<Nanos>) -> Option<Nanos> {
+    match refusal {
+        Refused::NotUntil(due) => Some(due),
+        _ => deadline,
     }
 }
 

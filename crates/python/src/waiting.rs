@@ -38,17 +38,24 @@ pub(crate) fn wait(
         let left = deadline.map_or(longest, |deadline| deadline - MonotonicClock.now());
         match claim.start() {
             Ok(grant) => return Ok(Grant(grant)),
-            Err(Refused::NotUntil(due)) if deadline.is_some_and(|end| end < due) => {
-                return Err(PyTimeoutError::new_err("the next slot is due after the timeout"));
-            }
-            Err(Refused::Paused) if left.is_zero() => {
-                return Err(PyTimeoutError::new_err("the pacer is paused"));
-            }
-            Err(Refused::NotUntil(_) | Refused::Paused) => {}
-            Err(ended) => return Err(refused(ended)),
+            Err(refusal) => goes_on(refusal, deadline)?,
         }
         py.detach(|| claim.pause_for(longest.min(left)));
         py.check_signals()?;
+    }
+}
+
+/// Whether a caller waits on after a refusal. If not, why.
+pub(crate) fn goes_on(refusal: Refused, deadline: Option<Nanos>) -> PyResult<()> {
+    match refusal {
+        Refused::NotUntil(due) if deadline.is_some_and(|end| end < due) => {
+            Err(PyTimeoutError::new_err("the next slot is due after the timeout"))
+        }
+        Refused::Paused if deadline.is_some_and(|end| end <= MonotonicClock.now()) => {
+            Err(PyTimeoutError::new_err("the pacer is paused"))
+        }
+        Refused::NotUntil(_) | Refused::Paused => Ok(()),
+        ended => Err(refused(ended)),
     }
 }
 

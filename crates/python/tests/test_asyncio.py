@@ -2,8 +2,11 @@
 
 import asyncio
 import gc
+import itertools
+import math
 import weakref
 from collections.abc import Coroutine
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import nanopace
@@ -48,13 +51,18 @@ def test_a_task_that_is_cancelled_gives_its_slot_back() -> None:
     run(main())
 
 
-def test_whenever_tasks_are_cancelled_no_slot_is_lost() -> None:
+@pytest.mark.parametrize("timeouts", [[None], [0, 0.0001, 0.001, None], [0.0001, 60]])
+def test_whenever_tasks_are_cancelled_no_slot_is_lost(timeouts: "list[float | None]") -> None:
     async def main() -> None:
         pacer = nanopace.Pacer("20k/s", slots=2_000)
         started: list[int] = []
+        chosen = itertools.cycle(timeouts)
 
         async def start() -> None:
-            grant = await pacer.acquire_async()
+            try:
+                grant = await pacer.acquire_async(next(chosen))
+            except TimeoutError:
+                return
             started.append(grant.slot)
 
         async def rounds(index: int) -> None:
@@ -94,6 +102,55 @@ def test_tasks_hear_of_a_change_and_of_the_end() -> None:
         pacer.close()
         results = await asyncio.gather(*waiting, return_exceptions=True)
         assert [type(result) for result in results] == [nanopace.Closed] * 3
+
+    run(main())
+
+
+def test_what_is_too_far_off_is_not_taken() -> None:
+    async def main() -> None:
+        pacer = nanopace.Pacer("1/h")
+        assert (await pacer.acquire_async(timeout=0)).slot == 0
+        timeouts: list[Any] = [0, 0.01, timedelta(minutes=59)]
+        for timeout in timeouts:
+            with pytest.raises(TimeoutError, match="due after the timeout"):
+                await pacer.acquire_async(timeout=timeout)
+            assert pacer.ledger().granted == 1
+        first = asyncio.create_task(pacer.acquire_async(timeout=7_200))
+        await until_granted(pacer, 2)
+        for timeout in timeouts:
+            with pytest.raises(TimeoutError, match="due after the timeout"):  # behind another one
+                await pacer.acquire_async(timeout=timeout)
+        assert not first.done() and pacer.ledger().granted == 2
+        await asyncio.to_thread(pacer.set_load, "1/d")  # now it is known of that one, too
+        with pytest.raises(TimeoutError, match="due after the timeout"):
+            await first
+        assert pacer.ledger().granted == 1
+        for wrong, error in [(-1, ValueError), (math.nan, ValueError), ("1s", TypeError), (True, TypeError)]:
+            with pytest.raises(error, match="timeout is a time of 0 seconds or more"):
+                await pacer.acquire_async(timeout=wrong)  # type: ignore[arg-type]
+
+    run(main())
+
+
+def test_timeouts_end_in_a_pause_and_behind_others() -> None:
+    async def main() -> None:
+        pacer = nanopace.Pacer("1k/s", start="on_resume")
+        tasks = [asyncio.create_task(pacer.acquire_async(timeout)) for timeout in (0.02, 0.01, 60)]
+        done, _ = await asyncio.wait(tasks[:2])
+        assert all(isinstance(task.exception(), TimeoutError) for task in done)
+        await until_granted(pacer, 1)
+        pacer.resume()
+        assert (await tasks[2]).slot == 0
+
+    run(main())
+
+
+def test_who_is_behind_others_takes_what_is_due_when_the_timeout_ends() -> None:
+    async def main() -> None:
+        pacer = nanopace.Pacer("1G/s")  # something is always due
+        tasks = [asyncio.create_task(pacer.acquire_async(timeout=0)) for _ in range(100)]
+        grants = await asyncio.gather(*tasks)
+        assert sorted(grant.slot for grant in grants) == list(range(100))
 
     run(main())
 

@@ -122,7 +122,8 @@ def test_what_stands_for_a_number_is_one() -> None:
     grant = nanopace.Pacer("1M/s", duration=Decimal("0.5"), slots=numpy.int64(7)).acquire_many(numpy.uint8(7))
     assert grant.slot == 0
     assert len(nanopace.plan("100/s", duration=Fraction(1, 2))) == 50
-    for none in [numpy.array([1, 2]), Decimal("NaN"), 1j]:
+    wrong: list[Any] = [numpy.array([1, 2]), Decimal("NaN"), 1j]
+    for none in wrong:
         with pytest.raises((TypeError, ValueError)):
             nanopace.plan("100/s", duration=none)
 

@@ -9,7 +9,7 @@ import pytest
 
 
 def test_a_plan_has_what_was_asked_for() -> None:
-    assert nanopace.plan("100/s", count=3).tolist() == [0, 10_000_000, 20_000_000]  # type: ignore[attr-defined]
+    assert nanopace.plan("100/s", count=3).tolist() == [0, 10_000_000, 20_000_000]
     assert len(nanopace.plan("100/s", duration=10)) == 1_000
     assert len(nanopace.plan("100/s", count=10**9, duration=1)) == 100
     # A ramp from zero: half of its end rate times its time.

@@ -8,7 +8,7 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def test_stubs_say_what_the_compiled_module_has() -> None:
-    mypy("mypy.stubtest", "nanopace._nanopace")
+    mypy("mypy.stubtest", "nanopace")
 
 
 def test_the_package_and_its_tests_are_typed(tmp_path: Path) -> None:

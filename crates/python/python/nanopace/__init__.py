@@ -10,10 +10,15 @@ Each operation starts on schedule, and one that can't is told how late it is:
 Moments are numbers of ``time.monotonic_ns()``.
 """
 
+from typing import TYPE_CHECKING
+
 from . import _nanopace
 from ._nanopace import Closed, Ended, Finished, Grant, Lane, Ledger, Shape
 from ._line import line_of
 from ._plan import plan
+
+if TYPE_CHECKING:
+    from ._nanopace import _Time
 
 __all__ = [
     "Closed",
@@ -31,13 +36,13 @@ __all__ = [
 class Pacer(_nanopace.Pacer):
     __doc__ = _nanopace.Pacer.__doc__
 
-    async def acquire_async(self) -> Grant:
+    async def acquire_async(self, timeout: "_Time | None" = None) -> Grant:
         """As ``acquire``, for a task of ``asyncio``: other tasks run meanwhile. On Linux.
 
         A task that is cancelled gives its slot back. Tasks get their slots in the order in which they
-        ask.
+        ask. One whose timeout ends behind others takes a slot that is due, or raises ``TimeoutError``.
         """
-        return await line_of(self).acquire()
+        return await line_of(self).acquire(timeout)
 
     def __aiter__(self) -> "Pacer":
         return self

@@ -2,6 +2,8 @@
 
 import asyncio
 import sys
+import time
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -9,6 +11,8 @@ from ._nanopace import Grant
 
 if TYPE_CHECKING or sys.platform == "linux":
     from ._nanopace import Pacer, Timer
+if TYPE_CHECKING:
+    from ._nanopace import _Time
 
 _lines: "WeakKeyDictionary[asyncio.AbstractEventLoop, WeakKeyDictionary[Pacer, _Line]]"
 _lines = WeakKeyDictionary()
@@ -32,24 +36,53 @@ class _Line:
                 "acquire_async needs Linux: call acquire in a thread instead"
             )
         self._timer = Timer(pacer)
-        self._turn = asyncio.Lock()
-        self._tasks = 0
+        self._is_taken = False
+        self._behind: OrderedDict[asyncio.Future[bool], None] = OrderedDict()
 
-    async def acquire(self) -> Grant:
-        self._tasks += 1
+    async def acquire(self, timeout: "_Time | None" = None) -> Grant:
+        deadline_ns = Timer.deadline_ns(timeout)
+        while self._is_taken:
+            if deadline_ns is not None:
+                grant = self._timer.poll_behind(deadline_ns)
+                if grant is not None:
+                    return grant
+            if await self._stand(deadline_ns):
+                break
+        self._is_taken = True
         try:
-            async with self._turn:
-                return await self._acquire()
+            return await self._first(deadline_ns)
         finally:
-            self._tasks -= 1
-            if self._tasks == 0:
-                # One that somebody has waited for keeps its loop alive, and so this line.
-                self._turn = asyncio.Lock()
+            self._pass_on()
 
-    async def _acquire(self) -> Grant:
+    async def _stand(self, deadline_ns: "int | None") -> bool:
+        """Stands in line until the deadline. True if the task is the first one then."""
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[bool] = loop.create_future()
+        self._behind[turn] = None
+        left_ns = None if deadline_ns is None else deadline_ns - time.monotonic_ns()
+        alarm = None if left_ns is None else loop.call_later(left_ns / 1e9, _set, turn, False)
+        try:
+            return await turn
+        except BaseException:
+            if turn.done() and not turn.cancelled() and turn.result():
+                self._pass_on()
+            raise
+        finally:
+            self._behind.pop(turn, None)
+            if alarm is not None:
+                alarm.cancel()
+
+    def _pass_on(self) -> None:
+        """The first task leaves, and the one behind it is the first."""
+        self._is_taken = False
+        while self._behind and not self._is_taken:
+            turn, _ = self._behind.popitem(last=False)
+            self._is_taken = _set(turn, True)
+
+    async def _first(self, deadline_ns: "int | None") -> Grant:
         await asyncio.sleep(0)  # others run, too, while slots are always due
         try:
-            while (grant := self._timer.poll()) is None:
+            while (grant := self._timer.poll(deadline_ns)) is None:
                 await self._readable()
         except BaseException:
             self._timer.give_back()
@@ -59,13 +92,16 @@ class _Line:
     async def _readable(self) -> None:
         loop, timer = asyncio.get_running_loop(), self._timer.fileno()
         readable = loop.create_future()
-        loop.add_reader(timer, _set, readable)
+        loop.add_reader(timer, _set, readable, True)
         try:
             await readable
         finally:
             loop.remove_reader(timer)
 
 
-def _set(future: "asyncio.Future[None]") -> None:
-    if not future.done():
-        future.set_result(None)
+def _set(future: "asyncio.Future[bool]", result: bool) -> bool:
+    """False if it has a result already, or nobody waits for it any more."""
+    if future.done():
+        return False
+    future.set_result(result)
+    return True

@@ -1,25 +1,32 @@
 """A load before it runs."""
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ._nanopace import Shape
+
+if TYPE_CHECKING:
+    from typing import SupportsIndex
+
+    import numpy
+    from numpy.typing import NDArray
+
+    from ._nanopace import _Time
 
 
 def plan(
     load: str,
     *,
-    count: "int | None" = None,
-    duration: Any = None,
+    count: "SupportsIndex | None" = None,
+    duration: "_Time | None" = None,
     shard: "str | None" = None,
     arrivals: "str | None" = None,
-    seed: "int | None" = None,
-) -> Sequence[int]:
+    seed: "SupportsIndex | None" = None,
+) -> "NDArray[numpy.int64]":
     """The intended starts of a load, in nanoseconds since its beginning, as a pacer would grant them.
 
     It has ``count`` starts, or those before ``duration`` (seconds or a timedelta), or those of a shape
     that ends; at most 2^27. Returns an array of numpy, or one of the module ``array`` if numpy is not
-    installed.
+    installed: for a checker of types it is then of any type.
     """
     starts = Shape(load).starts(count, duration, shard, arrivals, seed)
     try:
@@ -27,5 +34,5 @@ def plan(
     except ImportError:
         import array
 
-        return array.array("q", starts)
-    return numpy.frombuffer(starts, numpy.int64)  # type: ignore[return-value]
+        return array.array("q", starts)  # type: ignore[return-value]
+    return numpy.frombuffer(starts, numpy.int64)

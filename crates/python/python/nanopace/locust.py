@@ -64,7 +64,7 @@ class Paced:
             grant = self._run.line(type(self)).acquire()
         except Ended:
             raise StopUser from None
-        gevent.getcurrent().nanopace_grant = grant
+        vars(gevent.getcurrent())["nanopace_grant"] = grant
         return 0
 
 
