@@ -51,6 +51,9 @@ class Visitor(Paced, {client}):
     load = {load!r}
     settings = {settings!r}
 
+    def on_start(self):
+        gevent.sleep({start_seconds})
+
     @task
     def get(self):
         grant = gevent.getcurrent().nanopace_grant
@@ -67,15 +70,19 @@ class Visitor(Paced, {client}):
 
 def locust(host: str, folder: Path, *options: str, **user: Any) -> tuple[dict[str, Any], list[int]]:
     """Runs it. Returns its statistics of the only request, and which slots were started."""
-    slots, users = folder / "slots", folder / "users.py"
-    fields = {"client": "HttpUser", "settings": {}, "path": "/", "slots": str(slots)} | user
-    users.write_text(USERS.format(**fields) + user.get("more", ""))
-    words = [sys.executable, "-m", "locust", "-f", str(users), "-H", host, "--headless", "--json"]
-    words += ["--exit-code-on-error", "2", "-r", "1000", *options]
-    run = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(users(host, folder, user) + list(options), capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
     (statistics,) = itertools.chain(*documents(run.stdout))
-    return statistics, sorted(map(int, slots.read_text().split()))
+    return statistics, sorted(map(int, (folder / "slots").read_text().split()))
+
+
+def users(host: str, folder: Path, user: "dict[str, Any]") -> "list[str]":
+    """Writes a file for Locust. Returns the words that run it."""
+    slots, file = folder / "slots", folder / "users.py"
+    fields = {"client": "HttpUser", "settings": {}, "path": "/", "slots": str(slots), "start_seconds": 0} | user
+    file.write_text(USERS.format(**fields) + user.get("more", ""))
+    words = [sys.executable, "-m", "locust", "-f", str(file), "-H", host, "--headless", "--json"]
+    return [*words, "--exit-code-on-error", "2", "-r", "1000"]
 
 
 def documents(text: str) -> Iterator[list[Any]]:
@@ -114,8 +121,22 @@ def test_workers_are_shards_of_one_load(host: str, tmp_path: Path) -> None:
     assert slots == list(range(60))
 
 
-def test_a_test_ends_with_its_shape(host: str, tmp_path: Path) -> None:
-    shape = "\nclass Load(LoadShape):\n    load = Visitor.load\n    users = 5\n"
-    user = {"load": "ramp 0/s..100/s 1s", "more": shape}
-    statistics, slots = locust(host, tmp_path, **user)
+SHAPE = "\nclass Load(LoadShape):\n    load = Visitor.load\n    users = 5\n"
+
+
+@pytest.mark.parametrize("options", [[], ["--processes", "2"]])
+@pytest.mark.parametrize("start_seconds", [0, 3])
+def test_a_test_ends_with_its_shape(
+    host: str, tmp_path: Path, options: "list[str]", start_seconds: int
+) -> None:
+    # Users who log in, for example, begin later than the test.
+    user = {"load": "ramp 0/s..100/s 1s", "more": SHAPE, "start_seconds": start_seconds}
+    statistics, slots = locust(host, tmp_path, *options, **user)
     assert statistics["num_requests"] == 50 and slots == list(range(50))
+
+
+def test_a_test_whose_users_all_fail_to_begin_ends_with_its_shape(host: str, tmp_path: Path) -> None:
+    more = SHAPE + "\nclass Visitor(Visitor):\n    def on_start(self):\n        raise LookupError\n"
+    words = users(host, tmp_path, {"load": "hold 100/s 2s", "more": more})
+    run = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert "LookupError" in run.stderr and json.loads(run.stdout) == []

@@ -36,6 +36,7 @@ _log = logging.getLogger("nanopace")
 class Paced:
     """A user of Locust's whose tasks begin on schedule: put it in front of ``HttpUser`` or another one."""
 
+    environment: Environment
     load: str
     """A rate such as "500/s" or a shape such as "ramp 100/s..5k/s 30s, hold 60s", which begins with the
     first user."""
@@ -61,7 +62,7 @@ class Paced:
     def wait_time(self) -> float:
         """Waits for the next slot, and then no longer."""
         try:
-            grant = self._run.line(type(self)).acquire()
+            grant = self._run.line(self).acquire()
         except Ended:
             raise StopUser from None
         vars(gevent.getcurrent())["nanopace_grant"] = grant
@@ -70,7 +71,8 @@ class Paced:
 
 class LoadShape(LoadTestShape):
     """Ends a test when a load is over, with the same users from beginning to end: the pacer follows the
-    load. Set ``load`` and ``users``."""
+    load. Set ``load`` and ``users``. The load begins with the first user of each process, so that is when its
+    time begins."""
 
     abstract = True
     load: str
@@ -78,8 +80,16 @@ class LoadShape(LoadTestShape):
 
     def tick(self) -> "tuple[int, float] | None":
         duration = Shape(self.load).duration
-        is_over = duration is not None and self.get_run_time() >= duration
+        is_over = duration is not None and self._seconds() >= duration
         return None if is_over else (self.users, self.users)
+
+    def _seconds(self) -> float:
+        """How long ago the load has begun, in all processes. Without users it will not begin any more."""
+        assert self.runner is not None, "Locust sets it"
+        began = _run_of(self.runner.environment).began
+        if began is not None:
+            return time.monotonic() - began
+        return 0 if self.runner.user_count else self.get_run_time()
 
 
 class _Run:
@@ -88,26 +98,37 @@ class _Run:
     def __init__(self, environment: Environment) -> None:
         self._lines: dict[type[Paced], Line] = {}
         self._shard = "1/1"
+        self.began: float | None = None
+        """When the load has begun in all processes of those that this one hears of."""
         request = environment.events.request
         request.fire = functools.partial(_fire_late, request.fire)  # type: ignore[method-assign]
         environment.events.test_start.add_listener(self._begin)
         environment.events.test_stop.add_listener(self._end)
         if isinstance(environment.runner, WorkerRunner):
             environment.runner.register_message("nanopace", self._hear)
+        if isinstance(environment.runner, MasterRunner):
+            environment.runner.register_message("nanopace began", self._hear_begin)
 
-    def line(self, user_class: "type[Paced]") -> Line:
+    def line(self, user: Paced) -> Line:
         """That of the class that says the load; others share it."""
-        bases = (base for base in user_class.__mro__ if issubclass(base, Paced))
+        bases = (base for base in type(user).__mro__ if issubclass(base, Paced))
         owner = next((base for base in bases if "load" in vars(base)), None)
         if owner is None:
-            raise TypeError(f'{user_class.__name__} has no load: write load = "500/s" in it')
+            raise TypeError(f'{type(user).__name__} has no load: write load = "500/s" in it')
         if owner not in self._lines:
             settings = {"start": "on_first_use", "shard": self._shard, **owner.settings}
             self._lines[owner] = Line(Pacer(owner.load, **settings))
+            self._hear_begin()
+            if isinstance(user.environment.runner, WorkerRunner):
+                user.environment.runner.send_message("nanopace began")
         return self._lines[owner]
+
+    def _hear_begin(self, **_: Any) -> None:
+        self.began = time.monotonic()
 
     def _begin(self, environment: Environment, **_: Any) -> None:
         self._lines.clear()
+        self.began = None
         if isinstance(environment.runner, MasterRunner):
             workers = [worker.id for worker in environment.runner.clients.ready]
             for number, worker in enumerate(workers, 1):
