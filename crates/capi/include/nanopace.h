@@ -77,6 +77,10 @@ typedef enum {
   NANOPACE_START_FIRST_USE = 2,
 } nanopace_start;
 
+// One or more slots in a row that have been taken, to be started as one operation when they are due. Any
+// thread may use it, one at a time: another one gets `NANOPACE_STATUS_BUSY` meanwhile.
+typedef struct nanopace_claim nanopace_claim;
+
 // One worker's handle to a pacer. It belongs to the thread that first uses it, until that thread calls
 // `nanopace_lane_give_back`: another one gets `NANOPACE_STATUS_BUSY`. When the thread has ended without that,
 // the lane can only be freed.
@@ -235,6 +239,34 @@ nanopace_status nanopace_close(const nanopace_pacer *pacer);
 nanopace_status nanopace_advance(const nanopace_pacer *pacer,
                                  uint64_t by_ns);
 
+// Takes the next `n` slots, as `nanopace_acquire_many` does, and does not wait for them. What makes one claim
+// after the other for single slots is a `nanopace_poller`, which needs no memory for each.
+//
+// Besides errors it returns `NANOPACE_STATUS_FINISHED`, `NANOPACE_STATUS_CLOSED` or
+// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and then there is no claim. Zero slots have started already: see
+// `nanopace_acquire_many`.
+nanopace_status nanopace_claim_new(const nanopace_pacer *pacer,
+                                   uint32_t n,
+                                   nanopace_claim **claim);
+
+// Gives back the slots, unless they have started, and frees the claim. `NANOPACE_STATUS_BUSY` while another
+// thread is in a call of it: then it is not freed.
+nanopace_status nanopace_claim_free(nanopace_claim *claim);
+
+// Starts the slots if the first of them is due. Otherwise the claim keeps them: it returns
+// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and says in `due_ns`, which may be null, when they are
+// due as things stand, as `nanopace_try_acquire` does. Never blocks. Started again it gives the same grant.
+nanopace_status nanopace_claim_start(nanopace_claim *claim,
+                                     nanopace_grant *grant,
+                                     uint64_t *due_ns);
+
+// Blocks until the slots start, but no longer than about so many nanoseconds. Then it returns as
+// `nanopace_claim_start` does, and the claim keeps them.
+nanopace_status nanopace_claim_wait(nanopace_claim *claim,
+                                    uint64_t timeout_ns,
+                                    nanopace_grant *grant,
+                                    uint64_t *due_ns);
+
 // Makes a lane. A worker that starts many operations is fastest with one of its own: slots that are due
 // are taken in runs.
 nanopace_status nanopace_lane_new(const nanopace_pacer *pacer,
@@ -266,7 +298,7 @@ nanopace_status nanopace_new(const char *load,
                              nanopace_pacer **pacer);
 
 // Closes the pacer and frees the handle. Threads that are held back in it wake, and get
-// `NANOPACE_STATUS_CLOSED`; so do its lanes and pollers, which are freed each by its own function.
+// `NANOPACE_STATUS_CLOSED`; so do its lanes, pollers and claims, which are freed each by its own function.
 nanopace_status nanopace_free(nanopace_pacer *pacer);
 
 // Takes the next slot, and blocks until its intended start. Says how late it is. No signal ends it:

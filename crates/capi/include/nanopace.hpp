@@ -164,6 +164,26 @@ class poller : public detail::handle<::nanopace_poller, nanopace_poller_free> {
   void give_back() { done(nanopace_poller_give_back(get())); }
 };
 
+/// Slots that were taken ahead of their start; none can be taken any more: an error.
+class claim : public detail::handle<::nanopace_claim, nanopace_claim_free> {
+ public:
+  claim(const pacer &of, std::uint32_t n) : handle(make(of, n)) {}
+
+  [[nodiscard]] status start(grant &out, std::uint64_t *due_ns = nullptr) {
+    return told(nanopace_claim_start(get(), &out, due_ns));
+  }
+  [[nodiscard]] status wait_for(std::uint64_t timeout_ns, grant &out) {
+    return told(nanopace_claim_wait(get(), timeout_ns, &out, nullptr));
+  }
+
+ private:
+  static ::nanopace_claim *make(const pacer &of, std::uint32_t n) {
+    ::nanopace_claim *place = nullptr;
+    done(nanopace_claim_new(of.get(), n, &place));
+    return place;
+  }
+};
+
 }  // namespace nanopace
 
 #endif  // NANOPACE_HPP

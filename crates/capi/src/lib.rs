@@ -18,6 +18,7 @@
 
 mod border;
 mod changing;
+mod claim;
 mod freed;
 mod grant;
 mod lane;
@@ -27,10 +28,12 @@ mod poller;
 mod status;
 mod telling;
 mod thread;
+mod turn;
 #[cfg(target_os = "linux")]
 mod watch;
 
 pub use changing::*;
+pub use claim::*;
 pub use grant::Grant;
 pub use lane::*;
 pub use options::{Clock, Options, Start};

@@ -76,7 +76,7 @@ pub unsafe extern "C" fn nanopace_new(
 }
 
 /// Closes the pacer and frees the handle. Threads that are held back in it wake, and get
-/// `NANOPACE_STATUS_CLOSED`; so do its lanes and pollers, which are freed each by its own function.
+/// `NANOPACE_STATUS_CLOSED`; so do its lanes, pollers and claims, which are freed each by its own function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
     guarded(|| {

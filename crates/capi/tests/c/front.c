@@ -104,6 +104,45 @@ static void lanes_and_pollers_share_the_schedule(void)
     CHECK(nanopace_lane_free(lane) == NANOPACE_STATUS_OK);
 }
 
+static void a_claim_keeps_its_slots_and_starts_them_as_one(void)
+{
+    nanopace_pacer *pacer = paced("10/s", NANOPACE_CLOCK_JUMPING);
+    nanopace_claim *claim = NULL, *other = NULL;
+    nanopace_grant grant, again;
+    nanopace_ledger ledger;
+    uint64_t due = 0;
+    CHECK(nanopace_acquire(pacer, &grant) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_claim_new(pacer, 3, &claim) == NANOPACE_STATUS_OK); /* slots 1 to 3 */
+    CHECK(nanopace_claim_new(pacer, 2, &other) == NANOPACE_STATUS_OK); /* slots 4 and 5 */
+    CHECK(nanopace_claim_start(claim, &grant, &due) == NANOPACE_STATUS_NOT_YET && due == 100 * MILLI);
+    CHECK(nanopace_claim_start(other, &grant, &due) == NANOPACE_STATUS_NOT_YET && due == 400 * MILLI);
+    CHECK(nanopace_claim_wait(claim, 60 * MILLI, &grant, &due) == NANOPACE_STATUS_NOT_YET);
+    CHECK(nanopace_now(pacer) == 60 * MILLI && due == 100 * MILLI);
+    CHECK(nanopace_claim_wait(claim, 60 * MILLI, &grant, NULL) == NANOPACE_STATUS_OK);
+    CHECK(grant.slot == 1 && grant.actual_start_ns == 100 * MILLI);
+    CHECK(nanopace_claim_start(claim, &again, NULL) == NANOPACE_STATUS_OK);
+    CHECK(again.slot == 1 && again.actual_start_ns == grant.actual_start_ns);
+    CHECK(nanopace_claim_free(claim) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_claim_free(other) == NANOPACE_STATUS_OK); /* its slots go back */
+    CHECK(nanopace_get_ledger(pacer, &ledger) == NANOPACE_STATUS_OK && ledger.granted == 4);
+    CHECK(nanopace_acquire(pacer, &grant) == NANOPACE_STATUS_OK && grant.slot == 4);
+    CHECK(nanopace_claim_new(pacer, 0, &claim) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_claim_start(claim, &grant, NULL) == NANOPACE_STATUS_OK && grant.slot == UINT64_MAX);
+    CHECK(nanopace_claim_free(claim) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_claim_new(pacer, 2, &claim) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_pause(pacer) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_claim_start(claim, &grant, &due) == NANOPACE_STATUS_PAUSED && due == UINT64_MAX);
+    CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
+    /* It outlives the pacer, which is closed. */
+    CHECK(nanopace_claim_wait(claim, UINT64_MAX, &grant, &due) == NANOPACE_STATUS_CLOSED);
+    CHECK(nanopace_claim_free(claim) == NANOPACE_STATUS_OK);
+    pacer = paced("hold 10/s 200ms", NANOPACE_CLOCK_JUMPING);
+    CHECK(nanopace_claim_new(pacer, 3, &claim) == NANOPACE_STATUS_FINISHED);
+    CHECK(nanopace_close(pacer) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_claim_new(pacer, 1, &claim) == NANOPACE_STATUS_CLOSED);
+    CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
+}
+
 static void has_options(void)
 {
     nanopace_options options;
@@ -252,6 +291,7 @@ int main(void)
     takes_what_is_due_in_one_call();
     changes_at_once();
     lanes_and_pollers_share_the_schedule();
+    a_claim_keeps_its_slots_and_starts_them_as_one();
     has_options();
     says_when_a_slot_is_due_if_it_ever_is();
     a_rate_of_zero_is_told_as_zero();

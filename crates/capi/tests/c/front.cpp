@@ -33,6 +33,11 @@ int main() {
   CHECK(pacer.try_acquire(grant) == NANOPACE_STATUS_PAUSED);
   pacer.resume();
   CHECK(pacer.acquire_many(2, grant));
+  {
+    nanopace::claim claim(pacer, 2);
+    CHECK(claim.start(grant) == NANOPACE_STATUS_NOT_YET);
+    CHECK(claim.wait_for(1, grant) == NANOPACE_STATUS_NOT_YET);
+  }  // its slots go back
   lanes[0].give_back();
   nanopace::lane moved = std::move(lanes[1]);
   lanes.clear();

@@ -51,6 +51,7 @@ static void judge(struct worker *self, nanopace_status status, const nanopace_gr
 static void call(struct worker *self, nanopace_lane **lane, nanopace_poller *poller)
 {
     nanopace_grant grants[16];
+    nanopace_claim *claim = NULL;
     size_t taken = 0;
     uint32_t n = (uint32_t)drawn(self, 4);
     switch (drawn(self, 1000)) {
@@ -72,7 +73,7 @@ static void call(struct worker *self, nanopace_lane **lane, nanopace_poller *pol
         CHECK(nanopace_set_load(pacer, "no load") == NANOPACE_STATUS_WRONG);
         break;
     default:
-        switch (drawn(self, 9)) {
+        switch (drawn(self, 10)) {
         case 0:
             judge(self, nanopace_acquire(pacer, grants), grants, 1);
             break;
@@ -100,6 +101,14 @@ static void call(struct worker *self, nanopace_lane **lane, nanopace_poller *pol
             if (drawn(self, 8) == 0)
                 CHECK(nanopace_poller_give_back(poller) == NANOPACE_STATUS_OK);
             judge(self, nanopace_lane_try_acquire(*lane, grants, NULL), grants, 1);
+            break;
+        case 8:
+            CHECK(nanopace_claim_new(pacer, n, &claim) == NANOPACE_STATUS_OK);
+            if (drawn(self, 2))
+                judge(self, nanopace_claim_start(claim, grants, NULL), grants, n);
+            else
+                judge(self, nanopace_claim_wait(claim, drawn(self, 10000), grants, NULL), grants, n);
+            CHECK(nanopace_claim_free(claim) == NANOPACE_STATUS_OK);
             break;
         default:
             judge(self, nanopace_lane_acquire(*lane, grants), grants, 1);

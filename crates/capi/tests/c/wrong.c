@@ -9,6 +9,7 @@ static void null_is_told(void)
     nanopace_pacer *pacer = paced("10/s", NANOPACE_CLOCK_JUMPING);
     nanopace_lane *lane = NULL;
     nanopace_poller *poller = NULL;
+    nanopace_claim *claim = NULL;
     nanopace_watch *watch = NULL;
     nanopace_grant grant;
     nanopace_ledger ledger;
@@ -45,6 +46,11 @@ static void null_is_told(void)
     CHECK(nanopace_poller_poll(NULL, &grant, NULL) == NANOPACE_STATUS_NULL);
     CHECK(nanopace_poller_wait(NULL, 1, &grant, NULL) == NANOPACE_STATUS_NULL);
     CHECK(nanopace_poller_free(NULL) == NANOPACE_STATUS_NULL);
+    CHECK(nanopace_claim_new(NULL, 1, &claim) == NANOPACE_STATUS_NULL && claim == NULL);
+    CHECK(nanopace_claim_new(pacer, 1, NULL) == NANOPACE_STATUS_NULL);
+    CHECK(nanopace_claim_start(NULL, &grant, NULL) == NANOPACE_STATUS_NULL);
+    CHECK(nanopace_claim_wait(NULL, 1, &grant, NULL) == NANOPACE_STATUS_NULL);
+    CHECK(nanopace_claim_free(NULL) == NANOPACE_STATUS_NULL);
     CHECK(nanopace_watch_new(pacer, &watch, NULL) == NANOPACE_STATUS_NULL && watch == NULL);
     CHECK(nanopace_watch_new(NULL, &watch, &fd) == NANOPACE_STATUS_NULL);
     CHECK(nanopace_watch_free(NULL) == NANOPACE_STATUS_NULL);
@@ -167,11 +173,13 @@ static void what_is_freed_is_told(void)
     nanopace_pacer *pacer = paced("10/s", NANOPACE_CLOCK_JUMPING);
     nanopace_lane *lane = NULL;
     nanopace_poller *poller = NULL;
+    nanopace_claim *claim = NULL;
     nanopace_watch *watch = NULL;
     nanopace_grant grant;
     int fd = -1;
     CHECK(nanopace_lane_new(pacer, &lane) == NANOPACE_STATUS_OK);
     CHECK(nanopace_poller_new(pacer, &poller) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_claim_new(pacer, 2, &claim) == NANOPACE_STATUS_OK);
     CHECK(nanopace_watch_new(pacer, &watch, &fd) == NANOPACE_STATUS_OK && fd >= 0);
     CHECK(nanopace_lane_free(lane) == NANOPACE_STATUS_OK);
     CHECK(nanopace_lane_free(lane) == NANOPACE_STATUS_FREED);
@@ -180,6 +188,9 @@ static void what_is_freed_is_told(void)
     CHECK(nanopace_poller_free(poller) == NANOPACE_STATUS_OK);
     CHECK(nanopace_poller_free(poller) == NANOPACE_STATUS_FREED);
     CHECK(nanopace_poller_poll(poller, &grant, NULL) == NANOPACE_STATUS_FREED);
+    CHECK(nanopace_claim_free(claim) == NANOPACE_STATUS_OK);
+    CHECK(nanopace_claim_free(claim) == NANOPACE_STATUS_FREED);
+    CHECK(nanopace_claim_start(claim, &grant, NULL) == NANOPACE_STATUS_FREED);
     CHECK(nanopace_watch_free(watch) == NANOPACE_STATUS_OK);
     CHECK(nanopace_watch_free(watch) == NANOPACE_STATUS_FREED);
     CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
@@ -197,6 +208,7 @@ static void handles_come_and_go(void)
         nanopace_pacer *pacer = paced("10/s", NANOPACE_CLOCK_JUMPING);
         nanopace_lane *lane = NULL;
         nanopace_poller *poller = NULL;
+        nanopace_claim *claim = NULL;
         nanopace_watch *watch = NULL;
         nanopace_grant grant;
         int fd = -1;
@@ -205,10 +217,12 @@ static void handles_come_and_go(void)
         CHECK(nanopace_watch_new(pacer, &watch, &fd) == NANOPACE_STATUS_OK && fd >= 0);
         CHECK(nanopace_acquire(pacer, &grant) == NANOPACE_STATUS_OK);
         CHECK(nanopace_poller_poll(poller, &grant, NULL) == NANOPACE_STATUS_NOT_YET);
+        CHECK(nanopace_claim_new(pacer, 2, &claim) == NANOPACE_STATUS_OK);
         CHECK(nanopace_set_load(pacer, "20/s") == NANOPACE_STATUS_OK);
         CHECK(nanopace_watch_free(watch) == NANOPACE_STATUS_OK);
         CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
         CHECK(nanopace_poller_free(poller) == NANOPACE_STATUS_OK);
+        CHECK(nanopace_claim_free(claim) == NANOPACE_STATUS_OK);
         CHECK(nanopace_lane_free(lane) == NANOPACE_STATUS_OK);
     }
 }

@@ -30,7 +30,8 @@ const HEAD: &str = "\
  */";
 
 /// The types' names in C.
-const NAMES: [(&str, &str); 12] = [
+const NAMES: [(&str, &str); 13] = [
+    ("ClaimHandle", "nanopace_claim"),
     ("Clock", "nanopace_clock"),
     ("Counters", "nanopace_counters"),
     ("Grant", "nanopace_grant"),

@@ -1,0 +1,85 @@
+//! Slots that are taken ahead of their start.
+
+use crate::border::{guarded, out, read};
+use crate::freed::Freed;
+use crate::grant::Grant;
+use crate::pacer::{PacerHandle, live};
+use crate::status::Status;
+use crate::turn::{OneByOne, start};
+use nanopace::Claim;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+/// One or more slots in a row that have been taken, to be started as one operation when they are due. Any
+/// thread may use it, one at a time: another one gets `NANOPACE_STATUS_BUSY` meanwhile.
+#[derive(Debug)]
+pub struct ClaimHandle(OneByOne<Claim<'static>>);
+
+static FREED: Freed<ClaimHandle> = Freed::new();
+
+/// Takes the next `n` slots, as `nanopace_acquire_many` does, and does not wait for them. What makes one claim
+/// after the other for single slots is a `nanopace_poller`, which needs no memory for each.
+///
+/// Besides errors it returns `NANOPACE_STATUS_FINISHED`, `NANOPACE_STATUS_CLOSED` or
+/// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and then there is no claim. Zero slots have started already: see
+/// `nanopace_acquire_many`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_claim_new(
+    pacer: *const PacerHandle,
+    n: u32,
+    claim: *mut *mut ClaimHandle,
+) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let place = unsafe { out(claim) }?;
+        // SAFETY: the crate's page.
+        let claimed = unsafe { live(pacer) }?.pacer.claim_many(n)?.into_owned();
+        place.write(Box::into_raw(Box::new(ClaimHandle(OneByOne::new(claimed)))));
+        Ok(())
+    })
+}
+
+/// Gives back the slots, unless they have started, and frees the claim. `NANOPACE_STATUS_BUSY` while another
+/// thread is in a call of it: then it is not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_claim_free(claim: *mut ClaimHandle) -> Status {
+    guarded(|| {
+        // SAFETY: the crate's page.
+        let handle = unsafe { read(claim) }?;
+        handle.0.free()?;
+        // SAFETY: it was made by `nanopace_claim_new`, and only one call comes here.
+        unsafe { FREED.keep(NonNull::from(handle)) };
+        Ok(())
+    })
+}
+
+/// Starts the slots if the first of them is due. Otherwise the claim keeps them: it returns
+/// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and says in `due_ns`, which may be null, when they are
+/// due as things stand, as `nanopace_try_acquire` does. Never blocks. Started again it gives the same grant.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_claim_start(
+    claim: *mut ClaimHandle,
+    grant: *mut Grant,
+    due_ns: *mut u64,
+) -> Status {
+    // SAFETY: the crate's page.
+    let claim = unsafe { read(claim) }.map(|handle| &handle.0);
+    // SAFETY: the crate's page.
+    unsafe { start(claim, grant, due_ns, Claim::start) }
+}
+
+/// Blocks until the slots start, but no longer than about so many nanoseconds. Then it returns as
+/// `nanopace_claim_start` does, and the claim keeps them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanopace_claim_wait(
+    claim: *mut ClaimHandle,
+    timeout_ns: u64,
+    grant: *mut Grant,
+    due_ns: *mut u64,
+) -> Status {
+    let timeout = Duration::from_nanos(timeout_ns);
+    // SAFETY: the crate's page.
+    let claim = unsafe { read(claim) }.map(|handle| &handle.0);
+    // SAFETY: the crate's page.
+    unsafe { start(claim, grant, due_ns, |claim| claim.wait_for(timeout)) }
+}

@@ -1,0 +1,90 @@
+//! What one call at a time may use, from any thread.
+
+use crate::border::{guarded, out};
+use crate::grant::{Grant, refusal};
+use crate::status::{Failure, Status};
+use nanopace::Refused;
+use std::cell::UnsafeCell;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Something of the engine's that has no two callers at once. A second one is told, and not held back.
+#[derive(Debug)]
+pub(crate) struct OneByOne<T> {
+    state: AtomicU8,
+    /// Touched by the call alone that has set the state to [`BUSY`], until it is freed.
+    inner: UnsafeCell<ManuallyDrop<T>>,
+}
+
+const IDLE: u8 = 0;
+const BUSY: u8 = 1;
+const FREE: u8 = 2;
+
+// SAFETY: what is inside is reached by one call at a time, from any thread, which `T` allows.
+unsafe impl<T: Send> Sync for OneByOne<T> {}
+
+/// A call that has it; another one may have it when this is dropped.
+struct Turn<'a, T>(&'a OneByOne<T>);
+
+impl<T> OneByOne<T> {
+    pub(crate) fn new(inner: T) -> OneByOne<T> {
+        let inner = UnsafeCell::new(ManuallyDrop::new(inner));
+        OneByOne { state: AtomicU8::new(IDLE), inner }
+    }
+
+    /// From idle to `state`, which nobody else can do then.
+    fn leave_idle(&self, state: u8) -> Result<(), Failure> {
+        // Acquire: what the call before did is done. Partner: the drop of a turn. Relaxed: who fails
+        // touches nothing. No model: it is a lock that nobody waits for.
+        match self.state.compare_exchange(IDLE, state, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => Ok(()),
+            Err(FREE) => Err(Status::Freed.into()),
+            Err(_) => Err(Status::Busy.into()),
+        }
+    }
+
+    /// Runs what a call does with it.
+    pub(crate) fn turn<R>(&self, run: impl FnOnce(&mut T) -> R) -> Result<R, Failure> {
+        self.leave_idle(BUSY)?;
+        let turn = Turn(self);
+        // SAFETY: there is one turn at a time.
+        Ok(run(unsafe { &mut *turn.0.inner.get() }))
+    }
+
+    /// Drops what is inside. Only one call gets [`Ok`]: it may free the handle.
+    pub(crate) fn free(&self) -> Result<(), Failure> {
+        self.leave_idle(FREE)?;
+        // SAFETY: no call has it, and none can any more.
+        let inner = unsafe { &mut *self.inner.get() };
+        // SAFETY: it is dropped here only, because only one call leaves idle for this.
+        unsafe { ManuallyDrop::drop(inner) };
+        Ok(())
+    }
+}
+
+impl<T> Drop for Turn<'_, T> {
+    fn drop(&mut self) {
+        // Release: the next call sees what this one did. Partner: `leave_idle`.
+        self.0.state.store(IDLE, Ordering::Release);
+    }
+}
+
+/// Starts a slot in a turn.
+///
+/// # Safety
+/// The crate's page.
+pub(crate) unsafe fn start<T>(
+    handle: Result<&OneByOne<T>, Failure>,
+    grant: *mut Grant,
+    due_ns: *mut u64,
+    start: impl FnOnce(&mut T) -> Result<nanopace::Grant, Refused>,
+) -> Status {
+    guarded(|| {
+        // SAFETY: as this function asks.
+        let place = unsafe { out(grant) }?;
+        let started = handle?.turn(start)?;
+        // SAFETY: as this function asks.
+        place.write(started.map_err(|refused| unsafe { refusal(refused, due_ns) })?.into());
+        Ok(())
+    })
+}
