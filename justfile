@@ -75,10 +75,10 @@ c-install:
     "$installed/paced"
     readelf -d "$installed/lib/libnanopace.so" | grep -F "soname: [libnanopace.so."
 
-# AddressSanitizer over the programs in C and C++ and the library that they call (needs gcc).
+# AddressSanitizer over the programs in C and C++ and the library that they call (needs gcc). Valgrind runs no program that has it.
 c-asan:
     RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CFLAGS=-fsanitize=address,undefined NANOPACE_CALLS=20000 \
-        cargo test --target {{ x86 }} --target-dir "{{ target }}/asan" -p nanopace-capi --test c -- --include-ignored --skip cmake
+        cargo test --target {{ x86 }} --target-dir "{{ target }}/asan" -p nanopace-capi --test c -- --include-ignored --skip cmake --skip valgrind
 
 # What a fleet of processes on this machine achieves, and what it costs the store; two minutes (needs redis-server or valkey-server).
 fleet-figures:
