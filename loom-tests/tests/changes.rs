@@ -7,6 +7,7 @@ use loom_tests::{
     manual, rate, slots, span, spawn, wait_ns,
 };
 use nanopace::{Ended, Nanos, Pacer, Refused};
+use std::time::Duration;
 
 /// A reader without the lock sees the old piece of schedule or the new one, never a mixture.
 ///
@@ -149,6 +150,33 @@ fn no_wake_up_is_lost() {
         let grant = other.join().unwrap();
         assert_eq!((intended_ns(grant), wait_ns(grant)), (MILLI, 0));
         assert_eq!(pacer.ledger().granted, 3);
+    });
+}
+
+/// Nor is one for a caller that pauses first, and starts in a step of its own.
+///
+/// Threads: one that claims a slot due in an hour, and pauses and tries until it has started; one that sets the
+/// rate to 1000/s and moves the clock on by 1 ms. Edit: `wake_moved` wakes nobody.
+#[test]
+fn no_wake_up_of_a_pause_is_lost() {
+    explore("no_wake_up_of_a_pause_is_lost", || {
+        let (clock, builder) = manual("1/h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let other = spawn({
+            let mut claim = pacer.claim().unwrap().into_owned();
+            move || loop {
+                match claim.start() {
+                    Ok(grant) => break grant,
+                    Err(_) => claim.pause_for(Duration::MAX),
+                }
+            }
+        });
+        pacer.set_rate(rate("1k/s"));
+        clock.advance(span(MILLI));
+        let grant = other.join().unwrap();
+        assert_eq!((intended_ns(grant), wait_ns(grant)), (MILLI, 0));
+        assert_eq!(pacer.ledger().granted, 2);
     });
 }
 
