@@ -47,10 +47,11 @@ pub(crate) fn approximate(fine: Fine) -> f64 {
     clippy::cast_possible_truncation,
     reason = "whole slots and their parts, each to the precision of an `f64`"
 )]
+#[inline]
 pub(crate) fn slots(count: Count) -> f64 {
     const PART: f64 = 1.0 / ONE as f64;
-    let [whole, part] = [count >> 64, count].map(|word| word as u64);
-    whole.cast_signed() as f64 + part as f64 * PART
+    let (whole, part) = ((count >> 64) as i64, count as u64);
+    whole as f64 + part as f64 * PART
 }
 
 /// A rate in slots per second, to the precision of an `f64`.

@@ -13,6 +13,7 @@ pub(crate) fn span_ns(span: Duration) -> i64 {
     clippy::cast_possible_truncation,
     reason = "a cast of a float stops at the ends of the range"
 )]
+#[inline]
 pub(crate) fn whole_ns(nanos: f64) -> i64 {
     (nanos as i64).max(0)
 }

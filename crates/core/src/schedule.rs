@@ -153,6 +153,7 @@ impl Schedule {
     }
 
     /// The first position at which there is no slot any more; none if it is nowhere in range.
+    #[inline]
     pub(crate) fn end(&self) -> Option<u64> {
         if self.found_end.get().0 != self.revision() {
             let end = self.end.position(&self.history);
@@ -168,31 +169,37 @@ impl Schedule {
 
     /// Whether the schedule ends before the slot at `position`.
     pub(crate) fn is_over(&self, position: u64) -> bool {
-        let is_behind_end = match self.end() {
+        self.is_behind_end(position) || !self.history.slots().has(position)
+    }
+
+    #[inline]
+    fn is_behind_end(&self, position: u64) -> bool {
+        match self.end() {
             Some(end) => ticks_between(end, position) >= 0,
             // It lies farther ahead than slots are known.
             None => self.end.is_by_time() && self.end.is_past(self.intended(position)),
-        };
-        is_behind_end || !self.history.slots().has(position)
+        }
     }
 
     /// The number of the slot at `position` in the whole load; none if it is not known yet.
+    #[inline]
     pub(crate) fn slot(&self, position: u64) -> Option<u64> {
         self.history.slots().slot(position)
     }
 
     /// When the slot at `position` is intended to start.
+    #[inline]
     pub(crate) fn intended(&self, position: u64) -> i64 {
         self.history.time_of(position)
     }
 
     /// The slots from `position` on that are due at `now`: when each is intended to start, and its number
-    /// in the whole load.
+    /// in the whole load. A slot that is not there is never due.
     pub(crate) fn due_from(&self, position: u64, now: i64) -> impl Iterator<Item = (i64, u64)> {
         (0..).map_while(move |slots| {
             let position = after(position, slots);
             let intended = self.intended(position);
-            let is_due = intended <= now && !self.is_over(position);
+            let is_due = intended <= now && !self.is_behind_end(position);
             Some(intended).filter(|_| is_due).zip(self.slot(position))
         })
     }

@@ -151,6 +151,7 @@ impl Shape {
     /// When the slot that lies at `count` starts: in the first nanosecond at which there are so
     /// many, or if the rate is zero then, when it rises again; `i64::MAX`: never. There is none at
     /// the count of the whole shape.
+    #[inline]
     pub(crate) fn time_of_count(&self, count: Count) -> i64 {
         self.program.steady_time_of(count).unwrap_or_else(|| self.exact_time_of_count(count))
     }

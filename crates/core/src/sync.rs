@@ -9,6 +9,7 @@ pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 #[cfg(not(loom))]
 mod world {
     use super::Parker;
+    use crossbeam_utils::Backoff;
     use std::cell::Cell;
     pub(crate) use std::sync::MutexGuard;
     pub(crate) use std::sync::atomic::AtomicU64;
@@ -20,6 +21,19 @@ mod world {
     pub(crate) const DRAWN: usize = 64;
     pub(super) type RawParker = crossbeam_utils::sync::Parker;
     pub(super) type RawUnparker = crossbeam_utils::sync::Unparker;
+
+    /// Tries again and again for some microseconds. Locks are held for less, and who parks loses more: it
+    /// also makes the holder wake it.
+    pub(super) fn spin<T>(attempt: impl Fn() -> Option<T>) -> Option<T> {
+        let backoff = Backoff::new();
+        loop {
+            let outcome = attempt();
+            if outcome.is_some() || backoff.is_completed() {
+                return outcome;
+            }
+            backoff.snooze();
+        }
+    }
 
     thread_local! {
         static KEPT: Cell<Option<Parker>> = const { Cell::new(None) };
@@ -48,6 +62,11 @@ mod world {
     pub(crate) const HERD: usize = 1;
     /// Few, because each is a word to be read.
     pub(crate) const DRAWN: usize = 2;
+
+    /// Whoever waits for a lock parks at once: a model has no time.
+    pub(super) fn spin<T>(_: impl Fn() -> Option<T>) -> Option<T> {
+        None
+    }
 
     /// A token behind a mutex. Its timeout never fires, so models move a manual clock instead.
     #[derive(Default)]
@@ -118,7 +137,8 @@ impl<T> Mutex<T> {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let guard = world::spin(|| self.try_lock());
+        guard.unwrap_or_else(|| self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {

@@ -44,6 +44,7 @@ impl Process {
 
     /// The count at which the slot is due, which never goes down with the slot; none if there is no
     /// such slot.
+    #[inline]
     pub(crate) fn count_of(&self, slot: u64) -> Option<Count> {
         let mut state = self.0.borrow_mut();
         if let Source::Replay(replay) = &mut *state {

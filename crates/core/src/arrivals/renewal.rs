@@ -23,6 +23,7 @@ impl Renewal {
         Renewal(Tree::new(key, shape, MOST, Count::from(total as u64) << 64))
     }
 
+    #[inline]
     pub(super) fn count_of(&mut self, slot: u64) -> Count {
         self.0.end(slot)
     }

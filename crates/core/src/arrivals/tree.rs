@@ -56,6 +56,7 @@ struct Leaf {
 
 impl Leaf {
     /// The last gap ends with the leaf.
+    #[inline]
     fn end(&self, gap: usize) -> Count {
         let sum = self.node.sum;
         self.node.start + self.ends.get(gap).map_or(sum, |&end| part(sum, end))
@@ -94,6 +95,7 @@ impl Tree {
     }
 
     /// The leaf that `holds` what is looked for, as nodes above it do.
+    #[inline]
     fn leaf(&mut self, holds: impl Fn(&Node) -> bool) -> &Leaf {
         let kept = self.leaves.iter().position(|leaf| holds(&leaf.node));
         if kept.is_none() {

@@ -73,17 +73,20 @@ impl Curve {
         Curve { position, ..self }
     }
 
+    #[inline]
     pub(crate) fn time_of(&self, position: u64, slots: &Slots) -> i64 {
         self.time_of_count(slots.count_of(position))
     }
 
     /// [`time_of`](Curve::time_of), if that is what was asked for last.
+    #[inline]
     pub(crate) fn known_time(&self, position: u64, revision: u64) -> Option<i64> {
         let known = self.known.get();
         ((known.revision, known.position) == (revision, position)).then_some(known.time)
     }
 
     /// [`time_of`](Curve::time_of), kept as long as the schedule is in this revision.
+    #[inline]
     pub(crate) fn time_in(&self, revision: u64, position: u64, slots: &Slots) -> i64 {
         self.known_time(position, revision).unwrap_or_else(|| {
             let time = self.time_of(position, slots);
@@ -93,6 +96,7 @@ impl Curve {
     }
 
     /// When the load's count is `load`; `i64::MAX` if never.
+    #[inline]
     fn time_of_count(&self, load: Count) -> i64 {
         if load == Count::MAX {
             return i64::MAX;
@@ -159,6 +163,7 @@ impl Curve {
     }
 
     /// How much the shape's count grows while the load's grows by `load`, rounded up.
+    #[inline]
     fn load_to_shape(&self, load: Count) -> Count {
         if self.ratio_q32 == WHOLE {
             return load;

@@ -92,6 +92,7 @@ impl History {
         self.revision
     }
 
+    #[inline]
     fn index_of(&self, position: u64) -> usize {
         self.pieces.iter().rposition(|piece| piece.is_before(position)).unwrap_or(0)
     }
@@ -105,6 +106,7 @@ impl History {
 
     /// When the piece behind the one at `index` begins, if those between, on which the slot at
     /// `position` lay, have been forgotten.
+    #[inline]
     fn forgotten_until(&self, index: usize, position: u64) -> Option<i64> {
         let next = self.pieces.get(index + 1)?;
         (ticks_between(self.pieces[index].until, position) > 0).then_some(next.since)
@@ -161,6 +163,7 @@ impl History {
     }
 
     /// When the slot at `position` is intended to start.
+    #[inline]
     pub(crate) fn time_of(&self, position: u64) -> i64 {
         let index = self.index_of(position);
         self.forgotten_until(index, position).unwrap_or_else(|| match &self.pieces[index].course {

@@ -53,6 +53,7 @@ struct Stripe {
 }
 
 impl Stripe {
+    #[inline]
     fn global(&self, own: u64) -> Option<u64> {
         let shard = self.shard.as_ref()?;
         Some(shard.global(shard.locals_before(self.from).saturating_add(own - self.own_from)))
@@ -175,6 +176,7 @@ impl Slots {
     }
 
     /// The count at which the slot at `position` lies, or a position between slots.
+    #[inline]
     pub(crate) fn count_of(&self, position: u64) -> Count {
         let (number, part) = (self.number(position), position % SLOT);
         if self.is_plain() {
@@ -253,12 +255,14 @@ impl Slots {
     }
 
     /// The number in the whole load of the slot at `position`; none behind the last lease.
+    #[inline]
     pub(crate) fn slot(&self, position: u64) -> Option<u64> {
         self.number(position).and_then(|number| self.global(number))
     }
 
     /// How many of this process's slots lie before the one at `position`, which is its number. Between two
     /// slots it is the number of the earlier one. None before the first slot.
+    #[inline]
     pub(crate) fn number(&self, position: u64) -> Option<u64> {
         let (at, number) = self.known;
         number.checked_add_signed(ticks_between(at, position) >> PART_BITS)
@@ -273,6 +277,7 @@ impl Slots {
     }
 
     /// The count at which the slot of this number lies. [`Count::MAX`] is never, or not known yet.
+    #[inline]
     fn count_of_slot(&self, number: u64) -> Count {
         let count = self.global(number).and_then(|slot| match &self.arrivals {
             Some(arrivals) => arrivals.count_of(slot),

@@ -154,6 +154,7 @@ impl Leaf {
 
     /// When a rate that stays for ever has made `count`, without wide numbers. The approximate time is
     /// wrong by less than 2^-50 of it, by six roundings of 2^-53; none where that leaves it open.
+    #[inline]
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         const ERROR: f64 = 8.0 * (f64::EPSILON / 2.0);
         let whole = certain_whole_ns(slots(count) * self.slot_ns, ERROR)?;
@@ -245,6 +246,7 @@ impl Leaf {
 /// How many whole nanoseconds there are in a time that is `about` so long, wrong by less than `error` of it;
 /// none where it may be a whole number or lie on its other side.
 #[expect(clippy::cast_precision_loss, reason = "a time above 2^53 has no part to look at")]
+#[inline]
 fn certain_whole_ns(about: f64, error: f64) -> Option<i64> {
     let (whole, error) = (whole_ns(about), about * error);
     let part = about - whole as f64;
