@@ -58,6 +58,32 @@ fn a_window_is_read_whole() {
     });
 }
 
+/// Nor by a mixture with the piece before it, when claims that come back make that one the next again.
+///
+/// Threads: one that acquires, while slot 4, on the new piece, is known to be due; one that holds slots 3
+/// and 4, and drops them, so that the next slot is on the old piece. Edit: `window` loads the anchor `Relaxed`.
+#[test]
+fn a_window_that_goes_back_is_read_whole() {
+    explore_less(2, "a_window_that_goes_back_is_read_whole", || {
+        let (clock, pacer) = behind();
+        pacer.acquire().unwrap();
+        pacer.acquire().unwrap();
+        let third = pacer.claim().unwrap();
+        pacer.set_rate(rate("3M/s"));
+        clock.advance(span(MICRO));
+        let fourth = pacer.claim().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        drop(fourth);
+        drop(third);
+        let grant = other.join().unwrap();
+        let intended = [3_000, 3_667, 4_000][usize::try_from(grant.slot() - 3).unwrap()];
+        assert_eq!(intended_ns(grant), intended, "{grant:?}");
+    });
+}
+
 /// The same on a piece that is bent: a slot is granted by its piece with its own bend. Without a bend slot 7,
 /// five slots behind the anchor, would be at 6988 ns.
 ///

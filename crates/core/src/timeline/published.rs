@@ -384,8 +384,8 @@ impl Hot {
     /// The rest of it is in the version.
     #[inline]
     fn window(&self, version: u64) -> Window {
-        // Acquire, all of them: see *Orderings* above. Models: `a_window_is_read_whole`,
-        // `a_window_closes_with_a_pause`, `the_reading_never_goes_back`.
+        // Acquire, all of them: see *Orderings* above. Models: `a_window_is_read_whole`, for `anchor`
+        // `a_window_that_goes_back_is_read_whole`, `a_window_closes_with_a_pause`, `the_reading_never_goes_back`.
         let horizon = self.horizon.load(Acquire);
         let reading = self.reading.load(Acquire);
         let time = self.time.load(Acquire);
