@@ -1,10 +1,12 @@
 //! Data for requests: the rows of a file, CSV or JSON lines, one for each slot.
 //!
-//! The file is read once, before the run, into one buffer; a field takes its bytes and 8 more.
+//! The file is read once, before the run, into one buffer; a field takes its bytes and 8 more. Where a row is not
+//! on the line behind the row before, 16 more are taken.
 
 pub(crate) mod args;
 mod csv;
 mod json_lines;
+mod lines;
 pub(crate) mod order;
 mod quotes;
 mod table;
@@ -15,7 +17,7 @@ use order::Order;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-pub(crate) use table::Data;
+pub(crate) use table::{Data, shown};
 
 /// Reads the file that the options name, if they name one. The seed is that of its order.
 ///

@@ -4,15 +4,18 @@
 //! costs little more than its bytes. A template engine would have to be given its values by name and would
 //! read expressions that nobody needs here; and `{{random 1..100}}` is what people write first.
 
+mod dots;
 pub(crate) mod near;
 mod piece;
 pub(crate) mod values;
 
 use super::data::Data;
+use dots::Part;
 use hyper::Uri;
 use nanopace_load::net::url;
 use near::near;
-use piece::{Form, Piece};
+pub(crate) use piece::Form;
+use piece::Piece;
 use std::borrow::Cow;
 use std::env;
 use values::Values;
@@ -26,7 +29,7 @@ const WITH_WORD: [&str; 5] = ["random", "random-text", "env", "raw", "json"];
 const LONGEST: usize = 1 << 20;
 
 /// Where a text is, which says what a value may be like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In the path or the query of a URL: values are percent-encoded (RFC 3986, section 2.1).
     Url,
@@ -108,10 +111,15 @@ impl Template {
         self.pieces.iter().for_each(|piece| piece.fill(values, to));
     }
 
-    /// The columns whose values stay as they are.
-    pub(crate) fn plain_columns(&self) -> impl Iterator<Item = usize> {
-        self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Column(column, Form::Plain) => Some(*column),
+    /// Of a path: its parts that may come to be `.` or `..`.
+    pub(crate) fn dots(&self) -> Vec<Part> {
+        dots::parts(&self.pieces)
+    }
+
+    /// The columns whose values are written in this form.
+    pub(crate) fn columns(&self, form: Form) -> impl Iterator<Item = usize> {
+        self.pieces.iter().filter_map(move |piece| match piece {
+            Piece::Column(column, its) if *its == form => Some(*column),
             _ => None,
         })
     }
@@ -136,10 +144,8 @@ fn piece(inside: &str, place: Place, data: Option<&Data>) -> Result<Piece, Strin
         Some((name, word)) => (name, word.trim()),
         None => (inside, ""),
     };
-    let column = || {
-        let column = data.and_then(|data| data.column(word));
-        column.ok_or_else(|| unknown(word, data))
-    };
+    let column =
+        || data.and_then(|data| data.column(word)).ok_or_else(|| no_column(name, word, data));
     match (name, word) {
         ("slot", "") => Ok(Piece::Slot),
         ("now", "") => Ok(Piece::Now),
@@ -183,6 +189,17 @@ fn environment(name: &str, place: Place) -> Result<Piece, String> {
         }
         _ => Ok(Piece::Text(value.into_bytes().into())),
     }
+}
+
+/// What is behind `raw` or `json`, and is no column.
+fn no_column(name: &str, word: &str, data: Option<&Data>) -> String {
+    let columns = data.map(Data::columns).unwrap_or_default();
+    let told = match near(word, columns.iter().map(String::as_str)) {
+        Some(column) => format!("write {{{{{name} {column}}}}}"),
+        None if columns.is_empty() => "columns come from --data".to_owned(),
+        None => format!("write {name} and one of these: {}", columns.join(", ")),
+    };
+    format!("{word:?} is no column, and {name} takes nothing else; {told}")
 }
 
 fn unknown(inside: &str, data: Option<&Data>) -> String {

@@ -234,6 +234,11 @@ fn what_is_wrong_is_told_before_the_first_request() {
     let ragged = scratch("ragged.csv", "a,b\n1,2\n3\n").display().to_string();
     let empty = scratch("empty.csv", "").display().to_string();
     let quotes = scratch("quotes.csv", "a,b\n1,\"2\n3,4\n").display().to_string();
+    let bytes = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bytes.csv");
+    fs::write(&bytes, b"a\nx\n\nx\xff\n").unwrap();
+    let bytes = bytes.display().to_string();
+    let dots = scratch("dots.csv", "a\nx\n..\n").display().to_string();
+    let hosts = scratch("hosts.csv", "a\nx\na b\n").display().to_string();
     let of = |path: &str| format!("{url}/{path}");
     let targets = scratch("wrong-targets.txt", &format!("GET {url}/\n\nGET {url}/{{{{usr}}}}\n"));
     let targets = targets.display().to_string();
@@ -251,11 +256,11 @@ fn what_is_wrong_is_told_before_the_first_request() {
         ),
         (
             &[&of(""), "-H", "X-User: {{b}}", "--data", &lines],
-            "--data: row 2 column \"b\": \"x\\r\\ny\" can't be in a header",
+            "--data: row 2 (line 3) column \"b\": \"x\\r\\ny\" can't be in a header",
         ),
         (
             &[&of("{{raw b}}"), "--data", &lines],
-            "--data: row 2 column \"b\": \"x\\r\\ny\" can't be in a URL as it is",
+            "--data: row 2 (line 3) column \"b\": \"x\\r\\ny\" can't be in a URL as it is",
         ),
         (
             &[&of("{{a}}"), "--data", &ragged],
@@ -266,6 +271,23 @@ fn what_is_wrong_is_told_before_the_first_request() {
         (&[&of("{{a}}"), "--data", "/nonexistent/file"], "cannot read /nonexistent/file"),
         (&[&of(""), "-d", "{{slot}}", "-H", "Content-Length: 1"], "leave Content-Length out"),
         (&[&of(""), "-H", "Transfer-Encoding: {{slot}}"], "this header can't be filled in"),
+        (
+            &[&of(""), "-d", "{{json a}}", "--data", &bytes],
+            "--data: row 2 (line 4) column \"a\": \"x\u{fffd}\" can't be in a string of JSON, as it is no UTF-8",
+        ),
+        (
+            &[&of("users/{{a}}/x"), "--data", &dots],
+            "--data: row 2 (line 3): a part of the path comes to be . or .., which is another path",
+        ),
+        (
+            &[&of(""), "-H", "Host: {{a}}.example.com", "--data", &hosts],
+            "header host: --data: row 2 (line 3): \"a b.example.com\" is no host",
+        ),
+        (&[&of(""), "-H", "Host: {{now}}"], " is no host"),
+        (
+            &[&of(""), "-a", "ann:x", "-H", "authorization: Bearer y"],
+            "--basic-auth and a header Authorization: leave one of them out",
+        ),
         (&["http://{{slot}}/"], "only the path and the query of a URL can be filled in"),
         (&[&of(""), "--data-order", "random"], "--data"),
         (&[&of("{{a}}"), "--data", &lines, "--json", &lines], "--data reads this file"),
@@ -287,6 +309,8 @@ fn what_is_wrong_is_told_before_the_first_request() {
         assert!(stderr.contains(told), "{args:?}: {stderr}");
     }
     assert_eq!(got.try_iter().count(), 0);
+    results(&[&of("?{{a}}&{{raw a}}"), "--data", &dots, "-n", "2"]);
+    got.try_iter().for_each(drop);
     // In a URL and a body the same is a value as any other.
     results(&[&of("{{b}}"), "-d", "{{b}}", "--data", &lines, "-n", "2", "-c", "1"]);
     let last = got.try_iter().last().unwrap();

@@ -2,14 +2,14 @@
 
 use super::parts::Parts;
 use super::targets::TargetSpec;
-use crate::http::data::Data;
-use crate::http::template::values::{Values, fits_header, fits_url};
-use crate::http::template::{Place, Template, is_one};
-use anyhow::{Context, ensure};
+use crate::http::data::{Data, shown};
+use crate::http::template::values::{Values, fits_header, fits_json, fits_url};
+use crate::http::template::{Form, Place, Template, is_one};
+use anyhow::{Context, bail, ensure};
 use hyper::Uri;
 use hyper::body::Bytes;
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
-use hyper::http::uri::PathAndQuery;
+use hyper::http::uri::{Authority, PathAndQuery};
 use std::collections::HashSet;
 
 /// Headers that say how the request itself is sent.
@@ -51,8 +51,8 @@ fn path(url: &Uri) -> &str {
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
     pub(crate) data: Option<Data>,
-    /// Columns that were looked at, and whether for a header.
-    checked: HashSet<(usize, bool)>,
+    /// Columns that were looked at, and for which place.
+    checked: HashSet<(usize, Place)>,
 }
 
 impl Compiler {
@@ -70,7 +70,7 @@ impl Compiler {
         target: &TargetSpec,
         http2: bool,
     ) -> anyhow::Result<Templates> {
-        let path = self.template(path(&target.url), Place::Url).context("path of the URL")?;
+        let path = self.path(&target.url).context("path of the URL")?;
         let mut headers = Vec::new();
         for (name, value) in &target.headers {
             let template = self.header(name, value, http2);
@@ -85,6 +85,22 @@ impl Compiler {
         Ok(Templates { path, headers, body })
     }
 
+    /// A path in which no value is `.` or `..`: that would be another path for who reads it.
+    fn path(&mut self, url: &Uri) -> anyhow::Result<Template> {
+        let template = self.template(path(url), Place::Url)?;
+        let Some(data) = &self.data else { return Ok(template) };
+        for part in template.dots() {
+            let is_dots = |row: &usize| part.is_dots(|column| data.value(*row, column));
+            if let Some(row) = (0..data.count()).find(is_dots) {
+                let at = data.place(row);
+                bail!(
+                    "{at}: a part of the path comes to be . or .., which is another path; write {{{{raw NAME}}}} if that is meant"
+                );
+            }
+        }
+        Ok(template)
+    }
+
     fn header(
         &mut self,
         name: &HeaderName,
@@ -94,27 +110,49 @@ impl Compiler {
         let is_ours = OURS.contains(name) || http2 && name == HOST;
         ensure!(!is_ours || !is_one(value.as_bytes()), "this header can't be filled in");
         // What is no text has no places either, and stays what it is.
-        match std::str::from_utf8(value.as_bytes()) {
-            Ok(text) => self.template(text, Place::Header),
-            Err(_) => Ok(Template::of_bytes(value.as_bytes())),
+        let Ok(text) = std::str::from_utf8(value.as_bytes()) else {
+            return Ok(Template::of_bytes(value.as_bytes()));
+        };
+        let template = self.template(text, Place::Header)?;
+        if name == HOST && is_one(value.as_bytes()) {
+            self.check_host(&template)?;
         }
+        Ok(template)
+    }
+
+    /// Sees whether all rows make a host.
+    fn check_host(&self, template: &Template) -> anyhow::Result<()> {
+        let Some(data) = &self.data else {
+            return check_host(template, Values::of_slot(0, 0, None), "slot 0");
+        };
+        (0..data.count())
+            .try_for_each(|row| check_host(template, Values::of_row(row, data), &data.place(row)))
     }
 
     fn template(&mut self, text: &str, place: Place) -> anyhow::Result<Template> {
         let Compiler { data, checked } = self;
         let template = Template::new(text, place, data.as_ref()).map_err(anyhow::Error::msg)?;
-        if let Some(data) = data.as_ref().filter(|_| place != Place::Body) {
-            let is_header = place == Place::Header;
-            let (fits, told): (fn(&[u8]) -> bool, _) =
-                if is_header { (fits_header, "a header") } else { (fits_url, "a URL as it is") };
-            for column in template.plain_columns() {
-                if checked.insert((column, is_header)) {
-                    data.check(column, fits, told)?;
-                }
+        let (form, fits, told): (_, fn(&[u8]) -> bool, _) = match place {
+            Place::Url => (Form::Plain, fits_url, "a URL as it is"),
+            Place::Header => (Form::Plain, fits_header, "a header"),
+            Place::Body => (Form::Json, fits_json, "a string of JSON, as it is no UTF-8"),
+        };
+        for column in template.columns(form) {
+            if let Some(data) = data.as_ref().filter(|_| checked.insert((column, place))) {
+                data.check(column, fits, told)?;
             }
         }
         Ok(template)
     }
+}
+
+/// What is known of where the values come from is told with what is no host.
+fn check_host(template: &Template, mut values: Values<'_>, at: &str) -> anyhow::Result<()> {
+    let mut host = Vec::new();
+    template.fill(&mut values, &mut host);
+    let is_host = Authority::try_from(&host[..]).is_ok_and(|it| !it.as_str().contains('@'));
+    ensure!(is_host, "{at}: {} is no host", shown(&host));
+    Ok(())
 }
 
 impl Templates {

@@ -132,6 +132,7 @@ impl Draft<'_> {
                     .with_context(|| format!("{host:?} in the header Host is no host"))?;
             }
         }
+        self.check_user(target)?;
         let templates = self.templates(target)?;
         let body = templates.as_ref().map_or(Some(target.body.len()), Templates::body_length);
         let given = self.common[endpoint].given.get_all(CONTENT_LENGTH).iter();
@@ -146,6 +147,15 @@ impl Draft<'_> {
             None => self.requests.add(target, endpoint, label),
         };
         added.map_err(anyhow::Error::msg)
+    }
+
+    /// Who logs in by --basic-auth logs in by nothing else: servers take one of two headers, or refuse both.
+    fn check_user(&self, target: &TargetSpec) -> anyhow::Result<()> {
+        let given = self.args.header.iter().map(|header| &header.name);
+        let mut names = given.chain(target.headers.iter().map(|(name, _)| name));
+        let is_twice = self.args.basic_auth.is_some() && names.any(|name| name == AUTHORIZATION);
+        ensure!(!is_twice, "--basic-auth and a header Authorization: leave one of them out");
+        Ok(())
     }
 
     /// The request taken apart, if anything in it or in the headers of all is filled.

@@ -1,6 +1,7 @@
 //! Quotes of CSV (RFC 4180, section 2): what the crate `csv` reads somehow is refused here, as a quote that
 //! never closes would take all rows behind it for one value.
 
+use super::lines::Lines;
 use std::io::{self, Read};
 
 /// Where in a field the bytes are.
@@ -22,15 +23,31 @@ pub(super) struct Quotes<R> {
     column: usize,
     /// Where the last field with quotes began.
     opened: (usize, usize),
+    /// Whether the next byte begins a record, unless it ends a line.
+    is_between: bool,
+    /// Those of records, of which the first has the names.
+    pub(super) lines: Lines,
 }
 
 impl<R: Read> Quotes<R> {
     pub(super) fn new(inner: R) -> Quotes<R> {
-        Quotes { inner, state: State::Begin, line: 1, column: 0, opened: (1, 1) }
+        Quotes {
+            inner,
+            state: State::Begin,
+            line: 1,
+            column: 0,
+            opened: (1, 1),
+            is_between: true,
+            lines: Lines::default(),
+        }
     }
 
     fn look(&mut self, byte: u8) -> Result<(), String> {
         self.column += 1;
+        let ends_line = b"\r\n".contains(&byte);
+        if self.is_between && !ends_line {
+            self.lines.begin(self.line);
+        }
         self.state = match (self.state, byte) {
             (State::Quoted, b'"') => State::Closed,
             (State::Quoted, _) | (State::Closed, b'"') => State::Quoted,
@@ -48,6 +65,7 @@ impl<R: Read> Quotes<R> {
             }
             _ => State::Plain,
         };
+        self.is_between = self.state == State::Begin && ends_line;
         if byte == b'\n' {
             (self.line, self.column) = (self.line + 1, 0);
         }

@@ -1,6 +1,7 @@
 //! The rows of data in one buffer.
 
 use super::args::DataEnd;
+use super::lines::Lines;
 use super::order::Order;
 
 /// The rows of a file.
@@ -11,6 +12,8 @@ pub(crate) struct Data {
     pub(super) text: Vec<u8>,
     /// Where each of them ends.
     pub(super) ends: Vec<usize>,
+    /// On which line of the file each row is.
+    pub(super) lines: Lines,
     pub(super) order: Order,
     pub(super) end: DataEnd,
 }
@@ -26,6 +29,7 @@ impl Data {
             columns,
             text: Vec::new(),
             ends: Vec::new(),
+            lines: Lines::default(),
             order: Order::default(),
             end: DataEnd::Wrap,
         })
@@ -72,7 +76,7 @@ impl Data {
     /// Refuses a column with a value that does not fit where it is to be.
     ///
     /// # Errors
-    /// The row, counted from 1 without the line of names, and what to do.
+    /// The row with its line, the column, and where it can't be.
     pub(crate) fn check(
         &self,
         column: usize,
@@ -81,12 +85,21 @@ impl Data {
     ) -> anyhow::Result<()> {
         let wrong = (0..self.count()).find(|row| !fits(self.value(*row, column)));
         let Some(row) = wrong else { return Ok(()) };
-        let value = String::from_utf8_lossy(self.value(row, column)).into_owned();
-        let shown: String = value.chars().take(60).collect();
+        let (at, name) = (self.place(row), &self.columns[column]);
         anyhow::bail!(
-            "--data: row {} column {:?}: {shown:?} can't be in {place}",
-            row + 1,
-            self.columns[column]
+            "{at} column {name:?}: {} can't be in {place}",
+            shown(self.value(row, column))
         )
     }
+
+    /// Where a row is in its file, for people: rows are counted from 1, without the line of names.
+    pub(crate) fn place(&self, row: usize) -> String {
+        format!("--data: row {} (line {})", row + 1, self.lines.of(row))
+    }
+}
+
+/// A value, for people.
+pub(crate) fn shown(value: &[u8]) -> String {
+    let shown: String = String::from_utf8_lossy(value).chars().take(60).collect();
+    format!("{shown:?}")
 }

@@ -54,6 +54,11 @@ fn what_is_wrong_is_told_with_its_line() {
         (b"\n\n", "--data: FILE: there is no row in it"),
         (b"a,b\n1,2\n3\n", "--data: FILE line 3: 1 values, but the first line has 2 names"),
         (b"a,b\n\"1\n\",2\n1,2,3\n", "--data: FILE line 4: 3 values, but"),
+        (b"a,b\r\n\r\n1,2\r\n\r\n3\r\n", "--data: FILE line 5: 1 values, but"),
+        (
+            b"{\"a\": 1}\n{\"a\": 1, \"b\": 2, \"a\": 3}\n",
+            "--data: FILE line 2: column 24: \"a\" is there twice",
+        ),
         (b"a,b\n1,\"2\n3,4\n", "--data: FILE line 2 column 3: this quote never closes"),
         (
             b"a\n\"x\"y\n",
@@ -80,7 +85,22 @@ fn a_value_that_does_not_fit_is_told_with_its_row() {
     let is_line = |value: &[u8]| !value.contains(&b'\n');
     assert!(data.check(0, is_line, "a header").is_ok());
     let told = data.check(1, is_line, "a header").unwrap_err().to_string();
-    assert_eq!(told, "--data: row 2 column \"b\": \"4\\n5\" can't be in a header");
+    assert_eq!(told, "--data: row 2 (line 3) column \"b\": \"4\\n5\" can't be in a header");
+}
+
+#[test]
+fn each_row_has_its_line() {
+    for (text, lines) in [
+        ("a\n1\n2\n", [2, 3]),
+        ("a\r\n\r\n1\r\n\r\n\r\n2\r\n", [3, 6]),
+        ("\"a\"\n\"1\n\n\"\n2", [2, 5]),
+        ("{\"a\": 1}\n\n{\"a\": 2}", [1, 3]),
+    ] {
+        let data = read_text(text.as_bytes()).unwrap();
+        let place = |row| data.place(row);
+        let expected = [0, 1].map(|row| format!("--data: row {} (line {})", row + 1, lines[row]));
+        assert_eq!([0, 1].map(place), expected, "{text:?}");
+    }
 }
 
 #[test]

@@ -119,7 +119,12 @@ fn what_cannot_be_filled_is_refused_with_its_column() {
         (
             "{{json nte}}",
             Place::Body,
-            "column 1: \"nte\" is nothing that can be filled in; write {{note}}",
+            "column 1: \"nte\" is no column, and json takes nothing else; write {{json note}}",
+        ),
+        (
+            "{{json env HOME}}",
+            Place::Body,
+            "column 1: \"env HOME\" is no column, and json takes nothing else; write json and one of these: user, note",
         ),
         ("{{json note}}", Place::Url, "column 1: json is for bodies"),
         ("{{slot 3}}", Place::Body, "column 1: \"slot 3\" is nothing"),

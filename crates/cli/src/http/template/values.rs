@@ -23,6 +23,11 @@ impl<'data> Values<'data> {
     }
 
     /// Those of a row, for a look at them before anything is sent.
+    pub(crate) fn of_row(row: usize, data: &'data Data) -> Values<'data> {
+        Values { slot: 0, random: Rng::with_seed(0), row: Some((data, row)) }
+    }
+
+    /// The value of a column.
     pub(crate) fn of(&self, column: usize) -> &'data [u8] {
         self.row.map_or(b"", |(data, row)| data.value(row, column))
     }
@@ -37,6 +42,11 @@ pub(crate) fn fits_header(value: &[u8]) -> bool {
 pub(crate) fn fits_url(value: &[u8]) -> bool {
     let is_fine = |byte: &u8| is_unreserved(*byte) || b"/?&=%:@!$'()*+,;".contains(byte);
     value.iter().all(is_fine)
+}
+
+/// Whether a value is a text, as strings of JSON are.
+pub(crate) fn fits_json(value: &[u8]) -> bool {
+    std::str::from_utf8(value).is_ok()
 }
 
 /// Writes a value so that it is one part of a path or a query, whatever is in it.

@@ -1,0 +1,53 @@
+//! On which line of its file each row is.
+
+/// Only rows that are not on the line behind the one of the row before take memory.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    count: usize,
+    /// The line behind that of the last row.
+    next: usize,
+    /// Rows, and their lines.
+    jumps: Vec<(usize, usize)>,
+    /// How many come before the first row.
+    before: usize,
+}
+
+impl Lines {
+    /// The next row begins on this line.
+    pub(super) fn begin(&mut self, line: usize) {
+        if line != self.next {
+            self.jumps.push((self.count, line));
+        }
+        (self.count, self.next) = (self.count + 1, line + 1);
+    }
+
+    /// The first one was none.
+    pub(super) fn behind_first(self) -> Lines {
+        Lines { before: 1, ..self }
+    }
+
+    /// The line of a row that has begun.
+    pub(super) fn of(&self, row: usize) -> usize {
+        let row = row + self.before;
+        let jumps = self.jumps.partition_point(|(first, _)| *first <= row);
+        let (first, line) = jumps.checked_sub(1).map_or((0, 0), |last| self.jumps[last]);
+        line + row - first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_has_the_line_that_it_began_on() {
+        let begun = [1, 2, 3, 7, 8, 10];
+        let mut lines = Lines::default();
+        for line in begun {
+            lines.begin(line);
+        }
+        assert_eq!(lines.jumps.len(), 3);
+        assert!((0..begun.len()).map(|row| lines.of(row)).eq(begun));
+        assert_eq!(lines.behind_first().of(2), 7);
+    }
+}
