@@ -105,13 +105,12 @@ impl Target for Http {
     }
 
     async fn call(&self, session: &mut Session, slot: Slot) -> Result<Done, Failure> {
-        let (answer, label) = session.send(slot.number(), slot.start()).await;
+        let streams = self.streams.as_ref().filter(|_| slot.is_recorded());
+        let watched = Watched { streams, session, due: slot.intended_start() };
+        let (answer, label) = watched.session.send(slot.number(), slot.start()).await;
         let mut done = done(&answer).label(label);
-        if let (Some(streams), Some(seen)) = (&self.streams, session.seen()) {
+        if let Some(seen) = watched.session.seen() {
             done = done.items(seen.items.len() as u64);
-            if slot.is_recorded() {
-                streams.record(seen, slot.intended_start(), answer.sent);
-            }
         }
         answer.outcome().map(|()| done).map_err(|why| Failure::of(why.kind()).with(done))
     }
@@ -119,8 +118,7 @@ impl Target for Http {
     /// Sends one request. An answer with an error status is fine: the server works, and the run will count
     /// such failures.
     async fn probe(&self) -> Result<(), Failure> {
-        let (answer, _) = self.session(0).send(0, Nanos::ZERO).await;
-        match answer.outcome() {
+        match self.session(0).probe().await.outcome() {
             Ok(()) | Err(Why::Status(_)) => Ok(()),
             Err(why) => Err(Failure::of(why.kind())),
         }
@@ -169,6 +167,22 @@ impl Target for Http {
 
     fn resolved_in(&self) -> Duration {
         self.plan.endpoints.iter().map(|endpoint| endpoint.resolved_in).sum()
+    }
+}
+
+/// A session that sends a request. What was seen of the answer is recorded at the end, also if nobody waits for
+/// that any more and this is dropped.
+struct Watched<'run> {
+    streams: Option<&'run Streams>,
+    session: &'run mut Session,
+    due: Nanos,
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        if let (Some(streams), Some(seen)) = (self.streams, self.session.seen()) {
+            streams.record(seen, self.due);
+        }
     }
 }
 

@@ -33,7 +33,18 @@ fn serve(mut stream: TcpStream) -> std::io::Result<()> {
     }
 }
 
-fn server() -> String {
+/// Sends an event after the other, and never ends its answers.
+fn serve_for_ever(mut stream: TcpStream) -> std::io::Result<()> {
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    while !lines.next().ok_or(std::io::ErrorKind::UnexpectedEof)??.is_empty() {}
+    stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")?;
+    loop {
+        stream.write_all(b"b\r\ndata: one\n\n\r\n")?;
+        thread::sleep(PAUSE);
+    }
+}
+
+fn server(serve: fn(TcpStream) -> std::io::Result<()>) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     thread::spawn(move || {
@@ -46,7 +57,7 @@ fn server() -> String {
 
 #[test]
 fn first_items_and_gaps_are_timed() {
-    let url = server();
+    let url = server(serve);
     for warm_up in ["0s", "100ms"] {
         let options = ["--items", "sse", "-n", "20", "--rate", "50/s", "--warmup", warm_up];
         let (results, report) = run(&[&[url.as_str()], &options[..]].concat());
@@ -89,4 +100,27 @@ fn lines_are_items_over_http2_as_well() {
     }
     let (without, _) = run(&["-n", "12", "--rate", "1k/s"]);
     assert!(without["first_byte_time_ns"].is_null() && without["items"].is_null(), "{without}");
+}
+
+/// Such an answer is there, however long it goes on; and what came of it counts, also if it is given up.
+#[cfg(unix)]
+#[test]
+fn an_answer_that_never_ends_is_timed_as_far_as_it_came() {
+    use crate::faults::{at_work, object, signal};
+    use std::io::Read;
+    let url = server(serve_for_ever);
+    let load = "--items sse --rate 100/s -n 4 -c 4 --timeout 10min --json -";
+    let (child, mut progress) = at_work(&format!("{url} {load}"));
+    signal(child.id(), "-INT");
+    progress.errors.read_line(&mut progress.said).unwrap();
+    signal(child.id(), "-INT");
+    let mut report = String::new();
+    progress.errors.read_to_string(&mut report).unwrap();
+    let results = object(&child.wait_with_output().unwrap());
+    assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()), "{results}");
+    for key in ["first_byte_time_ns", "first_item_time_ns", "first_item_response_time_ns"] {
+        assert_eq!(results[key]["count"], 4, "{key}: {results}");
+    }
+    assert!(results["item_gap_time_ns"]["count"].as_u64().unwrap() >= 4, "{results}");
+    assert!(report.contains("4 unfinished") && report.contains("first item"), "{report}");
 }

@@ -121,7 +121,9 @@ impl Connection {
         loop {
             let taken = answer.take(self.buffer.unread(), watch.as_deref_mut())?;
             self.buffer.take(taken);
-            if let Some(status) = answer.status() {
+            let is_head_enough = watch.as_deref().is_some_and(|watch| watch.is_head_enough);
+            let status = if is_head_enough { answer.status_so_far() } else { answer.status() };
+            if let Some(status) = status {
                 watch.into_iter().for_each(Watch::end);
                 return Poll::Ready(Ok(status));
             }

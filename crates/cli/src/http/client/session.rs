@@ -131,9 +131,20 @@ impl Session {
         (answer.status != Err(Failure::NotTaken)).then_some(answer)
     }
 
+    /// The same of slot 0, to see whether it is answered. Of a stream the head is enough: it may never end.
+    pub(crate) async fn probe(&mut self) -> Answer {
+        if let Some(watch) = &mut self.watch {
+            watch.is_head_enough = true;
+        }
+        self.send(0, Nanos::ZERO).await.0
+    }
+
     /// Sends the request on the connection that is open, and reads the answer.
     async fn exchange(&mut self, request: Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
         let Session { plan, connections, carried, memory, deadline, watch, .. } = self;
+        if let Some(watch) = watch {
+            watch.sent(sent);
+        }
         let Some(connection) = &mut connections[request.endpoint] else {
             return self.unsent(Failure::HungUp);
         };

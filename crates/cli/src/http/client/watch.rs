@@ -17,11 +17,15 @@ pub(crate) struct Watch {
     /// When its last part came.
     now: Nanos,
     seen: Seen,
+    /// Whether nobody waits for more of an answer than its head.
+    pub(crate) is_head_enough: bool,
 }
 
 /// What was seen of an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
+    /// When its request was sent.
+    sent: Nanos,
     first_byte: Option<Nanos>,
     /// When each item was whole.
     pub(crate) items: Vec<Nanos>,
@@ -31,7 +35,7 @@ impl Watch {
     /// For items of this kind, by this clock.
     pub(crate) fn new(kind: Items, clock: &Pacer) -> Watch {
         let (scanner, seen) = (Scanner::new(kind), Seen::default());
-        Watch { kind, clock: clock.clone(), scanner, now: Nanos::ZERO, seen }
+        Watch { kind, clock: clock.clone(), scanner, now: Nanos::ZERO, seen, is_head_enough: false }
     }
 
     /// An answer begins to be awaited.
@@ -39,6 +43,11 @@ impl Watch {
         self.scanner = Scanner::new(self.kind);
         self.seen.first_byte = None;
         self.seen.items.clear();
+    }
+
+    /// Its request is sent then.
+    pub(crate) fn sent(&mut self, at: Nanos) {
+        self.seen.sent = at;
     }
 
     /// Something came.
@@ -89,9 +98,10 @@ impl Streams {
         Streams { times: Mutex::new(empty()) }
     }
 
-    /// Records an answer to a request that was due and sent then. First byte and first item are timed from
-    /// when it was sent; the response time of the first item, from when it was due.
-    pub(crate) fn record(&self, seen: &Seen, due: Nanos, sent: Nanos) {
+    /// Records an answer, as far as it came, to a request that was due then. First byte and first item are timed
+    /// from when it was sent; the response time of the first item, from when it was due.
+    pub(crate) fn record(&self, seen: &Seen, due: Nanos) {
+        let sent = seen.sent;
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         let [first_byte, first_item, response, gaps] = &mut *times;
         if let Some(at) = seen.first_byte {
@@ -135,6 +145,7 @@ mod tests {
         let (streams, at) = (Streams::new(), |ms| Nanos::ZERO + Duration::from_millis(ms));
         let mut watch = Watch::new(Items::Sse, &pacer);
         watch.begin();
+        watch.sent(at(5));
         clock.advance(Duration::from_millis(5));
         for (after, part) in parts {
             clock.advance(Duration::from_millis(*after));
@@ -142,7 +153,7 @@ mod tests {
             watch.look(part.as_bytes());
         }
         watch.end();
-        streams.record(watch.seen(), at(2), at(5));
+        streams.record(watch.seen(), at(2));
         let ms = |times: OwnTimes| {
             times.times.iter_recorded().map(|it| it.value_iterated_to() / 1_000_000).collect()
         };

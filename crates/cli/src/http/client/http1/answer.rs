@@ -86,6 +86,14 @@ impl Answer {
         }
     }
 
+    /// Its status, if its head is complete.
+    pub(crate) fn status_so_far(&self) -> Option<StatusCode> {
+        match self.place {
+            Place::Body(head, _) => Some(head.status),
+            Place::Head(_) => None,
+        }
+    }
+
     /// Whether it lets another request follow on its connection.
     pub(crate) fn is_kept(&self) -> bool {
         matches!(self.place, Place::Body(head, _) if head.is_kept)
