@@ -67,10 +67,34 @@ fn what_cannot_be_compared_is_refused() {
     let other = run("compare-other.json", "--arrivals poisson");
     let foreign = scratch("compare-foreign.json");
     fs::write(&foreign, "{}").unwrap();
+    let text_of_one = fs::read_to_string(&one).unwrap();
+    let changed = |name: &str, change: &dyn Fn(&mut Value)| {
+        let mut object: Value = serde_json::from_str(&text_of_one).unwrap();
+        change(&mut object);
+        let path = scratch(name);
+        fs::write(&path, object.to_string()).unwrap();
+        path
+    };
+    let later = changed("compare-later.json", &|run| run["version"] = "99.0.0".into());
+    let unknown = changed("compare-unknown.json", &|run| run["version"] = "blue".into());
+    let nameless = changed("compare-nameless.json", &|run| run["version"] = Value::Null);
+    let empty = changed("compare-empty.json", &|run| {
+        run["histograms"]["batches"] = Value::Array(Vec::new());
+    });
+    let backwards = changed("compare-backwards.json", &|run| {
+        run["histograms"]["batches"][1]["to_seconds"] = (-1.0).into();
+    });
+    let shorter = changed("compare-shorter.json", &|run| run["duration_seconds"] = (-2.0).into());
     for (files, told) in [
         (vec![one.as_path(), other.as_path()], "the loads differ: --arrivals is even and poisson"),
         (vec![&one, Path::new("nonexistent.json")], "cannot compare nonexistent.json: "),
         (vec![&one, &foreign], "it has no `histograms`"),
+        (vec![&one, &later], "compare-later.json: its `version` is \"99.0.0\", and this program"),
+        (vec![&one, &unknown], "compare-unknown.json: its `version` is \"blue\""),
+        (vec![&one, &nameless], "compare-nameless.json: it has no `version`"),
+        (vec![&one, &empty], "compare-empty.json: its `histograms.batches` has none"),
+        (vec![&backwards, &one], "compare-backwards.json: its `histograms.batches[1]` goes from"),
+        (vec![&one, &shorter], "compare-shorter.json: its `duration_seconds` is -2"),
         (vec![&one], "name two files, or those of B behind --with"),
     ] {
         let refused = compare(&files, &[]);

@@ -11,6 +11,7 @@ use crate::shown::comparison::{ComparisonObject, ComparisonText};
 use crate::shown::json;
 use anyhow::{Context, anyhow, ensure};
 use clap::Args;
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -115,10 +116,29 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Recording> {
 }
 
 fn recording(text: &[u8]) -> anyhow::Result<Recording> {
-    let object: serde_json::Value = serde_json::from_slice(text).context("it is no JSON object")?;
+    let object: Value = serde_json::from_slice(text).context("it is no JSON object")?;
     ensure!(
         object.get("histograms").is_some(),
         "it has no `histograms`: it is no result of a run, or of an older version"
     );
-    Ok(serde_json::from_value(object)?)
+    check_version(object.get("version").and_then(Value::as_str))?;
+    // Of the text, an error has its line.
+    let recording: Recording = serde_json::from_slice(text)?;
+    recording.check().map_err(anyhow::Error::msg)?;
+    Ok(recording)
+}
+
+/// Refuses results that a later program has written, and such of no known one: nobody knows what is in them.
+fn check_version(version: Option<&str>) -> anyhow::Result<()> {
+    let own = env!("CARGO_PKG_VERSION");
+    let known = |text: &str| {
+        let mut parts = text.split('.').map(str::parse::<u64>);
+        Some((parts.next()?.ok()?, parts.next()?.ok()?))
+    };
+    let version = version.context("it has no `version`")?;
+    ensure!(
+        known(version).is_some_and(|version| Some(version) <= known(own)),
+        "its `version` is {version:?}, and this program knows them up to {own}"
+    );
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! A run as its file of results has it.
 
 use crate::console::machine::Machine;
-use crate::recorded::kept::Kept;
+use crate::recorded::kept::{Batch, Kept};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -57,6 +57,33 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
+    /// Says which field is not what a run writes, if one is not.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let is_time = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
+        for (field, value) in
+            [("target_rate", self.target_rate), ("duration_seconds", self.duration_seconds)]
+        {
+            if !is_time(value) {
+                return Err(format!("its `{field}` is {value}"));
+            }
+        }
+        let batches = &self.histograms.batches;
+        if batches.is_empty() {
+            return Err("its `histograms.batches` has none: nothing was recorded".to_owned());
+        }
+        let mut end = 0.0;
+        for (index, batch) in batches.iter().enumerate() {
+            let Batch { from_seconds: from, to_seconds: to, .. } = *batch;
+            if !(is_time(from) && is_time(to) && end <= from && from < to) {
+                return Err(format!(
+                    "its `histograms.batches[{index}]` goes from {from} s to {to} s, and the one before ends at {end} s"
+                ));
+            }
+            end = to;
+        }
+        Ok(())
+    }
+
     /// Says why it can't be compared with another, if so.
     pub(crate) fn is_comparable(&self, other: &Recording) -> Result<(), String> {
         for name in ["shape", "arrivals"] {
