@@ -43,6 +43,8 @@ fn what_is_mistyped_is_told_with_what_was_meant() {
         ("http://a/ --targets x", "cannot be used with"),
         ("plan --rate max", "for '--rate <RATE>'"),
         ("--rate max --arrivals poisson", "--arrivals: --rate max has no schedule"),
+        ("--rate max --fail-below 0.99", "write for example --fail-if \"achieved > 1k/s\""),
+        ("--rate max --fail-if ratio>0.5", "always hold with --rate max, which asks for no rate"),
         ("--rate max --strictness 1", "--strictness: --rate max has no schedule"),
         ("--rate max --skip-later-than 1s", "--skip-later-than: --rate max has no schedule"),
         ("man serch", "\"serch\" is no command; write one of search, plan"),

@@ -5,7 +5,8 @@
 //! somebody asks for one, and begins then.
 
 use super::args::RunArgs;
-use anyhow::bail;
+use crate::judged::criteria::Criterion;
+use anyhow::{bail, ensure};
 use nanopace::Strictness;
 
 /// What says when a request is due, and what happens if it is late.
@@ -15,7 +16,8 @@ const OF_A_SCHEDULE: [&str; 6] =
 /// Makes a closed loop of a run that is to be one.
 ///
 /// # Errors
-/// An option was given that is about a schedule, which a closed loop has not.
+/// An option was given that is about a schedule, which a closed loop has not, or a requirement that always
+/// holds without one.
 pub(crate) fn settle(args: &mut RunArgs) -> anyhow::Result<()> {
     if !args.schedule.is_closed {
         return Ok(());
@@ -23,6 +25,12 @@ pub(crate) fn settle(args: &mut RunArgs) -> anyhow::Result<()> {
     if let Some(name) = OF_A_SCHEDULE.iter().find(|name| args.given.contains(**name)) {
         bail!("--{name}: --rate max has no schedule: leave one of them out");
     }
+    let is_about_ratio = args.criteria().iter().any(Criterion::names_ratio);
+    ensure!(
+        !is_about_ratio,
+        "--fail-below and requirements on the ratio always hold with --rate max, which asks for no rate; write for \
+         example --fail-if \"achieved > 1k/s\""
+    );
     args.strictness = Strictness::STRICT;
     Ok(())
 }
