@@ -55,6 +55,8 @@ pub(crate) struct Summary {
     pub(crate) warnings: Vec<String>,
     /// Why the load was not the one that was asked for, unless it was.
     pub(crate) incomplete: Option<String>,
+    /// Whether somebody ended it before its time.
+    pub(crate) is_cut_short: bool,
     /// What was required of the run and does not hold.
     pub(crate) missed: Vec<String>,
     /// All that was required.
@@ -180,6 +182,7 @@ impl Summary {
             },
             warnings,
             incomplete,
+            is_cut_short: results.ending.is_some_and(|ending| ending.is_cut_short),
             missed: Vec::new(),
             required: Vec::new(),
             findings: if is_recorded { findings } else { Vec::new() },
@@ -264,15 +267,15 @@ fn ratio(started: f64, required: f64) -> f64 {
 }
 
 /// Says so if a run was ended with slots overdue, or if half of the slots that were `required` never
-/// started. Those that fell due just before the end don't count.
+/// started. Those that fell due just before the end don't count for that, but they are told with the others.
 fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
     let Ending { is_cut_short, overdue } = ending?;
     if is_cut_short && overdue > 0 {
         return Some(format!("ended early, when {overdue} slots were overdue"));
     }
     let late = float(stats.unstarted.saturating_sub(overdue));
-    let missing = (required - float(stats.started()) - late).floor();
-    let is_half = missing >= 1.0 && missing * 2.0 >= required;
+    let missing = (required - float(stats.started())).floor();
+    let is_half = missing > late && (missing - late) * 2.0 >= required;
     is_half.then(|| format!("{missing} of {} slots never started", required.floor()))
 }
 
@@ -363,6 +366,11 @@ mod tests {
         let half = "509 of 1010 slots never started";
         assert_eq!(told(ending(false, 400), 1_010.9, &stats).as_deref(), Some(half));
         assert_eq!(told(None, 1_010.9, &stats), None);
+        // Two of the unstarted ones fell due just before the end: what is told is what is counted elsewhere.
+        let half = "511 of 1012 slots never started";
+        stats.unstarted = 411;
+        assert_eq!(told(ending(false, 409), 1_012.0, &stats).as_deref(), Some(half));
+        stats.unstarted = 400;
         stats.skipped = 501;
         let half = "901 of 1402 slots never started";
         assert_eq!(told(ending(false, 400), 1_402.0, &stats).as_deref(), Some(half));

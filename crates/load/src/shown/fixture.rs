@@ -40,6 +40,7 @@ pub(crate) fn empty() -> Summary {
         verdict: Verdict::OnSchedule,
         warnings: Vec::new(),
         incomplete: None,
+        is_cut_short: false,
         missed: Vec::new(),
         required: Vec::new(),
         findings: Vec::new(),

@@ -4,29 +4,35 @@ use crate::console::human;
 use crate::judged::summary::{Required, Summary};
 use maud::{Markup, html};
 
+/// Why nobody knows whether a load would have been complete.
+const CUT_SHORT: &str = "somebody ended the run before its load was over";
+
 /// The file.
 pub(crate) fn xml(summary: &Summary) -> String {
     let load =
         Required { text: "the load is complete".to_owned(), missed: summary.incomplete.clone() };
-    let cases: Vec<&Required> = summary.required.iter().chain([&load]).collect();
-    let failures = cases.iter().filter(|case| case.missed.is_some()).count();
+    let cases = summary.required.iter().chain([&load]);
+    let failures = cases.clone().filter(|case| case.missed.is_some()).count();
+    let skipped = (summary.is_cut_short && load.missed.is_none()).then_some(CUT_SHORT);
     let seconds = format!("{:.3}", summary.duration.as_secs_f64());
     let suite = html! {
         testsuites {
-            testsuite name="nanopace" tests=(cases.len()) failures=(failures) time=(seconds) {
-                @for required in cases { (case(required)) }
+            testsuite name="nanopace" tests=(cases.count()) failures=(failures) skipped=(skipped.iter().len()) time=(seconds) {
+                @for required in &summary.required { (case(required, None)) }
+                (case(&load, skipped))
             }
         }
     };
     format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", suite.into_string())
 }
 
-fn case(Required { text, missed }: &Required) -> Markup {
+fn case(Required { text, missed }: &Required, skipped: Option<&str>) -> Markup {
     // XML has no control characters.
     let text = human::visible(text);
     html! {
         testcase classname="nanopace" name=(text) {
             @if let Some(missed) = missed { failure message=(human::visible(missed)) {} }
+            @if let Some(why) = skipped { skipped message=(why) {} }
         }
     }
 }
@@ -60,6 +66,20 @@ mod tests {
             [("errors <= 1%", None), (shown, Some(shown)), ("the load is complete", None)];
         assert_eq!(cases.collect::<Vec<_>>(), expected);
         summary.incomplete = Some("ended early".to_owned());
-        assert!(xml(&summary).contains("failures=\"2\""));
+        assert!(xml(&summary).contains("failures=\"2\" skipped=\"0\""));
+    }
+
+    #[test]
+    fn a_load_that_somebody_ended_is_no_case_that_has_passed() {
+        let summary = Summary { is_cut_short: true, ..long(2, 100) };
+        let text = xml(&summary);
+        let document = Document::parse(&text).unwrap();
+        let load = document.descendants().rfind(|node| node.has_tag_name("testcase")).unwrap();
+        let skipped = load.first_element_child().unwrap();
+        assert_eq!(skipped.tag_name().name(), "skipped");
+        assert_eq!(skipped.attribute("message"), Some(CUT_SHORT));
+        assert!(text.contains("failures=\"0\" skipped=\"1\""), "{text}");
+        let missed = Summary { incomplete: Some("ended early".to_owned()), ..summary };
+        assert!(xml(&missed).contains("failures=\"1\" skipped=\"0\""));
     }
 }

@@ -246,6 +246,7 @@ pub(crate) mod tests {
             verdict,
             warnings: Vec::new(),
             incomplete: None,
+            is_cut_short: false,
             missed: Vec::new(),
             required: Vec::new(),
             findings: Vec::new(),
