@@ -7,4 +7,4 @@ mod function;
 pub mod kind;
 pub mod own_times;
 pub mod schedule;
-pub(crate) mod target;
+pub mod target;

@@ -7,7 +7,7 @@ use crate::load::own_times::OwnTimes;
 use nanopace::{Nanos, Pacer};
 use std::any::type_name;
 use std::error::Error;
-use std::fmt::Display;
+use std::fmt::{Debug, Display};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -148,6 +148,10 @@ pub trait Target: Send + Sync + 'static {
     #[doc(hidden)]
     fn paced_by(&self, _pacer: &Pacer) {}
 
+    /// The steps of its next calls are counted by this, if they have any.
+    #[doc(hidden)]
+    fn counted_by(&self, _steps: Arc<dyn Steps>) {}
+
     /// The schedule starts now.
     #[doc(hidden)]
     fn schedule_starts(&self) {}
@@ -209,6 +213,13 @@ pub trait BlockingSessions: Send + Sync {
 pub trait BlockingSession {
     /// Does one operation.
     fn call(&mut self, slot: Slot) -> Result<Done, Failure>;
+}
+
+/// Counts steps of calls by their labels as soon as they end: the rest of a call may take long, or be given up.
+#[doc(hidden)]
+pub trait Steps: Debug + Send + Sync {
+    /// A step of the session with this number was due at one moment, and ended at another. It came to this.
+    fn end(&self, session: usize, due: Nanos, end: Nanos, called: Result<Done, Failure>);
 }
 
 /// A place on the schedule, which a call is made for.

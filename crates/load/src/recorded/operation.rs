@@ -2,6 +2,7 @@
 
 use crate::load::details::Details;
 use crate::load::kind::Kind;
+use crate::load::target::{Done, Failure};
 use nanopace::Nanos;
 use std::time::Duration;
 
@@ -18,6 +19,13 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// What became of a call that was sent then, unless it says when.
+    pub(crate) fn new(sent: Nanos, called: Result<Done, Failure>) -> Answer {
+        let Done { details, sent: told } = called.unwrap_or_else(|failure| failure.done);
+        let outcome = called.map(drop).map_err(|failure| failure.kind());
+        Answer { outcome, sent: told.unwrap_or(sent), details, held: Duration::ZERO }
+    }
+
     /// Success of what was sent then.
     #[cfg(test)]
     pub(crate) fn completed(sent: Nanos) -> Answer {

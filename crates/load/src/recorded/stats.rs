@@ -113,12 +113,11 @@ impl OperationStats {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// Counts the end of an operation that was started.
-    pub(crate) fn end(&mut self, operation: &Operation) {
-        let Answer { outcome, details: Details { status, set_up, traffic, .. }, held, .. } =
+    /// Counts what an answer was like, be it that of an operation or of a step of one.
+    pub(crate) fn answer(&mut self, operation: &Operation) {
+        let Answer { outcome, details: Details { status, set_up, traffic, .. }, .. } =
             operation.answer;
         self.labels.end(operation);
-        self.held(held);
         self.traffic += traffic;
         self.answered += u64::from(outcome.is_ok() || status.is_some());
         if let Some(status) = status {
@@ -127,7 +126,13 @@ impl OperationStats {
         if let Some(set_up) = set_up {
             self.set_up(set_up);
         }
-        match outcome {
+    }
+
+    /// Counts the end of an operation that was started.
+    pub(crate) fn end(&mut self, operation: &Operation) {
+        self.answer(operation);
+        self.held(operation.answer.held);
+        match operation.answer.outcome {
             Ok(()) => {
                 record(&mut self.service, operation.service_time(), 1);
                 record(&mut self.response, operation.response_time(), 1);
@@ -274,8 +279,12 @@ impl OperationStats {
     /// The labels in order, where they tell operations apart. A single one that all have does not.
     pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
-        let is_apart = |labelled: &&Labelled| labelled.response.len() < ended;
-        let mut labels: Vec<_> = self.labels.iter().filter(is_apart).collect();
+        let mut labels: Vec<_> = self.labels.iter().collect();
+        if let [only] = labels[..]
+            && only.response.len() == ended
+        {
+            labels.clear();
+        }
         labels.sort_by_key(|labelled| &labelled.label);
         labels
     }

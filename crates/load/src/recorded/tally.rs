@@ -105,7 +105,8 @@ impl Tally {
     pub(crate) fn labels_apart(&self) -> impl Iterator<Item = (&str, &LabelTally)> {
         let ended = self.completed + self.failed();
         let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));
-        all.filter(move |(_, tally)| tally.completed + tally.failed < ended)
+        let is_only = self.labels.len() == 1;
+        all.filter(move |(_, tally)| !is_only || tally.completed + tally.failed < ended)
     }
 
     /// Operations that failed, for any reason.

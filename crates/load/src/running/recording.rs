@@ -6,3 +6,4 @@ pub(crate) mod collector;
 mod in_flight;
 mod moved;
 pub(crate) mod recorder;
+pub(crate) mod steps;

@@ -11,6 +11,7 @@ use super::opening::Opening;
 use super::outlets::Outlets;
 #[cfg(feature = "otlp")]
 use super::push::Push;
+use super::recording::steps::StepRecorders;
 use super::setup::Setup;
 use super::workers::shared::RunShared;
 use super::workers::span::RunSpan;
@@ -145,6 +146,7 @@ pub(crate) fn perform<T: Target>(
     let (pacer, timeout) = (setup.pacer(member)?, setup.args.timeout);
     setup.target.paced_by(&pacer);
     let shared = Arc::new(RunShared::new(pacer, timeout, &connections, setup.gives_up()));
+    setup.target.counted_by(Arc::new(StepRecorders(shared.recorders.clone())));
     let threads = Threads::start(&setup.target, &shared, &connections, &setup.cores)?;
     let is_wanted = Opening.wait(messages, &threads, &shared);
     let span = start_schedule(setup, member, &shared, sender.clone(), is_wanted)?;

@@ -179,6 +179,11 @@ impl Recorder {
         record.opening -= 1;
     }
 
+    /// A step of a call has ended.
+    pub(crate) fn step(&self, step: &Operation) {
+        self.record().stats.answer(step);
+    }
+
     /// A connection was opened, for no call.
     pub(crate) fn set_up(&self, set_up: SetUp) {
         self.record().stats.set_up(set_up);

@@ -113,8 +113,7 @@ impl<T: Target> Worker<T> {
 
 /// What became of a call that was sent then, maybe on a session that was opened for it.
 pub(super) fn answer(sent: Nanos, set_up: Option<SetUp>, called: Result<Done, Failure>) -> Answer {
-    let done = called.unwrap_or_else(|failure| failure.done);
-    let details = Details { set_up: done.details.set_up.or(set_up), ..done.details };
-    let outcome = called.map(drop).map_err(|failure| failure.kind);
-    Answer { outcome, sent: done.sent.unwrap_or(sent), details, held: Duration::ZERO }
+    let answer = Answer::new(sent, called);
+    let details = Details { set_up: answer.details.set_up.or(set_up), ..answer.details };
+    Answer { details, ..answer }
 }
