@@ -18,6 +18,7 @@ pages! {
     compare = "../../docs/COMPARE.md",
     limits = "../../docs/LIMITS.md",
     memory_ordering = "../../docs/MEMORY-ORDERING.md",
+    run = "../../docs/RUN.md",
     performance = "../../docs/PERFORMANCE.md",
     scaling = "../../docs/SCALING.md",
     testing = "../../docs/TESTING.md",

@@ -3,6 +3,7 @@
 pub(crate) mod args;
 pub(crate) mod client;
 mod data;
+mod scenario;
 mod template;
 
 use crate::target::Target as Embedded;
@@ -10,8 +11,8 @@ use anyhow::Context;
 use args::{HttpRunArgs, HttpSearchArgs, RequestArgs};
 use client::failure::{Failure as Why, GROUPS, Tls};
 use client::plan::{self, Draft, Memory, Plan};
-use client::session::{Answer, Session};
-use client::watch::Streams;
+use client::session::Session;
+use client::timed::Streams;
 use client::{proxy, targets};
 use data::args::DataEnd;
 use nanopace::{Nanos, Pacer, Rate};
@@ -19,6 +20,7 @@ use nanopace_load::console::Progress;
 use nanopace_load::load::details::SetUp;
 use nanopace_load::load::kind::{self, Kind};
 use nanopace_load::load::own_times::OwnTimes;
+use nanopace_load::load::target::Steps;
 use nanopace_load::net::tls::Trust;
 use nanopace_load::running::args::RunArgs;
 use nanopace_load::running::files;
@@ -67,6 +69,8 @@ pub(crate) struct Http {
     /// The embedded target, if that is where requests go.
     embedded: Option<Embedded>,
     clock: Mutex<Pacer>,
+    /// Counts the steps of scenarios.
+    counted_by: Mutex<Option<Arc<dyn Steps>>>,
 }
 
 impl Http {
@@ -86,7 +90,8 @@ impl Http {
         // Its rate does not matter: it is the clock.
         let clock = Mutex::new(Pacer::new(Rate::per_second(1)?));
         let streams = plan.items.map(|_| Streams::new());
-        Ok(Http { url, by, plan, streams, embedded, clock })
+        let counted_by = Mutex::new(None);
+        Ok(Http { url, by, plan, streams, embedded, clock, counted_by })
     }
 
     fn session(&self, index: usize) -> Session {
@@ -100,15 +105,22 @@ impl Target for Http {
 
     async fn connect(&self, index: usize) -> Result<Session, Failure> {
         let mut session = self.session(index);
+        if self.plan.has_scenarios() {
+            let counted_by = self.counted_by.lock().unwrap_or_else(PoisonError::into_inner);
+            session.counted_by.clone_from(&counted_by);
+        }
         session.open_all().await;
         Ok(session)
     }
 
     async fn call(&self, session: &mut Session, slot: Slot) -> Result<Done, Failure> {
+        if let Some(scenario) = self.plan.scenario(slot.number()) {
+            return scenario::run::run(scenario, session, slot).await;
+        }
         let streams = self.streams.as_ref().filter(|_| slot.is_recorded());
         let watched = Watched { streams, session, due: slot.intended_start() };
         let (answer, label) = watched.session.send(slot.number(), slot.start()).await;
-        let mut done = done(&answer).label(label);
+        let mut done = answer.done().label(label);
         if let Some(seen) = watched.session.seen() {
             done = done.items(seen.items.len() as u64);
         }
@@ -141,6 +153,12 @@ impl Target for Http {
         *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = pacer.clone();
     }
 
+    fn counted_by(&self, steps: Arc<dyn Steps>) {
+        if self.plan.has_scenarios() {
+            *self.counted_by.lock().unwrap_or_else(PoisonError::into_inner) = Some(steps);
+        }
+    }
+
     fn schedule_starts(&self) {
         self.embedded.iter().for_each(Embedded::schedule_starts);
     }
@@ -154,7 +172,7 @@ impl Target for Http {
     }
 
     fn has_labels(&self) -> bool {
-        self.plan.labels.count() > 1
+        self.plan.labels.count() > 1 || self.plan.has_scenarios()
     }
 
     fn most_slots(&self) -> Option<u64> {
@@ -186,12 +204,6 @@ impl Drop for Watched<'_> {
     }
 }
 
-fn done(answer: &Answer) -> Done {
-    let (read, written) = answer.traffic;
-    let done = Done::new().bytes(read, written).sent(answer.sent, answer.set_up);
-    answer.status.map_or(done, |status| done.status(status.as_u16()))
-}
-
 /// The requests that were asked for; or one for an embedded target, which has been started.
 fn what<'a>(
     args: &'a RequestArgs,
@@ -204,6 +216,11 @@ fn what<'a>(
         let bodies = targets::read(path, add)?;
         let bodies = bodies.iter().map(|body| ("a request of --targets", body.as_path()));
         files::spare(load, bodies)?;
+        return Ok((None, draft));
+    }
+    if let Some(path) = &args.scenario {
+        kind::expect(&scenario::GROUPS);
+        scenario::read(path, &mut draft)?;
         return Ok((None, draft));
     }
     if let Some(url) = &args.url {

@@ -39,6 +39,11 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file"], help_heading = "Requests and connections")]
     pub(crate) targets: Option<PathBuf>,
 
+    /// TOML file of scenarios: requests that one slot sends one after the other, with what is taken from an
+    /// answer into the next
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "targets", "method", "body", "body_file", "items"], help_heading = "Requests and connections")]
+    pub(crate) scenario: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) target: TargetArgs,
 
@@ -54,6 +59,7 @@ impl RequestArgs {
     pub(crate) fn inputs(&self) -> Vec<Input<'_>> {
         let files = [
             ("--targets", &self.targets),
+            ("--scenario", &self.scenario),
             ("--body-file", &self.client.body_file),
             ("--cacert", &self.client.cacert),
             ("--data", &self.data.data),

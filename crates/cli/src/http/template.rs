@@ -29,7 +29,7 @@ const WITH_WORD: [&str; 5] = ["random", "random-text", "env", "raw", "json"];
 const LONGEST: usize = 1 << 20;
 
 /// Where a text is, which says what a value may be like.
-#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// In the path or the query of a URL: values are percent-encoded (RFC 3986, section 2.1).
     Url,
@@ -39,10 +39,23 @@ pub(crate) enum Place {
     Body,
 }
 
+/// What values have names.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Names<'a> {
+    pub(crate) data: Option<&'a Data>,
+    /// Of what was taken from earlier answers.
+    pub(crate) taken: &'a [String],
+}
+
 /// A text with places that are filled.
 #[derive(Debug)]
 pub(crate) struct Template {
     pieces: Vec<Piece>,
+}
+
+/// Whether this stands for something in any text.
+pub(crate) fn is_known(name: &str) -> bool {
+    ALONE.contains(&name) || WITH_WORD.contains(&name)
 }
 
 /// Whether a text may have places that are filled. One that is no text has none.
@@ -82,7 +95,7 @@ impl Template {
     ///
     /// # Errors
     /// What is wrong, with the column of the text.
-    pub(crate) fn new(text: &str, place: Place, data: Option<&Data>) -> Result<Template, String> {
+    pub(crate) fn new(text: &str, place: Place, names: Names<'_>) -> Result<Template, String> {
         let (mut pieces, mut rest) = (Vec::new(), text);
         while let Some((before, behind)) = rest.split_once(OPEN) {
             push_text(&mut pieces, before);
@@ -94,7 +107,7 @@ impl Template {
                     "{{ has no }} behind it; write {{\"{{\"}} for two braces".into(),
                 ));
             };
-            pieces.push(piece(inside.trim(), place, data).map_err(wrong)?);
+            pieces.push(piece(inside.trim(), place, names).map_err(wrong)?);
             rest = behind;
         }
         push_text(&mut pieces, rest);
@@ -116,6 +129,14 @@ impl Template {
         dots::parts(&self.pieces)
     }
 
+    /// What earlier answers give to it, and in which form.
+    pub(crate) fn taken(&self) -> impl Iterator<Item = (usize, Form)> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Taken(index, form) => Some((*index, *form)),
+            _ => None,
+        })
+    }
+
     /// The columns whose values are written in this form.
     pub(crate) fn columns(&self, form: Form) -> impl Iterator<Item = usize> {
         self.pieces.iter().filter_map(move |piece| match piece {
@@ -132,10 +153,10 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
 }
 
 /// What is between braces.
-fn piece(inside: &str, place: Place, data: Option<&Data>) -> Result<Piece, String> {
+fn piece(inside: &str, place: Place, names: Names<'_>) -> Result<Piece, String> {
     let plain = if place == Place::Url { Form::Encoded } else { Form::Plain };
-    if let Some(column) = data.and_then(|data| data.column(inside)) {
-        return Ok(Piece::Column(column, plain));
+    if let Some(value) = names.value(inside, plain) {
+        return Ok(value);
     }
     if let Some(text) = inside.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
         return Ok(Piece::Text(text.as_bytes().into()));
@@ -144,8 +165,7 @@ fn piece(inside: &str, place: Place, data: Option<&Data>) -> Result<Piece, Strin
         Some((name, word)) => (name, word.trim()),
         None => (inside, ""),
     };
-    let column =
-        || data.and_then(|data| data.column(word)).ok_or_else(|| no_column(name, word, data));
+    let value = |form| names.value(word, form).ok_or_else(|| no_value(name, word, names));
     match (name, word) {
         ("slot", "") => Ok(Piece::Slot),
         ("now", "") => Ok(Piece::Now),
@@ -154,12 +174,10 @@ fn piece(inside: &str, place: Place, data: Option<&Data>) -> Result<Piece, Strin
         ("random", _) => random(word),
         ("random-text", _) => random_text(word),
         ("env", _) if !word.is_empty() => environment(word, place),
-        ("raw", _) if !word.is_empty() => Ok(Piece::Column(column()?, Form::Plain)),
-        ("json", _) if !word.is_empty() && place == Place::Body => {
-            Ok(Piece::Column(column()?, Form::Json))
-        }
+        ("raw", _) if !word.is_empty() => value(Form::Plain),
+        ("json", _) if !word.is_empty() && place == Place::Body => value(Form::Json),
         ("json", _) if place != Place::Body => Err("json is for bodies".to_owned()),
-        _ => Err(unknown(inside, data)),
+        _ => Err(unknown(inside, names)),
     }
 }
 
@@ -191,10 +209,25 @@ fn environment(name: &str, place: Place) -> Result<Piece, String> {
     }
 }
 
+impl<'a> Names<'a> {
+    /// The value of this name, in this form.
+    fn value(self, name: &str, form: Form) -> Option<Piece> {
+        let column = self.data.and_then(|data| data.column(name));
+        let taken = || self.taken.iter().position(|taken| taken == name);
+        let column = column.map(|column| Piece::Column(column, form));
+        column.or_else(|| taken().map(|index| Piece::Taken(index, form)))
+    }
+
+    fn all(self) -> Vec<&'a str> {
+        let columns = self.data.map(Data::columns).unwrap_or_default();
+        columns.iter().chain(self.taken).map(String::as_str).collect()
+    }
+}
+
 /// What is behind `raw` or `json`, and is no column.
-fn no_column(name: &str, word: &str, data: Option<&Data>) -> String {
-    let columns = data.map(Data::columns).unwrap_or_default();
-    let told = match near(word, columns.iter().map(String::as_str)) {
+fn no_value(name: &str, word: &str, names: Names<'_>) -> String {
+    let columns = names.all();
+    let told = match near(word, columns.iter().copied()) {
         Some(column) => format!("write {{{{{name} {column}}}}}"),
         None if columns.is_empty() => "columns come from --data".to_owned(),
         None => format!("write {name} and one of these: {}", columns.join(", ")),
@@ -202,9 +235,9 @@ fn no_column(name: &str, word: &str, data: Option<&Data>) -> String {
     format!("{word:?} is no column, and {name} takes nothing else; {told}")
 }
 
-fn unknown(inside: &str, data: Option<&Data>) -> String {
-    let columns = data.map(Data::columns).unwrap_or_default();
-    let known = columns.iter().map(String::as_str).chain(ALONE).chain(WITH_WORD);
+fn unknown(inside: &str, names: Names<'_>) -> String {
+    let columns = names.all();
+    let known = columns.iter().copied().chain(ALONE).chain(WITH_WORD);
     let told = match near(inside, known) {
         Some(name) => format!("write {{{{{name}}}}}"),
         None if columns.is_empty() => {

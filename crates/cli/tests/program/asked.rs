@@ -1,4 +1,4 @@
-//! A server that tells what it was asked for, and answers 204.
+//! A server that tells what it was asked for, and answers 204 or what it is to.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -15,8 +15,15 @@ pub(crate) struct Asked {
     pub(crate) body: String,
 }
 
+const NO_CONTENT: &str = "HTTP/1.1 204 No Content\r\n\r\n";
+
 /// Its address, and the requests that it got.
 pub(crate) fn server() -> (String, Receiver<Asked>) {
+    answering(|_| NO_CONTENT.to_owned())
+}
+
+/// The same of one with these answers. Who gets an empty one waits.
+pub(crate) fn answering(answer: fn(&Asked) -> String) -> (String, Receiver<Asked>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let (sender, asked) = mpsc::channel();
@@ -26,8 +33,9 @@ pub(crate) fn server() -> (String, Receiver<Asked>) {
             thread::spawn(move || {
                 let mut reader = BufReader::new(stream.try_clone().unwrap());
                 while let Some(request) = request(&mut reader) {
+                    let answer = answer(&request);
                     let _ = sender.send(request);
-                    stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+                    stream.write_all(answer.as_bytes()).unwrap();
                 }
             });
         }

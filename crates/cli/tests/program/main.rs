@@ -23,6 +23,7 @@ mod plan;
 mod refusal;
 mod resets;
 mod run;
+mod scenarios;
 mod search;
 mod stack;
 mod steered;

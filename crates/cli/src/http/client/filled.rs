@@ -4,13 +4,13 @@ use super::parts::Parts;
 use super::targets::TargetSpec;
 use crate::http::data::{Data, shown};
 use crate::http::template::values::{Values, fits_header, fits_json, fits_url};
-use crate::http::template::{Form, Place, Template, is_one};
+use crate::http::template::{Form, Names, Place, Template, is_one};
 use anyhow::{Context, bail, ensure};
 use hyper::Uri;
 use hyper::body::Bytes;
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::{Authority, PathAndQuery};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// Headers that say how the request itself is sent.
 const OURS: [HeaderName; 3] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
@@ -53,12 +53,19 @@ pub(crate) struct Compiler {
     pub(crate) data: Option<Data>,
     /// Columns that were looked at, and for which place.
     checked: HashSet<(usize, Place)>,
+    /// The names of what was taken from earlier answers.
+    pub(crate) taken: Vec<String>,
+    /// Where it has been used.
+    pub(crate) uses: BTreeSet<Use>,
 }
+
+/// That a value which was taken, with this number, goes to such a place.
+pub(crate) type Use = (usize, Place, Form);
 
 impl Compiler {
     /// Of requests with the rows of this data.
     pub(crate) fn new(data: Option<Data>) -> Compiler {
-        Compiler { data, checked: HashSet::new() }
+        Compiler { data, ..Compiler::default() }
     }
 
     /// Takes a request apart, and sees whether all rows fit. HTTP/2 has the host with the path.
@@ -122,6 +129,7 @@ impl Compiler {
 
     /// Sees whether all rows make a host.
     fn check_host(&self, template: &Template) -> anyhow::Result<()> {
+        ensure!(template.taken().next().is_none(), "this header can't have what was taken in it");
         let Some(data) = &self.data else {
             return check_host(template, Values::of_slot(0, 0, None), "slot 0");
         };
@@ -130,8 +138,10 @@ impl Compiler {
     }
 
     fn template(&mut self, text: &str, place: Place) -> anyhow::Result<Template> {
-        let Compiler { data, checked } = self;
-        let template = Template::new(text, place, data.as_ref()).map_err(anyhow::Error::msg)?;
+        let Compiler { data, checked, taken, uses } = self;
+        let names = Names { data: data.as_ref(), taken };
+        let template = Template::new(text, place, names).map_err(anyhow::Error::msg)?;
+        uses.extend(template.taken().map(|(index, form)| (index, place, form)));
         let (form, fits, told): (_, fn(&[u8]) -> bool, _) = match place {
             Place::Url => (Form::Plain, fits_url, "a URL as it is"),
             Place::Header => (Form::Plain, fits_header, "a header"),

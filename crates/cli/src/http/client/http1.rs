@@ -121,7 +121,7 @@ impl Connection {
         loop {
             let taken = answer.take(self.buffer.unread(), watch.as_deref_mut())?;
             self.buffer.take(taken);
-            let is_head_enough = watch.as_deref().is_some_and(|watch| watch.is_head_enough);
+            let is_head_enough = watch.as_deref().is_some_and(Watch::is_head_enough);
             let status = if is_head_enough { answer.status_so_far() } else { answer.status() };
             if let Some(status) = status {
                 watch.into_iter().for_each(Watch::end);

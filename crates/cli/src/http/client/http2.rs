@@ -59,7 +59,8 @@ impl Connection {
         let answer = before(deadline, |cx| answer.as_mut().poll(cx)).await?.map_err(of)?;
         if let Some(watch) = watch.as_deref_mut() {
             watch.came();
-            if watch.is_head_enough {
+            watch.headers(answer.headers());
+            if watch.is_head_enough() {
                 return Ok(answer.status());
             }
         }

@@ -2,12 +2,13 @@
 
 use super::args::{ClientArgs, Header};
 use super::endpoint::Endpoint;
-use super::filled::{Compiler, Filled, Templates, is_filled};
+use super::filled::{Compiler, Filled, Templates, Use, is_filled};
 use super::http1::request::{Lines, Outgoing, Written};
 use super::http2::request::request as whole;
 use super::items::Items;
 use super::labels::Labels;
 use super::requests::{Common, Parts, Requests, authority};
+use super::steps::Scenario;
 use super::targets::TargetSpec;
 use super::turns::Turns;
 use crate::http::data::Data;
@@ -24,8 +25,9 @@ use hyper::header::{
 use hyper::{Request, StatusCode, Uri};
 use nanopace_load::net::tls::{self, Trust};
 use rustls::ClientConfig;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +36,8 @@ use std::time::Duration;
 pub(crate) struct Plan {
     requests: Requests,
     turns: Turns,
+    /// Of what turns are, if it is not requests.
+    scenarios: Vec<Scenario>,
     /// What requests have in common, for each server.
     common: Vec<Common>,
     /// The same as text, for each server.
@@ -71,6 +75,8 @@ pub(crate) struct Prepared {
     index: usize,
     /// The number of the slot.
     number: u64,
+    /// Which request of the slot it is.
+    step: u64,
     /// Which of the plan's servers it goes to.
     pub(crate) endpoint: usize,
 }
@@ -80,12 +86,14 @@ pub(crate) struct Prepared {
 pub(crate) struct Memory {
     written: Written,
     filled: Filled,
+    /// What was taken from the slot's earlier answers.
+    pub(crate) taken: Vec<Vec<u8>>,
 }
 
 impl Memory {
     /// Without a request in it.
     pub(crate) fn new() -> Memory {
-        Memory { written: Written::new(), filled: Filled::default() }
+        Memory { written: Written::new(), filled: Filled::default(), taken: Vec::new() }
     }
 }
 
@@ -95,6 +103,7 @@ pub(crate) struct Draft<'args> {
     args: &'args ClientArgs,
     requests: Requests,
     turns: Turns,
+    scenarios: Vec<Scenario>,
     labels: Labels,
     endpoints: Vec<Endpoint>,
     common: Vec<Common>,
@@ -110,8 +119,8 @@ impl Draft<'_> {
     pub(crate) fn new(args: &ClientArgs) -> Draft<'_> {
         let (requests, labels, known) = (Requests::default(), Labels::default(), HashMap::new());
         let (endpoints, common, url) = (Vec::new(), Vec::new(), String::new());
-        let (compiler, turns) = (Compiler::default(), Turns::default());
-        Draft { args, requests, turns, labels, endpoints, common, known, compiler, url }
+        let (compiler, turns, scenarios) = (Compiler::default(), Turns::default(), Vec::new());
+        Draft { args, requests, turns, scenarios, labels, endpoints, common, known, compiler, url }
     }
 
     /// Its requests are filled with rows of this data.
@@ -119,8 +128,43 @@ impl Draft<'_> {
         self.compiler = Compiler::new(data);
     }
 
-    /// Adds a request. The name of its server is resolved, if it is new.
+    /// Adds a request that has turns.
     pub(crate) fn add(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
+        let label = self.labels.number(target);
+        self.request(target, label)?;
+        self.turns.add(target.weight);
+        Ok(())
+    }
+
+    /// Adds a request of a scenario, in which these values have been taken before. Returns its number.
+    pub(crate) fn add_step(
+        &mut self,
+        target: &TargetSpec,
+        taken: &[String],
+    ) -> anyhow::Result<usize> {
+        taken.clone_into(&mut self.compiler.taken);
+        self.request(target, 0)?;
+        Ok(self.requests.count() - 1)
+    }
+
+    /// Adds a scenario of requests that have been added.
+    pub(crate) fn add_scenario(&mut self, scenario: Scenario, weight: u32) {
+        self.scenarios.push(scenario);
+        self.turns.add(weight);
+    }
+
+    /// Where values that were taken have been used since this was asked.
+    pub(crate) fn take_uses(&mut self) -> BTreeSet<Use> {
+        mem::take(&mut self.compiler.uses)
+    }
+
+    /// Whether the data has a column of this name.
+    pub(crate) fn has_column(&self, name: &str) -> bool {
+        self.compiler.data.as_ref().is_some_and(|data| data.column(name).is_some())
+    }
+
+    /// Adds a request. The name of its server is resolved, if it is new.
+    fn request(&mut self, target: &TargetSpec, label: u8) -> anyhow::Result<()> {
         if self.requests.count() == 0 {
             self.url = target.url.to_string();
         }
@@ -140,8 +184,6 @@ impl Draft<'_> {
         for length in given.chain(own.map(|(_, length)| length)) {
             check_length(length, body)?;
         }
-        let label = self.labels.number(target);
-        self.turns.add(target.weight);
         let added = match templates {
             Some(templates) => self.requests.add_filled(&target.method, templates, endpoint, label),
             None => self.requests.add(target, endpoint, label),
@@ -206,6 +248,7 @@ impl Draft<'_> {
             lines,
             requests,
             turns: self.turns.complete(),
+            scenarios: self.scenarios,
             common,
             labels,
             endpoints,
@@ -228,7 +271,30 @@ impl Plan {
     /// the load, and in each run of it.
     pub(crate) fn of_slot(&self, number: u64) -> Prepared {
         let index = self.turns.of_slot(number);
-        Prepared { index, number, endpoint: self.requests.server(index) }
+        self.of_step(index, number, 0)
+    }
+
+    /// A request of the slot with this number: the one that is this step of its scenario.
+    pub(crate) fn of_step(&self, index: usize, number: u64, step: u64) -> Prepared {
+        Prepared { index, number, step, endpoint: self.requests.server(index) }
+    }
+
+    /// Whether slots have scenarios.
+    pub(crate) fn has_scenarios(&self) -> bool {
+        !self.scenarios.is_empty()
+    }
+
+    /// The scenario of the slot with this number, if slots have scenarios.
+    pub(crate) fn scenario(&self, number: u64) -> Option<&Scenario> {
+        self.has_scenarios().then(|| &self.scenarios[self.turns.of_slot(number)])
+    }
+
+    /// The request before the run: the first of slot 0.
+    pub(crate) fn probe(&self) -> Prepared {
+        match self.scenario(0) {
+            Some(scenario) => self.of_step(scenario.steps[0].request, 0, 0),
+            None => self.of_slot(0),
+        }
     }
 
     /// By what a request is counted apart, if its answer has this status.
@@ -241,8 +307,8 @@ impl Plan {
         if let Some(only) = &self.only {
             return only.with(self.requests.body_of(request.index));
         }
-        let Memory { written, filled } = memory;
-        let parts = self.parts(request, filled);
+        let Memory { written, filled, taken } = memory;
+        let parts = self.parts(request, filled, taken);
         self.lines[request.endpoint].write(&parts, written);
         written.with(parts.body)
     }
@@ -252,7 +318,7 @@ impl Plan {
         if let Some(only) = &self.only_http2 {
             return only.clone();
         }
-        let parts = self.parts(request, &mut memory.filled);
+        let parts = self.parts(request, &mut memory.filled, &memory.taken);
         let body = match self.requests.templates(request.index) {
             Some(_) => Bytes::copy_from_slice(parts.body),
             None => self.requests.body_of(request.index).clone(),
@@ -260,11 +326,18 @@ impl Plan {
         whole(&parts, body, &self.common[request.endpoint])
     }
 
-    fn parts<'a>(&'a self, request: Prepared, filled: &'a mut Filled) -> Parts<'a> {
+    fn parts<'a>(
+        &'a self,
+        request: Prepared,
+        filled: &'a mut Filled,
+        taken: &[Vec<u8>],
+    ) -> Parts<'a> {
         let parts = self.requests.get(request.index);
         match self.requests.templates(request.index) {
             Some(templates) => {
-                let mut values = Values::of_slot(request.number, self.seed, self.data.as_ref());
+                let Prepared { step, number, .. } = request;
+                let mut values =
+                    Values::of_step(step, number, self.seed, self.data.as_ref(), taken);
                 templates.fill(parts.method, &mut values, filled)
             }
             None => parts,

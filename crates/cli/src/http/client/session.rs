@@ -2,11 +2,17 @@
 
 use super::connection::Connection;
 use super::failure::Failure;
+use super::kept::Kept;
 use super::plan::{Memory, Plan, Prepared};
-use super::watch::{Seen, Watch};
+use super::steps::Step;
+use super::steps::look::Looked;
+use super::timed::{Seen, Timed};
+use super::watch::Watch;
 use hyper::StatusCode;
 use nanopace::{Nanos, Pacer};
+use nanopace_load::Done;
 use nanopace_load::load::details::SetUp;
+use nanopace_load::load::target::Steps;
 use nanopace_load::running::workers::deadline::Deadline;
 use std::mem;
 use std::sync::Arc;
@@ -24,8 +30,12 @@ pub(crate) struct Session {
     turn: usize,
     /// Memory for the request in flight.
     memory: Memory,
-    /// Looks at answers, if their items are timed.
+    /// Looks at answers, if anything does.
     watch: Option<Watch>,
+    /// Its number.
+    pub(crate) index: usize,
+    /// Counts the steps of scenarios.
+    pub(crate) counted_by: Option<Arc<dyn Steps>>,
     /// How long it took to open connections, of those that were opened first.
     set_ups: Vec<SetUp>,
 }
@@ -44,6 +54,13 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// What is counted of it, be it a success or not.
+    pub(crate) fn done(&self) -> Done {
+        let (read, written) = self.traffic;
+        let done = Done::new().bytes(read, written).sent(self.sent, self.set_up);
+        self.status.map_or(done, |status| done.status(status.as_u16()))
+    }
+
     /// Success, or why it is none.
     pub(crate) fn outcome(&self) -> Result<(), Failure> {
         match self.status? {
@@ -61,7 +78,9 @@ impl Session {
             connections: plan.endpoints.iter().map(|_| None).collect(),
             carried: vec![0; plan.endpoints.len()],
             deadline: Deadline::new(plan.timeout),
-            watch: plan.items.map(|kind| Watch::new(kind, clock)),
+            watch: watch(plan, clock),
+            index,
+            counted_by: None,
             clock: clock.clone(),
             plan: Arc::clone(plan),
             turn: index,
@@ -86,7 +105,28 @@ impl Session {
 
     /// What was seen of the last answer, if items are timed.
     pub(crate) fn seen(&self) -> Option<&Seen> {
-        self.watch.as_ref().map(Watch::seen)
+        match &self.watch {
+            Some(Watch::Timed(timed)) => Some(timed.seen()),
+            _ => None,
+        }
+    }
+
+    /// The last answer, if it is kept, had this status.
+    pub(crate) fn looked(&self, status: StatusCode) -> Option<Looked<'_>> {
+        match &self.watch {
+            Some(Watch::Kept(kept)) => Some(Looked::new(status, kept)),
+            _ => None,
+        }
+    }
+
+    /// What was taken from the answers of the slot, for those that follow.
+    pub(crate) fn taken(&mut self) -> &mut Vec<Vec<u8>> {
+        &mut self.memory.taken
+    }
+
+    /// What its clock says.
+    pub(crate) fn now(&self) -> Nanos {
+        self.clock.now()
     }
 
     async fn open(&mut self, endpoint: usize) -> Result<SetUp, Failure> {
@@ -97,19 +137,38 @@ impl Session {
         Ok(set_up)
     }
 
-    /// Sends the plan's request of the slot with this number, from `now` on, and reads the answer. A server
-    /// may close a connection between two requests; that is no failure. The answer comes with its label.
+    /// Sends the plan's request of the slot with this number, from `now` on, and reads the answer. The
+    /// answer comes with its label.
     pub(crate) async fn send(&mut self, number: u64, now: Nanos) -> (Answer, &'static str) {
         let request = self.plan.of_slot(number);
-        self.deadline.set(self.plan.timeout);
-        if let Some(watch) = &mut self.watch {
-            watch.begin();
+        if let Some(Watch::Timed(timed)) = &mut self.watch {
+            timed.begin();
         }
-        let answer = match self.send_on_open(request, now).await {
+        let answer = self.send_prepared(request, now).await;
+        (answer, self.plan.label(request, answer.status.ok()))
+    }
+
+    /// Sends this step of a slot, from `now` on, and reads the answer, of which that is kept which the step
+    /// wants.
+    pub(crate) async fn send_step(
+        &mut self,
+        step: &Step,
+        (slot, number): (u64, u64),
+        now: Nanos,
+    ) -> Answer {
+        if let Some(Watch::Kept(kept)) = &mut self.watch {
+            kept.begin(step.wanted());
+        }
+        self.send_prepared(self.plan.of_step(step.request, slot, number), now).await
+    }
+
+    /// Sends a request. A server may close a connection between two of them; that is no failure.
+    async fn send_prepared(&mut self, request: Prepared, now: Nanos) -> Answer {
+        self.deadline.set(self.plan.timeout);
+        match self.send_on_open(request, now).await {
             Some(answer) => answer,
             None => self.send_on_new(request).await,
-        };
-        (answer, self.plan.label(request, answer.status.ok()))
+        }
     }
 
     async fn send_on_new(&mut self, request: Prepared) -> Answer {
@@ -131,19 +190,20 @@ impl Session {
         (answer.status != Err(Failure::NotTaken)).then_some(answer)
     }
 
-    /// The same of slot 0, to see whether it is answered. Of a stream the head is enough: it may never end.
+    /// Sends the first request of slot 0, to see whether it is answered. Of a stream the head is enough: it may
+    /// never end.
     pub(crate) async fn probe(&mut self) -> Answer {
-        if let Some(watch) = &mut self.watch {
-            watch.is_head_enough = true;
+        if let Some(Watch::Timed(timed)) = &mut self.watch {
+            timed.is_head_enough = true;
         }
-        self.send(0, Nanos::ZERO).await.0
+        self.send_prepared(self.plan.probe(), Nanos::ZERO).await
     }
 
     /// Sends the request on the connection that is open, and reads the answer.
     async fn exchange(&mut self, request: Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
         let Session { plan, connections, carried, memory, deadline, watch, .. } = self;
-        if let Some(watch) = watch {
-            watch.sent(sent);
+        if let Some(Watch::Timed(timed)) = watch {
+            timed.sent(sent);
         }
         let Some(connection) = &mut connections[request.endpoint] else {
             return self.unsent(Failure::HungUp);
@@ -167,4 +227,9 @@ impl Session {
     fn unsent(&self, failure: Failure) -> Answer {
         Answer { status: Err(failure), sent: self.clock.now(), set_up: None, traffic: (0, 0) }
     }
+}
+
+fn watch(plan: &Plan, clock: &Pacer) -> Option<Watch> {
+    let timed = plan.items.map(|kind| Watch::Timed(Timed::new(kind, clock)));
+    timed.or_else(|| plan.has_scenarios().then(|| Watch::Kept(Kept::default())))
 }

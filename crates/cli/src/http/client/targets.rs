@@ -185,7 +185,8 @@ fn checked(weight: u32) -> Told<u32> {
     if weight == 0 { Err(WEIGHT.to_owned()) } else { Ok(weight) }
 }
 
-fn method(name: &str) -> Told<Method> {
+/// Reads a method.
+pub(crate) fn method(name: &str) -> Told<Method> {
     let capitals = !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase());
     let method = Method::from_bytes(name.as_bytes()).ok().filter(|_| capitals);
     method.ok_or_else(|| format!("{name:?} is not a method; write one in capitals, as in GET"))
@@ -197,7 +198,8 @@ fn header_line(line: &str) -> Told<(HeaderName, HeaderValue)> {
     header(name.trim(), value.trim())
 }
 
-fn header(name: &str, value: &str) -> Told<(HeaderName, HeaderValue)> {
+/// Reads a header.
+pub(crate) fn header(name: &str, value: &str) -> Told<(HeaderName, HeaderValue)> {
     let wrong = |text: &str, what| format!("{text:?} is not the {what} of a header; {HEADER}");
     Ok((
         HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong(name, "name"))?,

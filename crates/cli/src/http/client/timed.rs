@@ -8,9 +8,9 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Watches one answer after the other.
+/// Times one answer after the other.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct Timed {
     kind: Items,
     clock: Pacer,
     scanner: Scanner,
@@ -31,11 +31,11 @@ pub(crate) struct Seen {
     pub(crate) items: Vec<Nanos>,
 }
 
-impl Watch {
+impl Timed {
     /// For items of this kind, by this clock.
-    pub(crate) fn new(kind: Items, clock: &Pacer) -> Watch {
+    pub(crate) fn new(kind: Items, clock: &Pacer) -> Timed {
         let (scanner, seen) = (Scanner::new(kind), Seen::default());
-        Watch { kind, clock: clock.clone(), scanner, now: Nanos::ZERO, seen, is_head_enough: false }
+        Timed { kind, clock: clock.clone(), scanner, now: Nanos::ZERO, seen, is_head_enough: false }
     }
 
     /// An answer begins to be awaited.
@@ -143,17 +143,17 @@ mod tests {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
         let (streams, at) = (Streams::new(), |ms| Nanos::ZERO + Duration::from_millis(ms));
-        let mut watch = Watch::new(Items::Sse, &pacer);
-        watch.begin();
-        watch.sent(at(5));
+        let mut timed = Timed::new(Items::Sse, &pacer);
+        timed.begin();
+        timed.sent(at(5));
         clock.advance(Duration::from_millis(5));
         for (after, part) in parts {
             clock.advance(Duration::from_millis(*after));
-            watch.came();
-            watch.look(part.as_bytes());
+            timed.came();
+            timed.look(part.as_bytes());
         }
-        watch.end();
-        streams.record(watch.seen(), at(2));
+        timed.end();
+        streams.record(timed.seen(), at(2));
         let ms = |times: OwnTimes| {
             times.times.iter_recorded().map(|it| it.value_iterated_to() / 1_000_000).collect()
         };

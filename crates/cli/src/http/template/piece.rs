@@ -24,10 +24,12 @@ pub(crate) enum Piece {
     RandomText(usize),
     /// The value of a column.
     Column(usize, Form),
+    /// What was taken from an earlier answer.
+    Taken(usize, Form),
 }
 
 /// How a value is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
     Plain,
     /// Percent-encoded.
@@ -51,6 +53,7 @@ impl Piece {
                 to.extend(iter::repeat_with(|| random.alphanumeric() as u8).take(*length));
             }
             Piece::Column(column, form) => form.write(values.of(*column), to),
+            Piece::Taken(index, form) => form.write(values.taken(*index), to),
         }
     }
 }

@@ -19,9 +19,13 @@ fn users() -> Data {
     data("user,note\nann,x\n\"b&b?/ %\u{e9}\",\"a \"\"b\"\"\n{}\"\n")
 }
 
+fn of(data: &Data) -> Names<'_> {
+    Names { data: Some(data), taken: &[] }
+}
+
 fn filled(text: &str, place: Place, slot: u64) -> String {
     let data = users();
-    let template = Template::new(text, place, Some(&data)).unwrap();
+    let template = Template::new(text, place, of(&data)).unwrap();
     let mut whole = b"|".to_vec();
     template.fill(&mut Values::of_slot(slot, 7, Some(&data)), &mut whole);
     String::from_utf8(whole).unwrap()[1..].to_owned()
@@ -57,7 +61,7 @@ fn what_is_random_has_its_form_and_follows_from_slot_and_seed() {
     let text = "{{uuid}} {{random-text 32}} {{random -1..1}}";
     let one = |slot, seed| {
         let mut whole = Vec::new();
-        let template = Template::new(text, Place::Body, None).unwrap();
+        let template = Template::new(text, Place::Body, Names::default()).unwrap();
         template.fill(&mut Values::of_slot(slot, seed, None), &mut whole);
         String::from_utf8(whole).unwrap()
     };
@@ -129,20 +133,36 @@ fn what_cannot_be_filled_is_refused_with_its_column() {
         ("{{json note}}", Place::Url, "column 1: json is for bodies"),
         ("{{slot 3}}", Place::Body, "column 1: \"slot 3\" is nothing"),
     ] {
-        let error = Template::new(text, place, Some(&data)).unwrap_err();
+        let error = Template::new(text, place, of(&data)).unwrap_err();
         assert!(error.starts_with(told) && error.lines().count() == 1, "{text}: {error}");
     }
-    let without = Template::new("{{user}}", Place::Body, None).unwrap_err();
+    let without = Template::new("{{user}}", Place::Body, Names::default()).unwrap_err();
     assert!(without.contains("columns come from --data"), "{without}");
 }
 
 #[test]
 fn a_column_comes_before_what_has_its_name() {
     let data = data("slot,uuid\na,b\n");
-    let template = Template::new("{{slot}}{{uuid}}", Place::Body, Some(&data)).unwrap();
+    let template = Template::new("{{slot}}{{uuid}}", Place::Body, of(&data)).unwrap();
     let mut whole = Vec::new();
     template.fill(&mut Values::of_slot(0, 0, Some(&data)), &mut whole);
     assert_eq!(whole, b"ab");
+}
+
+#[test]
+fn what_was_taken_has_its_name_and_form() {
+    let names = ["id".to_owned(), "token".to_owned()];
+    let names = Names { data: None, taken: &names };
+    let text = "{{token}} {{json token}} {{id}}";
+    let template = Template::new(text, Place::Body, names).unwrap();
+    let taken = [b"7".to_vec(), b"a\"b".to_vec()];
+    let mut whole = Vec::new();
+    template.fill(&mut Values::of_step(1, 0, 0, None, &taken), &mut whole);
+    assert_eq!(String::from_utf8(whole).unwrap(), "a\"b \"a\\\"b\" 7");
+    let uses: Vec<_> = template.taken().collect();
+    assert_eq!(uses, [(1, Form::Plain), (1, Form::Json), (0, Form::Plain)]);
+    let told = Template::new("{{tokn}}", Place::Body, names).unwrap_err();
+    assert!(told.contains("write {{token}}"), "{told}");
 }
 
 #[test]
@@ -188,7 +208,7 @@ proptest! {
     #[test]
     fn no_text_panics(text in "((\\{\\{|\\}\\}|user|slot|random|raw|json|env| |:|\"|1..2|é|a)){0,12}") {
         for place in [Place::Url, Place::Header, Place::Body] {
-            if let Ok(template) = Template::new(&text, place, Some(&users())) {
+            if let Ok(template) = Template::new(&text, place, of(&users())) {
                 let mut whole = Vec::new();
                 template.fill(&mut Values::of_slot(1, 1, Some(&users())), &mut whole);
             }

@@ -13,23 +13,41 @@ pub(crate) struct Values<'data> {
     pub(crate) random: Rng,
     /// The data, and the row that is the slot's.
     row: Option<(&'data Data, usize)>,
+    /// What was taken from earlier answers.
+    taken: &'data [Vec<u8>],
 }
 
 impl<'data> Values<'data> {
     /// Those of a slot.
     pub(crate) fn of_slot(slot: u64, seed: u64, data: Option<&'data Data>) -> Values<'data> {
-        let random = Rng::with_seed(mixed(seed ^ mixed(slot)));
-        Values { slot, random, row: data.map(|data| (data, data.row_of_slot(slot))) }
+        Values::of_step(0, slot, seed, data, &[])
+    }
+
+    /// Those of a step of a slot, each of which has random values of its own.
+    pub(crate) fn of_step(
+        step: u64,
+        slot: u64,
+        seed: u64,
+        data: Option<&'data Data>,
+        taken: &'data [Vec<u8>],
+    ) -> Values<'data> {
+        let random = Rng::with_seed(mixed(seed ^ mixed(slot)).wrapping_add(step));
+        Values { slot, random, row: data.map(|data| (data, data.row_of_slot(slot))), taken }
     }
 
     /// Those of a row, for a look at them before anything is sent.
     pub(crate) fn of_row(row: usize, data: &'data Data) -> Values<'data> {
-        Values { slot: 0, random: Rng::with_seed(0), row: Some((data, row)) }
+        Values { slot: 0, random: Rng::with_seed(0), row: Some((data, row)), taken: &[] }
     }
 
     /// The value of a column.
     pub(crate) fn of(&self, column: usize) -> &'data [u8] {
         self.row.map_or(b"", |(data, row)| data.value(row, column))
+    }
+
+    /// What was taken from an earlier answer.
+    pub(crate) fn taken(&self, index: usize) -> &'data [u8] {
+        self.taken.get(index).map_or(b"", Vec::as_slice)
     }
 }
 
@@ -42,6 +60,11 @@ pub(crate) fn fits_header(value: &[u8]) -> bool {
 pub(crate) fn fits_url(value: &[u8]) -> bool {
     let is_fine = |byte: &u8| is_unreserved(*byte) || b"/?&=%:@!$'()*+,;".contains(byte);
     value.iter().all(is_fine)
+}
+
+/// Whether a value can be a part of a path: two of them mean other paths.
+pub(crate) fn fits_path(value: &[u8]) -> bool {
+    ![&b"."[..], b".."].contains(&value)
 }
 
 /// Whether a value is a text, as strings of JSON are.

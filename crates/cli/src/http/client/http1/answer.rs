@@ -41,7 +41,11 @@ impl Answer {
             let more = match &mut self.place {
                 Place::Head(seen) => {
                     let seen = *seen;
-                    self.take_head(seen, rest)?
+                    let taken = self.take_head(seen, rest)?;
+                    if let (Some(watch), Place::Body(..)) = (watch.as_deref_mut(), &self.place) {
+                        watch.head(&rest[..taken]);
+                    }
+                    taken
                 }
                 Place::Body(_, body) => {
                     let is_content = body.is_content();

@@ -1,0 +1,106 @@
+//! An answer that is kept, for who looks into it when it is whole.
+
+use httparse::{EMPTY_HEADER, Response};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+
+/// A body that is longer is not looked into, in bytes.
+pub(crate) const LONGEST_BODY: usize = 1 << 20;
+
+/// What of an answer is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) headers: bool,
+    pub(crate) body: bool,
+}
+
+/// The answer, in memory that is used again for the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    wanted: Wanted,
+    pub(crate) headers: HeaderMap,
+    body: Vec<u8>,
+    is_too_long: bool,
+}
+
+impl Kept {
+    /// An answer begins to be awaited, of which this is wanted.
+    pub(crate) fn begin(&mut self, wanted: Wanted) {
+        self.wanted = wanted;
+        self.clear();
+    }
+
+    fn clear(&mut self) {
+        self.headers.clear();
+        self.body.clear();
+        self.is_too_long = false;
+    }
+
+    /// The head of the answer, of HTTP/1, which has been read before. Once more if the request is sent again.
+    pub(crate) fn head(&mut self, head: &[u8]) {
+        self.clear();
+        if !self.wanted.headers {
+            return;
+        }
+        let mut fields = vec![EMPTY_HEADER; head.split(|byte| *byte == b'\n').count()];
+        let mut response = Response::new(&mut fields);
+        if response.parse(head).is_err() {
+            return;
+        }
+        for field in response.headers {
+            let name = HeaderName::from_bytes(field.name.as_bytes());
+            if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(field.value)) {
+                self.headers.append(name, value);
+            }
+        }
+    }
+
+    /// The headers of the answer, of HTTP/2.
+    pub(crate) fn headers(&mut self, headers: &HeaderMap) {
+        self.clear();
+        if self.wanted.headers {
+            self.headers.clone_from(headers);
+        }
+    }
+
+    /// A part of its body.
+    pub(crate) fn look(&mut self, part: &[u8]) {
+        if !self.wanted.body {
+            return;
+        }
+        self.is_too_long |= self.body.len() + part.len() > LONGEST_BODY;
+        if !self.is_too_long {
+            self.body.extend_from_slice(part);
+        }
+    }
+
+    /// Its body, unless it is too long.
+    pub(crate) fn body(&self) -> Option<&[u8]> {
+        (!self.is_too_long).then_some(&self.body[..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wanted_of_the_last_answer_is_kept() {
+        let mut kept = Kept::default();
+        let head = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nx-a: \xe9\r\n\r\n";
+        for (headers, body) in [(true, false), (false, true), (true, true)] {
+            kept.begin(Wanted { headers, body });
+            kept.head(head);
+            kept.look(b"a");
+            kept.look(b"b");
+            let values: Vec<_> = kept.headers.get_all("x-a").iter().collect();
+            assert_eq!(values.len(), if headers { 2 } else { 0 });
+            assert_eq!(kept.body(), Some(if body { &b"ab"[..] } else { b"" }));
+        }
+        kept.head(head);
+        assert_eq!((kept.body(), kept.headers.len()), (Some(&b""[..]), 2));
+        kept.look(&vec![b'x'; LONGEST_BODY]);
+        assert!(kept.body().is_some());
+        kept.look(b"x");
+        assert_eq!(kept.body(), None);
+    }
+}

@@ -1,0 +1,252 @@
+//! Scenarios from a file: steps in order, with what is taken from an answer into the next ones.
+
+mod file;
+pub(crate) mod run;
+
+use super::client::filled::Use;
+use super::client::plan::Draft;
+use super::client::steps::look::{Part, Source};
+use super::client::steps::{Check, Condition, Scenario, Step, Take};
+use super::client::targets::{self, TargetSpec};
+use super::template;
+use super::template::values::{fits_header, fits_json, fits_path, fits_url};
+use super::template::{Form, Place};
+use file::{File, LookSpec, ScenarioSpec, StepSpec, Wrong, wrong};
+use hyper::Method;
+use hyper::header::HeaderName;
+use nanopace_load::console::human::positive_duration;
+use nanopace_load::load::kind::Kind;
+use regex::bytes::Regex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+use toml::{Spanned, Value};
+
+/// What failures of steps are counted as in metrics, besides those of their requests.
+pub(crate) const GROUPS: [&str; 2] = ["check", "take"];
+
+/// Reads the scenarios of a file into a plan.
+///
+/// # Errors
+/// What is wrong, in one line, with the file, the line and the column.
+pub(crate) fn read(path: &Path, draft: &mut Draft<'_>) -> anyhow::Result<()> {
+    file::read(path, |file| Reader { draft, names: BTreeSet::new() }.file(file))
+}
+
+/// Adds scenarios to a plan.
+struct Reader<'draft, 'args> {
+    draft: &'draft mut Draft<'args>,
+    /// All names of scenarios and steps.
+    names: BTreeSet<String>,
+}
+
+/// A value that a step takes, and where that is written.
+struct Taken {
+    step: usize,
+    at: usize,
+    take: Take,
+}
+
+impl Reader<'_, '_> {
+    fn file(&mut self, file: &File) -> Result<(), Wrong> {
+        let is_only = file.scenario.len() == 1;
+        if file.scenario.is_empty() {
+            return Err(wrong(0, "there is no scenario in it; write [[scenario]]"));
+        }
+        file.scenario.iter().try_for_each(|scenario| self.scenario(scenario, is_only))
+    }
+
+    fn scenario(&mut self, spec: &ScenarioSpec, is_only: bool) -> Result<(), Wrong> {
+        let name = self.name(&spec.name)?;
+        let weight = *spec.weight.get_ref();
+        if weight == 0 {
+            return Err(wrong(spec.weight.span().start, "write a weight from 1 on"));
+        }
+        let last = spec.step.last();
+        let last = last.ok_or_else(|| wrong(spec.name.span().start, "it has no step"))?;
+        if let Some(think) = &last.think {
+            let told = "nothing follows: the schedule says when the next scenario begins";
+            return Err(wrong(think.span().start, told));
+        }
+        let (mut steps, mut taken, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, step) in spec.step.iter().enumerate() {
+            steps.push(self.step(number, step, &mut names, &mut taken)?);
+        }
+        self.give(&mut steps, taken, &names)?;
+        let label = (!is_only).then(|| &*name.leak());
+        self.draft.add_scenario(Scenario { label, steps }, weight);
+        Ok(())
+    }
+
+    /// A name of its own.
+    fn name(&mut self, name: &Spanned<String>) -> Result<String, Wrong> {
+        let text = name.get_ref().trim().to_owned();
+        let at = name.span().start;
+        if text.is_empty() {
+            return Err(wrong(at, "this name is empty"));
+        }
+        if !self.names.insert(text.clone()) {
+            return Err(wrong(
+                at,
+                format!("there are two of the name {text:?}, and they would be counted as one"),
+            ));
+        }
+        Ok(text)
+    }
+
+    fn step(
+        &mut self,
+        number: usize,
+        spec: &StepSpec,
+        names: &mut Vec<String>,
+        taken: &mut Vec<Taken>,
+    ) -> Result<Step, Wrong> {
+        let label = &*self.name(&spec.name)?.leak();
+        let request = self.draft.add_step(&target(spec)?, names);
+        let request = request.map_err(|error| spec.told(&error))?;
+        for (name, look) in &spec.take {
+            let at = look.span().start;
+            self.check_taken(name, names).map_err(|told| wrong(at, told))?;
+            let source = look.get_ref().source(false).map_err(|told| wrong(at, told))?;
+            let kind = Kind::of_group("take", &format!("{label}: take {name}"));
+            let take = Take { kind, index: names.len(), source, fits: Vec::new() };
+            names.push(name.clone());
+            taken.push(Taken { step: number, at, take });
+        }
+        let think = spec.think.as_ref().map(|text| {
+            positive_duration(text.get_ref()).map_err(|told| wrong(text.span().start, told))
+        });
+        let think = think.transpose()?.unwrap_or(Duration::ZERO);
+        Ok(Step { request, label, think, takes: Vec::new(), checks: checks(label, &spec.check)? })
+    }
+
+    /// A value that is taken has a name that nothing else has.
+    fn check_taken(&self, name: &str, names: &[String]) -> Result<(), String> {
+        let is_word =
+            !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
+        match () {
+            () if !is_word => Err(format!("{name:?} is no name; write letters and digits")),
+            () if names.iter().any(|other| other == name) => {
+                Err(format!("{name:?} is taken twice in this scenario"))
+            }
+            () if self.draft.has_column(name) => Err(format!("{name:?} is a column of --data")),
+            () if template::is_known(name) => Err(format!("{{{{{name}}}}} is something else")),
+            () => Ok(()),
+        }
+    }
+
+    /// Gives each step what it takes, with what that must be like for where it goes.
+    fn give(
+        &mut self,
+        steps: &mut [Step],
+        taken: Vec<Taken>,
+        names: &[String],
+    ) -> Result<(), Wrong> {
+        let uses = self.draft.take_uses();
+        for Taken { step, at, mut take } in taken {
+            take.fits = uses.iter().filter(|(index, ..)| *index == take.index).map(fits).collect();
+            if take.fits.is_empty() {
+                let name = &names[take.index];
+                return Err(wrong(at, format!("no step behind this one has {{{{{name}}}}} in it")));
+            }
+            steps[step].takes.push(take);
+        }
+        Ok(())
+    }
+}
+
+/// What a value must be like.
+fn fits((_, place, form): &Use) -> fn(&[u8]) -> bool {
+    match (place, form) {
+        (Place::Header, _) => fits_header,
+        (Place::Url, Form::Plain) => fits_url,
+        (Place::Url, _) => fits_path,
+        (Place::Body, Form::Json) => fits_json,
+        (Place::Body, _) => |_| true,
+    }
+}
+
+fn target(spec: &StepSpec) -> Result<TargetSpec, Wrong> {
+    let told = |at: &Spanned<String>, told| wrong(at.span().start, told);
+    let method = match &spec.method {
+        Some(method) => targets::method(method.get_ref()).map_err(|why| told(method, why))?,
+        None if spec.body.is_some() => Method::POST,
+        None => Method::GET,
+    };
+    let url = template::url(spec.url.get_ref()).map_err(|why| told(&spec.url, why))?;
+    let header = |(name, value): (&String, &Spanned<String>)| {
+        targets::header(name, value.get_ref()).map_err(|why| told(value, why))
+    };
+    let headers = spec.headers.iter().map(header).collect::<Result<_, _>>()?;
+    let body = spec.body.as_ref().map_or(String::new(), |body| body.get_ref().clone());
+    Ok(TargetSpec { method, url, headers, body: body.into(), weight: 1 })
+}
+
+fn checks(label: &str, specs: &BTreeMap<String, Spanned<LookSpec>>) -> Result<Vec<Check>, Wrong> {
+    let check = |(name, spec): (&String, &Spanned<LookSpec>)| {
+        let kind = Kind::of_group("check", &format!("{label}: check {name}"));
+        let condition = spec.get_ref().condition();
+        let condition = condition.map_err(|told| wrong(spec.span().start, told))?;
+        Ok(Check { kind, condition })
+    };
+    specs.iter().map(check).collect()
+}
+
+impl LookSpec {
+    fn condition(&self) -> Result<Condition, String> {
+        match (self.status, &self.equals) {
+            (None, None) => self.source(true).map(|source| Condition::At(source, None)),
+            (None, Some(value)) => {
+                let source = self.source(true)?;
+                let value = expected(&source, value)?;
+                Ok(Condition::At(source, Some(value)))
+            }
+            (Some(status @ 100..=999), None) if self.is_status() => Ok(Condition::Status(status)),
+            (Some(_), _) => {
+                Err("write a status and nothing beside it, as in { status = 201 }".to_owned())
+            }
+        }
+    }
+
+    fn is_status(&self) -> bool {
+        self.header.is_none() && self.json.is_none() && self.regex.is_none()
+    }
+
+    /// Where it looks.
+    fn source(&self, is_check: bool) -> Result<Source, String> {
+        let usage = || {
+            let status = if is_check { ", or status = 200" } else { "" };
+            format!(
+                "write header = \"Name\" or json = \"/pointer\", or regex = 'text' alone or beside them{status}"
+            )
+        };
+        if !is_check && (self.equals.is_some() || self.status.is_some()) {
+            return Err(usage());
+        }
+        let regex = self.regex.as_deref().map(Regex::new).transpose();
+        let regex = regex.map_err(|error| error.to_string().replace('\n', " "))?;
+        let part = match (&self.header, &self.json) {
+            (Some(name), None) => {
+                HeaderName::from_bytes(name.as_bytes()).map(Part::Header).map_err(|_| usage())?
+            }
+            (None, Some(text)) if text.is_empty() || text.starts_with('/') => {
+                Part::Json(text.clone())
+            }
+            (None, None) if regex.is_some() => Part::Body,
+            _ => return Err(usage()),
+        };
+        Ok(Source { part, regex })
+    }
+}
+
+/// What something has to equal: a text, unless it is of JSON.
+fn expected(source: &Source, value: &Value) -> Result<serde_json::Value, String> {
+    let is_json = matches!(source, Source { part: Part::Json(_), regex: None });
+    match value {
+        Value::String(text) => Ok(text.as_str().into()),
+        Value::Integer(number) if is_json => Ok((*number).into()),
+        Value::Float(number) if is_json => Ok((*number).into()),
+        Value::Boolean(is_so) if is_json => Ok((*is_so).into()),
+        _ => Err("equals is a text, and of JSON also a number, true or false".to_owned()),
+    }
+}

@@ -1,0 +1,69 @@
+//! Sends the steps of a scenario, one after the other.
+
+use crate::http::client::session::{Answer, Session};
+use crate::http::client::steps::{Scenario, Step};
+use nanopace::Nanos;
+use nanopace_load::load::kind::Kind;
+use nanopace_load::{Done, Failure, Slot};
+use tokio::time::sleep;
+
+/// Sends the slot's scenario. The first step that fails ends it.
+pub(crate) async fn run(
+    scenario: &Scenario,
+    session: &mut Session,
+    slot: Slot,
+) -> Result<Done, Failure> {
+    session.taken().clear();
+    let whole = Done::new().sent(slot.start(), None);
+    let whole = scenario.label.map_or(whole, |label| whole.label(label));
+    let (mut due, mut now) = (slot.intended_start(), slot.start());
+    for (number, step) in (0..).zip(&scenario.steps) {
+        let answer = session.send_step(step, (slot.number(), number), now).await;
+        let end = session.now();
+        let outcome = outcome(step, session, &answer);
+        if slot.is_recorded() {
+            count(step, session, &answer, outcome, [due, end]);
+        }
+        outcome.map_err(|kind| Failure::of(kind).with(whole))?;
+        (due, now) = (end + step.think, end);
+        if !step.think.is_zero() {
+            sleep(step.think).await;
+            now = session.now();
+        }
+    }
+    Ok(whole)
+}
+
+/// Counts a step that was due at one moment and ended at another.
+fn count(
+    step: &Step,
+    session: &Session,
+    answer: &Answer,
+    outcome: Result<(), Kind>,
+    [due, end]: [Nanos; 2],
+) {
+    let done = answer.done().label(step.label);
+    let called = outcome.map(|()| done).map_err(|kind| Failure::of(kind).with(done));
+    if let Some(steps) = &session.counted_by {
+        steps.end(session.index, due, end, called);
+    }
+}
+
+/// Looks at an answer, and takes from it what the next steps need.
+fn outcome(step: &Step, session: &mut Session, answer: &Answer) -> Result<(), Kind> {
+    let mut taken = Vec::new();
+    let outcome = if step.has_status() { answer.status.map(drop) } else { answer.outcome() };
+    outcome.map_err(|why| {
+        let kind = why.kind();
+        Kind::of_group(kind.group(), &format!("{}: {kind}", step.label))
+    })?;
+    if let Some(looked) = answer.status.ok().and_then(|status| session.looked(status)) {
+        let failed = step.checks.iter().find(|check| !check.holds(&looked));
+        failed.map_or(Ok(()), |check| Err(check.kind))?;
+        for take in &step.takes {
+            taken.push(take.value(&looked)?);
+        }
+    }
+    session.taken().append(&mut taken);
+    Ok(())
+}

@@ -1,0 +1,350 @@
+//! Scenarios, against a shop that looks at every value that it gets.
+
+use crate::asked::{self, Asked};
+use crate::refusal::refusal;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// With what means something in JSON, in headers and in URLs.
+const USERS: [&str; 3] = ["ann", "b\"o/b", "größe"];
+
+const SHOP: &str = r#"
+[[scenario]]
+name = "buy"
+weight = 3
+
+[[scenario.step]]
+name = "log in"
+method = "PUT"
+url = "URL/login?dice={{random 1..1000000}}"
+headers = { X-Slot = "{{slot}}" }
+body = '{"user": {{json user}}}'
+take.token = { json = "/a/token" }
+take.cart = { header = "Location", regex = '/(.*)' }
+check.created = { status = 201 }
+
+[[scenario.step]]
+name = "look"
+url = "URL/{{raw cart}}?dice={{random 1..1000000}}"
+headers.Authorization = "Bearer {{token}}"
+take.item = { regex = 'item=(\S+)' }
+think = "20ms"
+
+[[scenario.step]]
+name = "order"
+url = "URL/order/{{item}}?user={{user}}"
+headers.Authorization = "Bearer {{token}}"
+body = '{"item": {{json item}}}'
+check.paid = { json = "/paid", equals = true }
+check.typed = { header = "Content-Type", equals = "application/json" }
+
+[[scenario]]
+name = "browse"
+
+[[scenario.step]]
+name = "front page"
+url = "URL/"
+"#;
+
+fn answer(status: &str, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n{headers}\r\n{body}")
+}
+
+fn header<'a>(asked: &'a Asked, name: &str) -> &'a str {
+    asked.headers.iter().find(|(its, _)| its == name).map_or("", |(_, value)| value)
+}
+
+/// The token of a user, whose number says where it looks next.
+fn number(authorization: &str) -> Option<usize> {
+    authorization.strip_prefix("Bearer t\u{e9}")?.parse().ok()
+}
+
+/// Answers who comes with what it was given, and nobody else.
+fn shop(asked: &Asked) -> String {
+    let path = asked.first.split(' ').nth(1).unwrap();
+    let (path, _) = path.split_once('?').unwrap_or((path, ""));
+    let number = number(header(asked, "authorization"));
+    match (path, number) {
+        ("/", _) => answer("200 OK", "", ""),
+        ("/login", _) => {
+            let body: Value = serde_json::from_str(&asked.body).unwrap();
+            let user = USERS.iter().position(|user| body == json!({ "user": user })).unwrap();
+            let body = json!({"a": {"token": format!("t\u{e9}{user}")}}).to_string();
+            answer("201 Created", &format!("Location: /carts/{user}/x\r\n"), &body)
+        }
+        (path, Some(user)) if path == format!("/carts/{user}/x") => {
+            answer("200 OK", "", &format!("<p>item=a/{user}% </p>"))
+        }
+        (path, Some(user)) if path == format!("/order/a%2F{user}%25") => {
+            let body: Value = serde_json::from_str(&asked.body).unwrap();
+            assert_eq!(body, json!({ "item": format!("a/{user}%") }));
+            let headers = "Content-Type: application/json\r\n";
+            answer("200 OK", headers, &json!({ "paid": true }).to_string())
+        }
+        _ => answer("401 Unauthorized", "", ""),
+    }
+}
+
+fn scratch(name: &str, text: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+fn users() -> String {
+    let rows = USERS.map(|user| format!("\"{}\"\n", user.replace('"', "\"\"")));
+    scratch("scenario-users.csv", &format!("user\n{}", rows.concat()))
+}
+
+fn run(file: &str, options: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(["--scenario", file, "--rate", "200/s", "--json", "-"]).args(options);
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+fn results(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// How many of each label have completed and failed.
+fn labels(results: &Value) -> BTreeMap<String, (u64, u64)> {
+    let count = |label: &Value, name: &str| label[name].as_u64().unwrap();
+    let labels = results["labels"].as_object().unwrap().iter();
+    labels.map(|(it, l)| (it.clone(), (count(l, "completed"), count(l, "failed")))).collect()
+}
+
+#[test]
+fn what_is_taken_from_an_answer_is_in_the_next_requests() {
+    let (address, asked) = asked::answering(shop);
+    let file = scratch("shop.toml", &SHOP.replace("URL", &format!("http://{address}")));
+    let output = run(&file, &["-n", "40", "-c", "4", "--data", &users()]);
+    assert!(output.status.success(), "{output:?}");
+    let results = results(&output);
+    assert_eq!((&results["completed"], &results["failed"]), (&40.into(), &0.into()), "{results}");
+    let expected = [
+        ("browse", 10),
+        ("buy", 30),
+        ("front page", 10),
+        ("log in", 30),
+        ("look", 30),
+        ("order", 30),
+    ];
+    let expected = expected.map(|(label, count)| (label.to_owned(), (count, 0)));
+    assert_eq!(labels(&results), expected.into());
+    assert_eq!(results["statuses"], json!({"200": 70, "201": 30}), "{results}");
+    // Each slot has its row in all of its steps, and other random values in each.
+    let asked: Vec<_> = asked.try_iter().collect();
+    let of = |path: &str| asked.iter().filter(|it| it.first.contains(path)).collect::<Vec<_>>();
+    assert_eq!((of("PUT /login").len(), of("POST /order").len()), (31, 30));
+    for login in of("PUT /login") {
+        let slot: usize = header(login, "x-slot").parse().unwrap();
+        let body: Value = serde_json::from_str(&login.body).unwrap();
+        assert_eq!(body["user"], USERS[slot % USERS.len()]);
+    }
+    let dice = |asked: &&Asked| asked.first.split_once("dice=").unwrap().1.to_owned();
+    let [first, second] =
+        ["/login", "/carts"].map(|path| of(path).iter().map(dice).collect::<Vec<_>>());
+    assert!(second.iter().all(|dice| !first.contains(dice)), "{first:?} {second:?}");
+    // A scenario takes as long as its parts; a step is due when its think time is over.
+    let longest = |times: &Value| times["max"].as_f64().unwrap();
+    let order = longest(&results["labels"]["order"]["response_time_ns"]);
+    let whole = longest(&results["labels"]["buy"]["response_time_ns"]);
+    assert!(whole >= 0.98 * 20e6 && order <= 1.02 * (whole - 0.98 * 20e6), "{results}");
+}
+
+#[test]
+fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
+    let (address, asked) = asked::answering(shop);
+    let file = SHOP.replace("URL", &format!("http://{address}")).replace("weight = 3\n", "");
+    let front = file.find("[[scenario]]\nname = \"browse\"").unwrap();
+    let file = &file[..front];
+    for (from, to, failure, counts) in [
+        ("equals = true", "equals = \"true\"", "order: check paid", [(12, 0), (12, 0), (0, 12)]),
+        ("status = 201", "status = 200", "log in: check created", [(0, 12), (0, 0), (0, 0)]),
+        ("item=(", "items=(", "look: take item", [(12, 0), (0, 12), (0, 0)]),
+        (
+            "Bearer {{token}}\"\ntake",
+            "{{token}}\"\ntake",
+            "look: status 401",
+            [(12, 0), (0, 12), (0, 0)],
+        ),
+    ] {
+        assert!(file.contains(from));
+        let path = scratch("failing.toml", &file.replacen(from, to, 1));
+        let output = run(&path, &["-n", "12", "-c", "3", "--data", &users()]);
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        let results = results(&output);
+        assert_eq!(results["failures"], json!({ failure: 12 }), "{results}");
+        assert_eq!(results["failed"], 12);
+        // With one label nothing is told apart.
+        let labels = results.get("labels").map(|_| labels(&results)).unwrap_or_default();
+        let steps = ["log in", "look", "order"].map(str::to_owned);
+        let ended = counts.iter().filter(|(well, failed)| well + failed > 0).count();
+        let expected = steps.into_iter().zip(counts).take(if ended == 1 { 0 } else { ended });
+        assert_eq!(labels, expected.collect(), "{failure}");
+        let ordered = asked.try_iter().filter(|it| it.first.contains("/order")).count();
+        assert_eq!(ordered, if failure.starts_with("order") { 12 } else { 0 });
+    }
+}
+
+/// Before anything is sent, in one line.
+#[test]
+fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
+    let (address, asked) = asked::server();
+    let url = format!("http://{address}");
+    let file = SHOP.replace("URL", &url);
+    let data = users();
+    for (from, to, told) in [
+        ("weight = 3", "weight = 0", "line 4 column 10: write a weight from 1 on"),
+        ("weight = 3", "wieght = 3", "line 4 column 1: unknown field `wieght`"),
+        ("name = \"log in\"\n", "", "line 6 column 1: missing field `name`"),
+        ("name = \"look\"", "name = \"order\"", "column 8: there are two of the name \"order\""),
+        ("name = \"look\"", "name = \" \"", "line 17 column 8: this name is empty"),
+        ("\"PUT\"", "\"put\"", "line 8 column 10: \"put\" is not a method"),
+        (
+            "{{json user}}",
+            "{{json usr}}",
+            "line 11 column 8: body: column 10: \"usr\" is no column",
+        ),
+        (
+            "{{token}}\"\ntake",
+            "{{tokn}}\"\ntake",
+            "line 19 column 25: header authorization: column 8: \"tokn\"",
+        ),
+        (
+            "/login?",
+            "/login?{{item}}&",
+            "line 9 column 7: path of the URL: column 8: \"item\" is nothing",
+        ),
+        ("think = \"20ms\"", "think = \"20\"", "line 21 column 9: "),
+        ("check.paid", "think = \"1s\"\ncheck.paid", "column 9: nothing follows"),
+        (
+            "take.cart",
+            "take.carts",
+            "line 18 column 7: path of the URL: column 2: \"cart\" is no column",
+        ),
+        ("take.cart", "take.user", "line 13 column 13: \"user\" is a column of --data"),
+        ("take.cart", "take.slot", "{{slot}} is something else"),
+        ("take.cart", "take.'a b'", "\"a b\" is no name"),
+        ("{ json = \"/a/token\" }", "{ json = \"a\" }", "line 12 column 14: write header ="),
+        ("{ json = \"/a/token\" }", "{ status = 200 }", "line 12 column 14: write header ="),
+        (
+            "{ json = \"/a/token\" }",
+            "{ pointer = \"/a\" }",
+            "line 12 column 16: unknown field `pointer`",
+        ),
+        ("{ regex = 'item=(\\S+)' }", "{ regex = '(' }", "line 20 column 13: regex parse error"),
+        (
+            "{ status = 201 }",
+            "{ status = 201, equals = 1 }",
+            "write a status and nothing beside it",
+        ),
+        ("equals = true", "equals = [1]", "equals is a text, and of JSON also a number"),
+        (
+            "headers.Authorization = \"Bearer {{token}}\"\ntake",
+            "headers.Host = \"{{token}}\"\ntake",
+            "this header can't have what was taken in it",
+        ),
+    ] {
+        assert!(file.contains(from), "{from}");
+        let path = scratch("wrong.toml", &file.replacen(from, to, 1));
+        let stderr = refusal(run(&path, &["--data", &data, "-n", "1"]));
+        let is_told =
+            stderr.starts_with("error: --scenario: ") && stderr.contains("wrong.toml line ");
+        assert!(is_told && stderr.contains(told), "{from} -> {to}: {stderr}");
+    }
+    let unused = file.replace("{{raw cart}}", "x");
+    let stderr = refusal(run(&scratch("wrong.toml", &unused), &["--data", &data]));
+    let told = "line 13 column 13: no step behind this one has {{cart}} in it";
+    assert!(stderr.contains(told), "{stderr}");
+    for (text, told) in [
+        ("", "missing field `scenario`"),
+        ("scenario = []", "there is no scenario in it"),
+        ("[[scenario]]\nname = \"a\"", "line 2 column 8: it has no step"),
+        ("[[scenario]\n", "line 1 column "),
+    ] {
+        let stderr = refusal(run(&scratch("wrong.toml", text), &[]));
+        assert!(stderr.contains(told) && stderr.contains(" line "), "{text}: {stderr}");
+    }
+    let path = scratch("wrong.toml", &file);
+    let stderr = refusal(run(&path, &["--data", &data, "--items", "sse"]));
+    assert!(stderr.contains("cannot be used with"), "{stderr}");
+    assert_eq!(asked.try_iter().count(), 0);
+}
+
+/// Over HTTP/2, from headers of the embedded target of another run.
+#[cfg(unix)]
+#[test]
+fn answers_of_http2_are_looked_into_as_well() {
+    let (mut target, progress) =
+        crate::faults::at_work("run --rate 1/h --duration 10min --target-body 10");
+    let url = progress.said.split_whitespace().next().unwrap();
+    let text = format!(
+        "[[scenario]]\nname = \"two\"\n[[scenario.step]]\nname = \"one\"\nurl = \"{url}\"\n\
+         take.length = {{ header = \"content-length\" }}\ntake.all = {{ regex = \".*\" }}\n\
+         [[scenario.step]]\nname = \"other\"\nurl = \"{url}{{{{length}}}}?{{{{all}}}}\"\n\
+         check.ten = {{ header = \"content-length\", equals = \"10\" }}\ncheck.of = {{ status = 200 }}\n"
+    );
+    let file = scratch("http2.toml", &text);
+    let output = run(&file, &["-n", "20", "--http2"]);
+    target.kill().unwrap();
+    target.wait().unwrap();
+    let results = results(&output);
+    assert_eq!(
+        (&results["completed"], &results["failures"]),
+        (&20.into(), &json!({})),
+        "{results}"
+    );
+    let expected = ["one", "other"].map(|name| (name.to_owned(), (20, 0)));
+    assert_eq!(labels(&results), expected.into());
+}
+
+/// The steps that ended have been counted.
+#[cfg(unix)]
+#[test]
+fn a_scenario_that_is_given_up_leaves_its_steps_counted() {
+    use crate::faults::{at_work, signal};
+    use std::io::{BufRead, Read};
+    let first_only = |asked: &Asked| {
+        let is_first = asked.first.contains("/first");
+        if is_first { answer("200 OK", "", "") } else { String::new() }
+    };
+    let (address, _asked) = asked::answering(first_only);
+    let step = |name: &str| {
+        format!("[[scenario.step]]\nname = \"{name}\"\nurl = \"http://{address}/{name}\"\n")
+    };
+    let text = format!("[[scenario]]\nname = \"two\"\n{}{}", step("first"), step("second"));
+    let file = scratch("given-up.toml", &text);
+    let load = "--rate 100/s -n 4 -c 4 --timeout 10min --json -";
+    let (child, mut progress) = at_work(&format!("--scenario {file} {load}"));
+    for _ in 0..2 {
+        signal(child.id(), "-INT");
+        progress.errors.read_line(&mut progress.said).unwrap();
+    }
+    progress.errors.read_to_string(&mut progress.said).unwrap();
+    let results = results(&child.wait_with_output().unwrap());
+    assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()), "{results}");
+    assert_eq!(labels(&results), [("first".to_owned(), (4, 0))].into());
+}
+
+#[test]
+fn the_example_of_the_manual_is_taken() {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/RUN.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, rest) = page.split_once("```toml\n[[scenario]]").unwrap();
+    let text = format!("[[scenario]]{}", rest.split_once("```").unwrap().0);
+    assert!(text.lines().count() <= 15);
+    let (address, _asked) = asked::answering(|asked| {
+        let is_paid = header(asked, "authorization") == "Bearer x";
+        answer("200 OK", "", &json!({"token": "x", "paid": is_paid}).to_string())
+    });
+    let file = scratch("manual.toml", &text.replace("127.0.0.1:8080", &address));
+    let output = run(&file, &["-n", "4", "-c", "4", "--data", &users()]);
+    assert!(output.status.success(), "{output:?}");
+    let expected = ["log in", "order"].map(|name| (name.to_owned(), (4, 0)));
+    assert_eq!(labels(&results(&output)), expected.into());
+}
