@@ -6,6 +6,7 @@
 
 pub(crate) mod args;
 pub(crate) mod connection;
+mod cookies;
 pub(crate) mod endpoint;
 pub(crate) mod failure;
 pub(crate) mod filled;

@@ -268,6 +268,37 @@ fn a_connection_carries_so_many_requests() {
     assert_eq!(carried.into_values().collect::<Vec<_>>(), [1, 5, 5, 2]);
 }
 
+#[test]
+fn cookies_that_are_set_are_sent_back_by_their_connection() {
+    let cookies = "Set-Cookie: a=1; Path=/x\r\nSet-Cookie: b=2; Max-Age=0\r\n";
+    let (address, requests) =
+        server_that_answers(format!("HTTP/1.1 204 No Content\r\n{cookies}\r\n"));
+    for connection_requests in ["1", "100"] {
+        let url = format!("http://{address}/");
+        let options = ["--cookies", "-c", "3", "--connection-requests", connection_requests];
+        results(&[&["--url", &url], &options[..]].concat());
+        let sent: Vec<_> = requests.try_iter().collect();
+        let first = sent.iter().filter(|(_, text)| !text.contains("cookie:")).count();
+        let later = sent.iter().filter(|(_, text)| text.contains("\r\ncookie: a=1\r\n")).count();
+        // The probe has none either, and its cookies are nobody's.
+        assert!((2..=4).contains(&first) && first + later == 13, "{sent:?}");
+    }
+    let output = nanopace(&["--url", "http://127.0.0.1:1/", "--cookies", "-H", "Cookie: c=3"]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("--cookies and a header cookie: leave one of them out"), "{told}");
+}
+
+#[test]
+fn a_connection_is_used_until_it_is_so_old() {
+    for options in [&["--connection-age"][..], &["--http2", "--connection-age"]] {
+        let opened = |age| {
+            let results = results(&[&["-c", "1"], options, &[age]].concat());
+            results["set_up_time_ns"]["count"].as_u64().unwrap()
+        };
+        assert_eq!((opened("1ns"), opened("1h")), (13, 1));
+    }
+}
+
 /// The server would wait for the rest, or take it for the next request.
 #[test]
 fn a_length_that_is_not_that_of_the_body_is_refused() {

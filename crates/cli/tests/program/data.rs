@@ -286,7 +286,7 @@ fn what_is_wrong_is_told_before_the_first_request() {
         (&[&of(""), "-H", "Host: {{now}}"], " is no host"),
         (
             &[&of(""), "-a", "ann:x", "-H", "authorization: Bearer y"],
-            "--basic-auth and a header Authorization: leave one of them out",
+            "--basic-auth and a header authorization: leave one of them out",
         ),
         (&["http://{{slot}}/"], "only the path and the query of a URL can be filled in"),
         (&[&of(""), "--data-order", "random"], "--data"),

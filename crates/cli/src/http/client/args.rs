@@ -13,6 +13,7 @@ use std::time::Duration;
 /// What is sent, and how.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests and connections")]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches of a command line")]
 pub(crate) struct ClientArgs {
     /// Method of the requests [default: GET; POST where a body is given]
     #[arg(long, short = 'X', visible_short_alias = 'm', value_name = "METHOD")]
@@ -41,6 +42,15 @@ pub(crate) struct ClientArgs {
     /// Open a new connection after so many requests on one [default: no limit]
     #[arg(long, value_name = "COUNT", conflicts_with = "disable_keepalive", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) connection_requests: Option<u64>,
+
+    /// Open a new connection in place of one that has been open for this long, when a request needs it [default:
+    /// no limit]
+    #[arg(long, value_name = "TIME", conflicts_with = "disable_keepalive", value_parser = positive_duration)]
+    pub(crate) connection_age: Option<Duration>,
+
+    /// Send back the cookies that answers set. Each connection has its own, and a scenario begins without any
+    #[arg(long, conflicts_with = "items")]
+    pub(crate) cookies: bool,
 
     /// Send this name and password (RFC 7617) in the header Authorization
     #[arg(long, short = 'a', value_name = "USER:PASSWORD", value_parser = user)]

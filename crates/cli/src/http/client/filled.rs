@@ -191,7 +191,7 @@ impl Templates {
                 &body[..]
             }
         };
-        Parts { method, path, headers, body }
+        Parts { method, path, headers, body, cookie: b"" }
     }
 
     /// How long its body is; nobody knows if it is filled.

@@ -10,6 +10,8 @@ pub(crate) struct Parts<'a> {
     /// Two lines for each: name and value.
     pub(super) headers: &'a [u8],
     pub(crate) body: &'a [u8],
+    /// The value of the header Cookie; empty without cookies.
+    pub(crate) cookie: &'a [u8],
 }
 
 impl<'a> Parts<'a> {

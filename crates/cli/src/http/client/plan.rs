@@ -1,6 +1,7 @@
 //! What is sent, and where: everything about requests that is known before the run.
 
 use super::args::{ClientArgs, Header};
+use super::cookies::Jar;
 use super::endpoint::Endpoint;
 use super::filled::{Compiler, Filled, Templates, Use, is_filled};
 use super::http1::request::{Lines, Outgoing, Written};
@@ -20,7 +21,8 @@ use base64::prelude::BASE64_STANDARD;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, USER_AGENT,
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue,
+    USER_AGENT,
 };
 use hyper::{Request, StatusCode, Uri};
 use nanopace_load::net::tls::{self, Trust};
@@ -61,6 +63,10 @@ pub(crate) struct Plan {
     pub(crate) http2: bool,
     /// How many requests a connection carries at most.
     pub(crate) requests_each: u64,
+    /// How long a connection is used at most.
+    pub(crate) connection_age: Duration,
+    /// Whether cookies are sent back.
+    pub(crate) cookies: bool,
     /// What items of answers are, if they are timed.
     pub(crate) items: Option<Items>,
     /// The longest time for a request.
@@ -88,12 +94,19 @@ pub(crate) struct Memory {
     filled: Filled,
     /// What was taken from the slot's earlier answers.
     pub(crate) taken: Vec<Vec<u8>>,
+    /// The cookies of each server, if they are sent back.
+    pub(crate) jars: Vec<Jar>,
 }
 
 impl Memory {
     /// Without a request in it.
     pub(crate) fn new() -> Memory {
-        Memory { written: Written::new(), filled: Filled::default(), taken: Vec::new() }
+        Memory {
+            written: Written::new(),
+            filled: Filled::default(),
+            taken: Vec::new(),
+            jars: Vec::new(),
+        }
     }
 }
 
@@ -176,7 +189,9 @@ impl Draft<'_> {
                     .with_context(|| format!("{host:?} in the header Host is no host"))?;
             }
         }
-        self.check_user(target)?;
+        let is_user = self.args.basic_auth.is_some();
+        self.check_twice(target, is_user.then_some(("--basic-auth", AUTHORIZATION)))?;
+        self.check_twice(target, self.args.cookies.then_some(("--cookies", COOKIE)))?;
         let templates = self.templates(target)?;
         let body = templates.as_ref().map_or(Some(target.body.len()), Templates::body_length);
         let given = self.common[endpoint].given.get_all(CONTENT_LENGTH).iter();
@@ -191,12 +206,17 @@ impl Draft<'_> {
         added.map_err(anyhow::Error::msg)
     }
 
-    /// Who logs in by --basic-auth logs in by nothing else: servers take one of two headers, or refuse both.
-    fn check_user(&self, target: &TargetSpec) -> anyhow::Result<()> {
+    /// Refuses a header that an option sends, too: servers take one of two, or refuse both.
+    fn check_twice(
+        &self,
+        target: &TargetSpec,
+        sent: Option<(&str, HeaderName)>,
+    ) -> anyhow::Result<()> {
+        let Some((option, header)) = sent else { return Ok(()) };
         let given = self.args.header.iter().map(|header| &header.name);
         let mut names = given.chain(target.headers.iter().map(|(name, _)| name));
-        let is_twice = self.args.basic_auth.is_some() && names.any(|name| name == AUTHORIZATION);
-        ensure!(!is_twice, "--basic-auth and a header Authorization: leave one of them out");
+        let is_twice = names.any(|name| *name == header);
+        ensure!(!is_twice, "{option} and a header {header}: leave one of them out");
         Ok(())
     }
 
@@ -235,7 +255,7 @@ impl Draft<'_> {
     ) -> anyhow::Result<Plan> {
         let Draft { args, labels, endpoints, common, compiler, .. } = self;
         let requests = self.requests.complete();
-        let is_one = requests.count() == 1 && requests.templates(0).is_none();
+        let is_one = requests.count() == 1 && requests.templates(0).is_none() && !args.cookies;
         let lines: Vec<_> = common.iter().map(Lines::new).collect();
         let has_tls = endpoints.iter().any(|endpoint| endpoint.tls_name.is_some());
         Ok(Plan {
@@ -259,6 +279,8 @@ impl Draft<'_> {
             } else {
                 args.connection_requests.unwrap_or(u64::MAX)
             },
+            connection_age: args.connection_age.unwrap_or(Duration::MAX),
+            cookies: args.cookies,
             items: args.items,
             timeout,
             connect_timeout: args.connect_timeout.min(timeout),
@@ -307,8 +329,8 @@ impl Plan {
         if let Some(only) = &self.only {
             return only.with(self.requests.body_of(request.index));
         }
-        let Memory { written, filled, taken } = memory;
-        let parts = self.parts(request, filled, taken);
+        let Memory { written, filled, taken, jars } = memory;
+        let parts = self.parts(request, filled, taken, jars);
         self.lines[request.endpoint].write(&parts, written);
         written.with(parts.body)
     }
@@ -318,7 +340,7 @@ impl Plan {
         if let Some(only) = &self.only_http2 {
             return only.clone();
         }
-        let parts = self.parts(request, &mut memory.filled, &memory.taken);
+        let parts = self.parts(request, &mut memory.filled, &memory.taken, &memory.jars);
         let body = match self.requests.templates(request.index) {
             Some(_) => Bytes::copy_from_slice(parts.body),
             None => self.requests.body_of(request.index).clone(),
@@ -331,9 +353,10 @@ impl Plan {
         request: Prepared,
         filled: &'a mut Filled,
         taken: &[Vec<u8>],
+        jars: &'a [Jar],
     ) -> Parts<'a> {
         let parts = self.requests.get(request.index);
-        match self.requests.templates(request.index) {
+        let parts = match self.requests.templates(request.index) {
             Some(templates) => {
                 let Prepared { step, number, .. } = request;
                 let mut values =
@@ -341,7 +364,9 @@ impl Plan {
                 templates.fill(parts.method, &mut values, filled)
             }
             None => parts,
-        }
+        };
+        let cookie = jars.get(request.endpoint).map_or(parts.cookie, Jar::header);
+        Parts { cookie, ..parts }
     }
 }
 

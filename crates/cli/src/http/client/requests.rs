@@ -148,7 +148,7 @@ impl Requests {
         let mut line = || lines.next().expect("it was added whole");
         let (method, path, headers) = (line(), line(), line());
         let body = if entry.is_filled { b"" } else { &self.body_of(index)[..] };
-        Parts { method, path, headers, body }
+        Parts { method, path, headers, body, cookie: b"" }
     }
 }
 

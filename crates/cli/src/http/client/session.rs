@@ -1,8 +1,9 @@
 //! One place for a request in flight, and its connections.
 
 use super::connection::Connection;
+use super::cookies::Jar;
 use super::failure::Failure;
-use super::kept::Kept;
+use super::kept::{Kept, Wanted};
 use super::plan::{Memory, Plan, Prepared};
 use super::steps::Step;
 use super::steps::look::Looked;
@@ -25,6 +26,8 @@ pub(crate) struct Session {
     connections: Vec<Option<Connection>>,
     /// How many requests each of these connections has carried.
     carried: Vec<u64>,
+    /// When each was opened.
+    opened: Vec<Nanos>,
     deadline: Deadline,
     /// Which of a server's addresses is next.
     turn: usize,
@@ -74,9 +77,12 @@ impl Session {
     /// A session whose connections take a server's addresses in turn, from about the one at `index` on. To be
     /// made inside a runtime.
     pub(crate) fn new(plan: &Arc<Plan>, clock: &Pacer, index: usize) -> Session {
+        let mut memory = Memory::new();
+        memory.jars.resize_with(if plan.cookies { plan.endpoints.len() } else { 0 }, Jar::default);
         Session {
             connections: plan.endpoints.iter().map(|_| None).collect(),
             carried: vec![0; plan.endpoints.len()],
+            opened: vec![Nanos::ZERO; plan.endpoints.len()],
             deadline: Deadline::new(plan.timeout),
             watch: watch(plan, clock),
             index,
@@ -84,7 +90,7 @@ impl Session {
             clock: clock.clone(),
             plan: Arc::clone(plan),
             turn: index,
-            memory: Memory::new(),
+            memory,
             set_ups: Vec::new(),
         }
     }
@@ -119,9 +125,15 @@ impl Session {
         }
     }
 
-    /// What was taken from the answers of the slot, for those that follow.
-    pub(crate) fn taken(&mut self) -> &mut Vec<Vec<u8>> {
-        &mut self.memory.taken
+    /// A scenario begins: it has nothing of those before.
+    pub(crate) fn forget(&mut self) {
+        self.memory.taken.clear();
+        self.memory.jars.iter_mut().for_each(Jar::clear);
+    }
+
+    /// What was taken from an answer of the slot, for those that follow.
+    pub(crate) fn take(&mut self, values: &mut Vec<Vec<u8>>) {
+        self.memory.taken.append(values);
     }
 
     /// What its clock says.
@@ -133,7 +145,7 @@ impl Session {
         self.turn = self.turn.wrapping_add(1);
         let (connection, set_up) = Connection::open(&self.plan, endpoint, self.turn).await?;
         self.connections[endpoint] = Some(connection);
-        self.carried[endpoint] = 0;
+        (self.carried[endpoint], self.opened[endpoint]) = (0, self.clock.now());
         Ok(set_up)
     }
 
@@ -141,8 +153,10 @@ impl Session {
     /// answer comes with its label.
     pub(crate) async fn send(&mut self, number: u64, now: Nanos) -> (Answer, &'static str) {
         let request = self.plan.of_slot(number);
-        if let Some(Watch::Timed(timed)) = &mut self.watch {
-            timed.begin();
+        match &mut self.watch {
+            Some(Watch::Timed(timed)) => timed.begin(),
+            Some(Watch::Kept(kept)) => kept.begin(Wanted { headers: true, body: false }),
+            None => {}
         }
         let answer = self.send_prepared(request, now).await;
         (answer, self.plan.label(request, answer.status.ok()))
@@ -157,7 +171,8 @@ impl Session {
         now: Nanos,
     ) -> Answer {
         if let Some(Watch::Kept(kept)) = &mut self.watch {
-            kept.begin(step.wanted());
+            let wanted = step.wanted();
+            kept.begin(Wanted { headers: wanted.headers || self.plan.cookies, ..wanted });
         }
         self.send_prepared(self.plan.of_step(step.request, slot, number), now).await
     }
@@ -183,6 +198,9 @@ impl Session {
     /// that takes nothing on a new connection fails.
     async fn send_on_open(&mut self, request: Prepared, now: Nanos) -> Option<Answer> {
         let connection = self.connections[request.endpoint].as_mut()?;
+        if now - self.opened[request.endpoint] >= self.plan.connection_age {
+            return None;
+        }
         if !connection.is_ready(&mut self.deadline).await {
             return None;
         }
@@ -213,6 +231,10 @@ impl Session {
             // Once more, as the server has not processed it (RFC 9113, section 8.7).
             status = connection.exchange(plan, request, memory, deadline, watch.as_mut()).await;
         }
+        let jar = memory.jars.get_mut(request.endpoint);
+        if let (Some(jar), Some(Watch::Kept(kept))) = (jar, watch) {
+            jar.set(&kept.headers);
+        }
         let traffic = connection.take_traffic();
         let is_spoiled = status.is_err_and(|failure| !failure.spares_connection());
         carried[request.endpoint] += 1;
@@ -231,5 +253,5 @@ impl Session {
 
 fn watch(plan: &Plan, clock: &Pacer) -> Option<Watch> {
     let timed = plan.items.map(|kind| Watch::Timed(Timed::new(kind, clock)));
-    timed.or_else(|| plan.has_scenarios().then(|| Watch::Kept(Kept::default())))
+    timed.or_else(|| (plan.has_scenarios() || plan.cookies).then(|| Watch::Kept(Kept::default())))
 }

@@ -13,7 +13,7 @@ pub(crate) async fn run(
     session: &mut Session,
     slot: Slot,
 ) -> Result<Done, Failure> {
-    session.taken().clear();
+    session.forget();
     let whole = Done::new().sent(slot.start(), None);
     let whole = scenario.label.map_or(whole, |label| whole.label(label));
     let (mut due, mut now) = (slot.intended_start(), slot.start());
@@ -64,6 +64,6 @@ fn outcome(step: &Step, session: &mut Session, answer: &Answer) -> Result<(), Ki
             taken.push(take.value(&looked)?);
         }
     }
-    session.taken().append(&mut taken);
+    session.take(&mut taken);
     Ok(())
 }

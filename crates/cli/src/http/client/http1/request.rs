@@ -3,7 +3,7 @@
 
 use super::head::{Asked, has_token, is_chunked};
 use crate::http::client::requests::{Common, Parts};
-use hyper::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, COOKIE, TRANSFER_ENCODING};
 use std::fmt::Arguments;
 use std::io::Write;
 
@@ -82,6 +82,9 @@ impl Lines {
         let mut about = self.given.about.clone();
         for (name, value) in parts.headers() {
             about.add(head, name, value);
+        }
+        if !parts.cookie.is_empty() {
+            push_line(head, COOKIE.as_str().as_bytes(), parts.cookie);
         }
         to.tail = about.end(head, parts);
         to.asked = match parts.method {

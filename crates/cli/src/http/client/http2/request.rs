@@ -3,7 +3,7 @@
 use crate::http::client::requests::{Common, Parts, authority};
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Request, Uri, Version};
 
@@ -44,6 +44,9 @@ fn headers(parts: &Parts<'_>, common: &Common) -> HeaderMap {
     for (name, value) in parts.headers() {
         let name = HeaderName::from_bytes(name).expect(CHECKED);
         given.append(name, HeaderValue::from_bytes(value).expect(CHECKED));
+    }
+    if !parts.cookie.is_empty() {
+        given.insert(COOKIE, HeaderValue::from_bytes(parts.cookie).expect(CHECKED));
     }
     let mut headers = common.usual.clone();
     headers.extend(given);
