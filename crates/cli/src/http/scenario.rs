@@ -82,8 +82,8 @@ impl Reader<'_, '_> {
     fn name(&mut self, name: &Spanned<String>) -> Result<String, Wrong> {
         let text = name.get_ref().trim().to_owned();
         let at = name.span().start;
-        if text.is_empty() {
-            return Err(wrong(at, "this name is empty"));
+        if text.is_empty() || text.contains(char::is_control) {
+            return Err(wrong(at, "this name is empty, or is no single line of text"));
         }
         if !self.names.insert(text.clone()) {
             return Err(wrong(

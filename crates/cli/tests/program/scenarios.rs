@@ -204,6 +204,11 @@ fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
         ("name = \"log in\"\n", "", "line 6 column 1: missing field `name`"),
         ("name = \"look\"", "name = \"order\"", "column 8: there are two of the name \"order\""),
         ("name = \"look\"", "name = \" \"", "line 17 column 8: this name is empty"),
+        (
+            "name = \"look\"",
+            "name = \"a\\nb\"",
+            "line 17 column 8: this name is empty, or is no single line",
+        ),
         ("\"PUT\"", "\"put\"", "line 8 column 10: \"put\" is not a method"),
         (
             "{{json user}}",
