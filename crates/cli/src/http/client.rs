@@ -21,6 +21,7 @@ pub(crate) mod plan;
 pub(crate) mod proxy;
 mod requests;
 pub(crate) mod session;
+mod shared;
 pub(crate) mod steps;
 mod stream;
 pub(crate) mod targets;

@@ -288,6 +288,26 @@ fn cookies_that_are_set_are_sent_back_by_their_connection() {
     assert!(told.contains("--cookies and a header cookie: leave one of them out"), "{told}");
 }
 
+/// How many connections are open at once is known by what it took to open them.
+#[test]
+fn requests_in_flight_share_connections_of_http2() {
+    let opened = |options: &[&str]| {
+        let results =
+            results(&[&["--http2", "--target-latency", "20ms", "-c", "8"], options].concat());
+        let bytes = ["bytes_read", "bytes_written"].map(|name| results[name].as_u64().unwrap());
+        (results["set_up_time_ns"]["count"].as_u64().unwrap(), bytes)
+    };
+    let one_thread = ["--threads", "1", "--streams"];
+    let with = |streams| opened(&[&one_thread[..], &[streams]].concat());
+    let (alone, bytes_alone) = with("1");
+    let (shared, bytes_shared) = with("4");
+    assert_eq!((alone, shared, with("8").0, with("100").0), (8, 2, 1, 1));
+    assert_eq!(opened(&["--threads", "2", "--streams", "8"]).0, 2);
+    // Each answer is counted once, and what opens a connection is less where there are fewer.
+    assert!(bytes_shared[0] < bytes_alone[0] && bytes_shared[1] < bytes_alone[1]);
+    assert!(bytes_shared[0] * 2 > bytes_alone[0], "{bytes_shared:?} {bytes_alone:?}");
+}
+
 #[test]
 fn a_connection_is_used_until_it_is_so_old() {
     for options in [&["--connection-age"][..], &["--http2", "--connection-age"]] {

@@ -35,6 +35,11 @@ pub(crate) struct ClientArgs {
     #[arg(long)]
     pub(crate) http2: bool,
 
+    /// So many requests are in flight on a connection of HTTP/2, if there are as many --connections on a thread:
+    /// these are then how many requests can be in flight
+    #[arg(long, value_name = "COUNT", default_value = "1", requires = "http2", conflicts_with_all = ["connection_requests", "connection_age"], value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) streams: u32,
+
     /// Open a new connection for each request
     #[arg(long, conflicts_with = "http2")]
     pub(crate) disable_keepalive: bool,

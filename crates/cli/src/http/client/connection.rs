@@ -2,6 +2,7 @@
 
 use super::failure::{Failure, Tls};
 use super::plan::{Memory, Plan, Prepared};
+use super::shared::Shared;
 use super::stream::Io;
 use super::watch::Watch;
 use super::{http1, http2};
@@ -18,26 +19,48 @@ use tokio_rustls::TlsConnector;
 /// A connection to one of the plan's servers.
 pub(crate) enum Connection {
     Http1(http1::Connection),
-    Http2(http2::Connection),
+    Http2 {
+        connection: http2::Connection,
+        /// Keeps the place of who shares it, if it is shared.
+        _place: Option<Arc<Shared>>,
+    },
 }
 
 impl Connection {
-    /// Opens a connection to a server of the plan.
+    /// Opens a connection to a server of the plan, or shares one that others have opened.
     pub(crate) async fn open(
         plan: &Plan,
         endpoint: usize,
         turn: usize,
-    ) -> Result<(Connection, SetUp), Failure> {
-        timeout(plan.connect_timeout, Connection::open_at_leisure(plan, endpoint, turn))
-            .await
-            .unwrap_or(Err(Failure::ConnectTimeout))
+    ) -> Result<(Connection, Option<SetUp>), Failure> {
+        let opening = async {
+            let Some(pool) = &plan.pool else {
+                let (io, set_up) = Connection::stream(plan, endpoint, turn).await?;
+                let connection = if plan.http2 {
+                    let connection = http2::Connection::open(io).await?;
+                    Connection::Http2 { connection, _place: None }
+                } else {
+                    Connection::Http1(http1::Connection::new(io))
+                };
+                return Ok((connection, Some(set_up)));
+            };
+            let (shared, mut opened) = (pool.join(endpoint), None);
+            let open = async {
+                let (io, set_up) = Connection::stream(plan, endpoint, turn).await?;
+                opened = Some(set_up);
+                http2::Connection::open(io).await
+            };
+            let connection = shared.0.get_or_try_init(|| open).await?.clone();
+            Ok((Connection::Http2 { connection, _place: Some(shared) }, opened))
+        };
+        timeout(plan.connect_timeout, opening).await.unwrap_or(Err(Failure::ConnectTimeout))
     }
 
-    async fn open_at_leisure(
+    async fn stream(
         plan: &Plan,
         endpoint: usize,
         turn: usize,
-    ) -> Result<(Connection, SetUp), Failure> {
+    ) -> Result<(Box<dyn Io>, SetUp), Failure> {
         let endpoint = &plan.endpoints[endpoint];
         let begin = Instant::now();
         let io = endpoint.connect(turn).await.map_err(|error| Failure::Connection(error.kind()))?;
@@ -50,19 +73,14 @@ impl Connection {
             }
             _ => (io, None),
         };
-        let connection = if plan.http2 {
-            Connection::Http2(http2::Connection::open(io).await?)
-        } else {
-            Connection::Http1(http1::Connection::new(io))
-        };
-        Ok((connection, SetUp { connect, tls }))
+        Ok((io, SetUp { connect, tls }))
     }
 
     /// Whether no request can follow, as far as it is known without looking at the connection.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_over(),
-            Connection::Http2(connection) => connection.is_over(),
+            Connection::Http2 { connection, .. } => connection.is_over(),
         }
     }
 
@@ -70,7 +88,7 @@ impl Connection {
     pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_ready(deadline).await,
-            Connection::Http2(connection) => connection.is_ready(deadline).await,
+            Connection::Http2 { connection, .. } => connection.is_ready(deadline).await,
         }
     }
 
@@ -87,7 +105,7 @@ impl Connection {
             Connection::Http1(connection) => {
                 connection.exchange(&plan.text(request, memory), deadline, watch).await
             }
-            Connection::Http2(connection) => {
+            Connection::Http2 { connection, .. } => {
                 connection.exchange(plan.http2(request, memory), deadline, watch).await
             }
         }
@@ -97,7 +115,7 @@ impl Connection {
     pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
         match self {
             Connection::Http1(connection) => connection.take_traffic(),
-            Connection::Http2(connection) => connection.take_traffic(),
+            Connection::Http2 { connection, .. } => connection.take_traffic(),
         }
     }
 }

@@ -16,12 +16,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use tokio::task::coop::consume_budget;
 
-/// A connection that speaks HTTP/2, and carries one request at a time.
+/// A connection that speaks HTTP/2. Its clones are the same connection, and each carries one request at a time.
+#[derive(Clone, Debug)]
 pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     traffic: Arc<Traffic>,
-    /// What of the traffic has been told.
-    told: (u64, u64),
 }
 
 impl Connection {
@@ -34,7 +33,7 @@ impl Connection {
         let (sender, driver) = handshake.map_err(of)?;
         // What ends the connection is told to the request that is on it.
         tokio::spawn(async { drop(driver.await) });
-        Ok(Connection { sender, traffic, told: (0, 0) })
+        Ok(Connection { sender, traffic })
     }
 
     /// Whether no request can follow, as far as it is known.
@@ -67,11 +66,9 @@ impl Connection {
         whole(answer, deadline, watch).await
     }
 
-    /// Bytes read and written since the last time that this was asked.
-    pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
-        let (read, written) = self.traffic.so_far();
-        let before = std::mem::replace(&mut self.told, (read, written));
-        (read - before.0, written - before.1)
+    /// Bytes read and written since the last time that this was asked, also of clones.
+    pub(crate) fn take_traffic(&self) -> (u64, u64) {
+        self.traffic.take()
     }
 }
 

@@ -9,6 +9,7 @@ use super::http2::request::request as whole;
 use super::items::Items;
 use super::labels::Labels;
 use super::requests::{Common, Parts, Requests, authority};
+use super::shared::Pool;
 use super::steps::Scenario;
 use super::targets::TargetSpec;
 use super::turns::Turns;
@@ -69,6 +70,8 @@ pub(crate) struct Plan {
     pub(crate) cookies: bool,
     /// What items of answers are, if they are timed.
     pub(crate) items: Option<Items>,
+    /// Connections that are shared, if they are.
+    pub(crate) pool: Option<Pool>,
     /// The longest time for a request.
     pub(crate) timeout: Duration,
     /// The longest time for a connection.
@@ -282,6 +285,7 @@ impl Draft<'_> {
             connection_age: args.connection_age.unwrap_or(Duration::MAX),
             cookies: args.cookies,
             items: args.items,
+            pool: (args.streams > 1).then(|| Pool::new(args.streams as usize)),
             timeout,
             connect_timeout: args.connect_timeout.min(timeout),
         })

@@ -100,7 +100,7 @@ impl Session {
     pub(crate) async fn open_all(&mut self) {
         for endpoint in 0..self.connections.len() {
             let opened = self.open(endpoint).await;
-            self.set_ups.extend(opened);
+            self.set_ups.extend(opened.ok().flatten());
         }
     }
 
@@ -141,7 +141,7 @@ impl Session {
         self.clock.now()
     }
 
-    async fn open(&mut self, endpoint: usize) -> Result<SetUp, Failure> {
+    async fn open(&mut self, endpoint: usize) -> Result<Option<SetUp>, Failure> {
         self.turn = self.turn.wrapping_add(1);
         let (connection, set_up) = Connection::open(&self.plan, endpoint, self.turn).await?;
         self.connections[endpoint] = Some(connection);
@@ -188,7 +188,7 @@ impl Session {
 
     async fn send_on_new(&mut self, request: Prepared) -> Answer {
         match self.open(request.endpoint).await {
-            Ok(set_up) => self.exchange(request, self.clock.now(), Some(set_up)).await,
+            Ok(set_up) => self.exchange(request, self.clock.now(), set_up).await,
             Err(failure) => self.unsent(failure),
         }
     }

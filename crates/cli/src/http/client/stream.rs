@@ -25,10 +25,10 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Bytes read and written so far.
-    pub(crate) fn so_far(&self) -> (u64, u64) {
-        // Relaxed: a count, read by the thread that counts. No model: nothing is ordered by it.
-        (self.read.load(Ordering::Relaxed), self.written.load(Ordering::Relaxed))
+    /// Bytes read and written since the last time that this was asked.
+    pub(crate) fn take(&self) -> (u64, u64) {
+        // Relaxed: a count, taken by the thread that counts. No model: nothing is ordered by it.
+        (self.read.swap(0, Ordering::Relaxed), self.written.swap(0, Ordering::Relaxed))
     }
 }
 
@@ -46,7 +46,7 @@ impl Counted {
 
     fn wrote(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(bytes)) = written {
-            // Relaxed: as in `so_far`.
+            // Relaxed: as in `take`.
             self.traffic.written.fetch_add(bytes as u64, Ordering::Relaxed);
         }
         written
@@ -71,7 +71,7 @@ impl AsyncRead for Counted {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.io).poll_read(cx, buf))?;
         let bytes = buf.filled().len() - before;
-        // Relaxed: as in `so_far`.
+        // Relaxed: as in `take`.
         self.traffic.read.fetch_add(bytes as u64, Ordering::Relaxed);
         charge(bytes, cx);
         Poll::Ready(Ok(()))

@@ -1,0 +1,74 @@
+//! Connections of HTTP/2 that several sessions of a thread share. Not those of different threads: a connection
+//! ends with the runtime of its thread.
+
+use super::http2;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::{self, ThreadId};
+use tokio::sync::OnceCell;
+
+/// A connection, which the first one that needs it opens. It is kept by those that use it.
+#[derive(Debug, Default)]
+pub(crate) struct Shared(pub(crate) OnceCell<http2::Connection>);
+
+/// The connections of all threads.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    /// How many sessions use one.
+    most: usize,
+    /// By thread and server.
+    known: Mutex<Vec<(ThreadId, usize, Weak<Shared>)>>,
+}
+
+impl Pool {
+    /// So many sessions share a connection.
+    pub(crate) fn new(most: usize) -> Pool {
+        Pool { most, known: Mutex::new(Vec::new()) }
+    }
+
+    /// A connection of this thread to a server: one with room for one more, or a new one, which is not open.
+    pub(crate) fn join(&self, server: usize) -> Arc<Shared> {
+        let thread = thread::current().id();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(.., shared)| shared.strong_count() > 0);
+        let mut with_room = known.iter().filter(|(its_thread, its_server, shared)| {
+            (*its_thread, *its_server) == (thread, server) && shared.strong_count() < self.most
+        });
+        let open = with_room.find_map(|(.., shared)| shared.upgrade().filter(|it| !it.is_over()));
+        open.unwrap_or_else(|| {
+            let shared = Arc::<Shared>::default();
+            known.push((thread, server, Arc::downgrade(&shared)));
+            shared
+        })
+    }
+}
+
+impl Shared {
+    fn is_over(&self) -> bool {
+        self.0.get().is_some_and(http2::Connection::is_over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_of_a_thread_share_a_connection_to_a_server() {
+        let pool = Pool::new(3);
+        let all: Vec<_> = (0..7).map(|_| pool.join(0)).collect();
+        let is_same = |one: usize, other: usize| Arc::ptr_eq(&all[one], &all[other]);
+        assert!(
+            is_same(0, 1) && is_same(0, 2) && is_same(3, 5) && !is_same(0, 3) && !is_same(5, 6)
+        );
+        let other_server = pool.join(1);
+        assert!(all.iter().all(|it| !Arc::ptr_eq(it, &other_server)));
+        let other_thread = thread::scope(|scope| scope.spawn(|| pool.join(0)).join().unwrap());
+        assert!(all.iter().all(|it| !Arc::ptr_eq(it, &other_thread)));
+        // Who has left makes room.
+        let left: Vec<_> = all.into_iter().skip(1).collect();
+        assert!(Arc::ptr_eq(&left[0], &pool.join(0)));
+        drop((left, other_server, other_thread));
+        drop(pool.join(0));
+        assert_eq!(pool.known.lock().unwrap().len(), 1);
+    }
+}
