@@ -69,7 +69,7 @@ pub(crate) struct Http {
     /// The embedded target, if that is where requests go.
     embedded: Option<Embedded>,
     clock: Mutex<Pacer>,
-    /// Counts the steps of scenarios.
+    /// Counts the steps of scenarios, and items of answers that are given up.
     counted_by: Mutex<Option<Arc<dyn Steps>>>,
 }
 
@@ -105,7 +105,7 @@ impl Target for Http {
 
     async fn connect(&self, index: usize) -> Result<Session, Failure> {
         let mut session = self.session(index);
-        if self.plan.has_scenarios() {
+        if self.plan.has_scenarios() || self.streams.is_some() {
             let counted_by = self.counted_by.lock().unwrap_or_else(PoisonError::into_inner);
             session.counted_by.clone_from(&counted_by);
         }
@@ -118,8 +118,10 @@ impl Target for Http {
             return scenario::run::run(scenario, session, slot).await;
         }
         let streams = self.streams.as_ref().filter(|_| slot.is_recorded());
-        let watched = Watched { streams, session, due: slot.intended_start() };
+        let due = slot.intended_start();
+        let mut watched = Watched { streams, session, due, is_given_up: true };
         let (answer, label) = watched.session.send(slot.number(), slot.start()).await;
+        watched.is_given_up = false;
         let mut done = answer.done().label(label);
         if let Some(seen) = watched.session.seen() {
             done = done.items(seen.items.len() as u64);
@@ -154,7 +156,7 @@ impl Target for Http {
     }
 
     fn counted_by(&self, steps: Arc<dyn Steps>) {
-        if self.plan.has_scenarios() {
+        if self.plan.has_scenarios() || self.streams.is_some() {
             *self.counted_by.lock().unwrap_or_else(PoisonError::into_inner) = Some(steps);
         }
     }
@@ -194,12 +196,18 @@ struct Watched<'run> {
     streams: Option<&'run Streams>,
     session: &'run mut Session,
     due: Nanos,
+    is_given_up: bool,
 }
 
 impl Drop for Watched<'_> {
     fn drop(&mut self) {
-        if let (Some(streams), Some(seen)) = (self.streams, self.session.seen()) {
-            streams.record(seen, self.due);
+        let (Some(streams), Some(seen)) = (self.streams, self.session.seen()) else { return };
+        streams.record(seen, self.due);
+        // Of the others, the call tells how many items there were.
+        if let Some(counted_by) = self.session.counted_by.as_ref().filter(|_| self.is_given_up) {
+            let done = Done::new().items(seen.items.len() as u64);
+            let given_up = Failure::of(Why::Timeout.kind()).with(done);
+            counted_by.end(self.session.index, self.due, self.session.now(), Err(given_up));
         }
     }
 }

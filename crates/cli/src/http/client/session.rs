@@ -37,7 +37,7 @@ pub(crate) struct Session {
     watch: Option<Watch>,
     /// Its number.
     pub(crate) index: usize,
-    /// Counts the steps of scenarios.
+    /// Counts the steps of scenarios, and items of answers that are given up.
     pub(crate) counted_by: Option<Arc<dyn Steps>>,
     /// How long it took to open connections, of those that were opened first.
     set_ups: Vec<SetUp>,
