@@ -124,17 +124,11 @@ clients rounds="3": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk
 calibrate *options:
     cargo run --release -- calibrate {{ options }}
 
-# Tests and documents the published crates as their users get them, all of them, after `cargo xtask package`.
-# Checks the public interface against the last release, if there is one (needs cargo-semver-checks).
-publish-dry:
+# What a release has to pass: the published crates as their users get them, with their tests, examples and documentation; licences; the public interface beside that of the last release, if there is one (needs cargo-deny, then cargo-semver-checks). Many minutes.
+release-check: deny
     #!/usr/bin/env bash
     set -euo pipefail
-    cargo xtask package
-    unpacked=(--manifest-path "{{ target }}/unpacked/Cargo.toml" --target-dir "{{ target }}")
-    # Those have tests with a store, which need a crate that is not published.
-    cargo test "${unpacked[@]}" --workspace --exclude nanopace-remote --exclude nanopace-tower
-    cargo test "${unpacked[@]}" -p nanopace-remote -p nanopace-tower --lib
-    RUSTDOCFLAGS=-Dwarnings cargo doc "${unpacked[@]}" --workspace --no-deps --all-features
+    cargo xtask release-check
     release=$(git tag --list 'v*' --sort=-v:refname | head -n 1)
     if [ -n "$release" ]; then
         packages=$(grep -L '^publish = false' crates/*/Cargo.toml | xargs sed -n 's/^name = "\(nanopace.*\)"/-p \1/p')
@@ -144,7 +138,7 @@ publish-dry:
     fi
 
 # Licences and sources of all dependencies (needs cargo-deny).
-deny:
+deny: (needs_cargo "deny")
     cargo deny check licenses bans sources
 
 # Mutation testing of the schedule, the timeline and the policies; an hour and more. docs/TESTING.md says what a sample showed.

@@ -13,7 +13,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use nanopace_benches::crew;
 use nanopace_benches::rounds::{Samples, alternate};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, Settings};
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 use redis::{Client, Script};
 use std::num::NonZeroU32;
 use std::time::Duration;

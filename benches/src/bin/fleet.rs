@@ -10,7 +10,7 @@
 use nanopace::Nanos;
 use nanopace_benches::machine::Machine;
 use nanopace_fleet::{Account, Control, Fleet};
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 use redis::Commands;
 use serde::{Deserialize, Serialize};
 use std::error::Error;

@@ -2,7 +2,7 @@
 
 #![cfg(unix)]
 
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -511,7 +511,7 @@ fn refused(command: &mut Command, told: &str) {
 
 #[test]
 fn the_options_of_the_example_for_kubernetes_are_right() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/kubernetes/fleet.yaml");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/kubernetes/fleet.yaml");
     let manifest = fs::read_to_string(page).unwrap();
     let arguments = manifest.split("args:").nth(1).unwrap().lines();
     let line: Vec<&str> = arguments.filter_map(|line| line.trim().strip_prefix("- ")).collect();
@@ -528,7 +528,7 @@ fn the_options_of_the_example_for_kubernetes_are_right() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_with_tls_and_a_user_with_rights_is_enough() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/FLEET.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/FLEET.md");
     let page = fs::read_to_string(page).unwrap();
     let rights: Vec<&str> = page.lines().filter(|line| line.starts_with('+')).collect();
     for engine in Engine::ALL {

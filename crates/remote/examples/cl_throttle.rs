@@ -92,7 +92,7 @@ fn reply(decision: &Decision) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nanopace_trials::services::{Engine, Server};
+    use nanopace_services::{Engine, Server};
     use redis::{Client, cmd};
 
     fn client(store: Remote) -> redis::Connection {

@@ -60,7 +60,7 @@ fn response(client: &str, clients: &RemoteKeyed) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nanopace_trials::services::{Engine, Server};
+    use nanopace_services::{Engine, Server};
 
     #[test]
     #[ignore = "needs Redis and Valkey"]

@@ -40,7 +40,7 @@ fn until_ready(
 mod tests {
     use super::*;
     use nanopace_remote::Settings;
-    use nanopace_trials::services::{Engine, Server};
+    use nanopace_services::{Engine, Server};
 
     /// Two processes with three threads each. All get in, and no faster than the limits say.
     #[test]

@@ -6,7 +6,7 @@ mod common;
 
 use common::patient;
 use nanopace_remote::Remote;
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 use std::fs;
 use std::net::TcpListener;
 use std::process::Command;

@@ -5,10 +5,10 @@ mod plot;
 mod record;
 
 use crate::fleet::{Member, Outcome, Trial};
-use crate::services::{Engine, Server};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use nanopace::Rate;
+use nanopace_services::{Engine, Server};
 use record::{Event, LENGTH, Record};
 use std::path::PathBuf;
 use std::{env, fs};

@@ -3,5 +3,4 @@
 
 pub mod demo;
 pub mod fleet;
-pub mod services;
 pub mod stress;

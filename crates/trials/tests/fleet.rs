@@ -2,7 +2,7 @@
 
 use nanopace::Nanos;
 use nanopace_fleet::{Control, Fleet, FleetError, Node, Waits};
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::ops::ControlFlow;

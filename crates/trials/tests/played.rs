@@ -1,7 +1,7 @@
 //! A simulated fleet's store decides as a real one.
 
 use nanopace_fleet::simulation::play_beside;
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 
 #[test]
 #[ignore = "needs Redis and Valkey"]

@@ -14,6 +14,7 @@
 //! cargo xtask instructions  counts the instructions of each kind of start, and compares with the record
 //! cargo xtask package     packages the crates that are published, unpacks them elsewhere and checks them
 //!                         there, without the rest
+//! cargo xtask release-check  the same, and runs their tests and examples and makes their documentation
 //! cargo xtask pages       writes anew what is made from the source: docs/SURFACE.md, and the header for C
 //! cargo xtask services    fetches what the tests need, and prints how a shell finds it:
 //!                         eval "$(cargo xtask services)"
@@ -41,7 +42,8 @@ use std::thread::available_parallelism;
 use steps::{Step, run_all};
 
 const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | python | languages | \
-                     stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure | instructions | package | pages | \
+                     stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure | instructions | package | \
+                     release-check | pages | \
                      services [examples]";
 
 /// The workspace's root.
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         ["structure"] => vec![structure()],
         ["instructions"] => vec![needed(&services::OF_COUNTS, ""), instructions()],
         ["package"] => vec![package()],
+        ["release-check"] => release(),
         ["pages"] => vec![pages("pages that are made from the source", pages::write)],
         ["services"] => return print_services(&services::OF_TESTS),
         ["services", "examples"] => return print_services(&services::OF_EXAMPLES),
@@ -261,21 +264,41 @@ fn header() -> Result<String, String> {
     String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }
 
-/// Built in the ordinary folder, where the dependencies are already.
+/// They compile, with their tests and examples. That these pass, [`release`] shows.
 fn package() -> Step {
     Step::new("published crates by themselves", || {
-        let unpacked = package::unpack(Path::new(ROOT)).map_err(|error| eprintln!("{error}"));
-        unpacked.is_ok_and(|folder| {
-            let target = package::target(Path::new(ROOT));
-            let check = ["check", "--workspace", "--all-features", "--lib", "--examples"];
-            let manifest = folder.join("Cargo.toml").display().to_string();
-            let target = target.display().to_string();
-            cargo(
-                &[&check[..], &["--manifest-path", &manifest, "--target-dir", &target]].concat(),
-                &[],
-            )
-        })
+        package::unpack(Path::new(ROOT)).map_err(|error| eprintln!("{error}")).is_ok()
+            && alone(&["check", "--all-targets"], &[])
     })
+}
+
+/// All that is published, as its users get it.
+fn release() -> Vec<Step> {
+    vec![
+        needed(&services::OF_TESTS, ""),
+        package().required(),
+        Step::new("tests and examples of the published crates", || {
+            let test = ["test", "--no-fail-fast"];
+            let ignored = ["--", "--include-ignored"];
+            alone(&[&test[..], &ignored].concat(), &[("RUST_TEST_THREADS", AT_A_TIME)])
+        }),
+        Step::new("documentation of the published crates", || {
+            alone(&["doc", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
+        }),
+        pages("their public items are listed", pages::check),
+    ]
+}
+
+/// Cargo over the unpacked crates, with all features. They are built in the ordinary folder, where the
+/// dependencies are already.
+fn alone(words: &[&str], variables: &[Variable]) -> bool {
+    let target = package::target(Path::new(ROOT));
+    let manifest = target.join("unpacked/Cargo.toml").display().to_string();
+    let target = target.display().to_string();
+    let (command, options) = words.split_first().expect("a command");
+    let place = ["--manifest-path", &manifest, "--target-dir", &target];
+    let which = [&[*command, "--workspace", "--all-features"][..], &place, options].concat();
+    cargo(&which, variables)
 }
 
 /// Runs cargo at the workspace's root, and prints the command.

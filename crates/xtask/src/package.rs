@@ -8,6 +8,9 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The files that each package has.
+const IN_EACH: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
+
 /// A crate that is published.
 pub(crate) struct Published {
     pub(crate) name: String,
@@ -36,6 +39,7 @@ pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
         // As new: the archive's times are those of no file, and cargo would build nothing again.
         let mut tar = Command::new("tar");
         succeeds(tar.arg("-xzmf").arg(archive).arg("-C").arg(alone.join("crates")))?;
+        is_whole(&alone.join("crates").join(package.folder()))?;
     }
     // The same profiles and versions of everything else: what is built already is not built again.
     let manifest = fs::read_to_string(root.join("Cargo.toml")).map_err(told)?;
@@ -43,6 +47,12 @@ pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
     fs::write(alone.join("Cargo.toml"), workspace(&published) + "\n" + profiles).map_err(told)?;
     fs::copy(root.join("Cargo.lock"), alone.join("Cargo.lock")).map_err(told)?;
     Ok(alone)
+}
+
+/// Whether a package has what who gets only that has to be given.
+fn is_whole(package: &Path) -> Result<(), String> {
+    let missing = IN_EACH.into_iter().find(|name| !package.join(name).is_file());
+    missing.map_or(Ok(()), |name| Err(format!("{} has no {name}", package.display())))
 }
 
 /// Where cargo builds.

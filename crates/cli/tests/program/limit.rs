@@ -514,7 +514,7 @@ fn the_object_of_a_caller_has_the_promised_names_and_no_others() {
 
 #[test]
 fn the_examples_of_the_page_are_right() {
-    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/LIMITS.md");
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/LIMITS.md");
     let page = fs::read_to_string(page).unwrap();
     let mut examples = 0;
     for block in page.split("```console\n").skip(1) {

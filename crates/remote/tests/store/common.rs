@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "not every test needs all of it")]
 
 use nanopace_remote::{Remote, Settings};
-use nanopace_trials::services::Server;
+use nanopace_services::Server;
 use std::time::{Duration, Instant};
 
 /// A machine may be busy: for tests that are not about time.

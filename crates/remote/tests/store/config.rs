@@ -3,7 +3,7 @@
 use crate::common::{ask, store, until};
 use nanopace_keyed::{Change, ConfigStore, Keyed, Scope};
 use nanopace_remote::{RemoteConfig, RemoteError};
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 use std::thread;
 use std::time::Duration;
 

@@ -4,7 +4,7 @@
 use crate::common::{ask, store};
 use nanopace_keyed::KeyRejected;
 use nanopace_remote::{Rejected, RemoteKeyed, RemoteRejected};
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 
 /// When the key expires, in nanoseconds since 1970.
 fn expires(server: &Server) -> u64 {

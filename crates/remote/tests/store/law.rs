@@ -4,7 +4,7 @@ use nanopace::Nanos;
 use nanopace_limits::internal::LimitsState;
 use nanopace_limits::{Decision, Limit, Limits, Quota, Rejected, Rule};
 use nanopace_remote::{Remote, RemoteKeyed, Settings};
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use crate::common::{ask, store, until};
 use nanopace::{ManualClock, Nanos};
 use nanopace_limits::{Limits, Rule};
 use nanopace_remote::{Remote, RemoteError, RemoteKeyed};
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use crate::common::{ask, patient, store, until};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, RemoteRejected, Settings, StoreError};
-use nanopace_trials::services::{Engine, NewConnections, Proxy, Server};
+use nanopace_services::{Engine, NewConnections, Proxy, Server};
 use std::thread;
 use std::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 
 use crate::common::{ask, patient, store, until};
 use nanopace_remote::{Remote, RemoteKeyed, RemoteRejected, StoreError};
-use nanopace_trials::services::{Engine, NewConnections, Proxy, Server};
+use nanopace_services::{Engine, NewConnections, Proxy, Server};
 use std::time::Duration;
 
 const LIMIT: u64 = 100_000;

@@ -2,7 +2,7 @@
 
 use crate::common::{ask, store};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, StoreError};
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 
 /// Has room for some thousands of keys, and lets go of those that expire next.
 fn small(engine: Engine) -> Server {

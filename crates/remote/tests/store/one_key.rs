@@ -2,7 +2,7 @@
 
 use crate::common::{ask, store};
 use nanopace_remote::{OnLoss, RemoteKeyed, RemoteRejected, StoreError};
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 
 /// Limits that let requests in when the store is lost, and a key that has used up its own.
 fn beside_a_victim(server: &Server) -> RemoteKeyed {

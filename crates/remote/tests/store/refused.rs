@@ -4,7 +4,7 @@ use crate::common::{ask, patient, store, until};
 use nanopace_remote::{
     ConfigStore, OnLoss, Remote, RemoteConfig, RemoteError, RemoteRejected, Scope, StoreError,
 };
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 use std::io::ErrorKind;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use nanopace_keyed::{KeyRejected, Keyed, MemoryConfig};
 use nanopace_remote::{
     ConfigStore, Rejected, Remote, RemoteError, RemoteRejected, Scope, StoreError,
 };
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 use redis::Commands;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -3,7 +3,7 @@
 
 use crate::common::{ask, store};
 use nanopace_remote::{AsyncRemoteKeyed, OnLoss, Remote, RemoteRejected, Settings, StoreError};
-use nanopace_trials::services::{Engine, Server};
+use nanopace_services::{Engine, Server};
 use std::time::{Duration, Instant};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,7 +2,7 @@
 
 use crate::common::{store, until};
 use nanopace_remote::{Remote, Settings, StoreError};
-use nanopace_trials::services::{Engine, Proxy, Server};
+use nanopace_services::{Engine, Proxy, Server};
 use std::time::Duration;
 
 /// Without any settings, a store that is 60 ms away is used as one nearby.

@@ -3,10 +3,10 @@
 use crate::fleet::member::Member;
 use crate::fleet::outcome::Outcome;
 use crate::fleet::trial::Trial;
-use crate::services::{Engine, NewConnections, Proxy, Server};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use fastrand::Rng;
+use nanopace_services::{Engine, NewConnections, Proxy, Server};
 use std::env;
 use std::thread;
 use std::time::{Duration, Instant};

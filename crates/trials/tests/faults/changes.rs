@@ -4,8 +4,8 @@ use crate::{all_started, begin, each_engine, end, one_engine, program, tell};
 use anyhow::{Context, Result};
 use nanopace::Rate;
 use nanopace_fleet::{Control, FleetError, RunStatus};
+use nanopace_services::{NewConnections, Proxy, Server};
 use nanopace_trials::fleet::{Outcome, Trial};
-use nanopace_trials::services::{NewConnections, Proxy, Server};
 use std::thread;
 use std::time::Duration;
 

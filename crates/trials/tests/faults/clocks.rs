@@ -3,8 +3,8 @@
 
 use crate::{all_started, end, one_engine, program};
 use anyhow::Result;
+use nanopace_services::Server;
 use nanopace_trials::fleet::Trial;
-use nanopace_trials::services::Server;
 use std::process::Command;
 
 /// It runs with the clock that `FAKETIME` describes. The linker finds the library as it finds others.

@@ -2,8 +2,8 @@
 
 use crate::{all_started, begin, end, one_engine, program};
 use anyhow::Result;
+use nanopace_services::{NewConnections, Proxy, Server};
 use nanopace_trials::fleet::Trial;
-use nanopace_trials::services::{NewConnections, Proxy, Server};
 use std::thread;
 use std::time::Duration;
 

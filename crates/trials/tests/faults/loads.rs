@@ -2,8 +2,8 @@
 
 use crate::{all_started, begin, each_engine, end, one_engine, program};
 use anyhow::Result;
+use nanopace_services::Server;
 use nanopace_trials::fleet::Trial;
-use nanopace_trials::services::Server;
 use std::time::Duration;
 
 #[test]

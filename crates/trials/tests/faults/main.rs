@@ -14,8 +14,8 @@ mod rights;
 mod store;
 
 use anyhow::Result;
+use nanopace_services::{Engine, Server};
 use nanopace_trials::fleet::{Outcome, Trial};
-use nanopace_trials::services::{Engine, Server};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;

@@ -2,8 +2,8 @@
 
 use crate::{all_started, end, program};
 use anyhow::Result;
+use nanopace_services::{Cluster, Engine, Server};
 use nanopace_trials::fleet::Trial;
-use nanopace_trials::services::{Cluster, Engine, Server};
 use std::thread;
 use std::time::{Duration, Instant};
 

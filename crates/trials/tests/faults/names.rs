@@ -3,8 +3,8 @@
 use crate::{all_started, begin, each_engine, end, one_engine, program, tell};
 use anyhow::Result;
 use nanopace_fleet::{Control, Fleet, FleetError};
+use nanopace_services::{NewConnections, Proxy, Server};
 use nanopace_trials::fleet::Trial;
-use nanopace_trials::services::{NewConnections, Proxy, Server};
 use std::time::{Duration, Instant};
 
 #[test]

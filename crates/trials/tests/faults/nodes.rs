@@ -2,7 +2,7 @@
 
 use crate::{all_started, begin, each_engine, end, one_engine};
 use anyhow::Result;
-use nanopace_trials::services::Server;
+use nanopace_services::Server;
 use std::time::Duration;
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::{each_engine, tell};
 use anyhow::Result;
 use nanopace_fleet::{Control, Fleet, FleetError};
-use nanopace_trials::services::Server;
+use nanopace_services::Server;
 
 /// What the page lists.
 fn rights() -> Vec<&'static str> {

@@ -2,8 +2,8 @@
 
 use crate::{all_started, begin, each_engine, end, one_engine, program, tell};
 use anyhow::Result;
+use nanopace_services::{Proxy, Server};
 use nanopace_trials::fleet::{Outcome, Trial};
-use nanopace_trials::services::{Proxy, Server};
 use std::fs;
 use std::path::Path;
 use std::thread;

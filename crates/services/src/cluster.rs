@@ -1,8 +1,8 @@
 //! A cluster of servers.
 
-use crate::services::engine::Engine;
-use crate::services::server::Server;
-use crate::services::wire::texts;
+use crate::engine::Engine;
+use crate::server::Server;
+use crate::wire::texts;
 use std::io::{self, ErrorKind};
 use std::thread;
 use std::time::{Duration, Instant};

@@ -3,7 +3,7 @@
 mod pipe;
 mod rules;
 
-use crate::services::port;
+use crate::port;
 use pipe::Connection;
 pub use rules::NewConnections;
 use rules::Rules;

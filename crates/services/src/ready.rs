@@ -1,6 +1,6 @@
 //! Whether a server answers.
 
-use crate::services::wire;
+use crate::wire;
 use std::net::SocketAddr;
 use std::time::Duration;
 

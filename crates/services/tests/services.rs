@@ -1,6 +1,6 @@
 //! Servers start, stop, die and come back; the proxy does to a connection what it says.
 
-use nanopace_trials::services::{Engine, NewConnections, Proxy, Server};
+use nanopace_services::{Engine, NewConnections, Proxy, Server};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;

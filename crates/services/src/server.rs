@@ -1,7 +1,7 @@
 //! A server as a child process.
 
-use crate::services::engine::Engine;
-use crate::services::{port, ready, wire};
+use crate::engine::Engine;
+use crate::{port, ready, wire};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{self, ErrorKind};

@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+mod cluster;
+mod engine;
+mod port;
+mod proxy;
+mod ready;
+mod server;
+mod wire;
+
+pub use cluster::Cluster;
+pub use engine::Engine;
+pub use proxy::{NewConnections, Proxy};
+pub use server::{Options, Server};
