@@ -137,6 +137,10 @@ release-check: deny
         echo "no release yet: nothing to compare the public interface with"
     fi
 
+# What a new user does, with the packaged crates alone and in an empty home: the first page's example, in CI, and its program installed and run; some minutes.
+fresh-user:
+    cargo xtask fresh-user install
+
 # Licences and sources of all dependencies (needs cargo-deny).
 deny: (needs_cargo "deny")
     cargo deny check licenses bans sources

@@ -15,12 +15,15 @@
 //! cargo xtask package     packages the crates that are published, unpacks them elsewhere and checks them
 //!                         there, without the rest
 //! cargo xtask release-check  the same, and runs their tests and examples and makes their documentation
+//! cargo xtask fresh-user  the first page's example as a new user writes it, from a registry of the packages
+//! cargo xtask fresh-user install   the same, and installs the program and runs it
 //! cargo xtask pages       writes anew what is made from the source: docs/SURFACE.md, and the header for C
 //! cargo xtask services    fetches what the tests need, and prints how a shell finds it:
 //!                         eval "$(cargo xtask services)"
 //! cargo xtask services examples   the same for the servers that the examples load
 //! ```
 
+mod fresh;
 mod languages;
 mod package;
 mod pages;
@@ -43,7 +46,8 @@ use steps::{Step, run_all};
 
 const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | python | languages | \
                      stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure | instructions | package | \
-                     release-check | pages | \
+                     release-check | fresh-user [install] | \
+                     pages | \
                      services [examples]";
 
 /// The workspace's root.
@@ -88,6 +92,8 @@ fn main() -> ExitCode {
         ["instructions"] => vec![needed(&services::OF_COUNTS, ""), instructions()],
         ["package"] => vec![package()],
         ["release-check"] => release(),
+        ["fresh-user"] => fresh::user(ROOT, false),
+        ["fresh-user", "install"] => fresh::user(ROOT, true),
         ["pages"] => vec![pages("pages that are made from the source", pages::write)],
         ["services"] => return print_services(&services::OF_TESTS),
         ["services", "examples"] => return print_services(&services::OF_EXAMPLES),

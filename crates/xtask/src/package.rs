@@ -99,7 +99,8 @@ fn workspace(published: &[Published]) -> String {
     iter::once(head.to_owned()).chain(published.iter().map(patch)).collect()
 }
 
-fn succeeds(command: &mut Command) -> Result<(), String> {
+/// Runs the command, which it prints.
+pub(crate) fn succeeds(command: &mut Command) -> Result<(), String> {
     eprintln!("{command:?}");
     match command.status() {
         Ok(status) if status.success() => Ok(()),

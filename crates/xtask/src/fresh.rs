@@ -1,0 +1,131 @@
+//! What a new user does, with the published crates alone: from a registry that is made of their packages, in
+//! an empty home, the first page's lines and its first example, as printed.
+
+use crate::package::{self, succeeds};
+use crate::steps::Step;
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Everything comes from the registry's folder, and nothing from elsewhere.
+const CONFIG: &str =
+    "[source.crates-io]\nreplace-with = \"packages\"\n\n[source.packages]\ndirectory = ";
+
+/// The first page's example in a project of its own; and its program, if that is to be installed.
+pub(crate) fn user(root: &'static str, installs: bool) -> Vec<Step> {
+    let library = Step::new("a new user's first program, from the packages", || {
+        told(User::new(Path::new(root)).and_then(|user| user.writes_the_example()))
+    });
+    let program = Step::new("a new user's first run, from the packages", || {
+        told(User::new(Path::new(root)).and_then(|user| user.installs_the_program()))
+    });
+    if installs { vec![library, program] } else { vec![library] }
+}
+
+fn told(done: Result<(), String>) -> bool {
+    done.map_err(|error| eprintln!("{error}")).is_ok()
+}
+
+struct User {
+    /// Outside of all workspaces; it goes with the user.
+    home: PathBuf,
+    /// The first page.
+    page: String,
+}
+
+impl User {
+    /// With a registry, and nothing else.
+    fn new(root: &Path) -> Result<User, String> {
+        let unpacked = package::unpack(root)?;
+        let home = env::temp_dir().join(format!("nanopace-new-user-{}", std::process::id()));
+        let page = fs::read_to_string(root.join("README.md")).map_err(in_words)?;
+        let user = User { home, page };
+        user.moves_in(&unpacked).map_err(in_words)?;
+        user.fills_the_registry(&unpacked)?;
+        Ok(user)
+    }
+
+    fn moves_in(&self, unpacked: &Path) -> io::Result<()> {
+        let _ = fs::remove_dir_all(&self.home);
+        fs::create_dir_all(self.home.join(".cargo"))?;
+        let config = format!("{CONFIG}'{}'\n", self.registry().display());
+        fs::write(self.home.join(".cargo/config.toml"), config)?;
+        // What cargo wants to see beside each package, here without sums.
+        for package in fs::read_dir(unpacked.join("crates"))? {
+            let sums = package?.path().join(".cargo-checksum.json");
+            fs::write(sums, "{\"files\":{}}")?;
+        }
+        Ok(())
+    }
+
+    fn registry(&self) -> PathBuf {
+        self.home.join("packages")
+    }
+
+    /// With all that the crates depend on, from where cargo has it, and the crates themselves.
+    fn fills_the_registry(&self, unpacked: &Path) -> Result<(), String> {
+        let mut vendor = cargo();
+        vendor.args(["vendor", "--quiet", "--manifest-path"]).arg(unpacked.join("Cargo.toml"));
+        succeeds(vendor.arg(self.registry()).stdout(io::stderr()))?;
+        let mut copy = Command::new("cp");
+        succeeds(copy.arg("-r").arg(unpacked.join("crates/.")).arg(self.registry()))
+    }
+
+    fn writes_the_example(&self) -> Result<(), String> {
+        self.runs(&self.home, "cargo new --quiet first")?;
+        let project = self.home.join("first");
+        self.runs(&project, self.line("cargo add nanopace"))?;
+        let example = between(&self.page, "```rust,no_run\n", "```").ok_or("no example")?;
+        fs::write(project.join("src/main.rs"), example).map_err(in_words)?;
+        self.runs(&project, "cargo run --quiet")
+    }
+
+    fn installs_the_program(&self) -> Result<(), String> {
+        self.runs(&self.home, self.line("cargo install nanopace-cli"))?;
+        self.runs(&self.home, self.line("nanopace run "))
+    }
+
+    /// The first line of the page that begins with these words, without what is said behind it.
+    fn line(&self, words: &str) -> &str {
+        let mut lines = self.page.lines().map(|line| line.trim_start_matches("$ "));
+        let line = lines.find(|line| line.starts_with(words));
+        line.map_or("false", |line| line.split('#').next().unwrap_or(line).trim())
+    }
+
+    /// A line as a shell does it for whom nothing is set but where programs are.
+    fn runs(&self, folder: &Path, line: &str) -> Result<(), String> {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).current_dir(folder).env_clear();
+        succeeds(shell.env("HOME", &self.home).env("PATH", self.path()?))
+    }
+
+    /// What cargo installed for this user, then the compiler that runs this, then the system's.
+    fn path(&self) -> Result<std::ffi::OsString, String> {
+        let usual = env::var_os("PATH").unwrap_or_default();
+        let compiler = Path::new(cargo().get_program()).parent().map(Path::to_owned);
+        let own = [Some(self.home.join(".cargo/bin")), compiler];
+        env::join_paths(own.into_iter().flatten().chain(env::split_paths(&usual))).map_err(in_words)
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.home);
+    }
+}
+
+fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "errors are mapped by it")]
+fn in_words(error: impl ToString) -> String {
+    error.to_string()
+}
+
+/// The text from behind the first `begin` to the next `end`.
+fn between<'text>(text: &'text str, begin: &str, end: &str) -> Option<&'text str> {
+    Some(text.split_once(begin)?.1.split_once(end)?.0)
+}
