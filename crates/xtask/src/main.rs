@@ -17,12 +17,15 @@
 //! cargo xtask release-check  the same, and runs their tests and examples and makes their documentation
 //! cargo xtask fresh-user  the first page's example as a new user writes it, from a registry of the packages
 //! cargo xtask fresh-user install   the same, and installs the program and runs it
+//! cargo xtask book        checks that each page is in the book and leads where it says, and lays them out in
+//!                         target/book for mdBook
 //! cargo xtask pages       writes anew what is made from the source: docs/SURFACE.md, and the header for C
 //! cargo xtask services    fetches what the tests need, and prints how a shell finds it:
 //!                         eval "$(cargo xtask services)"
 //! cargo xtask services examples   the same for the servers that the examples load
 //! ```
 
+mod book;
 mod fresh;
 mod languages;
 mod package;
@@ -47,7 +50,7 @@ use steps::{Step, run_all};
 const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | python | languages | \
                      stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure | instructions | package | \
                      release-check | fresh-user [install] | \
-                     pages | \
+                     pages | book | \
                      services [examples]";
 
 /// The workspace's root.
@@ -94,6 +97,7 @@ fn main() -> ExitCode {
         ["release-check"] => release(),
         ["fresh-user"] => fresh::user(ROOT, false),
         ["fresh-user", "install"] => fresh::user(ROOT, true),
+        ["book"] => vec![linked(), book()],
         ["pages"] => vec![pages("pages that are made from the source", pages::write)],
         ["services"] => return print_services(&services::OF_TESTS),
         ["services", "examples"] => return print_services(&services::OF_EXAMPLES),
@@ -211,6 +215,7 @@ fn lint() -> Vec<Step> {
     vec![
         Step::new("format", || cargo(&["fmt", "--all", "--check"], &[])),
         structure(),
+        linked(),
         pages("pages are as the source is", pages::check),
         Step::new("clippy", || {
             let more = "--features=nanopace-benches/criterion,nanopace-benches/rivals,xtask/header";
@@ -251,6 +256,20 @@ fn lint() -> Vec<Step> {
 fn structure() -> Step {
     Step::new("structure: no circles between modules", || {
         structure::check(&Path::new(ROOT).join("crates"))
+    })
+}
+
+/// Each page is in the book, and leads where it says.
+fn linked() -> Step {
+    Step::new("pages are in the book, and their links lead somewhere", || {
+        book::check(Path::new(ROOT)).map_err(|error| eprintln!("{error}")).is_ok()
+    })
+}
+
+fn book() -> Step {
+    Step::new("the book, laid out", || {
+        let folder = package::target(Path::new(ROOT)).join("book");
+        book::lay_out(Path::new(ROOT), &folder).map_err(|error| eprintln!("{error}")).is_ok()
     })
 }
 

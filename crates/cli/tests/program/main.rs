@@ -20,6 +20,7 @@ mod limit;
 mod loads;
 mod otlp;
 mod plan;
+mod recorded;
 mod refusal;
 mod resets;
 mod run;
