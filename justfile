@@ -137,6 +137,10 @@ release-check: deny
         echo "no release yet: nothing to compare the public interface with"
     fi
 
+# Every choice of the features of every published crate compiles without a warning; some minutes.
+features:
+    cargo xtask features
+
 # What a new user does, with the packaged crates alone and in an empty home: the first page's example, in CI, and its program installed and run; some minutes.
 fresh-user:
     cargo xtask fresh-user install

@@ -15,6 +15,7 @@
 //! cargo xtask package     packages the crates that are published, unpacks them elsewhere and checks them
 //!                         there, without the rest
 //! cargo xtask release-check  the same, and runs their tests and examples and makes their documentation
+//! cargo xtask features    every choice of the features of every published crate compiles
 //! cargo xtask fresh-user  the first page's example as a new user writes it, from a registry of the packages
 //! cargo xtask fresh-user install   the same, and installs the program and runs it
 //! cargo xtask book        checks that each page is in the book and leads where it says, and lays them out in
@@ -26,6 +27,7 @@
 //! ```
 
 mod book;
+mod features;
 mod fresh;
 mod languages;
 mod package;
@@ -49,7 +51,7 @@ use steps::{Step, run_all};
 
 const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | python | languages | \
                      stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure | instructions | package | \
-                     release-check | fresh-user [install] | \
+                     release-check | features | fresh-user [install] | \
                      pages | book | \
                      services [examples]";
 
@@ -95,6 +97,7 @@ fn main() -> ExitCode {
         ["instructions"] => vec![needed(&services::OF_COUNTS, ""), instructions()],
         ["package"] => vec![package()],
         ["release-check"] => release(),
+        ["features"] => vec![features()],
         ["fresh-user"] => fresh::user(ROOT, false),
         ["fresh-user", "install"] => fresh::user(ROOT, true),
         ["book"] => vec![linked(), book()],
@@ -310,8 +313,25 @@ fn release() -> Vec<Step> {
         Step::new("documentation of the published crates", || {
             alone(&["doc", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
         }),
+        features(),
         pages("their public items are listed", pages::check),
     ]
+}
+
+fn features() -> Step {
+    Step::new("every choice of features", || {
+        let metadata = command(&["metadata", "--no-deps", "--format-version", "1"], &[]).output();
+        let text = metadata.map_err(|error| error.to_string());
+        let choices = text.and_then(|out| features::choices(&String::from_utf8_lossy(&out.stdout)));
+        let choices = choices.map_err(|error| eprintln!("{error}")).unwrap_or_default();
+        let compiles = |choice: &features::Choice| {
+            let check = ["clippy", "--quiet", "--no-default-features", "--package"];
+            let which =
+                [&choice.package, "--features", &choice.features, "--", "--deny", "warnings"];
+            cargo(&[&check[..], &which].concat(), &[])
+        };
+        !choices.is_empty() && choices.iter().all(compiles)
+    })
 }
 
 /// Cargo over the unpacked crates, with all features. They are built in the ordinary folder, where the

@@ -87,7 +87,7 @@ mod tests {
             (["--html", "Cargo.toml", "--body-file", "Cargo.toml"], "--body-file reads this file"),
             (["--json", "./Cargo.toml", "--cacert", "Cargo.toml"], "--cacert reads this file"),
             (
-                ["--csv", "../cli/Cargo.toml", "--targets", "Cargo.toml"],
+                ["--csv", "src/../Cargo.toml", "--targets", "Cargo.toml"],
                 "--targets reads this file",
             ),
         ] {
