@@ -141,6 +141,14 @@ release-check: deny
 features:
     cargo xtask features
 
+# The published crates compile with the oldest versions of what they depend on, after `cargo xtask package`; some minutes.
+minimal-versions:
+    rm -rf "{{ target }}/minimal"
+    cp -r "{{ target }}/unpacked" "{{ target }}/minimal"
+    rm "{{ target }}/minimal/Cargo.lock"
+    RUSTC_BOOTSTRAP=1 cargo update --quiet -Zdirect-minimal-versions --manifest-path "{{ target }}/minimal/Cargo.toml"
+    cargo check --workspace --all-features --manifest-path "{{ target }}/minimal/Cargo.toml" --target-dir "{{ target }}"
+
 # What a new user does, with the packaged crates alone and in an empty home: the first page's example, in CI, and its program installed and run; some minutes.
 fresh-user:
     cargo xtask fresh-user install
