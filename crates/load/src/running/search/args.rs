@@ -223,7 +223,7 @@ mod tests {
             (&["--max", "50"], "write a lower --from"),
             (&["--svg", "-"], "needs a file"),
             (&["--svg", "x", "--json", "x"], "same file"),
-            (&["--svg", "x", "--json", "../load/x"], "same file"),
+            (&["--svg", "x", "--json", "src/../x"], "same file"),
             (&["--max-steps", "0"], "--max-steps"),
             (&["--step", "0s"], "longer than zero"),
             (&["--from", "0"], "--from"),
