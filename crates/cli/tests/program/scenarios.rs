@@ -338,7 +338,7 @@ fn a_scenario_that_is_given_up_leaves_its_steps_counted() {
 
 #[test]
 fn the_example_of_the_manual_is_taken() {
-    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/RUN.md");
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/RUN.md");
     let page = fs::read_to_string(page).unwrap();
     let (_, rest) = page.split_once("```toml\n[[scenario]]").unwrap();
     let text = format!("[[scenario]]{}", rest.split_once("```").unwrap().0);
