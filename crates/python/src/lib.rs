@@ -19,6 +19,8 @@ mod waiting;
 /// What `nanopace` is made of; import that.
 #[pyo3::pymodule(gil_used = false)]
 mod _nanopace {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::errors::{Closed, Ended, Finished};
     #[pymodule_export]
@@ -34,4 +36,10 @@ mod _nanopace {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::timer::Timer;
+
+    /// `PyO3` panics if a handler of a signal raises while a call imports this, so no call does.
+    #[pymodule_init]
+    fn import(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.py().import("datetime").map(drop)
+    }
 }

@@ -221,6 +221,24 @@ def test_an_error_shortly_before_a_start_takes_no_slot_with_it(take: str, pause:
     assert (run.returncode, run.stderr) == (0, "")
 
 
+IMPORTS_NOTHING = """
+import nanopace, sys
+class Interrupted:  # as by a handler of a signal, which an import gives time to run
+    def find_spec(*_):
+        raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted)
+pacer = nanopace.Pacer("1k/s", slots=3)
+take = [lambda: pacer.acquire(timeout=60), lambda: pacer.acquire_many(1, timeout=60), pacer.lane().acquire]
+assert [grant().slot for grant in take] == [0, 1, 2]
+"""
+
+
+def test_no_call_imports_what_a_handler_of_a_signal_would_interrupt() -> None:
+    words = [sys.executable, "-c", IMPORTS_NOTHING]
+    run = subprocess.run(words, capture_output=True, text=True, timeout=STUCK_SECONDS)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
 def test_a_slot_starts_when_its_thread_has_the_interpreters_lock() -> None:
     script = """
 import nanopace, sys, threading, time
