@@ -52,8 +52,9 @@ pub(super) struct Tokens<'a> {
     column: usize,
 }
 
-/// These end a word, and are words of their own.
-const MARKS: [&str; 4] = [",", "(", ")", ".."];
+/// These end a word, and are words of their own. Three dots are none that a shape has: otherwise the last
+/// one would be the point of `.6/s`.
+const MARKS: [&str; 5] = [",", "(", ")", "...", ".."];
 
 impl<'a> Tokens<'a> {
     pub(super) fn of(text: &'a str) -> Tokens<'a> {

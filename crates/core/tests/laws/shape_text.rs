@@ -177,6 +177,7 @@ fn where_it_is_wrong_and_what_to_write() {
         ("ramp 1/s..5k/s 9s take 8s, ramp ..9/s 9s", 33, "a part that was cut"),
         ("ramp 1/s..5k/s 9s skip 8s mirror, hold 9s", 40, "a part that was cut"),
         ("ramp 5k/s 9s", 11, "two dots"),
+        ("ramp 5/s...6/s 9s", 9, "two dots"),
         ("ramp ..5k/s 9s", 6, "nothing comes before"),
         ("ramp 1/s.. 9s", 12, "that is not a rate"),
         ("sine 1/s..2/s 9s", 15, "write `period`"),
