@@ -70,8 +70,7 @@ fn measure(tool: &Tool, rate: u32, options: &Options, witness: &Witness) -> Resu
         // Neither always comes first.
         for is_after in [round % 2 == 1, round % 2 == 0] {
             let state = if is_after { "after" } else { "before" };
-            let programs = options.folder.join("bin").join(state);
-            let sample = once(tool, rate, options, &programs, witness)
+            let sample = once(tool, rate, options, state, witness)
                 .with_context(|| format!("{} {state} at {rate}/s", tool.name))?;
             if is_after { &mut after } else { &mut before }.push(sample);
         }
@@ -83,15 +82,15 @@ fn once(
     tool: &Tool,
     rate: u32,
     options: &Options,
-    programs: &Path,
+    state: &'static str,
     witness: &Witness,
 ) -> Result<Sample> {
     let stamps = options.folder.join("stamps");
     let seconds = options.seconds;
-    let run = Run { rate, seconds, witness: witness.address, stamps: &stamps };
+    let run = Run { state, rate, seconds, witness: witness.address, stamps: &stamps };
     witness.take();
     let (cost, began) = (Cost::now()?, Instant::now());
-    let mut command = tool.command(programs, &run);
+    let mut command = tool.command(&options.folder.join("bin").join(state), &run);
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
     let (elapsed, used) = (began.elapsed().as_secs_f64(), Cost::now()?);
     ensure!(status.success(), "{status}");

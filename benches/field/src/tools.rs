@@ -14,6 +14,8 @@ pub struct Tool {
 
 /// What a tool is asked for.
 pub struct Run<'r> {
+    /// As it is, or with nanopace inside: `before` or `after`.
+    pub state: &'static str,
     pub rate: u32,
     pub seconds: u32,
     pub witness: SocketAddr,
@@ -22,7 +24,7 @@ pub struct Run<'r> {
 
 const CONNECTIONS: &str = "32";
 
-pub const TOOLS: [Tool; 5] = [
+pub const TOOLS: [Tool; 8] = [
     Tool {
         name: "oha",
         program: "oha",
@@ -62,6 +64,24 @@ pub const TOOLS: [Tool; 5] = [
         arguments: |run| vec![run.rate.to_string(), run.seconds.to_string()],
     },
     Tool {
+        name: "latte-cli",
+        program: "load-latte-cli",
+        is_seen: false,
+        arguments: |run| vec![run.rate.to_string(), run.seconds.to_string()],
+    },
+    Tool {
+        name: "cql-stress",
+        program: "pacing",
+        is_seen: false,
+        arguments: |run| run.of_pacing("cql-stress"),
+    },
+    Tool {
+        name: "nb-rs",
+        program: "pacing",
+        is_seen: false,
+        arguments: |run| run.of_pacing("nb-rs"),
+    },
+    Tool {
         name: "wrk2",
         program: "wrk2",
         is_seen: true,
@@ -72,6 +92,13 @@ pub const TOOLS: [Tool; 5] = [
         },
     },
 ];
+
+impl Run<'_> {
+    /// Of the program that paces as tools do whose sources do not come with cargo.
+    fn of_pacing(&self, tool: &str) -> Vec<String> {
+        words(&[tool, self.state, &self.rate.to_string(), &self.seconds.to_string()])
+    }
+}
 
 impl Tool {
     pub fn is_built(&self, folder: &Path) -> bool {

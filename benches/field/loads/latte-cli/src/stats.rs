@@ -1,0 +1,22 @@
+//! A recorder that keeps nothing: the stamps say what there is to know.
+
+use crate::WorkloadStats;
+use std::num::NonZeroUsize;
+
+pub struct BenchmarkStats;
+
+pub struct Recorder;
+
+impl Recorder {
+    pub fn start(_rate: Option<f64>, _concurrency: NonZeroUsize, _keep_log: bool) -> Recorder {
+        Recorder
+    }
+
+    pub fn record(&mut self, _stats: &[WorkloadStats]) -> &'static str {
+        ""
+    }
+
+    pub fn finish(self) -> BenchmarkStats {
+        BenchmarkStats
+    }
+}
