@@ -111,6 +111,10 @@ field *tools:
     cargo run --release --manifest-path benches/field/Cargo.toml --target-dir "{{ target }}/field/target" -- "{{ target }}/field" \
         {{ if tools == "" { "--json benches/results/field.json --plot docs/figures/field.svg" } else { tools } }}
 
+# Whether the patches of published tools apply, and what they patch compiles.
+field-check *tools:
+    benches/field/build --check "{{ target }}/field" {{ tools }}
+
 # governor's own tests with nanopace-governor in its place, and those of a published tool; some minutes. Fails unless all is as the table in its README says.
 governor-tests:
     crates/governor-compat/tests/theirs "{{ target }}/governor-tests"
