@@ -57,7 +57,7 @@ pub(crate) use slots::Slots;
 use std::cell::Cell;
 pub(crate) use stretch::{Numbering, Stretch};
 
-/// For slots that are held, at most so many recorded arrivals before the next one are remembered.
+/// At most this many recorded arrivals before the next one are remembered, for slots that are held.
 const MOST_ARRIVALS: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -204,8 +204,8 @@ impl Schedule {
         })
     }
 
-    /// When it may start if the pacer is not paused: later than intended while time is owed. What is
-    /// still owed when a shape ends may start then.
+    /// When the slot at `position` may start, unless the pacer is paused: later than intended while time is
+    /// owed. At the end of a shape all its slots may start, whatever is owed.
     pub(crate) fn release(&self, position: u64) -> i64 {
         let caught_up = self.catch_up.as_ref().map_or(i64::MIN, |course| {
             course.time_of(position, self.history.slots()).min(self.end.of_shape())
@@ -213,7 +213,7 @@ impl Schedule {
         self.intended(position).max(caught_up)
     }
 
-    /// The last position that may have started by now.
+    /// The last position released by `now`.
     pub(crate) fn reached(&self, now: i64) -> u64 {
         let time = self.schedule_time(now);
         let due = self.due_within(0, now);
@@ -251,13 +251,13 @@ impl Schedule {
         self.schedule_time(now).min(self.end.moment(&self.history))
     }
 
-    /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
+    /// Notes that `claimed` slots lie before the position `next`. Must be called before positions wrap around.
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.history.count_claimed(next, claimed);
         self.end.count_claimed(next, claimed);
     }
 
-    /// From now on the schedule runs at `rate`. The part of the current interval that has passed
+    /// Lets the schedule run at `rate` from now on. The part of the current interval that has passed
     /// stays passed.
     pub(crate) fn set_rate(&mut self, rate: Rate, now: i64) {
         if !matches!(self.load, Load::Rate(current) if current == rate) {
@@ -265,12 +265,12 @@ impl Schedule {
         }
     }
 
-    /// From now on the schedule follows `shape` from its beginning.
+    /// Lets the schedule follow `shape` from its beginning, from now on.
     pub(crate) fn set_shape(&mut self, shape: Shape, now: i64) {
         self.set_load(shape.into(), self.schedule_time(now));
     }
 
-    /// From now on slots are those of a load that has followed `shape` from its beginning.
+    /// Gives slots from now on the times of a load that has followed `shape` from its beginning.
     pub(crate) fn correct_shape(&mut self, shape: Shape, now: i64) {
         let time = self.schedule_time(now);
         self.drop_paid(time);
@@ -278,8 +278,8 @@ impl Schedule {
         // Slots are where the load has them, whatever time was given up.
         self.idle = 0;
         self.asked = None;
-        // Also a constant rate becomes a shape: it has begun at `origin`, before the anchor, which a line
-        // can't.
+        // A constant rate becomes a shape, too, because the load began at `origin`, before the anchor, and a
+        // line can't begin before its anchor.
         self.load = Load::Shape(Box::new(shape));
         // A shape that is over already ends now.
         self.end = self.end.with_shape(self.load.end(self.origin).max(time));
@@ -294,7 +294,7 @@ impl Schedule {
         self.follow_load(time);
     }
 
-    /// From `time` on slots follow the load as it has been set.
+    /// Lets slots follow the load as it has been set, from `time` on.
     fn follow_load(&mut self, time: i64) {
         self.history.append(&self.tempo(WHOLE), time);
         self.rescale_catch_up(time);
@@ -311,10 +311,10 @@ impl Schedule {
         self.history.set_shard(shard, from, next)
     }
 
-    /// Only a curve can have the slots of a shard or a lease. So before the first of them is set, the whole
-    /// load is entered as a shard, and what goes along a line goes on along a curve of the same rate. That
-    /// moves no slot: the curve begins at the count that the line has come to. Nothing is done if the slot
-    /// with the number `from` lies before `until`, because then the shard or lease will be refused.
+    /// Turns a line into a curve of the same rate, because only a curve can have the slots of a shard or lease.
+    /// So before the first of them is set, the whole load is entered as a shard. That moves no slot: the curve
+    /// begins at the count that the line has come to. Nothing is done if the slot with the number `from` lies
+    /// before `until`, because then the shard or lease will be refused.
     fn leave_line(&mut self, from: u64, until: u64, now: i64) {
         if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, until) {
             self.follow_load(self.schedule_time(now));
@@ -328,7 +328,7 @@ impl Schedule {
         self.history.lease(from, leases, due)
     }
 
-    /// As [`lease`](Schedule::lease), from `from` or from the first slot on that may be leased.
+    /// Like [`lease`](Schedule::lease), from `from` or from the first slot on that may be leased.
     pub(crate) fn lease_rest(
         &mut self,
         from: u64,
@@ -355,7 +355,7 @@ impl Schedule {
         self.policy.skip_later_than = limit;
     }
 
-    /// From `time` on owed time is paid back at the ratio in force. Without a ratio it becomes backlog, which
+    /// Pays owed time back at the ratio in force, from `time` on. Without a ratio it becomes backlog, which
     /// the new policy judges.
     fn rescale_catch_up(&mut self, time: i64) {
         self.catch_up = match (self.policy.strictness.rule(), &self.catch_up) {
@@ -366,26 +366,26 @@ impl Schedule {
         };
     }
 
-    /// The schedule's time stops.
+    /// Stops the schedule's time.
     pub(crate) fn pause(&mut self, now: i64) {
         self.starts_on_use = false;
         self.paused_since.get_or_insert(now);
     }
 
-    /// The schedule's time stops, until the first caller wants a slot.
+    /// Stops the schedule's time until the first caller wants a slot.
     pub(crate) fn pause_until_used(&mut self, now: i64) {
         self.pause(now);
         self.starts_on_use = true;
     }
 
-    /// A caller wants a slot.
-    pub(crate) fn used(&mut self, now: i64) {
+    /// Ends a pause that was to last until a caller wants a slot.
+    pub(crate) fn resume_on_use(&mut self, now: i64) {
         if self.starts_on_use {
             self.resume(now);
         }
     }
 
-    /// The schedule's time goes on. What was late stays as late as it was.
+    /// Lets the schedule's time go on. What was late stays as late as it was.
     pub(crate) fn resume(&mut self, now: i64) {
         self.starts_on_use = false;
         let Some(since) = self.paused_since.take() else { return };
@@ -402,7 +402,7 @@ impl Schedule {
         }
     }
 
-    /// Housekeeping: ends a catch-up that has caught up, moves anchors forward long before they are
+    /// Tidies up: ends a catch-up that has caught up, moves anchors forward long before they are
     /// out of reach, and forgets what is past. `next` is the next position to be claimed, `free` the
     /// earliest that is there to be claimed. `is_held` tells whether a slot between two positions may be
     /// asked for all the same.

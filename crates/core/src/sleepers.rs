@@ -113,8 +113,9 @@ impl Sleepers {
 
     /// Lets the next change wake `waker`, instead of an earlier waker of this number.
     pub(crate) fn watch(&self, number: u64, waker: &Waker) {
-        let earlier = self.0.lock().watching.insert(number, waker.clone());
-        // Not under the lock: dropping a waker may run code of its task.
+        // Not under the lock: cloning or dropping a waker may run code of its task.
+        let waker = waker.clone();
+        let earlier = self.0.lock().watching.insert(number, waker);
         drop(earlier);
     }
 
@@ -153,7 +154,7 @@ impl Sleepers {
         last_up_to(asleep, to).is_some_and(|(&last, _)| ticks_between(from, last) >= 0)
     }
 
-    /// All of them.
+    /// All sleepers.
     pub(crate) fn all(&self) -> WakeUps {
         self.moved(|_| i64::MIN)
     }

@@ -7,8 +7,8 @@
 //! In an *open loop* (average strictness, no limits) slots are claimed and started without the
 //! lock. The hot path starts what is known to be due ([`published`]). Everything else starts by a
 //! plan, which is made by reading the published piece of schedule, then the clock, then whether
-//! that piece is still the published one ([`open`]). Where slots lie unevenly there is no such piece; what is
-//! due there is drawn under the lock, to be claimed without it ([`drawn`]), or for a lane ([`guarded`]).
+//! that piece is still the published one ([`open`]). Where slots lie unevenly there is no such piece. There,
+//! slots are drawn under the lock: for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
 //!
 //! Under a late policy each start may move the slots behind it. So starts are judged one after the
 //! other, each by a reading of its own, under the lock ([`guarded`]). That is also the way while
@@ -53,7 +53,7 @@ pub(crate) use window::Run;
 
 /// A slot's time on a published chord or parabola and its time on the curve differ by this much at most. So it
 /// may let a slot start this much before the curve does.
-const SKEW_NS: i64 = 1;
+const FIT_ERROR_NS: i64 = 1;
 
 #[derive(Debug)]
 pub(crate) struct Timeline {
@@ -61,7 +61,7 @@ pub(crate) struct Timeline {
     /// and by `exchange`.
     allocated: CachePadded<AtomicU64>,
     published: Published,
-    /// Of an arrival process. An uneven shard has none: its slots are taken under the lock.
+    /// The drawn slots of an arrival process. An uneven shard has none: its slots are taken under the lock.
     drawn: Option<Box<Drawn>>,
     locked: CachePadded<Mutex<Locked>>,
     held: Held,
@@ -79,6 +79,15 @@ pub(crate) struct Totals {
     pub(crate) granted: u64,
     pub(crate) skipped: u64,
     pub(crate) overdue: u64,
+}
+
+/// What says how long a caller may sleep on behind the moment at which its slot is due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spacing {
+    /// How far apart slots are.
+    pub(crate) interval_ns: i64,
+    /// The lateness up to which the policy does nothing.
+    pub(crate) made_up_for_ns: i64,
 }
 
 impl Timeline {
@@ -137,7 +146,8 @@ impl Timeline {
         self.claim_in(|position| window.grant(position))
     }
 
-    /// The same on a piece that is bent; none also if it is straight.
+    /// Like [`claim_fast`](Timeline::claim_fast), on a bent piece. An error is none if the piece is straight,
+    /// too.
     #[inline]
     pub(crate) fn claim_bent(&self) -> Result<Grant, Option<u64>> {
         let bent = self.published.bent_window().ok_or(None)?;
@@ -157,7 +167,8 @@ impl Timeline {
         self.claim_in(|position| window.grant(position))
     }
 
-    /// The same on a piece that is bent; none also if it is straight.
+    /// Like [`try_claim_fast`](Timeline::try_claim_fast), on a bent piece. An error is none if the piece is
+    /// straight, too.
     #[inline]
     pub(crate) fn try_claim_bent(&self) -> Result<Grant, Option<u64>> {
         let bent = self.published.bent_window().ok_or(None)?;
@@ -192,7 +203,7 @@ impl Timeline {
 
     /// Takes the next `slots` slots in a row, whenever they are due.
     pub(crate) fn claim(&self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
-        if slots != 1 || !self.published.is_open() {
+        if slots != 1 || !self.published.has_piece() {
             return self.under_lock().claim(slots, clock);
         }
         // Relaxed: as in `claim_in`.
@@ -215,7 +226,7 @@ impl Timeline {
         self.under_lock().is_finished()
     }
 
-    /// When the slot is due that is `slots` behind the next one that is free; `i64::MAX` while paused.
+    /// When the slot `slots` places behind the next free one is due; `i64::MAX` while paused.
     pub(crate) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let snapshot = self.published.snapshot();
         let position = after(self.next(), slots);
@@ -230,10 +241,11 @@ impl Timeline {
         self.under_lock().row_due(slots)
     }
 
-    /// The interval between slots, and how much lateness is made up for freely, in nanoseconds.
-    pub(crate) fn spacing(&self) -> (i64, i64) {
+    pub(crate) fn spacing(&self) -> Spacing {
         match self.published.snapshot() {
-            Some(snapshot) => (snapshot.interval_ns(), i64::MAX),
+            Some(snapshot) => {
+                Spacing { interval_ns: snapshot.interval_ns(), made_up_for_ns: i64::MAX }
+            }
             None => self.under_lock().spacing(),
         }
     }
@@ -292,8 +304,8 @@ impl Timeline {
     }
 
     /// See [`Slots::set_shard`](crate::schedule::Slots::set_shard). A slot that is due counts as claimed,
-    /// because it may be granted without the lock meanwhile. Also while time is owed, when it may not
-    /// start yet: the pieces of schedule that it lies on were made for the slots as they are. Model:
+    /// because it may be granted without the lock meanwhile. The same holds while time is owed and the slot may
+    /// not start yet, because the pieces it lies on were made for the present slots. Model:
     /// `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
@@ -304,9 +316,10 @@ impl Timeline {
         is_set
     }
 
-    /// A slot may start that is due in so many nanoseconds: by the lead, and by a clock that is ahead.
+    /// How long before its release a slot may start without the lock: the lead, plus the error of a published
+    /// chord or parabola.
     fn furthest_lead_ns(&self) -> i64 {
-        self.lead_ns.saturating_add(SKEW_NS)
+        self.lead_ns.saturating_add(FIT_ERROR_NS)
     }
 
     /// See [`Slots::lease`](crate::schedule::Slots::lease). Slots that callers hold and that may not
@@ -321,7 +334,7 @@ impl Timeline {
         is_leased
     }
 
-    /// As [`lease`](Timeline::lease), from `from` or from the first slot on that may be leased.
+    /// Like [`lease`](Timeline::lease), from `from` or from the first slot on that may be leased.
     pub(crate) fn lease_rest(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> u64 {
         let mut leased_from = from;
         let lead_ns = self.furthest_lead_ns();
@@ -331,7 +344,7 @@ impl Timeline {
         leased_from
     }
 
-    /// Nothing starts from now on, and all sleepers are woken to hear of it.
+    /// Lets nothing start from now on, and wakes all sleepers to hear of it.
     pub(crate) fn close(&self, clock: &dyn Clock) {
         self.under_lock().close(clock);
     }

@@ -79,8 +79,7 @@ impl Process {
         }
     }
 
-    /// A replay is read ahead of this slot from now on. False if that is not worth a new look at how
-    /// many slots there are.
+    /// Reads a replay ahead of this slot, unless few arrivals are new. Returns whether it did.
     pub(crate) fn read_ahead(&self, slot: u64) -> bool {
         match &mut *self.0.borrow_mut() {
             Source::Replay(replay) => replay.read_ahead(slot),

@@ -80,7 +80,7 @@ impl Replay {
         self.slots_by(count) < self.limit
     }
 
-    /// From now on arrivals are read ahead of this slot. False if that is not worth a new look.
+    /// Reads arrivals ahead of this slot, unless few are new. Returns whether it did.
     pub(super) fn read_ahead(&mut self, slot: u64) -> bool {
         let limit = slot.saturating_add(AHEAD);
         let is_more = limit.saturating_sub(self.limit) > FEW;

@@ -45,7 +45,7 @@ impl Asked {
                 (line.time, line.time, slots.count_of(line.position), first)
             }
         };
-        let end = end.bounded(since);
+        let end = end.no_later_than_end(since);
         let count = if end < since { history.count_at(end) } else { count };
         let below = |first| {
             let first = end_position.map_or(first, |end| earlier(first, end));
@@ -79,9 +79,10 @@ impl Asked {
 
     /// Another load begins now.
     pub(super) fn change(&mut self, load: &Load, end: &End, now: i64) {
-        let count = self.count_at(load, end.bounded(now));
-        let come_before = self.come_before(load, end.bounded_behind(now));
-        let come_by = self.come_before(load, end.bounded_behind(now.saturating_add(1)));
+        let count = self.count_at(load, end.no_later_than_end(now));
+        let come_before = self.come_before(load, end.no_later_than_first_without_slot(now));
+        let come_by =
+            self.come_before(load, end.no_later_than_first_without_slot(now.saturating_add(1)));
         *self = Asked { origin: now, since: now, count, come_before, come_by };
     }
 }

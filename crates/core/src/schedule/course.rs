@@ -124,7 +124,7 @@ impl Course {
         }
     }
 
-    /// Everything is `span_ns` later.
+    /// Moves the course to `span_ns` later.
     pub(crate) fn shift(&mut self, span_ns: i64) {
         match self {
             Course::Line(line) => line.time = line.time.saturating_add(span_ns),

@@ -63,12 +63,12 @@ impl Curve {
         }
     }
 
-    /// The same, but so many times as fast.
+    /// This curve at a multiple of the shape's rate, in units of 2^-32.
     pub(crate) fn times(self, ratio_q32: u64) -> Curve {
         Curve { ratio_q32, ..self }
     }
 
-    /// The same, but behind another position.
+    /// This curve, but behind another position.
     pub(crate) fn behind(self, position: u64) -> Curve {
         Curve { position, ..self }
     }
@@ -111,8 +111,8 @@ impl Curve {
         time_of(self.shape_since.saturating_add(more)).max(self.since)
     }
 
-    /// The last position that is reached at `time`. While the rate is zero, a slot at the very count so
-    /// far is not reached: it waits until the rate rises again, unless it was reached before this piece.
+    /// The last position that is reached at `time`. While the rate is zero, a slot exactly at the count is
+    /// not reached: it waits until the rate rises again, unless it was reached before this piece.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         let (reached, is_waiting) = self.reached_at(time);
         let reached = reached.map(|count| slots.position_by(count));
@@ -127,9 +127,8 @@ impl Curve {
         self.reached_at(time).0.is_none_or(|count| slots.is_known_until(count))
     }
 
-    /// The last count whose slot is reached at `time`, none if there is none; and whether a slot at the
-    /// very count so far is waiting. Then the last count is the one below. So it is while the rate is
-    /// zero, and before the shape begins.
+    /// The last count reached at `time` (none if none), and whether the rate is zero there or the shape has not
+    /// begun. In that case a slot exactly at the count is not reached, so the count returned is one less.
     fn reached_at(&self, time: i64) -> (Option<Count>, bool) {
         let elapsed_ns = time.saturating_sub(self.origin);
         let shape = self.shape.count_at_ns(elapsed_ns);
@@ -137,7 +136,7 @@ impl Curve {
         (self.load_at(shape).checked_sub(Count::from(is_waiting)), is_waiting)
     }
 
-    /// Everything is `span_ns` later.
+    /// Moves the curve to `span_ns` later.
     pub(crate) fn shift(&mut self, span_ns: i64) {
         self.origin = self.origin.saturating_add(span_ns);
         self.since = self.since.saturating_add(span_ns);
@@ -149,7 +148,7 @@ impl Curve {
     }
 
     /// How many slots of the load come behind the count `first` by `time`, parts of a slot included.
-    pub(crate) fn slots_between(&self, first: Count, time: i64) -> f64 {
+    pub(crate) fn slots_behind(&self, first: Count, time: i64) -> f64 {
         slots(self.count_at(time).saturating_sub(first))
     }
 
@@ -183,10 +182,9 @@ impl Curve {
         whole.saturating_mul(ratio).saturating_add((rest * ratio) >> 32)
     }
 
-    /// Whether a line from `time` on may begin with the slot at the count `first`, which comes in the nanosecond
-    /// before: no more slots come in the rest of that than in the nanosecond behind `time`. Otherwise the rate
-    /// falls just there, and what is less than a nanosecond becomes more. Where the rate goes on smoothly, that
-    /// needs no counts.
+    /// Whether a line that begins at `time` may start with the slot at the count `first`, which came within the
+    /// nanosecond before. It may not if the rate drops just there: the part of a nanosecond lost to rounding
+    /// would then be worth more than one. Where the rate goes on smoothly, that needs no counts.
     pub(crate) fn may_begin_at(&self, first: Count, time: i64) -> bool {
         if self.shape.is_smooth_at(time.saturating_sub(self.origin)) {
             return true;
@@ -195,12 +193,12 @@ impl Curve {
         now.saturating_sub(first) <= next - now
     }
 
-    /// From `time` on, for so long, a chord is within 1 ns of the curve; and whether the rate falls.
+    /// How long from `time` on a chord stays within 1 ns of the curve; and whether the rate falls.
     pub(crate) fn straight(&self, time: i64) -> (i64, bool) {
         self.shape.straight_ns(time.saturating_sub(self.origin))
     }
 
-    /// From `time` on, for so long, a parabola is within 1/4 ns of the curve; zero where a chord is as good.
+    /// How long from `time` on a parabola stays within 1/4 ns of the curve; zero where a chord is as good.
     pub(crate) fn bent_ns(&self, time: i64) -> i64 {
         self.shape.bent_ns(time.saturating_sub(self.origin))
     }

@@ -1,6 +1,7 @@
-//! The end of a schedule that has one: after so many slots, or after so much time.
+//! The end of a schedule that has one: after a number of slots, after a time, or with its shape.
 //!
-//! There is no slot at the end or behind it, and the account of time ends there.
+//! An end by count or by duration excludes its own position or moment; the end of a shape includes its last
+//! nanosecond. The account of time ends there.
 
 use super::history::History;
 use crate::position::{RANGE, SLOT, after, earlier};
@@ -32,12 +33,12 @@ impl End {
         end
     }
 
-    /// The same end, with a shape that ends at `moment`; `i64::MAX` is never.
+    /// This end, with a shape that ends at `moment`; `i64::MAX` is never.
     pub(super) fn with_shape(self, moment: i64) -> End {
         End { shape_time: moment, revision: self.revision + 1, ..self }
     }
 
-    /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
+    /// See [`Schedule::count_claimed`](super::Schedule::count_claimed).
     pub(super) fn count_claimed(&mut self, next: u64, claimed: u64) {
         if let Some(left) = self.slots.and_then(|slots| slots.checked_sub(claimed))
             && self.position.is_none()
@@ -55,7 +56,7 @@ impl End {
         self.revision += 1;
     }
 
-    /// More may be known by now of the slots before the end.
+    /// Makes callers look for the end again: more may be known of the slots before it.
     pub(super) fn look_again(&mut self) {
         self.revision += 1;
     }
@@ -87,24 +88,23 @@ impl End {
             .reduce(earlier)
     }
 
-    /// Whether it is at a moment.
+    /// Whether the schedule ends at a known moment.
     pub(super) fn is_by_time(&self) -> bool {
         self.by_time() < i64::MAX
     }
 
-    /// Whether a slot that is intended to start at `moment` comes behind that; not if it is not known
-    /// when it starts.
+    /// Whether `moment` is past the end by time. False for `i64::MAX`, which means unknown.
     pub(super) fn is_past(&self, moment: i64) -> bool {
         moment < i64::MAX && (moment >= self.time || moment > self.shape_time)
     }
 
     /// The moment, or that of the end by time if that comes first.
-    pub(super) fn bounded(&self, moment: i64) -> i64 {
+    pub(super) fn no_later_than_end(&self, moment: i64) -> i64 {
         self.by_time().min(moment)
     }
 
     /// The moment, or the first one at which there is no slot any more, by time, if that comes first.
-    pub(super) fn bounded_behind(&self, moment: i64) -> i64 {
+    pub(super) fn no_later_than_first_without_slot(&self, moment: i64) -> i64 {
         moment.min(self.time).min(self.shape_time.saturating_add(1))
     }
 
@@ -113,7 +113,7 @@ impl End {
         self.slots.unwrap_or(u64::MAX)
     }
 
-    /// The moment of the end.
+    /// The moment at which the schedule ends, by whichever end comes first.
     pub(super) fn moment(&self, history: &History) -> i64 {
         let by_count = self.position.map(|position| history.passes(position));
         by_count.unwrap_or(i64::MAX).min(self.by_time())

@@ -4,7 +4,7 @@
 //! A piece holds for the slots behind its anchor, up to and including the anchor of the next piece.
 //! The first one also holds for everything before it. Pieces without a slot that anybody may ask for
 //! are forgotten. A slot on one all the same starts when the next piece begins, which is past and
-//! never before the slot's own time: so its wait time is at most too short.
+//! never before the slot's own time: so its wait time can be too short but never too long.
 
 use super::chord;
 use super::course::{Course, Tempo};
@@ -22,7 +22,7 @@ use crate::shard::Shard;
 /// on one, and are not known to hold a slot.
 const EXACT: usize = 32;
 
-/// So many pieces are nothing to look through.
+/// Up to this many pieces are not worth a search.
 const KEPT: usize = EXACT + 4;
 
 /// Up to this many pieces are kept while slots on them have not been claimed.
@@ -55,9 +55,8 @@ pub(crate) struct History {
     slots: Slots,
     /// The oldest piece comes first. There is one at least; positions and times both ascend.
     pieces: Vec<Piece>,
-    /// The last slot that has forfeited time: the piece with its anchor there begins after that time.
-    /// Another slot may be an anchor, too: the tempo changed less than a tick behind it, and that slot kept its
-    /// time.
+    /// The last slot that forfeited time. The piece anchored there begins after the forfeited time. (An anchor
+    /// at any other slot means only that the tempo changed within a tick of it.)
     forfeited: u64,
     /// A number that changes with everything that moves a slot.
     revision: u64,
@@ -66,15 +65,15 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// The count 0 is reached at `now`.
-    pub(crate) fn new(tempo: &Tempo, slots: Slots, now: i64) -> History {
-        let course = Course::starting(tempo, now);
-        let pieces = vec![Piece::new(course, now)];
+    /// A history of one piece, which reaches the count 0 at `time`.
+    pub(crate) fn new(tempo: &Tempo, slots: Slots, time: i64) -> History {
+        let course = Course::starting(tempo, time);
+        let pieces = vec![Piece::new(course, time)];
         // Not 0, which is the revision of times that a curve has not been asked for.
         History { slots, pieces, forfeited: before(0), revision: 1, enough: KEPT }
     }
 
-    /// The piece in force.
+    /// The course of the piece in force.
     pub(crate) fn current(&self) -> &Course {
         &self.last().course
     }
@@ -87,7 +86,6 @@ impl History {
         &self.slots
     }
 
-    /// A number that changes with everything that moves a slot.
     pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
@@ -153,13 +151,13 @@ impl History {
     /// The slot before the one at `position` if its time is known and a line may begin there, else the one at
     /// `position`; and its time.
     fn known_near(&self, curve: &Curve, position: u64) -> (u64, i64) {
-        let earlier = before(position);
-        let is_on = ticks_between(curve.position, earlier) > 0
-            && self.slots.even_from(earlier).is_some_and(|even| even.more > 0);
+        let previous = before(position);
+        let is_on = ticks_between(curve.position, previous) > 0
+            && self.slots.even_from(previous).is_some_and(|even| even.more > 0);
         let may_begin =
-            |&time: &i64| is_on && curve.may_begin_at(self.slots.count_of(earlier), time);
-        let known = curve.known_time(earlier, self.revision).filter(may_begin);
-        known.map_or_else(|| (position, self.time_of(position)), |time| (earlier, time))
+            |&time: &i64| is_on && curve.may_begin_at(self.slots.count_of(previous), time);
+        let known = curve.known_time(previous, self.revision).filter(may_begin);
+        known.map_or_else(|| (position, self.time_of(position)), |time| (previous, time))
     }
 
     /// When the slot at `position` is intended to start.
@@ -172,8 +170,7 @@ impl History {
         })
     }
 
-    /// When the schedule comes by `position`: for a slot that has forfeited time that is after what
-    /// it has forfeited.
+    /// When the schedule passes `position`; after the forfeited time, if that slot forfeited any.
     pub(crate) fn passes(&self, position: u64) -> i64 {
         if self.forfeited != position {
             return self.time_of(position);
@@ -213,42 +210,42 @@ impl History {
         }
     }
 
-    /// The last position that has been reached at `now`.
-    pub(crate) fn position_at(&self, now: i64) -> u64 {
-        self.current().position_at(now, &self.slots)
+    /// The last position that has been reached at `time`.
+    pub(crate) fn position_at(&self, time: i64) -> u64 {
+        self.current().position_at(time, &self.slots)
     }
 
     /// See [`Course::oldest`].
-    pub(crate) fn oldest(&self, now: i64) -> i64 {
-        self.current().oldest(now)
+    pub(crate) fn oldest(&self, time: i64) -> i64 {
+        self.current().oldest(time)
     }
 
-    /// The course that goes on from the one in force at `now`, at another tempo.
-    pub(crate) fn continued(&self, tempo: &Tempo, now: i64) -> Course {
-        self.current().continued(tempo, now, &self.slots)
+    /// The course that goes on from the one in force at `time`, at another tempo.
+    pub(crate) fn continued(&self, tempo: &Tempo, time: i64) -> Course {
+        self.current().continued(tempo, time, &self.slots)
     }
 
-    /// From `now` on the schedule goes at this tempo.
-    pub(crate) fn append(&mut self, tempo: &Tempo, now: i64) {
-        self.put_in_force(self.continued(tempo, now), now);
+    /// Lets the schedule go at this tempo, from `time` on.
+    pub(crate) fn append(&mut self, tempo: &Tempo, time: i64) {
+        self.put_in_force(self.continued(tempo, time), time);
     }
 
-    /// From `now` on the schedule goes as if it had followed this shape since `origin`.
-    pub(crate) fn correct(&mut self, shape: &Shape, origin: i64, now: i64) {
-        let position = self.current().position_at(now, &self.slots);
+    /// Lets the schedule go on as if it had followed this shape since `origin`, from `time` on.
+    pub(crate) fn correct(&mut self, shape: &Shape, origin: i64, time: i64) {
+        let position = self.current().position_at(time, &self.slots);
         let curve = Curve::new(shape, origin, origin, position, 0);
-        self.put_in_force(Course::Curve(curve.into()), now);
+        self.put_in_force(Course::Curve(curve.into()), time);
     }
 
-    /// From `now` on this course is in force.
-    fn put_in_force(&mut self, course: Course, now: i64) {
+    /// Puts this course in force, from `time` on.
+    fn put_in_force(&mut self, course: Course, time: i64) {
         let last = self.last();
-        let since = now.max(last.since);
+        let since = time.max(last.since);
         // Where a load was corrected to less, it has not come again to the last anchor, and `course` begins
         // before that. The slots between were due already and stay on the pieces that they were due on.
         let course = course.behind(last.course.anchor());
         // Two changes at one moment become one, if no slot lies between them.
-        if last.since >= now
+        if last.since >= time
             && has_no_slot(last.course.anchor(), course.anchor())
             && self.pieces.len() > 1
         {
@@ -271,15 +268,15 @@ impl History {
     pub(crate) fn forfeit(&mut self, position: u64, time: i64) {
         let index = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
         let tempo = self.pieces[index].course.tempo();
-        let later = self.pieces[index + 1..].to_vec();
+        let changes = self.pieces[index + 1..].to_vec();
         // Before anything changes, in case a curve of the user's panics.
         let course = Course::through(&tempo, position, time, &self.slots);
-        let before = self.pieces.partition_point(|piece| piece.is_before(position));
-        self.pieces.truncate(before);
+        let kept = self.pieces.partition_point(|piece| piece.is_before(position));
+        self.pieces.truncate(kept);
         self.drop_settled(position);
         self.forfeited = position;
         self.push(Piece::new(course, time));
-        for piece in &later {
+        for piece in &changes {
             self.append(&piece.course.tempo(), piece.since);
         }
     }
@@ -295,7 +292,7 @@ impl History {
         }
     }
 
-    /// Everything is `span_ns` later.
+    /// Moves all pieces to `span_ns` later.
     pub(crate) fn shift(&mut self, span_ns: i64) {
         for piece in &mut self.pieces {
             piece.course.shift(span_ns);
@@ -304,7 +301,7 @@ impl History {
         self.revision += 1;
     }
 
-    /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
+    /// See [`Schedule::count_claimed`](super::Schedule::count_claimed).
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.slots.count_claimed(next, claimed);
     }
@@ -326,8 +323,8 @@ impl History {
         self.slots.first_leasable(self.first_unstarted(due))
     }
 
-    /// The first slot that may not have started, if those before `due` may have. Those that were due at
-    /// a change may, too, even if the load has not come to them again.
+    /// The first slot that has certainly not started. Slots before `due` may have, and so may those that were
+    /// due at an earlier change.
     fn first_unstarted(&self, due: u64) -> u64 {
         let changed = self.pieces.iter().skip(1).map(|piece| first_after(piece.course.anchor()));
         changed.fold(due, later)
@@ -384,8 +381,8 @@ impl History {
         });
     }
 
-    /// Forgets the slightest of those pieces whose slots nobody has, until there are no more than
-    /// [`MOST`]: those whose slots move least when they start with the next piece.
+    /// Forgets pieces nobody has a slot on, those first whose slots move least when they start with the next
+    /// piece, until there are no more than [`MOST`] of them.
     fn forget_slightest(&mut self, is_held: impl Fn(&Piece, &Piece) -> bool) {
         if self.pieces.len() <= MOST {
             return;
@@ -395,15 +392,15 @@ impl History {
         let mut unheld: Vec<usize> = unheld.collect();
         while unheld.len() > MOST {
             let span = |&at: &usize| {
-                let [before, behind] = [unheld[at] - 1, unheld[at] + 1];
-                self.pieces[behind].since.saturating_sub(self.pieces[before].since)
+                let [previous, next] = [unheld[at] - 1, unheld[at] + 1];
+                self.pieces[next].since.saturating_sub(self.pieces[previous].since)
             };
             let Some(at) = (0..unheld.len()).min_by_key(span) else { return };
             let index = unheld.remove(at);
             let anchor = self.pieces.remove(index).course.anchor();
             let previous = &mut self.pieces[index - 1];
             previous.until = earlier(previous.until, anchor);
-            unheld[at..].iter_mut().for_each(|later| *later -= 1);
+            unheld[at..].iter_mut().for_each(|index| *index -= 1);
             self.revision += 1;
         }
     }

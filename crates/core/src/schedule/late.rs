@@ -50,7 +50,8 @@ impl Schedule {
     fn move_behind(&mut self, position: u64, time: i64) {
         let passes = self.history.passes(position);
         if time > passes {
-            let idle = self.end.bounded(time).saturating_sub(self.end.bounded(passes));
+            let idle =
+                self.end.no_later_than_end(time).saturating_sub(self.end.no_later_than_end(passes));
             self.idle = self.idle.saturating_add(idle);
             self.keep_asked();
             self.history.forfeit(position, time);

@@ -8,15 +8,20 @@
 //!
 //! The parabola meets the curve where half of the time has passed and where all of it has. These are whole
 //! nanoseconds, so the counts there are exact, and no slot's time is rounded. At the anchor, a slot's time in
-//! whole nanoseconds, it may be late by f < 1 ns. So it differs from the curve by f times
-//! (1 - x) (1 - x / m), with x from 0 to 1 for the slots, and m where half of the time has passed. From
-//! [`SHORTEST_NS`] on, m is between 31/64 and 33/64. To that a parabola's own error is added: 1/4 ns at most
-//! (`shape/trend.rs`), and 2.6 x ns at most. The sum stays below 1 by 0.15 x at least for x up to 0.1, and by
-//! more behind that. Rounding grows with x, too, and is less than x / 2^9 ns:
-//! a mantissa and its bend by one unit each, which is 2^-61 of the gap, times the square of at most
-//! [`MOST_SLOTS`], and what is computed as `f64` by 2^-50 of at most [`LONGEST_NS`]. Both the curve's time and
-//! the parabola's are then rounded up to whole nanoseconds. What differs by less than 1 ns before that
-//! differs by 1 ns at most after it.
+//! whole nanoseconds, it may be late by f < 1 ns. So it differs from the curve by the sum of these, with x from
+//! 0 to 1 for the slots, and m where half of the time has passed. From [`SHORTEST_NS`] on, m is between 31/64
+//! and 33/64.
+//!
+//! * For the anchor: f (1 - x) (1 - x / m).
+//! * The parabola's own error: c x (x - m) (1 - x) at most, with 0.051 c at most 1/4 ns (`shape/trend.rs`). So it
+//!   is at most 1/4 ns, and near the anchor at most c m x, which is below 2.6 x ns (1/4 / 0.051 times 33/64).
+//! * Together these stay below 1 ns by 0.15 x at least for x up to 0.1, and by more behind that.
+//! * Rounding grows with x, too, and is less than x / 2^9 ns: a mantissa and its bend by one unit each, which is
+//!   2^-61 of the gap, times the square of at most [`MOST_SLOTS`], and what is computed as `f64` by 2^-50 of at
+//!   most [`LONGEST_NS`].
+//!
+//! Both the curve's time and the parabola's are then rounded up to whole nanoseconds. What differs by less than
+//! 1 ns before that differs by 1 ns at most after it.
 
 use super::curve::Curve;
 use super::line::Line;
@@ -30,7 +35,7 @@ const FEW_SLOTS: f64 = 2.0;
 
 const MOST_SLOTS: u64 = 1 << 18;
 
-/// A slot's time in whole nanoseconds is exact enough to be bent along in no less.
+/// A parabola over less than this can't be trusted: the anchor is rounded to a whole nanosecond.
 const SHORTEST_NS: i64 = 64;
 
 const LONGEST_NS: i64 = 1 << 32;
@@ -54,7 +59,7 @@ pub(super) fn along(curve: &Curve, begin: &Begin, slots: &Slots) -> Option<Stret
     let half_ns = all_ns / 2;
     let first = slots.count_of(begin.position);
     let slots_after = |elapsed_ns| {
-        curve.slots_between(first, begin.time.saturating_add(elapsed_ns)) / begin.even.stride as f64
+        curve.slots_behind(first, begin.time.saturating_add(elapsed_ns)) / begin.even.stride as f64
     };
     let all = slots_after(all_ns);
     if all < FEW_SLOTS {

@@ -7,7 +7,7 @@ use crate::strictness::{ONE, Rule};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) strictness: Strictness,
-    /// Lateness up to this is made up for freely, unless strict.
+    /// The strictness does nothing about lateness up to this, unless it is strict.
     pub(crate) tolerance: i64,
     pub(crate) max_backlog: Option<i64>,
     pub(crate) skip_later_than: Option<i64>,
@@ -30,7 +30,7 @@ impl Policy {
         self.strictness.rule() == Rule::Average && !limits
     }
 
-    /// How much lateness is made up for freely.
+    /// The lateness up to which the policy does nothing, in nanoseconds.
     pub(crate) fn made_up_for(&self) -> i64 {
         let by_rule = match self.strictness.rule() {
             Rule::Average => i64::MAX,

@@ -15,7 +15,7 @@ impl Schedule {
         let Some(asked) = &self.asked else {
             return slots.number(self.first_from(moment)).unwrap_or(0);
         };
-        let come = asked.come_before(&self.load, self.end.bounded_behind(moment));
+        let come = asked.come_before(&self.load, self.end.no_later_than_first_without_slot(moment));
         come.checked_sub(1).map_or(0, |last| slots.own_by(last)).min(self.end.most())
     }
 
@@ -25,7 +25,8 @@ impl Schedule {
         if slots.is_recorded() {
             return float(self.asked_before(moment));
         }
-        let time = self.end.bounded(self.paused_since.map_or(moment, |since| moment.min(since)));
+        let time =
+            self.end.no_later_than_end(self.paused_since.map_or(moment, |since| moment.min(since)));
         approximate(fine(slots.share_of(self.count_at(time)))).min(float(self.end.most()))
     }
 

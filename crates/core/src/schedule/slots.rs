@@ -1,6 +1,6 @@
 //! Which count each slot of this process lies at: from its number among the process's own slots to
-//! its number in the whole load ([`Shard`]), and from there to a count ([`Arrivals`]). A variable `number`
-//! is the former, and `slot` or `global` the latter.
+//! its number in the whole load ([`Shard`]), and from there to a count ([`Arrivals`]). In this file a variable
+//! `number` is the former, and `slot` or `global` the latter.
 //!
 //! Positions between two slots lie at the counts between, in proportion. Rounding: a position's
 //! count is rounded up and a count's position down, so `count_of(p) <= c` says the same as
@@ -25,9 +25,9 @@ pub(crate) struct Even {
     pub(super) stride: u64,
 }
 
-/// So many changes of shards are remembered in any case, because callers that are about to start may
-/// have slots from before them, and are not known to hold one: with leases of 20 ms some 20 s.
-const EXACT: usize = 1024;
+/// Up to this many stripes are kept in any case: callers about to start may have slots on them and are not
+/// known to hold any. (With leases of 20 ms, about 20 s.)
+const STRIPES_KEPT: usize = 1024;
 
 /// How positions are spread over counts.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(crate) struct Slots {
     /// may be a *frontier*: what lies behind it is not known yet.
     stripes: Vec<Stripe>,
     /// The position of a slot, and how many slots lie before it.
-    known: (u64, u64),
+    counted: (u64, u64),
 }
 
 /// From some slot on, this process takes its share by this shard.
@@ -76,10 +76,10 @@ impl Slots {
         let arrivals = (!arrivals.is_even()).then(|| Box::new(arrivals.process()));
         let stripe =
             (!shard.is_whole()).then_some(Stripe { own_from: 0, from: 0, shard: Some(shard) });
-        Slots { arrivals, stripes: stripe.into_iter().collect(), known: (0, 0) }
+        Slots { arrivals, stripes: stripe.into_iter().collect(), counted: (0, 0) }
     }
 
-    /// The process has no slots until they are leased.
+    /// These slots, of which the process has none until they are leased.
     pub(crate) fn leased(self) -> Slots {
         Slots { stripes: vec![Stripe { own_from: 0, from: 0, shard: None }], ..self }
     }
@@ -89,7 +89,7 @@ impl Slots {
         self.arrivals.is_none() && self.stripes.is_empty()
     }
 
-    /// Whether an arrival process puts them where they lie.
+    /// Whether an arrival process says where slots lie.
     pub(crate) fn has_arrivals(&self) -> bool {
         self.arrivals.is_some()
     }
@@ -105,9 +105,9 @@ impl Slots {
         Some(Even { more: last - number, slot: self.global(number)?, stride })
     }
 
-    /// `claimed` slots lie before the position `next`. To be called before positions wrap around.
+    /// See [`Schedule::count_claimed`](super::Schedule::count_claimed).
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
-        self.known = (next, claimed);
+        self.counted = (next, claimed);
     }
 
     /// From the slot with the number `from` in the whole load on, this process takes its share by
@@ -188,6 +188,7 @@ impl Slots {
             return here;
         }
         let next = self.number(after(position, 1)).map_or(0, |next| self.count_of_slot(next));
+        // The gap times part / SLOT, rounded up: its whole SLOTs apart from the rest, so that nothing overflows.
         here + ((next - here) >> PART_BITS) * Count::from(part)
             + (((next - here) % Count::from(SLOT)) * Count::from(part)).div_ceil(SLOT.into())
     }
@@ -210,13 +211,13 @@ impl Slots {
         self.own_before(self.slots_by(count))
     }
 
-    /// How many of so many slots of the load are this process's, if all lay evenly.
+    /// How many of the first `count` slots of the load are this process's, if all lay evenly.
     pub(crate) fn share_of(&self, count: Count) -> Count {
         let begun = |stripe: &&Stripe| Count::from(stripe.from) * ONE <= count;
         self.stripes.iter().rfind(begun).map_or(count, |stripe| stripe.share_of(count))
     }
 
-    /// Whether they are where somebody has recorded them.
+    /// Whether the arrivals were recorded.
     pub(crate) fn is_recorded(&self) -> bool {
         self.arrivals.as_ref().is_some_and(|arrivals| !arrivals.is_endless())
     }
@@ -226,7 +227,7 @@ impl Slots {
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         let number = self.number(free).unwrap_or(0);
         let past = self.stripes.partition_point(|stripe| stripe.own_from <= number);
-        for index in (0..past.saturating_sub(EXACT)).rev() {
+        for index in (0..past.saturating_sub(STRIPES_KEPT)).rev() {
             let [from, end] = [index, index + 1].map(|at| self.position(self.stripes[at].own_from));
             if !is_held(from, before(end)) {
                 self.stripes.remove(index);
@@ -240,14 +241,14 @@ impl Slots {
         arrivals.is_some_and(|(arrivals, slot)| arrivals.remembers_many_before(slot))
     }
 
-    /// Recorded arrivals are read ahead of `position` from now on. False if that is not worth a new
-    /// look at how many slots there are.
+    /// Reads recorded arrivals ahead of `position`, unless few are new. Returns whether it did: then the end must
+    /// be looked for again.
     pub(crate) fn read_ahead(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));
         arrivals.is_some_and(|(arrivals, slot)| arrivals.read_ahead(slot))
     }
 
-    /// Slots before `position` are not asked for again.
+    /// Forgets slots before `position`, which are not asked for again.
     pub(crate) fn forget_before(&self, position: u64) {
         if let Some((arrivals, slot)) = self.arrivals.as_ref().zip(self.slot(position)) {
             arrivals.forget_before(slot);
@@ -264,16 +265,16 @@ impl Slots {
     /// slots it is the number of the earlier one. None before the first slot.
     #[inline]
     pub(crate) fn number(&self, position: u64) -> Option<u64> {
-        let (at, number) = self.known;
+        let (at, number) = self.counted;
         number.checked_add_signed(ticks_between(at, position) >> PART_BITS)
     }
 
     /// The slot of this number; one that is out of reach is brought into it.
     fn position(&self, number: u64) -> u64 {
-        let (at, known) = self.known;
+        let (at, counted) = self.counted;
         let reach = REACH.unsigned_abs() / SLOT;
-        let number = number.clamp(known.saturating_sub(reach), known.saturating_add(reach));
-        after(at, number.wrapping_sub(known))
+        let number = number.clamp(counted.saturating_sub(reach), counted.saturating_add(reach));
+        after(at, number.wrapping_sub(counted))
     }
 
     /// The count at which the slot of this number lies. [`Count::MAX`] is never, or not known yet.
@@ -330,7 +331,7 @@ mod tests {
             let (from, next) = (10 * (change + 1), after(0, slots.own_before(10 * change)));
             assert!(slots.set_shard(Shard::new(0, 2).unwrap(), from, next));
             slots.trim(next, |_, _| false);
-            assert!(slots.stripes.len() <= EXACT + 2, "after {change}");
+            assert!(slots.stripes.len() <= STRIPES_KEPT + 2, "after {change}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::Claimed;
 use crate::{Grant, Nanos, Refused};
 
-/// A caller that wants to start.
+/// An attempt of one caller to start.
 #[derive(Debug)]
 pub(crate) struct Attempt {
     /// What the caller has claimed and not started.
@@ -62,7 +62,7 @@ pub(crate) struct Plan {
     pub(crate) is_paused: bool,
     /// How far apart slots are, in nanoseconds; zero if the slot is due and the lock has decided.
     pub(crate) interval_ns: i64,
-    /// How much lateness is made up for freely, in nanoseconds.
+    /// The lateness up to which the policy does nothing, in nanoseconds.
     pub(crate) made_up_for: i64,
 }
 
@@ -105,8 +105,8 @@ impl Plan {
         !self.is_paused && self.due <= self.now
     }
 
-    /// What is due can start, whatever the deadline is. While the pacer is paused nothing is known,
-    /// and only a deadline that has come rules a start out.
+    /// Whether the slot can start by `deadline`. A slot that is due always can. While the pacer is paused
+    /// nothing is known, and only a deadline that has come rules a start out.
     pub(super) fn can_start_by(&self, deadline: i64) -> bool {
         if self.is_paused { self.now < deadline } else { self.due <= deadline.max(self.now) }
     }

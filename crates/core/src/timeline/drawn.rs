@@ -8,9 +8,9 @@
 //!
 //! A sequence lock without fences, as in [`published`](super::published), with a sequence of its own: a
 //! writer makes it odd, stores the words with `Release`, and makes it even with `Release`; a reader loads
-//! everything with `Acquire` but for the last look at it. So all words are of one draw. What was drawn
-//! under a version is good for callers that find the same version behind that: they claim what was due
-//! before any later change.
+//! everything with `Acquire` but for the last look at it. So all words are of one draw. Drawn slots are valid
+//! for a caller that finds, after reading them, the version under which they were drawn: it claims what was
+//! due before any later change.
 
 use crate::Grant;
 use crate::grant::Stamp;
@@ -22,7 +22,7 @@ use crate::sync::{Acquire, AtomicU64, DRAWN, Relaxed, Release};
 pub(super) struct Drawn {
     /// Odd while a writer is at work.
     sequence: AtomicU64,
-    /// The version of the schedule.
+    /// The version of the schedule under which the slots were drawn.
     version: AtomicU64,
     /// The positions of the first slot, and behind the last one.
     start: AtomicU64,
@@ -35,7 +35,7 @@ pub(super) struct Drawn {
 #[derive(Debug)]
 struct Slot {
     intended: AtomicU64,
-    /// In the whole load.
+    /// The slot's number in the whole load.
     number: AtomicU64,
 }
 

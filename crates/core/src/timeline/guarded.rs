@@ -9,7 +9,7 @@ mod upkeep;
 
 use super::counter::SlotCounter;
 use super::returned::Returned;
-use super::{Attempt, Claimed, Next, Plan, Timeline};
+use super::{Attempt, Claimed, Next, Plan, Spacing, Timeline};
 use crate::clock::Clock;
 use crate::position::{RANGE, after, before, slots_between, ticks_between};
 use crate::schedule::{Fate, Schedule};
@@ -26,13 +26,13 @@ pub(super) struct Locked {
     closed: bool,
     /// Whether no slot was left when the schedule was last published.
     is_over: bool,
-    /// The revision that was last published; none if slots are claimed under the lock only.
-    published: Option<u64>,
+    /// The revision in which a stretch was last published; none if no stretch is published.
+    published_revision: Option<u64>,
     skipped: u64,
     counter: SlotCounter,
     /// The latest reading of the clock under the lock. The schedule is never changed at an earlier
     /// one.
-    latest: i64,
+    latest_reading: i64,
 }
 
 impl Locked {
@@ -42,10 +42,10 @@ impl Locked {
             returned: Returned::default(),
             closed: false,
             is_over: false,
-            published: None,
+            published_revision: None,
             skipped: 0,
             counter: SlotCounter::default(),
-            latest: now,
+            latest_reading: now,
         }
     }
 }
@@ -79,7 +79,7 @@ impl Attempt {
         }
         // The reading that the caller has seen counts, in case the clock is now behind it.
         let ended = self.pause.map_or(i64::MIN, |pause| pause.at);
-        entry.locked.latest = entry.locked.latest.max(ended);
+        entry.locked.latest_reading = entry.locked.latest_reading.max(ended);
         let now = entry.now(clock);
         entry.go_on_at(self, now)
     }
@@ -88,7 +88,7 @@ impl Attempt {
 impl Entry<'_> {
     /// What comes next for an attempt, at the reading `now`. The timeline is not closed.
     fn go_on_at(&mut self, attempt: &mut Attempt, now: i64) -> Next {
-        self.locked.schedule.used(now);
+        self.locked.schedule.resume_on_use(now);
         self.tidy(now);
         let end = self.locked.schedule.end();
         let decided = self.decide(attempt, now);
@@ -104,7 +104,7 @@ impl Entry<'_> {
         if self.locked.schedule.end() != end {
             self.wake_moved();
         }
-        self.publish_at(now);
+        self.publish_keeping_pace(now);
         self.next_by(decided, now)
     }
 
@@ -161,21 +161,21 @@ impl Entry<'_> {
         if plan.can_start_by(attempt.deadline) { Ok(()) } else { Err(plan.refusal()) }
     }
 
-    /// Nothing is taken from a closed timeline, and what is held goes back.
+    /// Refuses if the timeline is closed, and then puts back what is held.
     fn refuse_if_closed(&mut self, held: &mut Option<Claimed>) -> Result<(), Ended> {
         if !self.locked.closed {
             return Ok(());
         }
         held.take().iter().for_each(|claimed| self.put_back(claimed));
-        self.publish(self.locked.latest);
+        self.publish(self.locked.latest_reading);
         Err(Ended::Closed)
     }
 
     /// The clock's reading, or the latest one under the lock if that is later.
     fn now(&mut self, clock: &dyn Clock) -> i64 {
         let now = self.timeline.now(clock).signed();
-        self.locked.latest = self.locked.latest.max(now);
-        self.locked.latest
+        self.locked.latest_reading = self.locked.latest_reading.max(now);
+        self.locked.latest_reading
     }
 
     /// The plan for the slot at `position`. Its version is missing, until the schedule is published. When
@@ -217,16 +217,16 @@ impl Entry<'_> {
         self.timeline.exchange(position, claimed.end()).then_some(claimed)
     }
 
-    /// Whether positions would wrap if more slots were taken there.
+    /// Whether slots there would be too far ahead of the schedule.
     fn is_too_far(&self, position: u64) -> bool {
-        ticks_between(self.locked.schedule.reached(self.locked.latest), position) > RANGE
+        ticks_between(self.locked.schedule.reached(self.locked.latest_reading), position) > RANGE
     }
 
-    /// Takes the next `slots` slots in a row, whenever they are due.
+    /// See [`Timeline::claim`].
     pub(super) fn claim(&mut self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
         self.refuse_if_closed(&mut None)?;
         let now = self.now(clock);
-        self.locked.schedule.used(now);
+        self.locked.schedule.resume_on_use(now);
         let mut claimed = loop {
             let position = self.offered(slots);
             if self.locked.schedule.is_over(before(after(position, slots))) {
@@ -244,13 +244,13 @@ impl Entry<'_> {
         Ok(claimed)
     }
 
-    /// What has been claimed without the lock goes back if there is no such slot.
+    /// Keeps what was claimed without the lock, or gives it back if there is no such slot.
     pub(super) fn confirm(&mut self, claimed: Claimed) -> Result<Claimed, Refused> {
         if let Err(ended) = self.check(claimed.position) {
             self.give_back(&claimed);
             return Err(ended.into());
         }
-        self.publish(self.locked.latest);
+        self.publish(self.locked.latest_reading);
         Ok(claimed)
     }
 
@@ -294,14 +294,13 @@ impl Entry<'_> {
         }
     }
 
-    /// The policy skips these slots, and with them all slots that are too late and there to be
-    /// claimed.
+    /// Skips these slots, as the policy wants it, and all free slots that are too late.
     fn skip(&mut self, claimed: &Claimed, now: i64) {
         self.locked.skipped += claimed.slots;
         self.skip_late(now);
     }
 
-    /// Skips all slots that are too late and there to be claimed.
+    /// Skips all free slots that are too late.
     fn skip_late(&mut self, now: i64) {
         loop {
             let next = self.timeline.next();
@@ -325,24 +324,25 @@ impl Entry<'_> {
     /// See [`Timeline::give_back`].
     pub(super) fn give_back(&mut self, claimed: &Claimed) {
         self.put_back(claimed);
-        self.publish(self.locked.latest);
+        self.publish(self.locked.latest_reading);
     }
 
-    /// The latest claims are taken back from the word. Others wait to be handed out again.
+    /// Takes these slots back from the word if they were the last ones claimed; otherwise queues them to be
+    /// handed out again.
     fn put_back(&mut self, claimed: &Claimed) {
         self.timeline.held.leave(claimed);
         if self.take_back(claimed.position, claimed.end()) {
-            if let Some((start, end)) = self.locked.returned.latest()
+            if let Some((start, end)) = self.locked.returned.last_range()
                 && self.take_back(start, end)
             {
-                self.locked.returned.take_latest();
+                self.locked.returned.take_last_range();
             }
-            // Whoever holds a slot keeps it; tasks that watch hold none.
+            // Threads need no wake-up: each has a slot. Tasks that wait for a change have none.
             self.wake_ups.and(self.timeline.sleepers.watching());
             return;
         }
         self.locked.returned.put(claimed.position, claimed.end());
-        // Before sleepers are looked at, so that a caller that is about to sleep looks again.
+        // This comes before the look at the sleepers, so that a caller that is about to sleep looks again.
         self.timeline.published.withdraw();
         self.wake_ups.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
     }
@@ -365,7 +365,7 @@ impl Entry<'_> {
 
     /// See [`Timeline::change`].
     pub(super) fn change(&mut self, clock: &dyn Clock, edit: impl FnOnce(&mut Schedule, i64)) {
-        // Before the clock is read, so that nothing starts by the old schedule on a later reading.
+        // This comes before the clock is read, so that nothing starts by the old schedule on a later reading.
         self.timeline.published.withdraw();
         let now = self.now(clock);
         let next = self.timeline.next();
@@ -376,13 +376,13 @@ impl Entry<'_> {
         }
         self.tidy(now);
         self.wake_moved();
-        self.publish_at(now);
+        self.publish_keeping_pace(now);
     }
 
     /// Wakes the sleepers that may start earlier than they planned, and those whose slots are now behind
     /// the end.
     fn wake_moved(&mut self) {
-        // Before sleepers are looked at, so that a caller that is about to sleep looks again.
+        // This comes before the look at the sleepers, so that a caller that is about to sleep looks again.
         self.timeline.published.withdraw();
         let schedule = &self.locked.schedule;
         let is_over = |position| schedule.is_over(position);
@@ -422,8 +422,9 @@ impl Entry<'_> {
     }
 
     /// See [`Timeline::spacing`].
-    pub(super) fn spacing(&self) -> (i64, i64) {
+    pub(super) fn spacing(&self) -> Spacing {
         let schedule = &self.locked.schedule;
-        (schedule.interval_ns(self.locked.latest), schedule.policy().made_up_for())
+        let interval_ns = schedule.interval_ns(self.locked.latest_reading);
+        Spacing { interval_ns, made_up_for_ns: schedule.policy().made_up_for() }
     }
 }

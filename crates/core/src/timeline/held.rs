@@ -1,10 +1,10 @@
 //! Which slots somebody holds: taken, and neither started nor given back. The pieces of schedule that
 //! they lie on are kept for them.
 //!
-//! What is taken under the lock is entered there, so nothing can be missing. In an open loop only
-//! claims and the runs of lanes are entered, right after they were taken. Callers that pause are
-//! known to the sleepers, and the way from a claim to the pause, or from the pause to the start, is
-//! too short to pay for it.
+//! What is taken under the lock is entered there, so nothing can be missing. In an open loop these are
+//! entered: the slots of a `Claim`, of a `Poller` that has come early, and the runs of lanes. A caller that
+//! pauses is known to the sleepers instead. In the short time between its claim and its pause, or its pause
+//! and its start, nobody knows of it.
 
 use super::claimed::Claimed;
 use crate::position::{REACH, earlier, last_up_to, ticks_between};
@@ -46,7 +46,7 @@ impl Held {
         Held { ranges: Mutex::new(BTreeMap::new()), lanes: Mutex::new(lanes) }
     }
 
-    /// It is held from now on, if it was not yet.
+    /// Records these slots as held, unless they are already.
     pub(super) fn enter(&self, claimed: &mut Claimed) {
         if !claimed.is_entered {
             self.ranges.lock().insert(claimed.position, claimed.end());
@@ -54,8 +54,8 @@ impl Held {
         }
     }
 
-    /// To be called when it starts, or under the timeline's lock before it is given back, because its next
-    /// holder enters it anew.
+    /// Removes these slots. Called when they start, or under the timeline's lock before they are given back,
+    /// because their next holder enters them anew.
     pub(super) fn leave(&self, claimed: &Claimed) {
         if claimed.is_entered {
             self.ranges.lock().remove(&claimed.position);
@@ -90,16 +90,18 @@ impl Held {
         Some(in_a_run.map_or(first, |run| earlier(run, first)))
     }
 
-    /// Whether a slot between these positions is held. One that ends at `from` counts, too, by which a
-    /// piece is at most kept for longer.
+    /// Whether a slot between these positions is held. A range that ends at `from` counts, too; at worst a
+    /// piece is kept longer than needed.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let last = last_up_to(&self.ranges.lock(), to).map(|(_, &end)| end);
-        last.is_some_and(|end| ticks_between(from, end) >= 0) || self.lanes.lock().have(from, to)
+        last.is_some_and(|end| ticks_between(from, end) >= 0) || self.lanes.lock().ask(from, to)
     }
 }
 
 impl Lanes {
-    fn have(&mut self, from: u64, to: u64) -> bool {
+    /// Asks the lanes whether one has a run that meets these positions, unless it is known that none has one;
+    /// and finds out whether they have to be asked again.
+    fn ask(&mut self, from: u64, to: u64) -> bool {
         if !self.may_have_runs {
             return false;
         }
@@ -108,7 +110,7 @@ impl Lanes {
         self.runs().any(meets)
     }
 
-    /// What lanes have taken, each its run.
+    /// The runs that lanes have.
     fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
         self.all.iter().filter_map(|lane| *lane.upgrade()?.0.lock())
     }
@@ -233,7 +235,7 @@ mod tests {
         }
     }
 
-    /// Whatever a caller takes, in whatever way it starts it or gives it back: then nothing is held.
+    /// Nothing is held once a caller has started or given back what it took, in whatever way.
     #[test]
     fn what_has_started_or_come_back_is_not_held() {
         let uses: [fn(&Pacer, &ManualClock); 8] = [

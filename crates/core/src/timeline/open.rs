@@ -8,13 +8,14 @@ use crate::clock::Clock;
 use crate::position::{after, slots_between};
 use std::ops::Range;
 
-/// The lock's counts are brought up to date at least this often while slots are claimed without it.
+/// The lock's counts are brought up to date about this often while slots are claimed without it.
 const UPKEEP_NS: i64 = 10_000_000;
 
 impl Attempt {
     /// Starts the slot that is held, when the pause by this plan has ended at the reading `now`. This
     /// is the shortest way, because a caller that paused for an exact moment wants to start at it.
-    /// None if the plan is outdated, if it says that the slot is not due, or while the lock decides.
+    /// None if the plan is outdated, if it says that the slot is not due, or while the lock decides. After a
+    /// start the attempt must not be used again: `held` still has the slot.
     #[inline]
     pub(crate) fn start_planned(
         &self,
@@ -22,7 +23,7 @@ impl Attempt {
         plan: &Plan,
         now: i64,
     ) -> Option<Grant> {
-        if !timeline.published.is_open_at(plan.version) || now < plan.due {
+        if !timeline.published.has_piece_at(plan.version) || now < plan.due {
             return None;
         }
         timeline.held.leave(self.held.as_ref()?);
@@ -30,7 +31,8 @@ impl Attempt {
         Some(timeline.grant(&Plan { now, ..*plan }))
     }
 
-    /// Starts the slot that is held, or the next one, if it is due; otherwise says when it is.
+    /// Claims and starts the next slot, or starts the held one, if it is due; otherwise keeps it and returns
+    /// the plan.
     pub(super) fn go_on_open(
         &mut self,
         timeline: &Timeline,
@@ -78,12 +80,12 @@ impl Timeline {
     #[inline]
     fn start_open(&self, claimed: &Claimed, snapshot: &Snapshot, now: i64) {
         self.held.leave(claimed);
-        let last = self.published.report_due(snapshot, claimed.end(), now);
+        let last = self.published.report_and_advance(snapshot, claimed.end(), now);
         self.upkeep(last..now, now);
     }
 
-    /// The caller keeps what it has claimed, by a plan for later. What is fixed is entered as held, if it is not
-    /// yet, because its caller may come back without having slept. The sleepers know of the others.
+    /// Keeps what was claimed for its caller, by a plan for later. A caller that keeps its slot may come back
+    /// without having slept, so its slot is entered as held. All others are known to the sleepers.
     #[inline]
     fn keep_open(&self, claimed: &mut Claimed, is_fixed: bool, plan: &Plan) {
         if is_fixed {
@@ -113,8 +115,8 @@ impl Timeline {
     }
 
     /// Claims slots that are due for a lane: as many as the lane takes while a reading of the clock
-    /// is young, and at least one. Also returns that reading. None if no slot is due, or the lock
-    /// has to decide.
+    /// is young, and at least one. Returns that reading, too. None if no slot is due, the run would begin
+    /// at the anchor, or the lock has to decide.
     pub(crate) fn claim_run(
         &self,
         pace: Pace,
@@ -128,7 +130,7 @@ impl Timeline {
         loop {
             let start = self.next();
             let slots = slots_between(start, first_ahead).min(most);
-            // The lock has to decide about what is later than can be told, or not on this piece.
+            // The lock decides about a slot whose lateness is beyond the range, or that is not on this piece.
             snapshot
                 .intended_within(start, now)
                 .filter(|_| slots > 0 && snapshot.has_run_from(start))?;
@@ -144,7 +146,7 @@ impl Timeline {
     }
 
     /// Brings the lock's counts up to date if `part_ns` goes from one span of [`UPKEEP_NS`] into the next.
-    /// Each caller has its part of all time, so for each span somebody does it, and few do. It gives up if
+    /// The parts of all callers cover all time, so usually somebody does it once per span. It gives up if
     /// another thread has the lock: nothing waits for the counts, and callers may need the lock.
     fn upkeep(&self, part_ns: Range<i64>, now: i64) {
         if part_ns.start / UPKEEP_NS != part_ns.end / UPKEEP_NS

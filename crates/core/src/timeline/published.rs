@@ -23,7 +23,7 @@
 //!
 //! # The horizon
 //!
-//! It also moves without the lock, as long as the state stays the same. Otherwise a thread that is
+//! The horizon also moves without the lock, as long as the state stays the same. Otherwise a thread that is
 //! preempted while it holds the lock would make every other thread read the clock until it runs
 //! again. It only moves forwards, by compare-and-swap. The two words that say when and where the
 //! clock was read move before it. A thread that reads the new horizon, with `Acquire`, gets them or
@@ -31,11 +31,10 @@
 //!
 //! Its lowest 16 bits are its state's, so that a clock that was read in an earlier state moves
 //! nothing: the mover looks at the horizon, then whether its state is still the current one, by all
-//! 47 bits, and then moves that very word. Those 16 bits come round after 65 536 states. Only a thread
-//! that is halted between the last two of these steps, for a multiple of them, and finds the horizon
-//! at the very slot where it was, moves a later state's. Pieces can't be renewed so often without a
-//! slot being taken, so these states would be changes of the schedule; what was due before a change
-//! stays due, where it was.
+//! 47 bits, and then moves that very word. The tag repeats after 65 536 states. A thread that is halted
+//! between its last two steps for exactly that many states (or a multiple), and then finds the same horizon,
+//! moves the horizon of a newer state. That is harmless: pieces are not renewed so often without a slot being
+//! taken, so all these states are changes of the schedule, and what was due before a change stays due.
 
 use super::reading;
 use super::window::{BentWindow, Formula, Snapshot, Window};
@@ -45,8 +44,8 @@ use crate::schedule::{Line, Numbering, Stretch};
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
 use crossbeam_utils::CachePadded;
 
-/// The bits of a version that are the [`shifts`](Scale::shifts) of the piece's scale, each of them
-/// the lowest of a byte.
+/// The bits of a version that are the [`shifts`](Scale::shifts) of the piece's scale, each in the low six
+/// bits of a byte.
 const SHIFTS: u64 = 0x3f3f;
 /// A writer is at work.
 const BUSY: u64 = 1 << 6;
@@ -95,8 +94,8 @@ struct Hot {
     /// The [`Numbering`] of its slots.
     base: AtomicU64,
     stride: AtomicU64,
-    /// The last position of the piece. The hot path does not need it, so it comes behind them, on
-    /// another line.
+    /// The last position of the piece. The hot path does not need it, so it comes after those words, on
+    /// another cache line.
     until: AtomicU64,
     /// The [`bend`](Stretch::bend) of the piece (the bits of an `i64`), which the hot path needs only if
     /// there is one.
@@ -144,7 +143,7 @@ impl Published {
         Published { version: CachePadded::new(word(GUARDED)), hot: CachePadded::new(hot) }
     }
 
-    /// For noticing changes.
+    /// The version of the schedule, for noticing changes.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         // Relaxed: what belongs to a new version is read by `snapshot`, or under the lock. Partner:
@@ -166,7 +165,7 @@ impl Published {
     }
 
     /// Whether there is a piece to claim slots from.
-    pub(super) fn is_open(&self) -> bool {
+    pub(super) fn has_piece(&self) -> bool {
         self.version() & CLOSED_TO_READERS == 0
     }
 
@@ -177,7 +176,7 @@ impl Published {
 
     /// Whether this is the version, and there is a piece to claim slots from.
     #[inline]
-    pub(super) fn is_open_at(&self, version: u64) -> bool {
+    pub(super) fn has_piece_at(&self, version: u64) -> bool {
         self.version() == version && version & CLOSED_TO_READERS == 0
     }
 
@@ -191,7 +190,7 @@ impl Published {
         self.hot.reading.load(Acquire)
     }
 
-    /// None while claims are decided under the lock, or a writer is at work.
+    /// The piece that is published. None while claims are decided under the lock, or a writer is at work.
     #[inline]
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_snapshot_is_read_whole`.
@@ -203,7 +202,8 @@ impl Published {
         (version & CLOSED_TO_READERS == 0 && is_whole).then_some(Snapshot { version, stretch })
     }
 
-    /// None while the piece is bent, claims are decided under the lock, or a writer is at work.
+    /// The window of a straight piece. None while the piece is bent, claims are decided under the lock, or a
+    /// writer is at work.
     #[inline]
     pub(super) fn window(&self) -> Option<Window> {
         // Acquire: see *Orderings* above. Models: as in `Hot::window`.
@@ -232,8 +232,8 @@ impl Published {
         (is_bent && is_whole).then_some(BentWindow { window, bend })
     }
 
-    /// Whoever looks from here on does not start by the state that was published. Called under the
-    /// timeline's lock.
+    /// Withdraws the state that was published: whoever looks from here on does not start by it. Called under
+    /// the timeline's lock.
     pub(super) fn withdraw(&self) {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let old = self.version.load(Relaxed);
@@ -287,10 +287,10 @@ impl Published {
     }
 
     /// Tells all threads that the clock read `now` when claims had come to the position `claimed`,
-    /// which is behind the slots that start by that reading. One that counts as the last reading is not
-    /// told, so that slots are still counted from that one on. Lets as many more slots start by it as are
+    /// which is behind the slots that start by that reading. A reading that counts as the last one is not
+    /// reported, so that slots keep being counted from that one. Lets as many more slots start by it as are
     /// due and allowed. Returns the latest reading that was reported before.
-    pub(super) fn report_due(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
+    pub(super) fn report_and_advance(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let last = self.last_reading();
         if !reading::is_the_same(
             slots_between(last.claimed, claimed),
@@ -341,7 +341,7 @@ impl Published {
         }
     }
 
-    /// The slots before `position` are known to be due, if this is still the version.
+    /// Makes known that the slots before `position` are due, if this is still the version.
     fn advance_horizon_to(&self, position: u64, version: u64) {
         let horizon = position | tag(version);
         // Acquire: if it is a newer state's, the version shows that. Partner: the swap of `write`.
@@ -359,7 +359,7 @@ impl Published {
     pub(super) fn is_known_due(&self, position: u64) -> bool {
         // Relaxed: a thread that moves it on meanwhile has just read the clock. No model sees that.
         let horizon = self.hot.horizon.load(Relaxed);
-        self.is_open() && ticks_between(position, horizon & !TAG) > 0
+        self.has_piece() && ticks_between(position, horizon & !TAG) > 0
     }
 
     /// Reports a reading of the clock that was made when claims had come to the position `claimed`;
@@ -381,7 +381,7 @@ impl Published {
 }
 
 impl Hot {
-    /// The rest of it is in the version.
+    /// Reads a window. The rest of it is in the version.
     #[inline]
     fn window(&self, version: u64) -> Window {
         // Acquire, all of them: see *Orderings* above. Models: `a_window_is_read_whole`, for `anchor`
@@ -397,7 +397,7 @@ impl Hot {
         Window::new(anchor, horizon & !TAG, formula, Numbering { base, stride }, reading)
     }
 
-    /// The rest of it is in the version.
+    /// Reads the piece. The rest of it is in the version.
     fn stretch(&self, version: u64) -> Stretch {
         // Acquire, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`, for `until`
         // `a_chord_is_read_whole`, and for `bend` `a_parabola_is_read_whole`.
@@ -482,8 +482,8 @@ mod tests {
             published.write(&slower, 0, 0);
         }
         assert_eq!(tag(published.version()), tag(snapshot.version));
-        published.report_due(&snapshot, after(0, 1), 1_000);
-        published.report_due(&snapshot, after(0, 1_000), 2_000);
+        published.report_and_advance(&snapshot, after(0, 1), 1_000);
+        published.report_and_advance(&snapshot, after(0, 1_000), 2_000);
         assert!(!published.is_known_due(after(0, 1_001)));
         let window = published.window().unwrap();
         assert!((1..3_000).all(|slot| window.grant(after(0, slot)).is_none()));

@@ -23,7 +23,7 @@ impl Returned {
         self.slots
     }
 
-    /// How many of them are at positions up to `reached`.
+    /// How many slots in here are at positions up to `reached`.
     pub(super) fn due_slots(&self, reached: u64) -> u64 {
         let due = |(start, end): (u64, u64)| {
             let reached = ticks_between(start, reached).saturating_add(SLOT.cast_signed());
@@ -38,8 +38,8 @@ impl Returned {
         self.ranges.iter().map(move |(&start, &end)| (position(start), position(end)))
     }
 
-    /// Whether there are slots between these positions. Some that end at `from` count, too, by which a piece
-    /// of schedule is at most kept for longer.
+    /// Whether there are slots between these positions. A range that ends at `from` counts, too; at worst a
+    /// piece of schedule is kept longer than needed.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let [from, to] = [from, to].map(|position| ticks_between(self.origin, position));
         let Ok(to) = u64::try_from(to) else { return false };
@@ -75,8 +75,8 @@ impl Returned {
         self.earliest_range().map(|(start, _)| start)
     }
 
-    /// The latest range.
-    pub(super) fn latest(&self) -> Option<(u64, u64)> {
+    /// The range of the latest slots.
+    pub(super) fn last_range(&self) -> Option<(u64, u64)> {
         let (&start, &end) = self.ranges.last_key_value()?;
         Some((self.origin.wrapping_add(start), self.origin.wrapping_add(end)))
     }
@@ -91,8 +91,8 @@ impl Returned {
         Some(self.origin.wrapping_add(start))
     }
 
-    /// Takes the latest range.
-    pub(super) fn take_latest(&mut self) {
+    /// Takes the range of the latest slots.
+    pub(super) fn take_last_range(&mut self) {
         if let Some((start, end)) = self.ranges.pop_last() {
             self.slots -= (end - start) / SLOT;
         }
@@ -129,7 +129,7 @@ mod tests {
         let mut returned = Returned::default();
         returned.put(SLOT, 3 * SLOT);
         returned.put(before_zero, 0);
-        assert_eq!((returned.slots(), returned.latest()), (4, Some((SLOT, 3 * SLOT))));
+        assert_eq!((returned.slots(), returned.last_range()), (4, Some((SLOT, 3 * SLOT))));
         let order: Vec<u64> = std::iter::from_fn(|| returned.take_earliest()).collect();
         assert_eq!(order, [before_zero, 0_u64.wrapping_sub(SLOT), SLOT, 2 * SLOT]);
         assert!(returned.is_empty());
@@ -158,8 +158,8 @@ mod tests {
                         set = behind;
                     }
                     2 => {
-                        if let Some((start, end)) = returned.latest() {
-                            returned.take_latest();
+                        if let Some((start, end)) = returned.last_range() {
+                            returned.take_last_range();
                             (start / SLOT..end / SLOT).for_each(|slot| assert!(set.remove(&slot)));
                         }
                     }

@@ -25,7 +25,7 @@ pub(super) struct Window {
     reading: u64,
 }
 
-/// The same on a piece that is bent.
+/// A [`Window`] on a piece that is bent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BentWindow {
     pub(super) window: Window,
@@ -47,7 +47,7 @@ pub(super) struct Formula {
 }
 
 impl Formula {
-    /// Of a line that is at its anchor one nanosecond before `time`, the bits of an `i64`.
+    /// The formula of a line that is at its anchor one nanosecond before `time`, the bits of an `i64`.
     #[inline]
     pub(super) fn new(time: u64, mantissa: u64, [pre, post]: [u8; 2]) -> Formula {
         Formula { time, mantissa, pre: pre.into(), post: post.into() }
@@ -159,8 +159,8 @@ impl Snapshot {
         self.stretch.first_ahead(now)
     }
 
-    /// Whether a [`run`](Snapshot::run) may begin at `start`. Not at the anchor, for which [`Formula`] would
-    /// tell a nanosecond too much.
+    /// Whether a [`run`](Snapshot::run) may begin at `start`. It may not at the anchor, for which [`Formula`]
+    /// would tell a nanosecond too much.
     pub(super) fn has_run_from(&self, start: u64) -> bool {
         start != self.stretch.line.position
     }
@@ -183,7 +183,7 @@ impl Snapshot {
             slot_bits,
             numbers: self.stretch.numbers,
             reading,
-            behind: after(start, slots),
+            end_position: after(start, slots),
         }
     }
 }
@@ -200,7 +200,7 @@ pub(crate) struct Run {
     end: u64,
     /// How long a slot is, in the same unit as `next`.
     step: u64,
-    /// On a bent piece, that of the straight line to the next slot.
+    /// On a bent piece, the formula of the straight line to the next slot.
     formula: Formula,
     bend: u64,
     /// How many bits of `next` are parts of a slot.
@@ -208,7 +208,7 @@ pub(crate) struct Run {
     numbers: Numbering,
     reading: Stamp,
     /// The position behind the last slot of the run.
-    behind: u64,
+    end_position: u64,
 }
 
 impl Run {
@@ -225,13 +225,12 @@ impl Run {
         Some(Grant::new(intended, self.reading, self.numbers.slot(slots)))
     }
 
-    /// Slots left.
     pub(crate) fn left(&self) -> u64 {
         self.end.wrapping_sub(self.next).checked_div(self.step).unwrap_or(0)
     }
 
     /// The last `slots` slots of it.
     pub(crate) fn rest(&self, slots: u64) -> Claimed {
-        Claimed::new(self.behind.wrapping_sub(slots.wrapping_mul(SLOT)), slots)
+        Claimed::new(self.end_position.wrapping_sub(slots.wrapping_mul(SLOT)), slots)
     }
 }

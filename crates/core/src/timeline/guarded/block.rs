@@ -1,4 +1,4 @@
-//! Blocks: slots that lie unevenly, taken for a lane under one hold of the lock.
+//! Blocks: slots that lie unevenly, taken for a lane in one turn under the lock.
 
 use super::Entry;
 use crate::Grant;
@@ -19,7 +19,7 @@ pub(crate) struct Block {
     /// How many of them have been handed out.
     used: usize,
     /// The position behind the last slot.
-    behind: u64,
+    end_position: u64,
 }
 
 impl Block {
@@ -31,16 +31,19 @@ impl Block {
         Some(grant)
     }
 
-    /// Slots left.
     pub(crate) fn left(&self) -> u64 {
         (self.grants.len() - self.used) as u64
     }
 
-    /// The slots that are left. The block has none any more.
+    /// Takes the slots that are left out of the block.
     pub(crate) fn take_rest(&mut self) -> Claimed {
         let slots = self.left();
+        self.clear();
+        Claimed::new(self.end_position.wrapping_sub(slots.wrapping_mul(SLOT)), slots)
+    }
+
+    fn clear(&mut self) {
         self.used = self.grants.len();
-        Claimed::new(self.behind.wrapping_sub(slots.wrapping_mul(SLOT)), slots)
     }
 }
 
@@ -50,8 +53,8 @@ impl Timeline {
         self.published.is_uneven()
     }
 
-    /// As [`claim_run`](Timeline::claim_run), where slots lie unevenly: fills the block, and returns the
-    /// reading. None if no slot is due, another thread has just taken them, or each has to be decided by itself.
+    /// Like [`claim_run`](Timeline::claim_run), where slots lie unevenly: fills the block, and returns the
+    /// reading. None if no slot is due, another thread has just taken them, or each has to be judged by itself.
     pub(crate) fn claim_block(
         &self,
         pace: Pace,
@@ -84,9 +87,9 @@ impl Entry<'_> {
             return None;
         }
         self.draw(block, start, most, now);
-        let end = block.behind;
+        let end = block.end_position;
         if end == start || !self.timeline.exchange(start, end) {
-            block.take_rest();
+            block.clear();
             return None;
         }
         if block.left() > 1 {
@@ -103,7 +106,7 @@ impl Entry<'_> {
         block.grants.clear();
         block.grants.extend(due.map(|(intended, slot)| Grant::at(intended, now, slot)));
         (block.version, block.used) = (self.timeline.version(), 0);
-        block.behind = after(start, block.left());
+        block.end_position = after(start, block.left());
     }
 
     /// Draws slots that callers without a lane take by the reading `now`.
@@ -118,7 +121,7 @@ impl Entry<'_> {
         let is_in_range = || !Schedule::may_be_out_of_range(schedule.intended(start), now);
         if !drawn.has(start, version) && is_in_range() {
             let due = schedule.due_from(start, now).take(more);
-            // Who takes the last slot of all has to tell tasks that wait. So that slot is not drawn: it is
+            // Whoever takes the last slot of all has to tell tasks that wait. So that slot is not drawn: it is
             // taken under the lock.
             let is_last = |slots| u64::from(schedule.is_over(after(start, slots)));
             let end = |slots: u64| after(start, slots.saturating_sub(is_last(slots)));

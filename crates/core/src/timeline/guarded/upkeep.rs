@@ -10,8 +10,8 @@ use crate::timeline::{Timeline, Totals};
 use std::ops::Range;
 
 impl Locked {
-    /// Whether slots start without the lock, where they lie on a piece or are drawn.
-    fn is_open(&self) -> bool {
+    /// Whether slots may be started without the lock, where they lie on a piece or are drawn.
+    fn is_lock_free(&self) -> bool {
         !self.closed
             && !self.is_over
             && self.returned.is_empty()
@@ -40,16 +40,16 @@ impl Entry<'_> {
         schedule.follow_arrivals(next, now, earliest);
     }
 
-    /// For callers of an open loop, at a reading `now` that was made without the lock.
+    /// Tidies up and publishes, at a reading that a caller of an open loop has made.
     pub(in crate::timeline) fn upkeep(&mut self, now: i64) {
-        self.locked.latest = self.locked.latest.max(now);
+        self.locked.latest_reading = self.locked.latest_reading.max(now);
         self.tidy(now);
-        self.publish_at(now);
+        self.publish_keeping_pace(now);
     }
 
-    /// Publishes the schedule at a reading of the clock. What was known of the callers' pace stays
-    /// known, so that a renewal does not send each of them to the clock.
-    pub(super) fn publish_at(&mut self, now: i64) {
+    /// Publishes the schedule, and lets slots that are due start by this reading, so that callers need not
+    /// each read the clock.
+    pub(super) fn publish_keeping_pace(&mut self, now: i64) {
         let (last, version) = (self.timeline.published.last_reading(), self.timeline.version());
         self.publish(now);
         if self.timeline.version() != version
@@ -63,33 +63,40 @@ impl Entry<'_> {
     pub(in crate::timeline) fn publish(&mut self, now: i64) {
         let next = self.timeline.next();
         self.tell_of_the_end();
-        let locked = &mut *self.locked;
-        let revision = locked.schedule.revision();
-        let is_open = locked.is_open();
-        if is_open
-            && locked.published == Some(revision)
-            && self.timeline.published.snapshot().is_some_and(|shown| shown.tells(next))
-        {
+        let is_lock_free = self.locked.is_lock_free();
+        if is_lock_free && self.shows_slot(next) {
             return;
         }
-        // When the last slot of a stretch is taken, what lies behind it has to be published; or nothing does,
-        // and tasks that wait have to know. So that slot is taken under the lock.
-        let stretch = if is_open { locked.schedule.stretch(next) } else { None };
-        let stretch = stretch.map(Stretch::without_last);
-        locked.published = stretch.map(|_| revision);
-        let state = match stretch {
-            _ if locked.closed => State::Closed,
-            Some(stretch) => State::Open(stretch),
-            None if is_open => State::Uneven,
-            None => State::Guarded,
-        };
+        let state = self.state_for(next, is_lock_free);
         if !self.timeline.published.shows(&state) {
-            self.timeline.held.allow_runs(is_open);
+            self.timeline.held.allow_runs(is_lock_free);
             self.timeline.published.write(&state, next, now);
         }
     }
 
-    /// Tasks that wait for a slot have to know when there is none any more.
+    /// Whether a stretch of the schedule as it is now is published, and has the slot at `next`.
+    fn shows_slot(&self, next: u64) -> bool {
+        self.locked.published_revision == Some(self.locked.schedule.revision())
+            && self.timeline.published.snapshot().is_some_and(|shown| shown.tells(next))
+    }
+
+    /// The state to be published, and notes its revision. A stretch is published without its last slot.
+    /// Whoever takes that slot comes to the lock, which publishes the next stretch or tells tasks that there
+    /// is none.
+    fn state_for(&mut self, next: u64, is_lock_free: bool) -> State {
+        let Locked { schedule, published_revision, closed, .. } = &mut *self.locked;
+        let stretch = if is_lock_free { schedule.stretch(next) } else { None };
+        let stretch = stretch.map(Stretch::without_last);
+        *published_revision = stretch.map(|_| schedule.revision());
+        match stretch {
+            _ if *closed => State::Closed,
+            Some(stretch) => State::Open(stretch),
+            None if is_lock_free => State::Uneven,
+            None => State::Guarded,
+        }
+    }
+
+    /// Wakes tasks that wait for a slot when there is none any more.
     fn tell_of_the_end(&mut self) {
         let is_over = self.is_finished();
         let was_over = std::mem::replace(&mut self.locked.is_over, is_over);
@@ -98,8 +105,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Updates the counts. Returns the next position to be claimed, and how many slots have been. Starts and
-    /// changes under the lock call it, and open loops in their upkeep, long before positions wrap around.
+    /// Updates the counts. Returns the next position to be claimed, and how many slots have been. Called long
+    /// before positions wrap around.
     fn count_claimed(&mut self) -> (u64, u64) {
         let next = self.timeline.next();
         let claimed = self.locked.counter.count(next);
@@ -121,7 +128,7 @@ impl Entry<'_> {
         let new = (next, next.wrapping_add_signed(RANGE));
         let there = self.locked.returned.ranges().chain([new]);
         let unstarted = there.flat_map(|range| schedule.batches(range, span)).collect();
-        self.publish_at(now);
+        self.publish_keeping_pace(now);
         unstarted
     }
 
