@@ -99,7 +99,7 @@ impl Account {
         self.unclaimed.cast_signed() + self.nodes.iter().map(|node| node.lost).sum::<i64>()
     }
 
-    /// As [`fired`](Account::fired), if silent nodes have started all that they may have.
+    /// What [`fired`](Account::fired) is if silent nodes have started all that they may have.
     #[must_use]
     pub fn fired_at_most(&self) -> u64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
@@ -107,14 +107,14 @@ impl Account {
         self.fired() + unclaimed + untold + self.perhaps_twice()
     }
 
-    /// Of a [forgotten](Account::forgotten) node nobody knows how long it goes on without the store, nor with
-    /// which part of the load.
+    /// How many slots silent and [forgotten](Account::forgotten) nodes may have started twice. Nobody knows how
+    /// long a forgotten one goes on without the store, nor with which part of the load.
     fn perhaps_twice(&self) -> u64 {
         let silent = self.nodes.iter().map(|node| node.perhaps_twice).sum::<u64>();
         silent + self.forgotten * self.expected
     }
 
-    /// As [`lost`](Account::lost), if silent nodes have started all that they owned.
+    /// What [`lost`](Account::lost) is if silent nodes have started all that they owned.
     #[must_use]
     pub fn lost_at_least(&self) -> i64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
@@ -122,7 +122,7 @@ impl Account {
         self.lost() - (unclaimed + untold).cast_signed()
     }
 
-    /// As [`twice`](Account::twice), if silent nodes have gone on without the store for as long as they
+    /// What [`twice`](Account::twice) is if silent nodes have gone on without the store for as long as they
     /// do, and [forgotten](Account::forgotten) ones have started the whole load.
     #[must_use]
     pub fn twice_at_most(&self) -> u64 {

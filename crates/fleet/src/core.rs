@@ -209,7 +209,6 @@ impl Core {
         self.book.due_slots(now, self.frames().at(now), &mut self.load)
     }
 
-    /// Why the node can't go on.
     pub(crate) fn failure(&self) -> Option<&FleetError> {
         self.failure.as_ref()
     }
@@ -281,9 +280,9 @@ impl Core {
     }
 
     /// From when on the node decides without an answer: when the one that it waits for is overdue, and at
-    /// once after a request that had none. Never if the last request was answered and no other was sent: then
-    /// the node has not asked for a frame in time, because its thread stood still, and it still can ask.
-    /// After its thread has stood still, an answer may be there and is given the time to be read.
+    /// once after a request that had none. Never while the last request is answered and no other is under way:
+    /// if a frame has closed all the same, the thread stood still, and the node can still ask. After its thread
+    /// has stood still, an answer may be there and is given the time to be read.
     fn decides_alone_at(&self) -> u64 {
         let long = self.trips.long_ns() + self.frames().frame_ns / 8;
         match self.last_reply {
@@ -294,7 +293,6 @@ impl Core {
         }
     }
 
-    /// A request was sent.
     pub(crate) fn sent(&mut self, now: u64) {
         self.sent_at = Some(now);
     }

@@ -253,7 +253,7 @@ impl Driver {
         }
         let (id, node) = (self.core.run().id.clone(), self.core.node());
         let finish = Request::Finish { id, node, progress, results: results.to_vec() };
-        self.core.repair().unwrap_or(finish)
+        self.core.next_repair().unwrap_or(finish)
     }
 
     fn retried(&mut self, request: &Request) -> Result<(), FleetError> {

@@ -118,7 +118,7 @@ impl Fleet {
         Fleet { arrivals: (process.to_owned(), seed), ..self }
     }
 
-    /// The run starts when so many nodes are there, from 1 to 1000; 1 by default. More may join
+    /// The run starts when this many nodes are there, from 1 to 1000; 1 by default. More may join
     /// later. It counts for the node that makes the run.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ const FRAME_OF_A_NODE: Duration = Duration::from_micros(200);
 const LONGEST: Duration = Duration::from_secs(10);
 
 impl Frames {
-    /// What suits a store that takes a round trip to ask, and so many nodes. `least`: a frame is not
+    /// The frames that suit a store that takes a round trip to ask, and this many nodes. `least`: a frame is not
     /// shorter than that.
     pub(crate) fn sized(least: Duration, trip: Duration, nodes: u32) -> Frames {
         let frame = least.max(trip).max(nodes * FRAME_OF_A_NODE).min(LONGEST);

@@ -29,7 +29,7 @@ pub(crate) enum Request {
         chunks: Range<u64>,
     },
     Claim(Claim),
-    /// These pieces have been run, whoever owns them: they become the node's if they are free.
+    /// The node has run these pieces, whoever owns them: they become the node's if they are free.
     Mark {
         id: String,
         node: NodeId,
@@ -164,7 +164,7 @@ pub(crate) struct Ask {
 pub(crate) enum Take {
     /// Up to `most` of the own tracks of number `rank` of `nodes` nodes.
     Own { rank: u32, nodes: u32, most: u32 },
-    /// A share of what is free, as one of so many nodes.
+    /// A share of what is free, as one of this many nodes.
     Share { nodes: u32 },
     /// All that is free in a frame that the node has missed.
     Missed,
@@ -189,7 +189,7 @@ pub(crate) struct Run {
     pub(crate) state: State,
     pub(crate) awaited: u32,
     pub(crate) frames: Frames,
-    /// Frames can be claimed from so many frames before they begin.
+    /// How many frames before they begin frames can be claimed.
     pub(crate) lead: u64,
     /// When the run began, in microseconds of the store's clock.
     pub(crate) origin_us: i64,
@@ -356,7 +356,7 @@ pub struct NodeResults {
 }
 
 impl NodeText {
-    /// Whether it has told that it knows a version of the load, in front of which there are so many.
+    /// Whether it has told that it knows a version of the load that comes behind `before` others.
     pub(crate) fn knows(&self, version: &Version, before: u64) -> bool {
         let knows = |Progress { versions, change, .. }| {
             versions > before + 1 || (versions == before + 1 && change == version.change)

@@ -57,7 +57,7 @@ impl Silence {
         self.unmarked + parts.into_iter().take(most).sum::<u64>()
     }
 
-    /// At most so many slots of a frame lie on its own tracks.
+    /// The most slots of a frame that lie on its own tracks.
     fn part(&self, frames: Frames, load: &mut Load, frame: u64) -> u64 {
         let slots = load.first(frame + 1) - load.first(frame);
         let own = u64::from(frames.tracks.div_ceil(self.members));

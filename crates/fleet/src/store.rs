@@ -23,5 +23,5 @@ pub(crate) trait Store {
     fn call(&mut self, request: &Request) -> Result<Reply, FleetError>;
 }
 
-/// Owners are kept in keys of so many frames each.
+/// Owners are kept in keys of this many frames each.
 pub(crate) const CHUNK: u64 = 64;

@@ -6,9 +6,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waits {
-    /// The node waits for others: so many are there, this one included, of so many.
+    /// The node waits for others.
     ForNodes {
-        /// Nodes that are there.
+        /// Nodes that are there, this one included.
         here: u32,
         /// Nodes that have to be there.
         awaited: u32,

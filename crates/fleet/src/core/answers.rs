@@ -11,7 +11,7 @@ use crate::tracks::Tracks;
 const RETRY_NS: u64 = 5_000_000;
 
 impl Core {
-    /// The store has not answered.
+    /// Hears that the store has not answered.
     pub(crate) fn failed(&mut self, now: u64) {
         self.sent_at = None;
         self.trips.failed();
@@ -21,8 +21,8 @@ impl Core {
         }
     }
 
-    /// The store has answered a claim by a clock that has been set. That is no answer, and asking again at
-    /// once does not help. All that is kept of it are the new origin, when the run began by that clock, and its
+    /// Hears an answer to a claim by a clock that has been set. That is no answer, and asking again at once does
+    /// not help. All that is kept of it are the new origin, when the run began by that clock, and its
     /// epoch.
     pub(crate) fn refused(&mut self, claimed: &Claimed, now: u64) {
         if self.run.origin_us != claimed.origin_us {
@@ -33,7 +33,7 @@ impl Core {
         self.asks_from = now + self.frames().frame_ns;
     }
 
-    /// The answer to the last request.
+    /// Hears the answer to the last request.
     pub(crate) fn answered(
         &mut self,
         request: &Request,
@@ -41,13 +41,7 @@ impl Core {
         trip_ns: u64,
         now: u64,
     ) -> Result<(), FleetError> {
-        (self.asks_from, self.sent_at) = (0, None);
-        self.trips.took(trip_ns);
-        // The answer to a mark does not tell who owns what, and the next claim may come too late.
-        let is_mark = matches!(request, Request::Mark { .. });
-        if self.last_reply == LastReply::Nothing && !is_mark {
-            self.last_reply = LastReply::Answer;
-        }
+        self.hears_reply(request, trip_ns);
         match (request, answer) {
             (_, Answer::Gone) => self.restore(),
             (_, Answer::Other) => self.failure = Some(FleetError::Replaced),
@@ -65,12 +59,23 @@ impl Core {
                 self.take_counted(&counted);
             }
             (Request::Restore { .. } | Request::Rebase { .. }, _) => self.urgent = None,
-            _ => {}
+            _ => {} // nothing follows from the answers to a leave and a finish
         }
         Ok(())
     }
 
-    /// Others own these tracks: the node drops them if there is time, and otherwise has started them twice.
+    /// Notes that the store has answered a request, whatever it says.
+    fn hears_reply(&mut self, request: &Request, trip_ns: u64) {
+        (self.asks_from, self.sent_at) = (0, None);
+        self.trips.took(trip_ns);
+        // The answer to a mark does not tell who owns what, and the next claim may come too late.
+        let is_mark = matches!(request, Request::Mark { .. });
+        if self.last_reply == LastReply::Nothing && !is_mark {
+            self.last_reply = LastReply::Answer;
+        }
+    }
+
+    /// Drops tracks that others own if there is time, and otherwise counts them as started twice.
     pub(super) fn clash(&mut self, clash: &Piece, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
@@ -134,22 +139,20 @@ impl Core {
 
     /// Hears who owns a frame that it has asked for.
     fn hears_owners(&mut self, ask: Ask, owners: &Owners, now: u64) {
-        let own = owners.of(self.node);
-        let is_closed = now >= self.frames().closes(ask.frame);
-        let is_below = ask.frame < self.run.floor;
-        let by_roster = self.own(ask.frame);
-        let Some(entry) = self.book.entry(ask.frame) else { return };
-        if is_below && entry.tracks.is_none() {
+        let owned = owners.of(self.node);
+        if self.is_below_floor(ask.frame) {
             // Nobody can claim the frame, so each node runs its own tracks.
-            let tracks: Tracks = by_roster.iter().chain(own.iter()).collect();
+            let tracks: Tracks = self.own(ask.frame).iter().chain(owned.iter()).collect();
             return self.runs_blind(ask.frame, tracks);
         }
-        if entry.tracks.is_none() && own.is_empty() && is_closed && ask.take != Take::Missed {
+        let is_closed = now >= self.frames().closes(ask.frame);
+        let Some(entry) = self.book.entry(ask.frame) else { return };
+        if entry.tracks.is_none() && owned.is_empty() && is_closed && ask.take != Take::Missed {
             // The claim may have come too late.
             return;
         }
         let known = entry.tracks.clone().unwrap_or_default();
-        if known.iter().any(|track| !own.contains(track)) && !entry.is_marked {
+        if known.iter().any(|track| !owned.contains(track)) && !entry.is_marked {
             entry.is_marked = true;
             self.unclaimed.to_mark.push_back(Piece { frame: ask.frame, tracks: known.clone() });
         }
@@ -158,23 +161,29 @@ impl Core {
             Take::Share { .. } if entry.stage == Stage::Share => Stage::Rest,
             _ => Stage::Done,
         };
-        entry.tracks = Some(known.iter().chain(own.iter()).collect());
+        entry.tracks = Some(known.iter().chain(owned.iter()).collect());
     }
 
-    /// The store has forgotten what this node knows, and is told all of it.
+    /// Whether nobody can claim a frame of which the node does not know what it has.
+    fn is_below_floor(&mut self, frame: u64) -> bool {
+        let entry = self.book.entry(frame);
+        frame < self.run.floor && entry.is_some_and(|entry| entry.tracks.is_none())
+    }
+
+    /// Makes the node tell the store all that it knows of the run, which the store has forgotten.
     fn restore(&mut self) {
         self.urgent = Some(Request::Restore { node: self.node, run: Box::new(self.run.clone()) });
         self.mark_all();
     }
 
-    /// The store may have forgotten what this node has, and is told all of it.
+    /// Makes the node tell the store all that it has, which the store may have forgotten.
     pub(super) fn mark_all(&mut self) {
         self.book.mark_known();
         let pieces = self.book.past().pieces().chain(self.book.pieces());
         self.unclaimed.mark_all(pieces);
     }
 
-    /// The store's clock has been set by so much.
+    /// Lets the run begin at another moment of the store's clock, which has been set.
     pub(crate) fn clock_was_set(&mut self, step_us: i64) {
         let (id, from_us) = (self.run.id.clone(), self.run.origin_us);
         self.urgent = Some(Request::Rebase { id, from_us, to_us: from_us + step_us });

@@ -4,9 +4,9 @@ use super::{Core, LastReply};
 use crate::book::{Entry, Stage};
 use crate::error::FleetError;
 use crate::frames::LEAD;
-use crate::message::{Ask, Claim, Request, Take};
+use crate::message::{Ask, Claim, Piece, Request, Take};
 
-/// A node that has had nothing to claim for so many frames gives a sign of life.
+/// A node that has had nothing to claim for this many frames gives a sign of life.
 const SIGN_FRAMES: u64 = 5;
 
 /// The longest time between the claims of two nodes in a row: the store wakes up once for all of them, or
@@ -28,26 +28,25 @@ impl Core {
         if self.sent_at.is_some() || now < self.asks_from || is_replaced {
             return None;
         }
-        if self.urgent.is_some() || self.failure.is_some() {
-            return self.repair();
-        }
-        // What the node is about to run without a claim, before others claim it.
-        if self
-            .unclaimed
-            .to_mark
-            .front()
-            .is_some_and(|piece| now < self.frames().closes(piece.frame))
-        {
-            return self.repair();
+        if self.repairs_first(now) {
+            return self.next_repair();
         }
         // While the store's clock is off, it would grant what this node does not take.
         let is_refused = self.last_reply == LastReply::Refused;
         let asks = if is_refused { Vec::new() } else { self.asks(now) };
         if asks.is_empty() && !is_refused && now < self.sign_at() {
-            return self.repair().or_else(|| self.count(now));
+            return self.next_repair().or_else(|| self.count(now));
         }
         self.asked_at = now;
         Some(self.claim(asks, progress))
+    }
+
+    /// Whether the store has to be told something before the node claims anything.
+    fn repairs_first(&self, now: u64) -> bool {
+        let is_open = |piece: &Piece| now < self.frames().closes(piece.frame);
+        // What the node is about to run without a claim goes first, before others claim it.
+        let marks_first = self.unclaimed.to_mark.front().is_some_and(is_open);
+        self.urgent.is_some() || self.failure.is_some() || marks_first
     }
 
     /// A claim of nothing, by whose answer the node hears whether the store has forgotten something.
@@ -55,8 +54,8 @@ impl Core {
         self.claim(Vec::new(), progress)
     }
 
-    /// The last claim of a node that leaves late. It has put off what is not its own, and perhaps nobody else
-    /// has the time to claim that, or is there.
+    /// The last claim of a node that leaves late. It has put off what is not its own. Nobody else may have time
+    /// for it, or be there at all.
     pub(crate) fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if !self.is_late && self.appetite >= 1.0 {
             return None;
@@ -95,8 +94,8 @@ impl Core {
         })
     }
 
-    /// What the store has to be told before it knows what this node has.
-    pub(crate) fn repair(&mut self) -> Option<Request> {
+    /// The request that must reach the store before it knows what this node has.
+    pub(crate) fn next_repair(&mut self) -> Option<Request> {
         if self.urgent.is_some() || self.unclaimed.to_mark.is_empty() {
             return self.urgent.clone();
         }
@@ -135,7 +134,8 @@ impl Core {
         2 * self.trips.long_ns() + self.frames().frame_ns / 2
     }
 
-    /// How much later than the first node of the roster, and than the opening of a frame, this node asks.
+    /// How long after a frame opens this node asks: a sixteenth of a frame, and a little more for each node
+    /// before it in the roster.
     fn stagger(&self) -> u64 {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let sixteenth = self.frames().frame_ns / 16;
@@ -168,7 +168,7 @@ impl Core {
     /// of others before they can have asked.
     pub(super) fn due_at(&self, frame: u64, stage: Stage) -> u64 {
         let frames_before = |frames: u64| self.frames().begins(frame.saturating_sub(frames));
-        // The same less the time that the trips take, but not before the store takes claims.
+        // Earlier by the time that the trips take, but not before the store takes claims.
         let asks_before = |frames: u64| {
             frames_before(frames).saturating_sub(self.ahead()).max(frames_before(self.run.lead))
         };

@@ -82,13 +82,13 @@ mod tests {
     fn what_is_told_too_late_was_started_twice() {
         let mut core = blind_until(40);
         let (now, unsaid) = (core.ran_at, core.unclaimed.unconfirmed.clone());
-        let request = core.repair().unwrap();
+        let request = core.next_repair().unwrap();
         answered(&mut core, &request, Answer::Pieces(20, Vec::new()), now);
         let slots = unsaid.range(..20).map(|(_, slots)| slots).sum();
         assert_eq!(core.twice(), slots);
         assert_eq!(core.progress(core.ran_at).unmarked, 0);
         core.mark_all();
-        let request = core.repair().unwrap();
+        let request = core.next_repair().unwrap();
         answered(&mut core, &request, Answer::Pieces(20, Vec::new()), now);
         assert_eq!(core.twice(), slots);
     }

@@ -249,7 +249,7 @@ fn only_what_the_pacer_had_was_started_twice() {
 #[test]
 fn what_is_run_while_a_mark_is_under_way_is_marked_next() {
     let mut core = blind_until(30);
-    let request = core.repair().unwrap();
+    let request = core.next_repair().unwrap();
     core.sent(30 * FRAME_NS);
     core.advance(31 * FRAME_NS);
     look_around(&mut core, 32 * FRAME_NS);

@@ -8,7 +8,8 @@ use crate::load::Load;
 use crate::message::{Claimed, Version};
 use std::mem;
 
-/// A node whose pacer has come too far by an old load sits out for at most so many frames, which are half a year at least.
+/// For how many frames a node sits out at most whose pacer has come too far by an old load. They are half a year at
+/// least.
 const SITS_OUT: u64 = 1 << 30;
 
 impl Core {
@@ -28,7 +29,7 @@ impl Core {
         self.sit_out(cut.next);
     }
 
-    /// As [`gave_up`](Core::gave_up), for a pacer that has started whole frames.
+    /// Like [`gave_up`](Core::gave_up), for a pacer that has started whole frames.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn gave_up_whole_frames(&mut self, mut cut: Cut) {
         let slot = cut.old.first(cut.next);

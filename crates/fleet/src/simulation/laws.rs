@@ -200,7 +200,7 @@ fn a_node_that_is_killed_after_it_was_frozen_or_just_before_it_tells_lies_betwee
     }
 }
 
-/// So many of those that it has told may be another's, and so many of its own were not started.
+/// Of the slots that the node has told, some may be another's, and some of its own were not started.
 #[test]
 fn a_node_that_is_killed_before_it_has_marked_what_it_started_lies_between_bounds() {
     for back in 6..14 {

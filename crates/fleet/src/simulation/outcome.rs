@@ -20,7 +20,7 @@ pub struct Outcome {
     pub twice: u64,
     /// What the account of the run has: fired, lost and twice.
     pub account: (u64, i64, u64),
-    /// The same, if nodes that are silent have started all that they may have.
+    /// What the account would be if silent nodes had started all that they may have.
     pub account_at_most: (u64, i64, u64),
     /// Whether all nodes have told what they did.
     pub is_told: bool,

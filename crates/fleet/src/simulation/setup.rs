@@ -16,9 +16,9 @@ pub struct Setup {
     pub arrivals: String,
     /// How long a frame is at least.
     pub frame: Duration,
-    /// Of an empty network: half of it each way.
+    /// The round trip of an empty network: half of it each way.
     pub round_trip: Duration,
-    /// That of the first nodes, if it is another one.
+    /// The round trips of the first nodes, if they are others.
     pub round_trips: Vec<Duration>,
     /// Each way takes longer by a random part of this on average, exponentially distributed; at most
     /// eight times as much.
@@ -27,7 +27,7 @@ pub struct Setup {
     pub loss: f64,
     /// The probability that a request arrives a second time, up to 100 ms later.
     pub again: f64,
-    /// Clocks of machines run faster or slower by up to so many millionths.
+    /// By up to how many millionths clocks of machines run faster or slower.
     pub drift_ppm: f64,
     /// How long the store works for a request without frames.
     pub per_request: Duration,
@@ -54,7 +54,7 @@ pub enum Fault {
     Join,
     /// The store answers nothing, and answers all requests afterwards.
     FreezeStore(Duration),
-    /// The store's clock is set by so many microseconds.
+    /// The store's clock is set by this many microseconds.
     SetClock(i64),
     /// The store loses all that it has.
     Lose,

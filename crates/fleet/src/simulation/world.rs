@@ -284,7 +284,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// As `Control` does it.
+    /// Changes the load as `Control` does.
     fn change(&mut self, at_ns: u64, shape: &str) {
         let Some(run) = self.queue.run(at_ns) else { return };
         let Some(begun) = &mut self.begun else { return };

@@ -20,7 +20,7 @@ fn join(store: &Played, shape: &str, now_us: i64) -> Answer {
     join_of(1, store, shape, now_us)
 }
 
-/// Of a run that so many nodes are awaited for.
+/// Joins a run for which this many nodes are awaited.
 fn join_of(awaited: u32, store: &Played, shape: &str, now_us: i64) -> Answer {
     let shape = shape.to_owned();
     let join = Join {
