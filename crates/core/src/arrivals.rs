@@ -220,7 +220,7 @@ impl Arrivals {
         Arrivals(Kind::Replay(Recording::new(recorded)))
     }
 
-    /// The same process with another seed. Even slots and a replay have none, and stay as they are.
+    /// This process with another seed. Even slots and a replay have none, and stay as they are.
     ///
     /// ```
     /// use nanopace::Arrivals;

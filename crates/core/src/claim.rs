@@ -94,7 +94,7 @@ impl<'p> Claim<'p> {
         Claim { pacer: Cow::Borrowed(pacer), held: Some(claimed), started: None }
     }
 
-    /// The same claim with a handle of its own to the pacer: for a struct that has both, and for
+    /// This claim with a handle of its own to the pacer: for a struct that has both, and for
     /// threads and tasks that outlive the caller.
     ///
     /// ```

@@ -94,7 +94,7 @@ pub trait Drive: sealed::Sealed {
     /// [`ShardError::Order`] if a lease ends before the one in front of it. Nothing is changed.
     fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError>;
 
-    /// As [`lease`](Drive::lease), but what may have started stays: the leases hold from `from` or from
+    /// Like [`lease`](Drive::lease), but what may have started stays: the leases hold from `from` or from
     /// the first slot behind that, and one that ends before the one in front of it is of nothing.
     /// Returns which slot that is.
     ///

@@ -114,7 +114,7 @@ impl Engine {
         self.start_by(i64::MAX, &mut attempt)
     }
 
-    /// The same, but at `limit` the attempt is refused, with what it holds by then.
+    /// Like [`start`](Engine::start), but at `limit` the attempt is refused, with what it holds by then.
     fn start_by(&self, limit: i64, attempt: &mut Attempt) -> Result<Grant, Refused> {
         loop {
             let plan = match self.timeline.go_on(attempt, &*self.clock) {

@@ -40,7 +40,7 @@ pub struct Lane {
     pacer: Pacer,
     /// Slots that it has taken, all of them due.
     run: Run,
-    /// The same where slots lie unevenly. It has slots only while the run has none.
+    /// Slots that it has taken where they lie unevenly. It has some only while the run has none.
     block: Option<Box<Block>>,
     /// How many the run or block had when it was taken.
     taken: u64,
@@ -108,7 +108,7 @@ impl Lane {
         Ok(grant)
     }
 
-    /// As [`Pacer::try_acquire`]: takes the next slot if it is due now.
+    /// Like [`Pacer::try_acquire`]: takes the next slot if it is due now.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Rate, Refused};
@@ -242,7 +242,7 @@ impl Lane {
         Some(())
     }
 
-    /// The same with a block, of which there is none before it is needed.
+    /// Takes a block, which is made when it is needed first.
     fn take_block(&mut self) -> Option<()> {
         let Engine { timeline, clock, .. } = &*self.pacer.0;
         if !timeline.has_blocks() {

@@ -48,7 +48,7 @@ impl Scale {
         Scale::new(mantissa, u8::try_from((63 - shift).clamp(1, 127)).unwrap_or(1))
     }
 
-    /// The same for numbers below 2^63, by one division.
+    /// The scale of a ratio of numbers below 2^63, by one division.
     fn from_small_ratio(numerator: u128, denominator: u128) -> Scale {
         let bits = 63 + numerator.leading_zeros() - denominator.leading_zeros();
         // The mantissa has 63 bits or 64.
@@ -62,7 +62,7 @@ impl Scale {
         Scale { mantissa, bits: NonZeroU8::new(bits).unwrap_or(NonZeroU8::MIN) }
     }
 
-    /// The scale at or just below so many nanoseconds per tick, which are positive. There is room in its
+    /// The scale at or just below `nanos` nanoseconds per tick, which are positive. There is room in its
     /// mantissa for twice as much.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
     pub(crate) fn roomy(nanos: f64) -> Scale {
@@ -70,13 +70,13 @@ impl Scale {
         Scale::new(libm::ldexp(nanos, bits) as u64, bits as u8)
     }
 
-    /// So many nanoseconds, in units of the mantissa.
+    /// A number of nanoseconds in units of the mantissa.
     #[expect(clippy::cast_possible_truncation, reason = "saturates, as it should")]
     pub(crate) fn units(self, nanos: f64) -> i64 {
         libm::ldexp(nanos, self.bits.get().into()) as i64
     }
 
-    /// The scale whose mantissa is less by so many units. Numbers wrap around.
+    /// The scale whose mantissa is less by this many units. Numbers wrap around.
     pub(crate) fn less(self, units: u64) -> Scale {
         Scale { mantissa: self.mantissa.wrapping_sub(units), ..self }
     }

@@ -156,7 +156,7 @@ impl Shape {
         self.program.steady_time_of(count).unwrap_or_else(|| self.exact_time_of_count(count))
     }
 
-    /// The same by exact numbers.
+    /// [`time_of_count`](Shape::time_of_count) by exact numbers.
     fn exact_time_of_count(&self, count: Count) -> i64 {
         if self.duration_ns() < i64::MAX && count >= whole(self.program.total()) {
             return i64::MAX;

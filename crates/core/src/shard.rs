@@ -33,7 +33,7 @@ use thiserror::Error;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// A cycle has so many slots.
+    /// How many slots a cycle has.
     cycle: u64,
     /// Which slots of a cycle are this process's, ascending.
     own: Vec<u64>,
@@ -171,13 +171,13 @@ impl Shard {
         global / self.cycle * self.own.len() as u64 + in_cycle as u64
     }
 
-    /// The share of this process in so many slots, rounded down.
+    /// The share of this process in the first `count` slots, rounded down.
     pub(crate) fn part_of(&self, count: Count) -> Count {
         let (own, cycle) = (self.own.len() as Count, Count::from(self.cycle));
         count / cycle * own + count % cycle * own / cycle
     }
 
-    /// If its slots lie evenly: one in so many.
+    /// Which part of the load the shard is if its slots lie evenly: one slot in this many. None if they don't.
     pub(crate) fn stride(&self) -> Option<u64> {
         if !self.cycle.is_multiple_of(self.own.len() as u64) {
             return None;

@@ -151,7 +151,7 @@ impl<T> Mutex<T> {
 }
 
 /// Puts the calling thread to sleep until its [`Unparker`] wakes it; for authors of a
-/// [`Clock`](crate::Clock), and for who waits by one.
+/// [`Clock`](crate::Clock), and for whoever waits by one.
 ///
 /// Unlike [`std::thread::park`] it has a token of its own. So the pacer and the caller's own use of
 /// parking never take each other's wake-ups.

@@ -4,7 +4,7 @@ use super::random::{Key, Use};
 use super::tree::{fraction, part};
 use crate::count::{Count, ONE};
 
-/// The numbers of so many slots are drawn at a time.
+/// The numbers of this many slots are drawn at a time.
 const BLOCK: u64 = 32;
 
 #[derive(Debug)]

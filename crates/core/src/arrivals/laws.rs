@@ -30,7 +30,7 @@ fn jitter(part: f64, seed: u64) -> Process {
     Arrivals::jitter(part, seed).unwrap().process()
 }
 
-/// Those that have a seed.
+/// The processes that have a seed.
 fn random(seed: u64) -> Vec<Arrivals> {
     let mut all = vec![Ok(Arrivals::poisson(seed))];
     all.extend([0.01, 0.25, 4.0, 1e6].map(|shape| Arrivals::gamma(shape, seed)));
@@ -92,7 +92,7 @@ proptest! {
         }
     }
 
-    /// The same from the side of counts, which need not be that of a slot.
+    /// Slots and counts agree from the side of counts, too, which need not be that of a slot.
     #[test]
     fn slots_by_a_count_lie_before_it(seed: u64, whole in slot(), part: u64) {
         let count = Count::from(whole) * ONE + Count::from(part);
@@ -288,7 +288,7 @@ fn the_mean_gap_is_one() {
     }
 }
 
-/// The variance over the mean of the number of slots in windows of so many counts, which begin
+/// The variance over the mean of the number of slots in windows of this many counts, which begin
 /// anywhere.
 fn dispersion(arrivals: &Process, window: u64) -> f64 {
     let by = |n: u64| arrivals.slots_by(Count::from(n * window) * ONE + ONE / 3);

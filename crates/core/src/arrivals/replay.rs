@@ -7,13 +7,13 @@ use std::iter::Fuse;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// So many arrivals are read ahead, to tell how many are due.
+/// How many arrivals are read ahead, to tell how many are due.
 const AHEAD: u64 = 1 << 20;
 
-/// So many arrivals that are over are not worth the search for who still needs them.
+/// Up to this many arrivals that are over are not worth the search for who still needs them.
 const FEW: u64 = 1 << 10;
 
-/// Room for so many arrivals is not given back.
+/// Room for this many arrivals is not given back.
 const ROOM: usize = 1 << 12;
 
 type Offsets = Box<dyn Iterator<Item = Duration> + Send>;

@@ -18,7 +18,7 @@ pub(super) fn kolmogorov_smirnov(mut sample: Vec<f64>, law: impl Fn(f64) -> f64)
     sample.iter().enumerate().map(distance).fold(0.0, f64::max) * n.sqrt()
 }
 
-/// The same for two samples of equal size.
+/// The statistic of Kolmogorov and Smirnov for two samples of equal size.
 pub(super) fn two_samples(mut a: Vec<f64>, mut b: Vec<f64>) -> f64 {
     b.sort_by(f64::total_cmp);
     a.sort_by(f64::total_cmp);

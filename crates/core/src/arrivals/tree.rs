@@ -14,14 +14,14 @@
 use super::random::{Key, Numbers};
 use crate::count::Count;
 
-/// A tree has so many gaps at most, and so a process of random arrivals so many slots.
+/// The most gaps of a tree, and so the most slots of a process of random arrivals.
 pub(super) const MOST: u64 = 1 << 63;
 /// A leaf has 2^7 gaps.
 const LEAF: u32 = 7;
 const IN_LEAF: u64 = (1 << LEAF) - 1;
-/// So many leaves are kept: one that slots are taken from, and one that the time has come to.
+/// How many leaves are kept: one that slots are taken from, and one that the time has come to.
 const KEPT: usize = 2;
-/// So many nodes of the path are kept besides the root. What lies 2^16 leaves away is found from
+/// How many nodes of the path are kept besides the root. What lies 2^16 leaves away is found from
 /// there.
 const PATH: usize = 16;
 
@@ -70,7 +70,7 @@ impl Leaf {
 }
 
 impl Tree {
-    /// So many gaps of gamma distribution, at most [`MOST`], that add up to `total`.
+    /// A tree of `gaps` gaps of gamma distribution, at most [`MOST`], that add up to `total`.
     pub(super) fn new(key: Key, shape: f64, gaps: u64, total: Count) -> Tree {
         let level = gaps.next_power_of_two().trailing_zeros().max(LEAF);
         let root = Node { level, index: 0, start: 0, sum: total };
@@ -157,7 +157,7 @@ impl Tree {
     }
 }
 
-/// The part of their sum that falls to the left ones of so many gaps.
+/// The part of the sum of all gaps that falls to the left ones.
 #[expect(clippy::cast_precision_loss, reason = "a shape's error of 2^-53 moves nothing that shows")]
 fn share(numbers: &mut Numbers, shape: f64, left_gaps: u64, right_gaps: u64) -> u64 {
     let left = numbers.gamma(left_gaps as f64 * shape);

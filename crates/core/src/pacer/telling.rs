@@ -101,7 +101,7 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.asked_before(moment.signed()))
     }
 
-    /// As [`asked_before`](Pacer::asked_before), with the part of the next slot that has passed by
+    /// Like [`asked_before`](Pacer::asked_before), with the part of the next slot that has passed by
     /// then. Of random arrivals it is how many there are on average, and of a
     /// [shard](crate::Shard) its share.
     ///

@@ -78,8 +78,8 @@ impl Course {
         }
     }
 
-    /// The same course without the slots up to `position`, as if its anchor lay there. The same one if
-    /// its anchor lies behind that already.
+    /// This course without the slots up to `position`, as if its anchor lay there. It is unchanged if its
+    /// anchor lies behind that already.
     pub(crate) fn behind(self, position: u64) -> Course {
         if ticks_between(self.anchor(), position) <= 0 {
             return self;

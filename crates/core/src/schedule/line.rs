@@ -44,7 +44,7 @@ impl Line {
         self.position.wrapping_add_signed(ticks)
     }
 
-    /// The same line, to the nanosecond, from another position on.
+    /// This line, to the nanosecond, from another position on.
     pub(crate) fn anchored(&self, position: u64) -> Line {
         Line { time: self.time_of(position), position, scale: self.scale }
     }

@@ -19,7 +19,8 @@ impl Schedule {
         come.checked_sub(1).map_or(0, |last| slots.own_by(last)).min(self.end.most())
     }
 
-    /// The same with parts of slots: as many as there are on average, where they lie at random.
+    /// [`asked_before`](Schedule::asked_before) with parts of slots: as many as there are on average, where they
+    /// lie at random.
     pub(crate) fn asked_count(&self, moment: i64) -> f64 {
         let slots = self.history.slots();
         if slots.is_recorded() {

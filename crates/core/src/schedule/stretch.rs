@@ -60,7 +60,7 @@ impl Numbering {
         Numbering { base: even.slot.wrapping_sub(numbers), stride: even.stride }
     }
 
-    /// The number of the slot so many slots behind the one that has the number `base`.
+    /// The number of the slot that lies `behind` slots behind the one with the number `base`.
     #[inline]
     pub(crate) fn slot(self, behind: u64) -> u64 {
         self.base.wrapping_add(behind.wrapping_mul(self.stride))
@@ -68,7 +68,7 @@ impl Numbering {
 }
 
 impl Stretch {
-    /// The same without its last slot. It may be left without any.
+    /// This stretch without its last slot. It may be left without any.
     pub(crate) fn without_last(self) -> Stretch {
         Stretch { until: before(self.until), ..self }
     }

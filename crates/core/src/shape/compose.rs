@@ -37,7 +37,7 @@ impl Shape {
         Ok(Shape::of(program.then(next)?, text.then(time_ns, next_text, next_ns)))
     }
 
-    /// So many times, one after the other.
+    /// This shape a number of times, one after the other.
     ///
     /// ```
     /// use nanopace::{Rate, Shape};

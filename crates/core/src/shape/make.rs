@@ -33,7 +33,7 @@ impl Shape {
         Shape::of(program, Text::Hold(level, i64::MAX))
     }
 
-    /// The same rate for some time: the count is `rate * t`.
+    /// One rate for some time: the count is `rate * t`.
     ///
     /// ```text
     /// |  ___________
@@ -168,7 +168,7 @@ impl Shape {
         Shape::there_and_back(Leaf::rise, "spike", (base.into(), peak.into()), time)
     }
 
-    /// So many levels at equal distances from one rate to another, both included, each as long.
+    /// A number of levels at equal distances from one rate to another, both included, each as long.
     ///
     /// ```text
     /// |         ____

@@ -324,7 +324,7 @@ impl Row {
         })
     }
 
-    /// As [`Program::part`]. What lies outside is dropped.
+    /// Like [`Program::part`]. What lies outside is dropped.
     fn part(&self, from_ns: i64, until_ns: i64, most: Fine) -> Result<Arc<Program>, ShapeError> {
         let mut row = Row { parts: Vec::new(), extent: Extent::NONE };
         for (program, from_ns, until_ns) in self.within(from_ns, until_ns) {
@@ -365,7 +365,7 @@ impl Cycle {
         cycle
     }
 
-    /// As [`Program::part`], with this count.
+    /// Like [`Program::part`], with this count.
     fn part(&self, from_ns: i64, until_ns: i64, total: Fine) -> Cycle {
         let extent = Extent { time_ns: time_between(from_ns, until_ns), total, ..self.extent };
         Cycle::new(Arc::clone(&self.program), self.round(from_ns).1, extent)
@@ -439,7 +439,7 @@ impl Cycle {
     }
 }
 
-/// The count of so many times `total`, at most [`MOST`].
+/// `times` times the count `total`, at most [`MOST`].
 fn repeated(total: Fine, times: u64) -> Fine {
     total.checked_mul(Fine::from(times)).unwrap_or(MOST).min(MOST)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// How a shape was made, in the grammar of shapes.
 #[derive(Clone, Debug)]
 pub(super) enum Text {
-    /// One rate for so many nanoseconds; `i64::MAX` is for ever.
+    /// One rate for this many nanoseconds; `i64::MAX` is for ever.
     Hold(Level, i64),
     Item(String),
     Row(Vec<Piece>),

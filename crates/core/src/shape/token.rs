@@ -52,7 +52,7 @@ pub(super) struct Tokens<'a> {
     column: usize,
 }
 
-/// These end a word, and are words of their own. Three dots are none that a shape has: otherwise the last
+/// Marks that end a word, and are words of their own. Three dots are none that a shape has: otherwise the last
 /// one would be the point of `.6/s`.
 const MARKS: [&str; 5] = [",", "(", ")", "...", ".."];
 

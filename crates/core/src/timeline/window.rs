@@ -62,7 +62,7 @@ impl Formula {
         self.time.wrapping_add(nanos)
     }
 
-    /// The formula of the straight line to the slot that lies so many slots behind the anchor, on a piece with
+    /// The formula of the straight line to the slot that lies `slots` slots behind the anchor, on a piece with
     /// this [`bend`](Stretch::bend).
     #[inline]
     fn to(&self, slots: u64, bend: u64) -> Formula {
@@ -98,7 +98,7 @@ impl Window {
         self.reaches(position.wrapping_sub(self.anchor))
     }
 
-    /// Whether the slot so many ticks behind the anchor is known to be due.
+    /// Whether the slot this many ticks behind the anchor is known to be due.
     #[inline]
     fn reaches(&self, ticks: u64) -> bool {
         // Unsigned, so that a slot before the anchor is far beyond the reach.
