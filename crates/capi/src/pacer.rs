@@ -25,7 +25,7 @@ static FREED: Freed<PacerHandle> = Freed::new();
 /// The pacer behind a handle.
 ///
 /// # Safety
-/// The handle is null, or one that was made here and is not longer freed than the crate's page says.
+/// The handle is null, or was made here and freed no longer ago than the crate's page allows.
 #[inline]
 pub(crate) unsafe fn live<'a>(handle: *const PacerHandle) -> Result<&'a PacerHandle, Failure> {
     // SAFETY: as this function asks; freed handles are kept.
@@ -39,7 +39,7 @@ pub(crate) unsafe fn live<'a>(handle: *const PacerHandle) -> Result<&'a PacerHan
 }
 
 impl PacerHandle {
-    /// Held back, by a pacer of its own: the handle may be freed meanwhile.
+    /// Blocks on a clone of the pacer, because the handle may be freed meanwhile.
     #[cold]
     fn acquire_slowly(&self) -> Result<nanopace::Grant, Ended> {
         self.pacer.clone().acquire()
@@ -164,6 +164,8 @@ pub unsafe extern "C" fn nanopace_try_acquire_many(
     unsafe { take(pacer, grant, due_ns, |pacer| pacer.try_acquire_many(n)) }
 }
 
+/// Writes the grant of the slots that `take` starts, or when they are due if they can't start yet.
+///
 /// # Safety
 /// The crate's page.
 #[inline]

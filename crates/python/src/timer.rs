@@ -44,7 +44,7 @@ impl Timer {
         self.alarm.timer.as_raw_fd()
     }
 
-    /// When a timeout of so many seconds is over that begins now.
+    /// The deadline of a timeout that starts now, in seconds.
     #[staticmethod]
     #[pyo3(signature = (timeout))]
     fn deadline_ns(timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
@@ -57,7 +57,7 @@ impl Timer {
     fn poll(&self, deadline_ns: Option<u64>) -> PyResult<Option<Grant>> {
         let mut poller = self.poller()?;
         if let Ok(grant) = poller.poll() {
-            self.alarm.rest()?;
+            self.alarm.disarm()?;
             return Ok(Some(Grant(grant)));
         }
         self.alarm.listen();
@@ -71,16 +71,16 @@ impl Timer {
             },
         };
         poller.give_back(); // if it has one
-        self.alarm.rest()?;
+        self.alarm.disarm()?;
         outcome
     }
 
-    /// For who stands in line behind the caller that polls: raises what `Pacer.acquire` does. When the
+    /// For whoever stands in line behind the caller that polls: raises what `Pacer.acquire` does. When the
     /// deadline is over it starts a slot that is due and that nobody has taken; before, it returns None.
     fn poll_behind(&self, deadline_ns: u64) -> PyResult<Option<Grant>> {
         let deadline = Nanos::from_nanos(deadline_ns);
         let tried = if MonotonicClock.now() < deadline {
-            Err(self.next().map_err(ended)?)
+            Err(self.why_not_next().map_err(ended)?)
         } else {
             self.pacer.try_acquire()
         };
@@ -94,7 +94,7 @@ impl Timer {
     fn give_back(&self) -> PyResult<()> {
         self.poller()?.give_back();
         self.watch.clear();
-        self.alarm.rest()
+        self.alarm.disarm()
     }
 }
 
@@ -104,8 +104,8 @@ impl Timer {
         poller.map_err(|_| PyRuntimeError::new_err("a timer is for one caller at a time"))
     }
 
-    /// What stands against the next slot that nobody has taken.
-    fn next(&self) -> Result<Refused, Ended> {
+    /// Why the next free slot can't start yet.
+    fn why_not_next(&self) -> Result<Refused, Ended> {
         let due = self.pacer.next_due()?;
         Ok(if due == Nanos::MAX { Refused::Paused } else { Refused::NotUntil(due) })
     }
@@ -168,8 +168,8 @@ impl Alarm {
         Ok(())
     }
 
-    /// Takes back what was set, and what is readable.
-    fn rest(&self) -> PyResult<()> {
+    /// Disarms the timer and makes it unreadable.
+    fn disarm(&self) -> PyResult<()> {
         let mut state = self.state();
         if *state != State::Resting {
             self.set_time(0)?;
@@ -178,7 +178,7 @@ impl Alarm {
         Ok(())
     }
 
-    /// At this moment of `CLOCK_MONOTONIC`; 0 stands for never.
+    /// Sets the timer to this moment of `CLOCK_MONOTONIC`; 0 disarms it.
     fn set_time(&self, at_ns: u64) -> io::Result<()> {
         let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let at = Timespec {
