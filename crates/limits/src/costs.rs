@@ -16,7 +16,7 @@ use alloc::sync::Arc;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Costs<'a> {
-    /// The same cost for each limit.
+    /// This cost for each limit.
     Same(u64),
     /// One cost for each limit, in the order of the limits.
     Each(&'a [u64]),

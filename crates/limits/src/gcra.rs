@@ -68,7 +68,7 @@ impl Gcra {
         Gcra::with_burst(quota, quota.count()).expect("a period is at most 292 years")
     }
 
-    /// The same by another name: after each request, the limiter cools down for one interval.
+    /// A [`Gcra`] by another name: after each request, the limiter cools down for one interval.
     ///
     /// ```
     /// use nanopace_limits::{Gcra, Rule};

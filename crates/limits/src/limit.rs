@@ -212,7 +212,7 @@ impl Limit {
         Limit { quota, law: Law::Counter { rule: WideCounter::new(quota) } }
     }
 
-    /// The same rate, of which up to `burst` may get in at once.
+    /// This rate, of which up to `burst` may get in at once.
     ///
     /// # Errors
     /// [`LimitsError::NoBurst`] for a limit that is not a rate, or as for
@@ -278,7 +278,8 @@ impl Limit {
         }
     }
 
-    /// The same for any limit, apart from the code of a rate, which is small enough to be inlined.
+    /// [`try_acquire`](Limit::try_acquire) for any limit, apart from the code of a rate, which is small enough
+    /// to be inlined.
     fn try_acquire_any(&self, state: &mut LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
         self.forget_back(state, now);
         with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
@@ -305,7 +306,7 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.peek(own, now, n))
     }
 
-    /// As [`peek`](Limit::peek), for a request that is not counted if it is rejected.
+    /// Like [`peek`](Limit::peek), for a request that is not counted if it is rejected.
     pub(crate) fn check_uncounted(
         &self,
         state: &LimitState,

@@ -80,7 +80,7 @@ impl Limiter {
         Limiter::with_clock(limits, nanopace::TscClock::new())
     }
 
-    /// The same by another clock, such as a [`ManualClock`](nanopace::ManualClock) in tests.
+    /// A limiter by another clock, such as a [`ManualClock`](nanopace::ManualClock) in tests.
     ///
     /// ```
     /// use nanopace::ManualClock;
@@ -107,7 +107,7 @@ impl Limiter {
         Limiter { inner, meter: Meter::default(), is_fair: true }
     }
 
-    /// The same limiter, whose answers are counted under that name from now on, by the facade
+    /// This limiter, whose answers are counted under that name from now on, by the facade
     /// [`metrics`](https://docs.rs/metrics) and the recorder that is installed now. So install it
     /// first. Clones that were made before have no name, or another one, and share what was let in.
     ///
@@ -138,7 +138,7 @@ impl Limiter {
         Limiter { meter, ..self }
     }
 
-    /// The same limiter. If `fair` is false, requests that do not wait overtake those who do: they
+    /// This limiter. If `fair` is false, requests that do not wait overtake those who do: they
     /// take whatever is there, and then nobody who waits may ever get in. Other clones stay as they
     /// are.
     ///
@@ -296,7 +296,7 @@ impl Limiter {
         &*self.inner.clock
     }
 
-    /// Those who wait.
+    /// The line of those who wait.
     pub(crate) fn line(&self) -> &Line<()> {
         &self.inner.line
     }
@@ -323,7 +323,7 @@ impl Limiter {
         }
     }
 
-    /// Not inlined: the way without the lock would save registers for it.
+    /// Decides under the lock. Not inlined: the way without the lock would save registers for it.
     #[inline(never)]
     fn try_acquire_locked(&self, n: u64) -> Result<(), Rejected> {
         self.answer(Costs::Same(n), |limits, state, now| limits.try_acquire(state, now, n))
@@ -343,7 +343,7 @@ impl Limiter {
         answer
     }
 
-    /// As [`answer`](Limiter::answer), with how the limits stand.
+    /// Like [`answer`](Limiter::answer), with how the limits stand.
     fn decided<E>(
         &self,
         costs: Costs<'_>,

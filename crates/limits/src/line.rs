@@ -200,7 +200,7 @@ impl<K: Hash + Eq> Line<K> {
         is_first
     }
 
-    /// The first one has looked, and was not let in: it leaves in its place what it was told.
+    /// Leaves in the place of the first one, who has looked and was not let in, what it was told.
     pub(crate) fn stays<Q>(&self, key: &Q, looked: Looked)
     where
         K: Borrow<Q>,

@@ -124,8 +124,8 @@ impl Account {
 }
 
 impl Replaced {
-    /// Those of `accounts` that `in_force` do not go on with; if there are too many, those that
-    /// count for longest.
+    /// The accounts that `in_force` do not go on with; if there are too many, those that count for
+    /// longest.
     pub(crate) fn by(
         in_force: &[Account],
         mut accounts: Vec<Account>,
@@ -143,7 +143,7 @@ impl Replaced {
         Replaced::of(accounts)
     }
 
-    /// These, if there are any.
+    /// These accounts, if there are any.
     pub(crate) fn of(accounts: Vec<Account>) -> Option<Replaced> {
         (!accounts.is_empty()).then_some(Replaced(accounts))
     }

@@ -64,7 +64,7 @@ impl SlidingLog {
         SlidingLog { quota, counts_rejected: false }
     }
 
-    /// The same, where rejected requests count as well.
+    /// A sliding log where rejected requests count as well.
     ///
     /// ```
     /// use nanopace::Nanos;

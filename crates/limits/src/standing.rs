@@ -68,7 +68,7 @@ impl Decision {
         Decision { answer, now, standing, which: 0 }
     }
 
-    /// The same, of which the limit of that number tells how it stands.
+    /// This decision, of which the limit of that number tells how it stands.
     pub(crate) fn by(self, which: usize) -> Decision {
         Decision { which, ..self }
     }
@@ -226,7 +226,7 @@ impl Decision {
     }
 }
 
-/// A policy: the most that gets in, in a window of so many seconds.
+/// A policy: the most that gets in, in a window of this many seconds.
 pub(crate) fn policy(name: &str, most: u64, window: Option<u128>) -> String {
     let window = window.and_then(|seconds| u64::try_from(seconds).ok());
     let window = window.map_or_else(String::new, |seconds| format!(";w={}", integer(seconds)));

@@ -9,7 +9,7 @@ use std::io;
 use std::task::Poll;
 use std::time::Duration;
 
-/// After so many requests in a row that were let in without waiting, a task lets others run.
+/// After this many requests in a row that were let in without waiting, a task lets others run.
 const IN_A_ROW: u32 = 64;
 
 std::thread_local! {

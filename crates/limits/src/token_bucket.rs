@@ -70,8 +70,9 @@ impl TokenBucket {
         Ok(TokenBucket { schedule: VirtualSchedule::new(quota, capacity)?, initial_word: 0 })
     }
 
-    /// The same law as a leaky meter: each request pours a drop into a bucket that holds `capacity`
-    /// of them and leaks at `quota`, and one that would make it overflow is rejected. Its level is
+    /// A token bucket as a leaky meter, which is the same law: each request pours a drop into a bucket
+    /// that holds `capacity` of them and leaks at `quota`, and one that would make it overflow is
+    /// rejected. Its level is
     /// the capacity without the [`tokens`](TokenBucket::tokens): 0 at first.
     ///
     /// # Errors
@@ -94,7 +95,7 @@ impl TokenBucket {
         TokenBucket::new(quota, capacity)
     }
 
-    /// The same bucket, where a request takes `cost` tokens: 1 to the capacity.
+    /// This bucket, where a request takes `cost` tokens: 1 to the capacity.
     ///
     /// # Errors
     /// [`QuotaError::ZeroCost`] for zero, [`QuotaError::CapacityTooSmall`] for more than the
@@ -110,7 +111,7 @@ impl TokenBucket {
         Ok(TokenBucket { schedule: self.schedule.costing(cost)?, ..self })
     }
 
-    /// The same bucket, holding `tokens` at `start`: 0 to the capacity.
+    /// This bucket, holding `tokens` at `start`: 0 to the capacity.
     ///
     /// Where each key has a bucket of its own, all of them fill from `start` on, not from the key's
     /// first request. A key that comes late finds its bucket as full as if it had been there from

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 #[doc(hidden)]
 impl Limits {
-    /// As [`admit`](Limits::admit), for a request that may be taken back.
+    /// Like [`admit`](Limits::admit), for a request that may be taken back.
     pub(crate) fn admit_for_now(
         self: &Arc<Limits>,
         state: &mut LimitsState,

@@ -47,7 +47,7 @@ impl VirtualSchedule {
         VirtualSchedule { units, cost_units: 0, limit_units, most: 0 }.costing(1)
     }
 
-    /// The same schedule, with `cost` tokens for a request.
+    /// This schedule, with `cost` tokens for a request.
     pub(crate) fn costing(self, cost: u64) -> Result<VirtualSchedule, QuotaError> {
         match self.capacity() {
             _ if cost == 0 => Err(QuotaError::ZeroCost),

@@ -44,7 +44,7 @@ pub trait Gate {
         step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, CostsRejected>,
     ) -> Result<T, Self::Refusal>;
 
-    /// Takes a request back that was counted, and calls who waits.
+    /// Takes a request back that was counted, and calls whoever waits.
     fn take_back(&self, receipt: &Receipt);
 }
 
@@ -59,8 +59,8 @@ pub enum Step<T> {
 
 /// One who waits, asleep or not. Dropping it leaves the line; what it has taken is given back.
 ///
-/// [`Limiter::wait`](crate::Limiter::wait) and `AsyncLimiter` drive one. Another event loop may do so
-/// by itself:
+/// [`Limiter::wait`](crate::Limiter::wait) and `AsyncLimiter` drive one. Another event loop may drive one
+/// itself, by calling [`step`](Waiter::step).
 pub struct Waiter<'a, G: Gate> {
     gate: G,
     wait: Wait<'a>,
@@ -83,7 +83,7 @@ impl<'a, G: Gate> Waiter<'a, G> {
         Waiter { gate, wait, came, deadline, ticket: None, goes_on: None }
     }
 
-    /// Tries to get in where that is its turn. What comes out at the end is how long it has waited.
+    /// Takes the next step: gets in if it is this one's turn. [`Step::Done`] has how long it waited.
     pub fn step(&mut self, waker: &Waker) -> Step<End<G>> {
         let now = self.gate.clock().now();
         if let Some((_, moment)) = self.goes_on {
@@ -102,8 +102,8 @@ impl<'a, G: Gate> Waiter<'a, G> {
         }
     }
 
-    /// Gets in where nobody waits, or for nothing, without standing in line, or hears that it is in
-    /// vain. None if it has to stand there.
+    /// Gets in at once if nobody waits or the cost is zero, or learns that it never will or will too late. None if
+    /// it has to stand in line.
     fn come(&self, now: Nanos) -> Option<End<G>> {
         let Wait { costs, .. } = self.wait;
         let is_let_in = self.gate.step(|limits, state, at| {
@@ -119,12 +119,12 @@ impl<'a, G: Gate> Waiter<'a, G> {
         });
         match is_let_in {
             Ok(is_let_in) => is_let_in.then(|| Ok(now - self.came)),
-            Err(refusal) => self.in_vain(now, refusal).map(Err),
+            Err(refusal) => self.hopeless(now, refusal).map(Err),
         }
     }
 
-    /// What is said to one who is refused and need not wait: because it never gets in, or too late.
-    fn in_vain(&self, now: Nanos, refusal: G::Refusal) -> Option<WaitError<G::Refusal>> {
+    /// The error of one who is refused and need not wait, because it never gets in, or too late.
+    fn hopeless(&self, now: Nanos, refusal: G::Refusal) -> Option<WaitError<G::Refusal>> {
         match refusal.not_until() {
             None => Some(WaitError::Rejected(refusal)),
             Some(moment) if moment > self.deadline => {
@@ -134,7 +134,7 @@ impl<'a, G: Gate> Waiter<'a, G> {
         }
     }
 
-    /// The first one looks at the limits.
+    /// Looks at the limits, as the first in line.
     fn look(&mut self, now: Nanos) -> Step<End<G>> {
         match self.try_to_get_in() {
             Ok(receipt) => {
@@ -143,7 +143,7 @@ impl<'a, G: Gate> Waiter<'a, G> {
             }
             Err(refusal) => {
                 let moment = refusal.not_until().unwrap_or(Nanos::MAX);
-                match self.in_vain(now, refusal) {
+                match self.hopeless(now, refusal) {
                     Some(error) => self.leave_with(error),
                     None => Step::Until(next_look(now, moment)),
                 }
@@ -151,7 +151,7 @@ impl<'a, G: Gate> Waiter<'a, G> {
         }
     }
 
-    /// What the others in line, and those who give way, have to know of it is told under the lock.
+    /// Tries to get in, and tells the others in line, and those who give way, the result under the same lock.
     fn try_to_get_in(&self) -> Result<Option<Receipt>, G::Refusal> {
         let Wait { costs, jitter, .. } = self.wait;
         let (line, key) = (self.gate.line(), self.gate.key());
@@ -174,7 +174,7 @@ impl<'a, G: Gate> Waiter<'a, G> {
         })
     }
 
-    /// With a receipt it lets some time pass by chance.
+    /// Goes on, with a receipt after a random time.
     fn has_got_in(&mut self, now: Nanos, receipt: Option<Receipt>) -> Step<End<G>> {
         let late = self.wait.jitter.mul_f64(fastrand::f64());
         let moment = (now + late).min(self.deadline);
@@ -190,8 +190,8 @@ impl<'a, G: Gate> Waiter<'a, G> {
         Step::Done(Ok(now - self.came))
     }
 
-    /// One who `comes` hears at once if it would get in too late; later it hears so when its time is
-    /// up.
+    /// Stays in line. One who `comes` hears at once if it would get in too late; later it hears so when its time
+    /// is up.
     fn stay_behind(&mut self, now: Nanos, comes: bool) -> Step<End<G>> {
         let is_over = now >= self.deadline;
         if self.deadline < Nanos::MAX && (comes || is_over) {
@@ -247,7 +247,7 @@ impl<'a, G: Gate> Waiter<'a, G> {
     }
 }
 
-/// Far ahead of its moment, the first one looks again in between.
+/// When the first in line looks again: at its moment, or in between if that is far ahead.
 fn next_look(now: Nanos, moment: Nanos) -> Nanos {
     moment.min(now + LOOK_AGAIN)
 }

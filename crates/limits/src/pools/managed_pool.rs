@@ -103,7 +103,7 @@ impl ManagedPool {
         Ok(pool)
     }
 
-    /// The same as [`start`](ManagedPool::start), without the thread. Requests refill the pool, and
+    /// Like [`start`](ManagedPool::start), without the thread. Requests refill the pool, and
     /// so does [`refill`](ManagedPool::refill), which an event loop can call whenever it likes.
     ///
     /// # Errors

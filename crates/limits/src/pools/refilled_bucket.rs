@@ -107,7 +107,7 @@ impl RefilledBucket {
         Ok(bucket)
     }
 
-    /// The same as [`start`](RefilledBucket::start), without the thread. Requests refill the
+    /// Like [`start`](RefilledBucket::start), without the thread. Requests refill the
     /// bucket, and so does [`refill`](RefilledBucket::refill).
     ///
     /// # Errors
