@@ -147,7 +147,7 @@ impl Poller {
         self.started(claimed)
     }
 
-    /// What was claimed and is not known to be due is kept.
+    /// Returns the grant, or keeps what was claimed and is not known to be due.
     #[inline]
     fn started(&mut self, claimed: Result<Grant, Option<u64>>) -> Option<Grant> {
         let keep = |position: Option<u64>| self.held = position.map(|it| Claimed::new(it, 1));
@@ -164,7 +164,7 @@ impl Poller {
         Ok(())
     }
 
-    /// On a bent piece of schedule there is a way that is nearly as short as the hot path.
+    /// Starts the next slot on a bent piece of schedule, in a way that is nearly as short as the hot path.
     fn start_on_bent(&mut self) -> Option<Grant> {
         if self.held.is_some() {
             return None;

@@ -220,7 +220,7 @@ impl Schedule {
         self.paid(time).map_or(due, |paid| earlier(paid, due))
     }
 
-    /// To which position owed time has been paid back by `time`; none if no time is owed. When a shape ends,
+    /// The position to which owed time has been paid back by `time`; none if no time is owed. When a shape ends,
     /// what is still owed becomes backlog.
     fn paid(&self, time: i64) -> Option<u64> {
         let course = self.catch_up.as_ref().filter(|_| time < self.end.of_shape())?;

@@ -180,7 +180,7 @@ impl Shape {
         self.program.time_ns()
     }
 
-    /// From `elapsed_ns` on, for so long, the chord of time by count is within 1 ns of the curve: a
+    /// How long from `elapsed_ns` on the chord of time by count stays within 1 ns of the curve: a
     /// lower bound, at least 1; `i64::MAX` behind the end. And whether the rate falls there.
     pub(crate) fn straight_ns(&self, elapsed_ns: i64) -> (i64, bool) {
         let here = self.program.leaf_at(elapsed_ns.max(0));
@@ -196,7 +196,7 @@ impl Shape {
         here.is_some_and(|here| here.since_ns > 0 && here.leaf.straight_for(here.since_ns) > 1)
     }
 
-    /// From `elapsed_ns` on, for so long, a parabola of time by count is within 1/4 ns of the curve; zero where a
+    /// How long from `elapsed_ns` on a parabola of time by count stays within 1/4 ns of the curve; zero where a
     /// chord is as good, or that is not known.
     pub(crate) fn bent_ns(&self, elapsed_ns: i64) -> i64 {
         let here = self.program.leaf_at(elapsed_ns.max(0));

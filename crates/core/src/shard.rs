@@ -148,7 +148,7 @@ impl Shard {
 }
 
 impl Shard {
-    /// One process takes all slots.
+    /// The shard of one process that takes all slots.
     pub(crate) fn whole() -> Shard {
         Shard { cycle: 1, own: vec![0] }
     }

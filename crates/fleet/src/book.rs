@@ -100,7 +100,7 @@ impl Book {
         &self.past
     }
 
-    /// Nobody asks for what was run before a frame any more.
+    /// Forgets what was run before a frame, which nobody asks for any more.
     pub(crate) fn forget(&mut self, until: u64) {
         self.past.forget(until);
     }
@@ -159,13 +159,13 @@ impl Book {
         taken
     }
 
-    /// All tracks that are known will be marked.
+    /// Notes that all tracks that are known will be marked.
     pub(crate) fn mark_known(&mut self) {
         let known = self.entries.iter_mut().filter(|entry| entry.tracks.is_some());
         known.for_each(|entry| entry.is_marked = true);
     }
 
-    /// The pacer can't have a frame's tracks any more.
+    /// Gives up a frame's tracks, which the pacer can't have any more.
     pub(crate) fn give_up(&mut self, frame: u64) {
         if let Some(entry) = self.entry(frame) {
             entry.tracks = Some(entry.leased.get_or_insert_default().clone());

@@ -246,7 +246,7 @@ impl Core {
         }
     }
 
-    /// The node's thread runs. What has to be decided by now without an answer is decided.
+    /// Notes that the node's thread runs, and decides what has to be decided by now without an answer.
     pub(crate) fn decide(&mut self, now: u64) {
         if now > self.ran_at + STALL_NS + self.frames().frame_ns / 2 {
             self.woke_at = now;
@@ -344,7 +344,7 @@ impl Core {
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }
 
-    /// The pacer has taken an update, or it was too late for the update's first frame.
+    /// Notes that the pacer has taken an update, or that it was too late for the update's first frame.
     pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
         if !is_taken {
             return self.book.give_up(update.frame);
@@ -373,7 +373,8 @@ impl Core {
         Update { frame, slot, leases, is_rest: frame < self.resumes }
     }
 
-    /// The pacer has taken the [last update](Core::last_update). What the node has behind that goes back.
+    /// The request that gives back what the node has behind the [last update](Core::last_update), which the pacer
+    /// has taken.
     pub(crate) fn leave(&mut self, last: &Update) -> Request {
         // All tracks: what the node owns without knowing it goes back, too.
         let all: Tracks = (0..self.frames().tracks).collect();
@@ -386,7 +387,7 @@ impl Core {
         Request::Leave { id: self.run.id.clone(), node: self.node, from: last.frame, pieces }
     }
 
-    /// From the next frame on the node claims nothing more.
+    /// Lets the node claim nothing from the next frame on.
     pub(crate) fn stop_claiming(&mut self, now: u64) {
         let from = self.frames().at(now) + 1;
         self.leaves = Some(self.leaves.map_or(from, |leaves| leaves.min(from)));

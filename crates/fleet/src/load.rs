@@ -93,7 +93,7 @@ impl Load {
         self.rest.is_some()
     }
 
-    /// What goes on after the pause.
+    /// The shape that goes on after the pause.
     pub(crate) fn rest(&self) -> Option<&Shape> {
         self.rest.as_ref()
     }

@@ -87,7 +87,7 @@ impl Past {
         taken
     }
 
-    /// Nobody asks for what comes before a frame any more.
+    /// Forgets what comes before a frame, which nobody asks for any more.
     pub(crate) fn forget(&mut self, until: u64) {
         self.ran.retain(|ran| ran.frames.end > until);
         if let Some(first) = self.ran.first_mut() {

@@ -21,7 +21,7 @@ impl<W: FnMut(Waits) -> ControlFlow<()>> Waiting<W> {
         Waiting { watch, began: Instant::now(), limit }
     }
 
-    /// A little longer, unless it has lasted too long or is broken off.
+    /// Waits a little longer, unless it has lasted too long or is broken off.
     pub(crate) fn goes_on(&mut self, waits: Waits) -> Result<(), FleetError> {
         if (self.watch)(waits).is_break() {
             return Err(FleetError::Waiting(waits));

@@ -18,7 +18,6 @@ use serde::Serialize;
 /// What the conclusions are drawn from, for one way to pause.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
-    /// The way to pause.
     pub(crate) pause: Pause,
     /// 99th percentile of lateness.
     pub(crate) lateness_p99_ns: u64,
@@ -29,7 +28,6 @@ pub(crate) struct Facts {
 /// The highest rate of a thread with even gaps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct EvenRate {
-    /// The way to pause.
     pub(crate) pause: Pause,
     /// Starts per second.
     pub(crate) hz: f64,
@@ -54,7 +52,6 @@ pub(crate) enum LimitedBy {
 /// The way to pause that suits the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Recommendation {
-    /// The way to pause.
     pub(crate) pause: Pause,
     /// Why, in a sentence.
     pub(crate) reason: String,

@@ -55,7 +55,7 @@ fn slot() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// In counts.
+/// Where a slot lies, in counts.
 fn at(arrivals: &Process, slot: u64) -> f64 {
     difference(arrivals.count_of(slot).unwrap(), 0)
 }

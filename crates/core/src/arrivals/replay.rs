@@ -117,7 +117,8 @@ impl Replay {
     }
 }
 
-/// One count is one second. Rounded down, so that the slot is due when its nanosecond has come.
+/// The count at an offset, where one count is one second. Rounded down, so that the slot is due when its
+/// nanosecond has come.
 fn count(offset: Duration) -> Count {
     Count::from(offset.as_secs()) * ONE + Count::from(offset.subsec_nanos()) * ONE / 1_000_000_000
 }

@@ -55,7 +55,7 @@ const REFINED_AFTER_NS: u64 = 200_000_000;
 const MARK_TRIES: usize = 8;
 
 impl Mark {
-    /// Of [`MARK_TRIES`] tries, the one with the least time between its two counter readings: an
+    /// The one of [`MARK_TRIES`] tries with the least time between its two counter readings: an
     /// interrupt in between would look like a difference in speed.
     fn new(clock: &quanta::Clock) -> Mark {
         let pair = || {

@@ -14,7 +14,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// The time of slots that were taken and given back is not allocated, but backlog.
+    /// Counts the time of slots that were taken and given back as backlog: it is not allocated.
     pub(crate) fn give_back(&mut self, unused: i64) {
         // Exact while the pieces that the slots lie on are remembered. Never more than there is.
         let unused = unused.min(self.allocated);

@@ -67,7 +67,7 @@ impl Asked {
         self.count + made_by(time.max(self.since)) - made_by(self.since)
     }
 
-    /// The slots that come before `moment` are those that lie below this count.
+    /// The count below which the slots lie that come before `moment`.
     pub(super) fn come_before(&self, load: &Load, moment: i64) -> Count {
         let last = moment.saturating_sub(1);
         if last < self.since {
@@ -77,7 +77,7 @@ impl Asked {
         self.come_by.max(self.count_at(load, last) + Count::from(!is_waiting))
     }
 
-    /// Another load begins now.
+    /// Lets another load begin now.
     pub(super) fn change(&mut self, load: &Load, end: &End, now: i64) {
         let count = self.count_at(load, end.no_later_than_end(now));
         let come_before = self.come_before(load, end.no_later_than_first_without_slot(now));

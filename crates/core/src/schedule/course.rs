@@ -140,7 +140,8 @@ impl Course {
         }
     }
 
-    /// What was due before this is late by more than the [`RANGE`] of positions at `now`.
+    /// The moment before which a slot must have been due to be late by more than the [`RANGE`] of positions at
+    /// `now`.
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         match self {
             Course::Line(line) => now.saturating_sub(line.scale.nanos(RANGE.unsigned_abs())),

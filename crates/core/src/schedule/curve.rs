@@ -211,7 +211,8 @@ impl Curve {
         if hz > 0.0 { (1e9 / hz) as i64 } else { i64::MAX }
     }
 
-    /// Slots that were reached before this are late by more than the [`RANGE`] of positions at `now`.
+    /// The moment before which a slot must have been reached to be late by more than the [`RANGE`] of positions at
+    /// `now`.
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         let range = Count::from(RANGE.unsigned_abs() / SLOT) * ONE;
         self.count_at(now).checked_sub(range).map_or(i64::MIN, |count| self.time_of_count(count))

@@ -263,7 +263,7 @@ impl History {
         self.revision += 1;
     }
 
-    /// The slots behind the one at `position` start as if that one started at `time`, which is
+    /// Lets the slots behind the one at `position` start as if that one started at `time`, which is
     /// later than it does. Changes of tempo keep their times.
     pub(crate) fn forfeit(&mut self, position: u64, time: i64) {
         let index = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
@@ -281,8 +281,8 @@ impl History {
         }
     }
 
-    /// The slot at `position` has started. If the last piece is only for this slot, because the one
-    /// before it forfeited time, nothing will read it again.
+    /// Forgets the last piece if it is only for the slot at `position`, because the one before it forfeited
+    /// time: the slot has started, and nothing will read that piece again.
     fn drop_settled(&mut self, position: u64) {
         if let [.., previous, last] = &self.pieces[..] {
             let is_for_it_alone = has_no_slot(last.course.anchor(), before(position));

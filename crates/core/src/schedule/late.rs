@@ -5,7 +5,7 @@ use super::course::Course;
 use super::policy::Verdict;
 use crate::position::{RANGE, SLOT, after, before, earlier, later, ticks_between};
 
-/// The range of positions takes so long at the fastest rate, 10 slots per nanosecond.
+/// How long the range of positions takes at the fastest rate, 10 slots per nanosecond.
 const LEAST_RANGE_NS: i64 = RANGE / SLOT.cast_signed() / 10;
 
 /// What happens to a slot that is due.
@@ -18,13 +18,13 @@ pub(crate) enum Fate {
 }
 
 impl Schedule {
-    /// Everything before `next` that is due by `moment` counts as started. To be called when the
+    /// Counts everything before `next` that is due by `moment` as started. To be called when the
     /// policy begins to judge, because starts were not tracked before.
     pub(crate) fn settle_before(&mut self, next: u64, moment: i64) {
         self.settled = later(self.settled, earlier(before(next), self.reached(moment)));
     }
 
-    /// The `slots` slots from `position` on are due. They start now as one operation, unless the
+    /// Starts the `slots` slots from `position` on, which are due, as one operation now, unless the
     /// policy skips them. Nothing is due while the pacer is paused, so `now` is the schedule's time, too.
     pub(crate) fn start(&mut self, position: u64, slots: u64, now: i64) -> Fate {
         let (intended, release) = (self.intended(position), self.release(position));
@@ -45,7 +45,7 @@ impl Schedule {
         Fate::Starts
     }
 
-    /// The slots behind the one at `position` start as if that one started at `time`, unless they
+    /// Lets the slots behind the one at `position` start as if that one started at `time`, unless they
     /// start later than that already. The time between is idle time.
     fn move_behind(&mut self, position: u64, time: i64) {
         let passes = self.history.passes(position);
@@ -58,7 +58,7 @@ impl Schedule {
         }
     }
 
-    /// Slots that are later than this are skipped. A limit beyond the range is never reached,
+    /// The lateness beyond which slots are skipped. A limit beyond the range is never reached,
     /// because lateness beyond the range is forfeited.
     fn skip_limit(&self, now: i64) -> Option<i64> {
         let is_within = |&limit: &i64| {
@@ -77,7 +77,7 @@ impl Schedule {
         Some(self.end().map_or(target, |end| earlier(target, end)))
     }
 
-    /// Claims now go on at `position`, and what was owed for slots before it is no longer owed.
+    /// Lets claims go on at `position` now, and what was owed for slots before it is no longer owed.
     pub(crate) fn skipped_to(&mut self, position: u64, now: i64) {
         if let Some(course) = &mut self.catch_up {
             *course = Course::through(&course.tempo(), position, now, self.history.slots());

@@ -41,7 +41,7 @@ impl Policy {
         limits.into_iter().flatten().fold(by_rule, i64::min)
     }
 
-    /// A slot starts `late` after its release, and `gap` after its intended start.
+    /// Judges a slot that starts `late` after its release and `gap` after its intended start.
     pub(super) fn judge(&self, late: i64, gap: i64) -> Verdict {
         let is_late = late > self.tolerance;
         let (closed, owes_at) = match self.strictness.rule() {

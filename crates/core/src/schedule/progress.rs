@@ -63,8 +63,8 @@ impl Schedule {
         }
     }
 
-    /// To be called before time is given up. The first time, the load parts from the schedule: from now on
-    /// what was asked for is kept beside it.
+    /// Keeps the load as it was asked for, before time is given up. The first time, the load parts from the
+    /// schedule: from now on what was asked for is kept beside it.
     pub(super) fn keep_asked(&mut self) {
         if self.asked.is_none() {
             self.asked = Some(Box::new(Asked::new(&self.history, &self.end, self.end())));

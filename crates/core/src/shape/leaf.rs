@@ -230,7 +230,7 @@ impl Leaf {
         whole_ns(straight).clamp(1, rest)
     }
 
-    /// For so long a parabola is within 1/4 ns; zero where a chord is as good, or that is not known. Nor is it
+    /// How long a parabola stays within 1/4 ns; zero where a chord is as good, or that is not known. Nor is it
     /// at the very beginning, which may be the time of slots that the leaf before it has.
     pub(super) fn bent_for(&self, time_ns: i64) -> i64 {
         let trend: Option<Trend> = match &self.form {

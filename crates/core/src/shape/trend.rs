@@ -18,13 +18,13 @@ pub(super) struct Trend {
 }
 
 impl Trend {
-    /// For so long the rate is between 31/32 and 33/32 of what it is at first.
+    /// How long the rate stays between 31/32 and 33/32 of what it is at first.
     fn steady_ns(&self) -> f64 {
         let by_slope = self.rate / (64.0 * self.slope);
         by_slope.min(libm::sqrt(self.rate / (64.0 * self.slope_change)))
     }
 
-    /// For so long the chord from this moment on stays within 1 ns of the curve.
+    /// How long the chord from this moment on stays within 1 ns of the curve.
     ///
     /// Where slopes are at most p, a curve leaves its chord by p h^2 / 8 slots at most. In time that is no more
     /// than p h^2 / 7r, as the lowest rate is above 7/8 r. Half of the nanosecond is for s, the other half for
@@ -35,7 +35,7 @@ impl Trend {
         by_slope.min(by_change).min(self.steady_ns())
     }
 
-    /// For so long the parabola of time by count that meets the curve at this moment, after half of that time
+    /// How long the parabola of time by count that meets the curve at this moment, after half of that time
     /// and after all of it stays within 1/4 ns of the curve. Zero where a chord is as good.
     ///
     /// Let n slots come in the first half of the time h, and N in all of it. Where the third derivative

@@ -40,7 +40,7 @@ struct Slot {
 }
 
 impl Drawn {
-    /// Nothing is drawn yet.
+    /// A place for slots, none of which is drawn yet.
     pub(super) fn new() -> Drawn {
         let word = || AtomicU64::new(0);
         Drawn {

@@ -86,7 +86,7 @@ impl Attempt {
 }
 
 impl Entry<'_> {
-    /// What comes next for an attempt, at the reading `now`. The timeline is not closed.
+    /// Decides what comes next for an attempt, at the reading `now`. The timeline is not closed.
     fn go_on_at(&mut self, attempt: &mut Attempt, now: i64) -> Next {
         self.locked.schedule.resume_on_use(now);
         self.tidy(now);
@@ -108,7 +108,7 @@ impl Entry<'_> {
         self.next_by(decided, now)
     }
 
-    /// What comes next, now that the schedule is published. `decided` is what [`decide`](Entry::decide)
+    /// Says what comes next, now that the schedule is published. `decided` is what [`decide`](Entry::decide)
     /// returned at the reading `now`.
     fn next_by(&mut self, decided: Result<Plan, Refused>, now: i64) -> Next {
         match decided {

@@ -71,7 +71,7 @@ impl Held {
         run
     }
 
-    /// From now on lanes may take runs, or not.
+    /// Lets lanes take runs from now on, or not.
     pub(super) fn allow_runs(&self, may_take_runs: bool) {
         let mut lanes = self.lanes.lock();
         lanes.may_take_runs = may_take_runs;

@@ -12,7 +12,8 @@ const AGE_NS: u64 = 60_000_000_000;
 const PIECES: u64 = 1_024;
 
 impl Core {
-    /// The store has answered a claim. If it was away for long or was filled again, nodes have something to tell.
+    /// Notes that the store has answered a claim. If it was away for long or was filled again, nodes have
+    /// something to tell.
     pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
             self.disturbed_at = now;

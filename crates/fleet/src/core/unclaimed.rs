@@ -28,7 +28,7 @@ impl Unclaimed {
         self.unconfirmed.values().sum()
     }
 
-    /// Notes a piece of `slots` slots that is run blind.
+    /// Notes that a piece of `slots` slots is run blind.
     pub(super) fn runs(&mut self, piece: Piece, slots: u64) {
         self.unconfirmed.insert(piece.frame, slots);
         self.to_mark.push_front(piece);

@@ -50,12 +50,12 @@ impl RedisStore {
         Ok(RedisStore { place, claim, rest, run, timeout: PATIENCE, keep: KEEP, connection: None })
     }
 
-    /// From now on an answer may take so long, and so may a new connection.
+    /// Sets how long an answer may take from now on, and a new connection.
     pub(crate) fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
     }
 
-    /// The run's load is so long. What is known of its beginning is needed until its end.
+    /// Sets how long the run's load is. What is known of its beginning is needed until its end.
     pub(crate) fn keep_for(&mut self, load: Option<Duration>) {
         self.keep = KEEP + load.unwrap_or(ENDLESS).min(52 * ENDLESS);
     }

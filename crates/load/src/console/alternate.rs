@@ -41,7 +41,7 @@ pub fn leave() -> bool {
     is_shown
 }
 
-/// As [`leave`], but gives up on a terminal that takes nothing: for the end of the process.
+/// Like [`leave`], but gives up on a terminal that takes nothing: for the end of the process.
 pub fn leave_soon() {
     let (done, is_done) = mpsc::channel();
     let left = thread::Builder::new().spawn(move || {

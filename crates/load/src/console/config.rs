@@ -170,7 +170,7 @@ fn options(command: &Command) -> &Command {
     command.find_subcommand(RUN).unwrap_or(command)
 }
 
-/// The same, with the words before it as its name.
+/// The subcommand as it is without this module, with the words before it as its name.
 fn named_options(command: &Command) -> Command {
     let program = command.get_name();
     let name = command

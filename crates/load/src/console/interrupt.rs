@@ -70,7 +70,7 @@ impl Interrupt {
     }
 }
 
-/// That of the job that began last, if the process listens.
+/// The interrupt of the job that began last, if the process listens.
 static CURRENT: Mutex<Option<Arc<Interrupt>>> = Mutex::new(None);
 
 fn current() -> MutexGuard<'static, Option<Arc<Interrupt>>> {

@@ -28,7 +28,7 @@ impl Output {
         Ok(Output { is_beside: json.as_ref().is_some_and(ResultFile::is_stdout), json })
     }
 
-    /// The same, but text goes to standard error if something else `is_on_stdout`.
+    /// This output, but text goes to standard error if something else `is_on_stdout`.
     #[must_use]
     pub fn beside(self, is_on_stdout: bool) -> Output {
         Output { is_beside: self.is_beside || is_on_stdout, ..self }

@@ -117,7 +117,7 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(folder).map_err(|error| error.kind().into())
 }
 
-/// Those of the file at `path`; if it is not there, what the process's mask leaves of all.
+/// The permissions of the file at `path`; if it is not there, what the process's mask leaves of all.
 #[cfg(unix)]
 fn permissions(path: &Path) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt;

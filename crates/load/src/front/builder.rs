@@ -289,7 +289,7 @@ impl Load {
         report.unwrap_or_else(|_| Err(LoadError::text("the run has panicked")))
     }
 
-    /// The same, and blocks this thread. Inside of a runtime that holds up its other tasks.
+    /// Like [`run`](Load::run), but blocks this thread. Inside of a runtime that holds up its other tasks.
     ///
     /// # Errors
     ///

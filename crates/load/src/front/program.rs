@@ -149,7 +149,7 @@ where
         },
         Err(error) if error.use_stderr() => Err(refused(anyhow::Error::msg(refusal::text(&error)))),
         Err(error) => {
-            // Who closes the pipe has read enough of this page.
+            // Whoever closes the pipe has read enough of this page.
             let _ = error.print();
             Ok(ExitCode::SUCCESS)
         }

@@ -24,7 +24,7 @@
 //! A response that did not come took at least until it was given up, which is a lower bound. It counts as
 //! infinite where less is wanted, and as it is where more is wanted.
 //!
-//! A figure that a run doesn't have misses every criterion. Who asks for a p99 of response times
+//! A figure that a run doesn't have misses every criterion. Whoever asks for a p99 of response times
 //! wants to know that nothing was answered.
 
 mod figure;

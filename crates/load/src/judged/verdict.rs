@@ -92,7 +92,7 @@ impl Verdict {
         }
     }
 
-    /// The same, unless there was no schedule to follow. That a target fails is told all the same.
+    /// This verdict, unless there was no schedule to follow. That a target fails is told all the same.
     pub(crate) fn of_closed_loop(self, is_closed: bool) -> Verdict {
         if is_closed && self != Verdict::TargetFailing { Verdict::ClosedLoop } else { self }
     }

@@ -17,7 +17,7 @@ where
         self(slot)
     }
 
-    /// That of the function, or `closure`.
+    /// The name of the function, or `closure`.
     fn name(&self) -> String {
         short_name::<F>().trim_matches(['{', '}']).to_owned()
     }

@@ -253,7 +253,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// That of a call which belongs to no load.
+    /// The slot of a call that belongs to no load.
     #[doc(hidden)]
     pub const ALONE: Slot =
         Slot { number: 0, intended_start: Nanos::ZERO, start: Nanos::ZERO, is_recorded: false };
@@ -317,13 +317,13 @@ impl Done {
         Done::default()
     }
 
-    /// So many bytes were read and written. Their sums stop at `u64::MAX`.
+    /// Tells how many bytes were read and written. Their sums stop at `u64::MAX`.
     pub fn bytes(mut self, read: u64, written: u64) -> Done {
         (self.details.traffic.read, self.details.traffic.written) = (read, written);
         self
     }
 
-    /// So many things were in the answer: rows, or the messages of a stream. Reports tell how many there were
+    /// Tells how many things were in the answer: rows, or the messages of a stream. Reports tell how many there were
     /// per second. Their sum stops at `u64::MAX`.
     ///
     /// ```

@@ -12,13 +12,13 @@ use std::sync::Arc;
 /// Whose certificates are trusted.
 #[derive(Clone, Copy, Debug)]
 pub enum Trust<'a> {
-    /// Those that the system trusts.
+    /// Certificates that the system trusts.
     System,
-    /// Those in a PEM file.
+    /// Certificates in a PEM file.
     File(&'a Path),
-    /// This one, as PEM: the embedded target's.
+    /// Only this certificate, as PEM: the embedded target's.
     Only(&'a str),
-    /// Everybody's.
+    /// Every certificate.
     Anyone,
 }
 

@@ -7,8 +7,8 @@ use nanopace::{Ledger, Nanos};
 pub(crate) struct Asked {
     /// How many slots have an intended start before the moment, if no policy moves them.
     pub(crate) slots: u64,
-    /// The same with the part of the next slot that has passed by then. Of random slots, how many
-    /// there are on average.
+    /// `slots` with the part of the next slot that has passed by then. Of random slots, how many there are on
+    /// average.
     pub(crate) count: f64,
 }
 

@@ -25,7 +25,7 @@ pub(crate) const STUCK: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_millis(2);
 /// A thread was stopped if there is no explanation for more than this.
 const UNEXPLAINED: Duration = Duration::from_millis(8);
-/// Who asks whether anything has happened, and has to wait for it, waits longer than this.
+/// Whoever asks whether anything has happened, and has to wait for it, waits longer than this.
 const AT_ONCE: Duration = Duration::from_micros(5);
 
 /// What a thread knows of the answers in flight.
@@ -37,7 +37,7 @@ pub(crate) struct Attention {
     woke: Nanos,
     /// What it finds until it sleeps again has come since then.
     looked: Nanos,
-    /// The same, but without a stop just before it woke.
+    /// `looked`, but without a stop just before it woke.
     counted: Nanos,
     /// When it wakes by itself at the latest.
     due: Nanos,
@@ -60,7 +60,7 @@ pub(crate) struct Sent {
 }
 
 impl Attention {
-    /// That of a thread that is awake now, and has no beat yet.
+    /// What a thread knows that is awake now, and has no beat yet.
     pub(crate) fn new(now: Nanos) -> Attention {
         Attention {
             asleep: None,

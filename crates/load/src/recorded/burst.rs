@@ -30,7 +30,7 @@ impl Last {
 }
 
 impl BurstLine {
-    /// That of a strictness which has one.
+    /// The line of a strictness, if it has one.
     pub(crate) fn new(strictness: Strictness) -> Option<BurstLine> {
         let last = Last { intended: Nanos::ZERO, start: Nanos::ZERO };
         let line = BurstLine { ratio: strictness.get(), last };
@@ -42,8 +42,8 @@ impl BurstLine {
         self.last.reaches(intended, self.ratio).min(now) - free
     }
 
-    /// The same for a slot that starts now. Slots behind it may start later because of it, unless one of
-    /// them has started already.
+    /// For how long a slot that starts now was held back. Slots behind it may start later because of it, unless
+    /// one of them has started already.
     pub(crate) fn start(&mut self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         let held = self.held(intended, free, now);
         if intended >= self.last.intended {

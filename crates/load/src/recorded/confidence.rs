@@ -54,7 +54,7 @@ pub(crate) struct Confidence<'run> {
 }
 
 impl<'run> Confidence<'run> {
-    /// That of a run which recorded this.
+    /// The confidence in what a run recorded.
     pub(crate) fn new(stats: &'run OperationStats, over_time: &OverTime) -> Confidence<'run> {
         Confidence { stats, batches: over_time.batches() }
     }

@@ -20,11 +20,11 @@ pub(crate) struct Labels(Vec<Labelled>);
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled {
     pub(crate) label: String,
-    /// Of those that completed.
+    /// The service times of operations that completed.
     pub(crate) service: Histogram<u64>,
-    /// With lower bounds for those that failed.
+    /// The response times, with lower bounds for operations that failed.
     pub(crate) response: Histogram<u64>,
-    /// These lower bounds.
+    /// The lower bounds among the response times.
     pub(crate) bounds: Histogram<u64>,
     pub(crate) traffic: Traffic,
 }
@@ -71,7 +71,7 @@ impl Labels {
         }
     }
 
-    /// Those of which an operation has ended.
+    /// The labels of which an operation has ended.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Labelled> {
         self.0.iter().filter(|labelled| !labelled.response.is_empty())
     }
@@ -100,12 +100,12 @@ impl Labelled {
         [&mut self.service, &mut self.response, &mut self.bounds]
     }
 
-    /// Those that completed.
+    /// How many operations completed.
     pub(crate) fn completed(&self) -> u64 {
         self.service.len()
     }
 
-    /// Those that failed.
+    /// How many operations failed.
     pub(crate) fn failed(&self) -> u64 {
         self.bounds.len()
     }

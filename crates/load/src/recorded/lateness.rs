@@ -51,7 +51,7 @@ impl Lateness {
         }
     }
 
-    /// That of `slots` like this one.
+    /// The lateness of `slots` slots like this one.
     pub(crate) fn times(self, slots: f64) -> Lateness {
         let Lateness { target, generator, held } = self;
         Lateness { target: target * slots, generator: generator * slots, held: held * slots }

@@ -39,12 +39,12 @@ pub(crate) struct Backlog {
 /// The operations of a short time. Starts are counted when they start, everything else when it ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Brief {
-    /// To two digits, as all times here.
+    /// The wait times, to two digits as all times here.
     pub(crate) wait: Histogram<u64>,
     pub(crate) service: Histogram<u64>,
-    /// With lower bounds for what did not complete.
+    /// The response times, with lower bounds for what did not complete.
     pub(crate) response: Histogram<u64>,
-    /// These lower bounds.
+    /// The lower bounds among the response times.
     pub(crate) bounds: Histogram<u64>,
     pub(crate) failed: u64,
     /// How many had an answer, of any status.
@@ -65,7 +65,7 @@ impl Brief {
         }
     }
 
-    /// These operations.
+    /// All operations of a record as if they were of one short time.
     pub(crate) fn of(stats: &OperationStats) -> Brief {
         let mut brief = Brief::new();
         brief.failed = stats.failed();
@@ -174,7 +174,7 @@ impl OverTime {
         }
     }
 
-    /// The same in at most so many intervals, each made of 1, 2, 4 or so on.
+    /// The intervals, joined to `most` at most, each of 1, 2, 4 or so on of them.
     pub(crate) fn at_most(&self, most: usize) -> Vec<Interval> {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
     }

@@ -17,7 +17,7 @@ pub fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
 pub struct Sample<'run> {
     /// All of them, in nanoseconds.
     pub times: &'run Histogram<u64>,
-    /// Those of them that are lower bounds.
+    /// The times that are lower bounds; none if none can be.
     pub bounds: Option<&'run Histogram<u64>>,
 }
 

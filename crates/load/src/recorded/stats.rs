@@ -43,7 +43,7 @@ pub(crate) struct OperationStats {
     pub(crate) answered: u64,
     /// How many answers had which status.
     pub(crate) statuses: BTreeMap<u16, u64>,
-    /// Those that have a label.
+    /// The operations that have a label.
     pub(crate) labels: Labels,
     /// Connections that were opened.
     pub(crate) set_ups: SetUps,
@@ -51,7 +51,7 @@ pub(crate) struct OperationStats {
     pub(crate) traffic: Traffic,
     /// What the lateness was spent on.
     pub(crate) lateness: Lateness,
-    /// The same of all starts, those of the warm-up too.
+    /// What the lateness of all starts was spent on, those of the warm-up too.
     pub(crate) causes: Lateness,
     /// How long answers have waited for the processor, about.
     pub(crate) queued: Duration,
@@ -323,7 +323,7 @@ mod tests {
         Nanos::from_nanos(ms * 1_000_000)
     }
 
-    /// That of so many operations.
+    /// The traffic of this many operations.
     fn traffic(operations: u64) -> Traffic {
         Traffic { read: 10 * operations, written: 20 * operations, items: 3 * operations }
     }

@@ -52,7 +52,7 @@ pub(crate) struct Tally {
     pub(crate) wait: Buckets,
     pub(crate) service: Buckets,
     pub(crate) response: Buckets,
-    /// Those that have a label.
+    /// The operations that have a label.
     pub(crate) labels: BTreeMap<String, LabelTally>,
 }
 

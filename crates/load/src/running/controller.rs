@@ -264,7 +264,7 @@ fn missing(answers: u64, stuck: usize) -> String {
 }
 
 impl Stage for Answers<'_, '_> {
-    /// They are given up.
+    /// Gives up the answers that are waited for.
     fn stop(&mut self) -> bool {
         let _ = self.controller.course.shared.give_up.send(true);
         self.given_up.get_or_insert_with(Instant::now);

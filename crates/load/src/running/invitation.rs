@@ -28,7 +28,7 @@ pub(crate) struct Invitation {
 }
 
 impl Invitation {
-    /// To the fleet that the options name, if they name one. A load without an end lasts `default`.
+    /// An invitation to the fleet that the options name, if they name one. A load without an end lasts `default`.
     ///
     /// # Errors
     /// What can't be done in a fleet, and a store that does not answer.

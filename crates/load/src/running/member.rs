@@ -39,7 +39,7 @@ pub(crate) struct Member {
     overview: Overview,
 }
 
-/// Who waits for other nodes looks this often.
+/// Whoever waits for other nodes looks this often.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Member {

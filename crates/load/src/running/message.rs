@@ -23,16 +23,16 @@ pub(crate) enum Message {
 /// A stage of a run: before its schedule, during it, and behind it. Where a message ends the stage, true is
 /// returned.
 pub(crate) trait Stage {
-    /// The end is asked for.
+    /// Hears that the end is asked for.
     fn stop(&mut self) -> bool;
 
-    /// A key was pressed.
+    /// Hears that a key was pressed.
     fn press(&mut self, key: KeyEvent) -> bool;
 
     /// Does what a program asks for, but not the end.
     fn act(&mut self, action: Action) -> Result<(), Refusal>;
 
-    /// The last slot has started.
+    /// Hears that the last slot has started.
     fn last_slot(&mut self) -> bool {
         false
     }

@@ -108,7 +108,7 @@ struct DifferenceObject {
 }
 
 impl ComparisonObject {
-    /// Of a comparison that failed by these.
+    /// The object of a comparison that failed by these.
     pub(crate) fn new(comparison: &Comparison, failed: &[String]) -> ComparisonObject {
         ComparisonObject {
             runs: comparison.runs,

@@ -38,7 +38,7 @@ pub(crate) struct Second<'run> {
 }
 
 impl<'run> Second<'run> {
-    /// What of it is not before `moment`.
+    /// The part of it that is not before `moment`.
     pub(crate) fn after(&self, moment: Duration) -> Second<'run> {
         Second { from: self.from.max(moment), ..*self }
     }

@@ -13,7 +13,7 @@ pub(crate) struct Binding {
     pub(crate) label: &'static str,
     /// What it does, in a word or two.
     pub(crate) brief: &'static str,
-    /// What it does, for who asks for help.
+    /// What it does, for whoever asks for help.
     pub(crate) help: &'static str,
     meaning: Meaning,
 }

@@ -17,7 +17,7 @@ pub(crate) struct Logs {
 }
 
 impl Logs {
-    /// These logs.
+    /// The logs to be written.
     pub(crate) fn new(hdr: Option<HdrLog>, csv: Option<CsvLog>, warmup: Duration) -> Logs {
         Logs { hdr, csv, lost: None, recorded_from: warmup }
     }

@@ -31,7 +31,7 @@ pub(crate) enum Unit {
 
 #[derive(Debug)]
 pub(crate) enum Data<'run> {
-    /// These only grow.
+    /// Counts that only grow.
     Counters(Vec<Point<u64>>),
     Gauges(Vec<Point<f64>>),
     Times(Vec<Point<&'run Buckets>>),

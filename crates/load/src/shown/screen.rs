@@ -36,7 +36,7 @@ use std::time::Duration;
 /// size.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// So many pictures make a round. Its first is drawn from scratch, over what others have written.
+/// How many pictures make a round. Its first is drawn from scratch, over what others have written.
 const ROUND: u32 = 20;
 
 /// A view that is shown until it is dropped. Then the terminal is as it was.

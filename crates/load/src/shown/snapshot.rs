@@ -75,7 +75,7 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// These intervals, which were asked for so many slots per second.
+    /// The sum of these intervals, which were asked for `asked_hz` slots per second.
     pub(crate) fn new(intervals: &VecDeque<Interval>, asked_hz: f64) -> Recent {
         let mut brief = Brief::new();
         for interval in intervals {

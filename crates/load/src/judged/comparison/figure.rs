@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// Those that are compared.
+/// The percentiles that are compared.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
 /// What is compared.

@@ -22,7 +22,7 @@ pub(crate) struct Side<'run> {
 }
 
 impl<'run> Side<'run> {
-    /// Of one run or more.
+    /// A side of one run or more.
     pub(crate) fn new(runs: &'run [Recording]) -> Side<'run> {
         let mut sum = runs[0].histograms.all.clone();
         for run in &runs[1..] {

@@ -319,7 +319,7 @@ impl Times {
         }
     }
 
-    /// The same times in batches; none of those that are not kept so.
+    /// These times in batches; none if they are not kept so.
     fn batched<'run>(self, confidence: &'run Confidence<'run>) -> Option<Batched<'run>> {
         match self {
             Times::Wait => Some(confidence.wait()),

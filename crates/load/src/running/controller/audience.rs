@@ -1,4 +1,4 @@
-//! Those who see how a run is going, and press keys.
+//! The people and programs that see how a run is going, and press keys.
 
 use crate::load::action::Action;
 use crate::recorded::over_time::OverTime;

@@ -43,7 +43,7 @@ pub(crate) struct Books<'run> {
 }
 
 impl<'run> Books<'run> {
-    /// Those of a schedule that has just started.
+    /// The books of a schedule that has just started.
     pub(crate) fn new(course: Course<'run>, logs: Logs) -> Books<'run> {
         let spacing = course.span.length().spacing;
         Books {
@@ -141,7 +141,7 @@ impl<'run> Books<'run> {
         }
     }
 
-    /// The schedule has ended.
+    /// Notes that the schedule has ended.
     pub(crate) fn end(&mut self, run_end: &RunEnd) {
         self.ended = Some(run_end.ledger);
     }

@@ -16,11 +16,11 @@ pub(crate) struct Look {
     pub(crate) asked: f64,
     pub(crate) skipped: u64,
     pub(crate) idle: Duration,
-    /// Of each load thread.
+    /// The processor time of each load thread.
     pub(crate) processor: Vec<ProcessorTime>,
 }
 
-/// Those that others are compared with.
+/// The looks that later ones are compared with.
 #[derive(Debug)]
 pub(crate) struct Looks {
     pub(crate) last: Look,
@@ -31,7 +31,7 @@ pub(crate) struct Looks {
 }
 
 impl Look {
-    /// At this moment, which is the end of the run or now. A load that is corrected to less than `asked`
+    /// A look at this moment, which is the end of the run or now. A load that is corrected to less than `asked`
     /// has not come so far again.
     pub(crate) fn new(course: &Course<'_>, at: Nanos, asked: f64) -> Look {
         let ledger = course.pacer().ledger();
@@ -46,7 +46,7 @@ impl Look {
 }
 
 impl Looks {
-    /// At a schedule that has just started.
+    /// The looks at a schedule that has just started.
     pub(crate) fn new(course: &Course<'_>) -> Looks {
         let processor = course.shared.threads.times();
         let (skipped, idle) = (0, Duration::ZERO);

@@ -18,7 +18,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Those that are asked for.
+    /// The places that are asked for.
     pub(super) fn new(args: &ReportArgs) -> anyhow::Result<Places> {
         let ReportArgs { json, html, csv, .. } = args;
         ensure!(

@@ -125,7 +125,7 @@ impl<'run> Collector<'run> {
         self.gaps.quality()
     }
 
-    /// The same of Poisson arrivals.
+    /// How random the starts collected so far are, of Poisson arrivals.
     pub(crate) fn randomness(&self) -> Option<Randomness> {
         self.intervals.as_ref().and_then(Intervals::randomness)
     }

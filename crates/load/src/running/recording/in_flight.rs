@@ -49,7 +49,7 @@ impl InFlight {
         Some(begun)
     }
 
-    /// All are given up. Their places are not free again: they may still want to end.
+    /// Gives up all operations. Their places are not free again: they may still want to end.
     pub(super) fn give_up(&mut self) -> Vec<Begun> {
         self.places.iter_mut().filter_map(Option::take).collect()
     }

@@ -26,14 +26,14 @@ pub(crate) struct Moved {
 }
 
 impl Moved {
-    /// That of a schedule which has not been moved yet.
+    /// What is known of a schedule that has not been moved yet.
     pub(crate) fn new(pacer: &Pacer, gives_up: bool) -> Moved {
         let (paused, since) = (Duration::ZERO, None);
         let (skipped, skipped_time, idle) = (0, Duration::ZERO, Duration::ZERO);
         Moved { pacer: pacer.clone(), gives_up, paused, since, skipped, skipped_time, idle }
     }
 
-    /// The schedule is paused, or goes on.
+    /// Notes that the schedule is paused, or goes on.
     pub(crate) fn pause(&mut self, now: Nanos, is_paused: bool) {
         self.paused = self.paused(now);
         self.since = is_paused.then_some(now);
@@ -99,7 +99,7 @@ mod tests {
             }
         }
 
-        /// So many requests. Each answer takes the target this long, and then the generator.
+        /// Sends `count` requests. Each answer takes the target this long, and then the generator.
         fn requests(&self, count: u64, target: Duration, generator: Duration) -> &Run {
             let idle = ProcessorTime::default;
             for _ in 0..count {

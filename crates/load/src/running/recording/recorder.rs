@@ -95,12 +95,12 @@ impl Recorder {
         }
     }
 
-    /// The schedule is paused now, or goes on.
+    /// Notes that the schedule is paused now, or goes on.
     pub(crate) fn pause(&self, is_paused: bool) {
         self.record().moved.pause(self.clock.now(), is_paused);
     }
 
-    /// From now on the thread waits inside of its calls: all of their time is the target's.
+    /// Notes that the thread waits inside of its calls from now on: all of their time is the target's.
     pub(crate) fn blocks(&self) {
         self.record().attention.blocks();
     }
@@ -133,7 +133,7 @@ impl Recorder {
         self.record().attention.beat(self.clock.now(), processor);
     }
 
-    /// Slots were due and had not been started when the schedule ended at `end`. They are given as
+    /// Records slots that were due and had not been started when the schedule ended at `end`. They are given as
     /// intended starts, and how many slots have about that one.
     pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
         let record = &mut *self.record();
@@ -170,7 +170,7 @@ impl Recorder {
         record.connections.start(now, now, Duration::ZERO, None)
     }
 
-    /// The connection is open, or can't be opened. The target took all the time for that.
+    /// Records that the connection is open, or can't be opened. The target took all the time for that.
     pub(crate) fn opened(&self, start: Start) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -252,7 +252,7 @@ impl Flight {
         self.start.actual
     }
 
-    /// The operation has ended, now. Returns when.
+    /// Records that the operation has ended, now. Returns when.
     pub(crate) fn end(mut self, answer: Answer) -> Nanos {
         let record = &mut *self.recorder.record();
         let end = self.recorder.clock.now();

@@ -72,7 +72,7 @@ fn pinned(cores: &[CoreId], threads: usize) -> impl Iterator<Item = (usize, Opti
     (0..threads).map(move |index| (index, cores.iter().cycle().nth(index).copied()))
 }
 
-/// Until the schedule has ended, and all threads are gone that had a session by then.
+/// Looks after threads until the schedule has ended, and all threads are gone that had a session by then.
 async fn look_after(shared: &RunShared, tickets: &[Arc<Ticket>], mut signs: UnboundedReceiver<()>) {
     let opened = async {
         for _ in tickets {

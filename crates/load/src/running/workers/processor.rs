@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// That of the calling thread so far. Nothing where the system does not say.
+/// The processor time of the calling thread so far. Nothing where the system does not say.
 pub(crate) fn of_this_thread() -> ProcessorTime {
     read("thread-self").unwrap_or_default()
 }

@@ -16,7 +16,7 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// Those of a run of this length.
+    /// The counts of a run of this length.
     pub(crate) fn new(length: &RunLength) -> Slots {
         Slots {
             left: length.slots.map(AtomicU64::new),
@@ -38,7 +38,7 @@ impl Slots {
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).ok()
     }
 
-    /// Leaves so many slots of the run unstarted. Returns how many of them are part of the run.
+    /// Leaves `slots` slots of the run unstarted. Returns how many of them are part of the run.
     pub(crate) fn leave(&self, slots: u64) -> u64 {
         let Some(left) = &self.left else { return slots };
         let update = |left: u64| Some(left.saturating_sub(slots));
@@ -47,14 +47,14 @@ impl Slots {
         before.map_or(0, |left| left.min(slots))
     }
 
-    /// A slot was granted and is not started.
+    /// Counts a slot that was granted and is not started.
     pub(crate) fn refuse(&self) {
         // Relaxed: a count that is read when the threads are gone.
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A slot that was granted was decided about. Returns whether that may end the run.
-    pub(crate) fn decide(&self) -> bool {
+    /// Counts a granted slot that was decided about. Returns whether that may end the run.
+    pub(crate) fn count_decided(&self) -> bool {
         // AcqRel: whoever counts last knows of all grants before it. No loom model: one atomic,
         // and the pacer's own lock.
         let decided = self.decided.as_ref().map(|decided| decided.fetch_add(1, Ordering::AcqRel));
@@ -63,7 +63,7 @@ impl Slots {
 
     /// Whether all that were granted were decided about, if that ends the run.
     pub(crate) fn are_decided(&self, granted: impl FnOnce() -> u64) -> bool {
-        // Acquire: as in `decide`.
+        // Acquire: as in `count_decided`.
         self.decided.as_ref().is_some_and(|decided| decided.load(Ordering::Acquire) == granted())
     }
 

@@ -16,9 +16,9 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug)]
 pub(crate) struct RunSpan {
     pacer: Pacer,
-    /// Where the schedule starts.
+    /// When the schedule starts.
     pub(crate) start: Nanos,
-    /// The same by the clock on the wall.
+    /// The wall clock's time at the start, read when the span is made.
     pub(crate) began: SystemTime,
     /// Slots before this belong to the warm-up.
     pub(crate) recorded_from: Nanos,
@@ -88,20 +88,20 @@ impl RunSpan {
         ended.map_or_else(|| before(moment.min(self.end())), |ended| ended.asked)
     }
 
-    /// The load before the recorded part, once that has begun. To be looked at before each change of
-    /// the load, behind which nobody knows what was asked for before.
+    /// The load before the recorded part, once that has begun. Call this before each change of the load;
+    /// afterwards the earlier count is lost.
     pub(crate) fn warm_up(&self) -> Option<Asked> {
         let has_begun = self.pacer.now() >= self.recorded_from;
         let asked = || self.asked(self.recorded_from);
         has_begun.then(|| *self.warm_up.get_or_init(asked))
     }
 
-    /// Slots from here on are not started, and no slot is started from then on.
+    /// The end of the run. No slot intended at or after it starts, and no slot starts after it.
     pub(crate) fn end(&self) -> Nanos {
         self.ended.get().map_or_else(|| self.planned_end(), |ended| ended.at)
     }
 
-    /// Whether it ends by itself.
+    /// Whether the run ends by itself.
     pub(crate) fn has_end(&self) -> bool {
         self.planned_end() < Nanos::MAX || self.slots.are_limited()
     }
@@ -111,8 +111,7 @@ impl RunSpan {
         Nanos::from_nanos(self.end.load(Ordering::Relaxed))
     }
 
-    /// From `now` on the load is one that takes so long, if it has an end. The run ends with it at the
-    /// latest.
+    /// Lets the run end at the latest with a load that begins `now` and has this length, if it has an end.
     pub(crate) fn follow(&self, now: Nanos, length: Option<Duration>) {
         let load = length.map_or(Nanos::MAX, |length| now + length);
         let end = load.min(self.latest).max(self.recorded_from);
@@ -125,11 +124,11 @@ impl RunSpan {
     /// Decides about a slot at `now`. Admitting the last recorded one ends the run, and so does the
     /// last one of a load that ends it.
     pub(crate) fn admit(&self, intended_start: Nanos, now: Nanos) -> Admission {
-        let admission = self.decide(intended_start, now);
+        let admission = self.judge(intended_start, now);
         if matches!(admission, Admission::Unstarted | Admission::Over) {
             self.slots.refuse();
         }
-        if self.slots.decide() {
+        if self.slots.count_decided() {
             self.end_if_over(intended_start.max(now));
         }
         admission
@@ -152,7 +151,7 @@ impl RunSpan {
         }
     }
 
-    fn decide(&self, intended_start: Nanos, now: Nanos) -> Admission {
+    fn judge(&self, intended_start: Nanos, now: Nanos) -> Admission {
         let end = self.end();
         let is_warm_up = intended_start < self.recorded_from;
         if intended_start >= end || (is_warm_up && now >= end) {
@@ -170,8 +169,8 @@ impl RunSpan {
     }
 
     /// The recorded slots that were due before the end of the run and that nobody has started, in
-    /// batches: see [`Pacer::unstarted`]. Without those that are `known`, to which they are added: a slot that
-    /// somebody waited for when the run ended is given back a little later.
+    /// batches: see [`Pacer::unstarted`]. Leaves out the batches in `known`, then replaces `known` with all of
+    /// them: a slot that somebody waited for when the run ended is given back a little later.
     pub(crate) fn unstarted(&self, known: &mut Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
         let all = self.pacer.unstarted(self.recorded_from..self.end());
         let left = beyond(&all, known).into_iter();
@@ -207,7 +206,7 @@ impl RunSpan {
             asked: asked_before(&self.pacer, at),
             recorded: self.recorded(at),
             required: self.required(asked_until.min(planned)),
-            ledger: until(at - self.start, self.pacer.ledger()),
+            ledger: ledger_at_end(at - self.start, self.pacer.ledger()),
         })
     }
 
@@ -253,8 +252,8 @@ fn asked_before(pacer: &Pacer, moment: Nanos) -> Asked {
     Asked { slots: pacer.asked_before(moment), count: pacer.asked_count(moment) }
 }
 
-/// The ledger without what has fallen due since the end, after so much time.
-fn until(end: Duration, ledger: Ledger) -> Ledger {
+/// The ledger without what has fallen due since the end, which came when `end` had elapsed.
+fn ledger_at_end(end: Duration, ledger: Ledger) -> Ledger {
     let mut ended = ledger;
     let behind = ledger.elapsed.saturating_sub(end).min(ledger.backlog);
     ended.elapsed -= behind;
@@ -306,7 +305,7 @@ mod tests {
         (RunSpan::new(&pacer, pacer.now(), length, mpsc::channel().0), clock)
     }
 
-    /// As `span_at`, at 1/s.
+    /// Like `span_at`, at 1/s.
     fn span(warmup: u64, duration: u64, slots: Option<u64>) -> (RunSpan, Receiver<Message>) {
         span_at(1, length(warmup, duration, slots))
     }

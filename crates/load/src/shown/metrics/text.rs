@@ -166,7 +166,7 @@ fn histogram(
     }
 }
 
-/// The same in the plain format: it has no units and no end, no info, and a counter is called as
+/// The text in the plain format: it has no units and no end, no info, and a counter is called as
 /// its samples are.
 fn plain(text: &str) -> String {
     let mut help = "";

@@ -85,7 +85,7 @@ fn key(colour: &str, name: &str, scale: Scale) -> Markup {
 #[derive(Clone, Copy, Debug, Default)]
 struct Spot {
     all: f64,
-    /// Those of them for which it is a lower bound.
+    /// The slots for which that time is a lower bound.
     bounds: f64,
 }
 

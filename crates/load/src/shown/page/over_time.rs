@@ -27,7 +27,7 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// The same intervals, but a very short one belongs to its neighbour: its rate says little.
+    /// The intervals of a run, but a very short one belongs to its neighbour: its rate says little.
     pub(crate) fn new(over_time: &OverTime) -> Times {
         let all = over_time.intervals();
         let mut lengths: Vec<_> = all.iter().map(Interval::length).collect();

@@ -39,9 +39,9 @@ pub(crate) struct Span {
     pub(crate) achieved_hz: f64,
 }
 
-/// At most so many spans are drawn.
+/// At most this many spans are drawn.
 const MOST: usize = 150;
-/// So many slots are asked for in a span, at least: fewer would be up or down at random.
+/// At least this many slots are asked for in a span: fewer would be up or down at random.
 const LEAST_SLOTS: f64 = 10.0;
 
 impl Span {
