@@ -32,7 +32,7 @@
 //! Its lowest 16 bits are its state's, so that a clock that was read in an earlier state moves
 //! nothing: the mover looks at the horizon, then whether its state is still the current one, by all
 //! 47 bits, and then moves that very word. The tag repeats after 65 536 states. A thread that is halted
-//! between its last two steps for exactly that many states (or a multiple), and then finds the same horizon,
+//! between its last two steps for exactly this many states (or a multiple), and then finds the same horizon,
 //! moves the horizon of a newer state. That is harmless: pieces are not renewed so often without a slot being
 //! taken, so all these states are changes of the schedule, and what was due before a change stays due.
 

@@ -35,7 +35,7 @@ impl Block {
         (self.grants.len() - self.used) as u64
     }
 
-    /// Takes the slots that are left out of the block.
+    /// Empties the block, and returns the slots that were left.
     pub(crate) fn take_rest(&mut self) -> Claimed {
         let slots = self.left();
         self.clear();

@@ -80,7 +80,7 @@ impl Entry<'_> {
             && self.timeline.published.snapshot().is_some_and(|shown| shown.tells(next))
     }
 
-    /// The state to be published, and notes its revision. A stretch is published without its last slot.
+    /// Returns the state to be published, and notes the revision of its stretch. A stretch is published without its last slot.
     /// Whoever takes that slot comes to the lock, which publishes the next stretch or tells tasks that there
     /// is none.
     fn state_for(&mut self, next: u64, is_lock_free: bool) -> State {
