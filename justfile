@@ -157,7 +157,7 @@ minimal-versions:
 fresh-user:
     cargo xtask fresh-user install
 
-# The program as one file that needs no other, target/static/nanopace, below 10 MB; and whether it runs in an empty root directory (needs root and python3). Some minutes.
+# The program as one file that needs no other, target/static/nanopace, below 11 MB, the C library included; and whether it runs in an empty root directory (needs root and python3). Some minutes.
 static:
     packaging/static
     packaging/alone
