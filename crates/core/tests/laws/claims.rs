@@ -59,8 +59,10 @@ fn changes_reach_who_pauses() {
         assert_eq!(claim.start().expect("due").slot(), 1);
         claim.pause_for(Duration::MAX); // it has started
 
+        // Of the pacer so far, more slots may be due.
+        let pacer = build("1/d", &clock).pause(pause).build();
+        pacer.acquire().expect("due");
         let mut claim = pacer.claim().expect("open").into_owned();
-        pacer.set_rate(rate("1/d"));
         let pausing = thread::spawn(move || {
             claim.pause_for(Duration::MAX);
             claim.start()
