@@ -119,10 +119,10 @@ field-check *tools:
 governor-tests:
     crates/governor-compat/tests/theirs "{{ target }}/governor-tests"
 
-# `nanopace run` beside wrk, a bare loop and oha, against one nginx: requests/s and processor time (needs nginx and wrk).
+# `nanopace run` as it is given to others, beside wrk, a bare loop and oha, against one nginx: requests/s and processor time (needs nginx and wrk).
 clients rounds="3": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk" "wrk")
-    cargo build --release
-    cargo run --release -p nanopace-benches --bin clients -- {{ rounds }}
+    cargo build --profile dist -p nanopace-cli
+    cargo run --profile dist -p nanopace-benches --bin clients -- {{ rounds }}
 
 # How exactly starts happen on this machine, and which way to pause suits it.
 calibrate *options:

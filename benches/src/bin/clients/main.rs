@@ -2,7 +2,7 @@
 //! each takes of the processor.
 //!
 //! ```text
-//! cargo run --release -p nanopace-benches --bin clients -- [ROUNDS]
+//! cargo run --profile dist -p nanopace-benches --bin clients -- [ROUNDS]
 //! ```
 //!
 //! It needs nginx and wrk, and the program `nanopace` beside itself; oha is measured if it is there. A bare
