@@ -24,15 +24,21 @@ mod world {
 
     /// Tries again and again for some microseconds. Locks are held for less, and who parks loses more: it
     /// also makes the holder wake it.
+    #[inline]
     pub(super) fn spin<T>(attempt: impl Fn() -> Option<T>) -> Option<T> {
+        attempt().or_else(|| spin_on(attempt))
+    }
+
+    #[cold]
+    fn spin_on<T>(attempt: impl Fn() -> Option<T>) -> Option<T> {
         let backoff = Backoff::new();
-        loop {
-            let outcome = attempt();
-            if outcome.is_some() || backoff.is_completed() {
-                return outcome;
-            }
+        while !backoff.is_completed() {
             backoff.snooze();
+            if let Some(outcome) = attempt() {
+                return Some(outcome);
+            }
         }
+        None
     }
 
     thread_local! {
@@ -136,11 +142,13 @@ impl<T> Mutex<T> {
         Mutex(world::RawMutex::new(value))
     }
 
+    #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         let guard = world::spin(|| self.try_lock());
         guard.unwrap_or_else(|| self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    #[inline]
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         match self.0.try_lock() {
             Ok(guard) => Some(guard),
