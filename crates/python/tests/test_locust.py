@@ -135,6 +135,12 @@ def test_a_test_ends_with_its_shape(
     assert statistics["num_requests"] == 50 and slots == list(range(50))
 
 
+def test_a_shape_without_a_load_is_refused() -> None:
+    program = "from nanopace.locust import LoadShape\nclass Load(LoadShape): users = 5\nLoad()"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert 'TypeError: Load has no load: write load = "500/s" in it' in told.stderr
+
+
 def test_a_test_whose_users_all_fail_to_begin_ends_with_its_shape(host: str, tmp_path: Path) -> None:
     more = SHAPE + "\nclass Visitor(Visitor):\n    def on_start(self):\n        raise LookupError\n"
     words = users(host, tmp_path, {"load": "hold 100/s 2s", "more": more})

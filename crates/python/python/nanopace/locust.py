@@ -78,6 +78,11 @@ class LoadShape(LoadTestShape):
     load: str
     users: int = 100
 
+    def __init__(self) -> None:
+        super().__init__()
+        if not hasattr(self, "load"):
+            raise _no_load(type(self))
+
     def tick(self) -> "tuple[int, float] | None":
         duration = Shape(self.load).duration
         is_over = duration is not None and self._seconds() >= duration
@@ -90,6 +95,10 @@ class LoadShape(LoadTestShape):
         if began is not None:
             return time.monotonic() - began
         return 0 if self.runner.user_count else self.get_run_time()
+
+
+def _no_load(owner: type) -> TypeError:
+    return TypeError(f'{owner.__name__} has no load: write load = "500/s" in it')
 
 
 class _Run:
@@ -114,7 +123,7 @@ class _Run:
         bases = (base for base in type(user).__mro__ if issubclass(base, Paced))
         owner = next((base for base in bases if "load" in vars(base)), None)
         if owner is None:
-            raise TypeError(f'{type(user).__name__} has no load: write load = "500/s" in it')
+            raise _no_load(type(user))
         if owner not in self._lines:
             settings = {"start": "on_first_use", "shard": self._shard, **owner.settings}
             self._lines[owner] = Line(Pacer(owner.load, **settings))
