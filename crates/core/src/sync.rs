@@ -22,7 +22,7 @@ mod world {
     pub(super) type RawParker = crossbeam_utils::sync::Parker;
     pub(super) type RawUnparker = crossbeam_utils::sync::Unparker;
 
-    /// Tries again and again for some microseconds. Locks are held for less, and who parks loses more: it
+    /// Tries again and again for some microseconds. Locks are mostly held for less, and who parks loses more: it
     /// also makes the holder wake it.
     #[inline]
     pub(super) fn spin<T>(attempt: impl Fn() -> Option<T>) -> Option<T> {

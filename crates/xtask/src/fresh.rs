@@ -15,17 +15,13 @@ const CONFIG: &str =
 
 /// The first page's example in a project of its own; and its program, if that is to be installed.
 pub(crate) fn user(root: &'static str, installs: bool) -> Vec<Step> {
-    let library = Step::new("a new user's first program, from the packages", || {
-        told(User::new(Path::new(root)).and_then(|user| user.writes_the_example()))
+    let library = Step::telling("a new user's first program, from the packages", || {
+        User::new(Path::new(root))?.writes_the_example()
     });
-    let program = Step::new("a new user's first run, from the packages", || {
-        told(User::new(Path::new(root)).and_then(|user| user.installs_the_program()))
+    let program = Step::telling("a new user's first run, from the packages", || {
+        User::new(Path::new(root))?.installs_the_program()
     });
     if installs { vec![library, program] } else { vec![library] }
-}
-
-fn told(done: Result<(), String>) -> bool {
-    done.map_err(|error| eprintln!("{error}")).is_ok()
 }
 
 struct User {

@@ -264,21 +264,20 @@ fn structure() -> Step {
 
 /// Each page is in the book, and leads where it says.
 fn linked() -> Step {
-    Step::new("pages are in the book, and their links lead somewhere", || {
-        book::check(Path::new(ROOT)).map_err(|error| eprintln!("{error}")).is_ok()
+    Step::telling("pages are in the book, and their links lead somewhere", || {
+        book::check(Path::new(ROOT))
     })
 }
 
 fn book() -> Step {
-    Step::new("the book, laid out", || {
+    Step::telling("the book, laid out", || {
         let folder = package::target(Path::new(ROOT)).join("book");
-        book::lay_out(Path::new(ROOT), &folder).map_err(|error| eprintln!("{error}")).is_ok()
+        book::lay_out(Path::new(ROOT), &folder)
     })
 }
 
 fn pages(name: &str, run: fn(&Path, pages::Header) -> Result<(), String>) -> Step {
-    let run = move || run(Path::new(ROOT), header).map_err(|error| eprintln!("{error}"));
-    Step::new(name, move || run().is_ok())
+    Step::telling(name, move || run(Path::new(ROOT), header))
 }
 
 /// The header for C, by a program that only this needs.

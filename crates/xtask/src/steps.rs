@@ -16,6 +16,14 @@ impl Step {
         Step { name: name.into(), run: Box::new(run), is_required: false }
     }
 
+    /// A step that prints why it fails.
+    pub(crate) fn telling(
+        name: impl Into<String>,
+        run: impl FnOnce() -> Result<(), String> + 'static,
+    ) -> Step {
+        Step::new(name, || run().map_err(|error| eprintln!("{error}")).is_ok())
+    }
+
     /// The same, but without it the steps behind it are not run.
     pub(crate) fn required(self) -> Step {
         Step { is_required: true, ..self }
