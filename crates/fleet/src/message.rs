@@ -164,8 +164,8 @@ pub(crate) struct Ask {
 pub(crate) enum Take {
     /// Up to `most` of the own tracks of number `rank` of `nodes` nodes.
     Own { rank: u32, nodes: u32, most: u32 },
-    /// A share of what is free, as one of this many nodes.
-    Share { nodes: u32 },
+    /// A share of what is free, as one of this many nodes, but at most so much.
+    Share { nodes: u32, most: u32 },
     /// All that is free in a frame that the node has missed.
     Missed,
     /// No tracks: the node wants to know the owners.

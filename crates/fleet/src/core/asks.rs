@@ -64,7 +64,8 @@ impl Core {
         let is_open = |entry: &&Entry| now < self.frames().closes(entry.frame);
         let entries = self.book.entries().filter(is_open);
         let rest = entries.filter(|entry| entry.stage != Stage::Done);
-        let asks = rest.map(|entry| Ask { frame: entry.frame, take: Take::Share { nodes: 1 } });
+        let take = self.all_that_is_left();
+        let asks = rest.map(|entry| Ask { frame: entry.frame, take });
         let asks = asks.collect();
         Some(self.claim(asks, progress))
     }
@@ -200,11 +201,19 @@ impl Core {
                 let own = self.frames().own(frame, rank, nodes).len();
                 Take::Own { rank, nodes, most: (self.appetite * own as f64).ceil() as u32 }
             }
-            // Nodes ask one after the other, so the last one takes what is left.
-            Stage::Share => Take::Share { nodes: nodes - rank },
-            Stage::Rest => Take::Share { nodes: 1 },
+            // Nodes ask one after the other, so the last one takes what is left. If it asks first, it leaves
+            // the others their part.
+            Stage::Share => {
+                let most = self.frames().tracks.div_ceil(nodes.max(1));
+                Take::Share { nodes: nodes - rank, most }
+            }
+            Stage::Rest => self.all_that_is_left(),
             Stage::Done => Take::Nothing,
         }
+    }
+
+    fn all_that_is_left(&self) -> Take {
+        Take::Share { nodes: 1, most: self.frames().tracks }
     }
 
     /// When something is to be done next.

@@ -34,6 +34,10 @@ pub(crate) fn core() -> Core {
     Core::new(1, run, (blind, Trips::new(0)), FRAME_NS).unwrap()
 }
 
+fn all_that_is_left() -> Take {
+    Take::Share { nodes: 1, most: 16 }
+}
+
 /// Looks around, as a node that is run does, up to a moment.
 fn look_around(core: &mut Core, now: u64) {
     let looks = (core.ran_at..now).step_by(usize::try_from(FRAME_NS / 2).unwrap());
@@ -103,7 +107,14 @@ fn a_node_that_was_frozen_gives_an_answer_the_time_to_be_heard() {
 #[test]
 fn the_last_that_is_asked_for_is_all_that_is_left() {
     let core = core();
-    assert_eq!(core.wanted(30, Stage::Rest), Take::Share { nodes: 1 });
+    assert_eq!(core.wanted(30, Stage::Rest), all_that_is_left());
+}
+
+/// Clocks differ, and a busy machine delays some.
+#[test]
+fn a_node_that_asks_before_its_turn_leaves_the_others_their_part() {
+    let core = core();
+    assert_eq!(core.wanted(30, Stage::Share), Take::Share { nodes: 2, most: 8 });
 }
 
 #[test]
@@ -479,7 +490,7 @@ fn what_the_store_does_not_know_any_more_is_told_once() {
     core.advance(30 * FRAME_NS);
     let frame = core.book.next() - 1;
     core.book.entry(frame).unwrap().tracks = Some((0..8).collect());
-    let ask = Ask { frame, take: Take::Share { nodes: 1 } };
+    let ask = Ask { frame, take: all_that_is_left() };
     for _ in 0..2 {
         let Request::Claim(claim) = core.sign_of_life("") else {
             panic!("a sign is a claim of nothing")
@@ -520,6 +531,6 @@ fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
     let Some(Request::Claim(claim)) = core.last_claim(now, "") else { panic!("it claims") };
     let last = core.last_update(now).frame;
     for frame in 31..last {
-        assert!(claim.asks.contains(&Ask { frame, take: Take::Share { nodes: 1 } }), "{frame}");
+        assert!(claim.asks.contains(&Ask { frame, take: all_that_is_left() }), "{frame}");
     }
 }

@@ -99,7 +99,8 @@ fn a_run(both: &mut Both) {
     let (node, run) = both.join("hold 1k/s 1s");
     let id = run.id.clone();
     let own = |rank| Take::Own { rank, nodes: 2, most: 2 };
-    let takes = [own(0), own(1), Take::Share { nodes: 2 }, Take::Share { nodes: 1 }, Take::Missed];
+    let part = |nodes, most| Take::Share { nodes, most };
+    let takes = [own(0), own(1), part(2, 4), part(1, 1), part(1, 99), Take::Missed];
     both.claims(&run, &[takes, takes].concat());
     let frame = both.frame(&run);
     let pieces: Vec<Piece> = (frame.saturating_sub(3)..frame + 9)

@@ -43,7 +43,7 @@ local function ask(run, node, key, frame, take, a, b, most)
     end
   elseif take == 'share' or take == 'missed' then
     free = unowned(known)
-    for i = #free, math.ceil(#free / a) + 1, -1 do
+    for i = #free, math.min(most, math.ceil(#free / a)) + 1, -1 do
       free[i] = nil
     end
   end

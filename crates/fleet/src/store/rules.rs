@@ -66,7 +66,7 @@ fn claim(store: &Played, run: &Run, (node, sequence): (NodeId, u64), ask: Ask) -
 }
 
 fn share(frame: u64, nodes: u32) -> Ask {
-    Ask { frame, take: Take::Share { nodes } }
+    Ask { frame, take: Take::Share { nodes, most: TRACKS } }
 }
 
 #[test]
@@ -78,6 +78,15 @@ fn a_share_of_what_is_left_is_rounded_up() {
         let taken = claim(&store, &run, (node, sequence), share(frame, nodes));
         assert_eq!(taken, TRACKS.div_ceil(nodes) as usize, "one of {nodes}");
     }
+}
+
+/// The last of four asks before the others.
+#[test]
+fn who_asks_too_early_leaves_the_others_their_part() {
+    let store = Played::new();
+    let (node, run) = joined(&store, "hold 1k/s 10s", BEGIN_US);
+    let last = Ask { frame: 10, take: Take::Share { nodes: 1, most: TRACKS / 4 } };
+    assert_eq!(claim(&store, &run, (node, 1), last), 2);
 }
 
 #[test]

@@ -42,8 +42,8 @@ impl Text {
         self.arg(chunk).arg(ask.frame);
         let (take, a, b, most) = match ask.take {
             Take::Own { rank, nodes, most } => ("own", rank, nodes, most),
-            Take::Share { nodes } => ("share", nodes, 0, 0),
-            Take::Missed => ("missed", 1, 0, 0),
+            Take::Share { nodes, most } => ("share", nodes, 0, most),
+            Take::Missed => ("missed", 1, 0, u32::MAX),
             Take::Nothing => ("nothing", 0, 0, 0),
         };
         self.arg(take).arg(a).arg(b).arg(most);
