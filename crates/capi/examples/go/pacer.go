@@ -8,14 +8,25 @@ package nanopace
 #include <nanopace.h>
 #include <stdlib.h>
 
-// Takes what is due, up to `most` slots, in one call from Go.
-static nanopace_status poll_due(nanopace_poller *poller, nanopace_grant *grants, size_t most, size_t *taken,
-                                uint64_t *due_ns)
+typedef struct { nanopace_status status; nanopace_grant grant; } outcome;
+
+// Takes a slot if one is due. For an address as a number, and for a value that is returned, Go allocates nothing.
+static outcome take(uintptr_t pacer)
 {
-    nanopace_status status = NANOPACE_STATUS_OK;
-    for (*taken = 0; *taken < most && !status; *taken += !status)
-        status = nanopace_poller_poll(poller, &grants[*taken], due_ns);
-    return *taken ? NANOPACE_STATUS_OK : status;
+    outcome outcome;
+    uint64_t due_ns;
+    outcome.status = nanopace_try_acquire((const nanopace_pacer *)pacer, &outcome.grant, &due_ns);
+    return outcome;
+}
+
+// Takes what is due, up to `most` slots, in one call from Go.
+static size_t take_due(const nanopace_pacer *pacer, nanopace_grant *grants, size_t most)
+{
+    size_t taken = 0;
+    uint64_t due_ns;
+    while (taken < most && !nanopace_try_acquire(pacer, &grants[taken], &due_ns))
+        taken++;
+    return taken;
 }
 */
 import "C"
@@ -57,7 +68,7 @@ type Pacer struct {
 	baseNs uint64
 
 	turn     sync.Mutex // held by the goroutine whose turn it is to wait
-	taken    C.size_t
+	grant    Grant
 	due      C.uint64_t
 	isClosed bool
 }
@@ -98,37 +109,61 @@ func (p *Pacer) open() error {
 
 // Acquire waits for the next slot's intended start.
 func (p *Pacer) Acquire() (Grant, error) {
-	var grants [1]Grant
-	_, err := p.AcquireDue(grants[:])
-	return grants[0], err
+	one := C.take(C.uintptr_t(uintptr(unsafe.Pointer(p.pacer))))
+	runtime.KeepAlive(p)
+	if one.status == C.NANOPACE_STATUS_OK {
+		return *(*Grant)(unsafe.Pointer(&one.grant)), nil
+	}
+	return p.wait()
 }
 
 // AcquireDue waits for the next slot's intended start, and takes with it what else is due, up to the length of
 // grants, which is not 0. It returns how many that are: a call of C costs more than a slot.
 func (p *Pacer) AcquireDue(grants []Grant) (int, error) {
+	if taken := p.takeDue(grants); taken > 0 {
+		return taken, nil
+	}
+	grant, err := p.wait()
+	if err != nil {
+		return 0, err
+	}
+	grants[0] = grant
+	return 1 + p.takeDue(grants[1:]), nil
+}
+
+func (p *Pacer) takeDue(grants []Grant) int {
+	if len(grants) == 0 {
+		return 0
+	}
+	taken := C.take_due(p.pacer, (*C.nanopace_grant)(unsafe.Pointer(&grants[0])), C.size_t(len(grants)))
+	runtime.KeepAlive(p)
+	return int(taken)
+}
+
+// wait claims the next slot, and waits for it when its turn has come.
+func (p *Pacer) wait() (Grant, error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	for !p.isClosed {
-		status := p.poll(grants)
+		status := p.poll()
 		if status == C.NANOPACE_STATUS_OK {
-			return int(p.taken), nil
+			return p.grant, nil
 		}
 		if status > C.NANOPACE_STATUS_PAUSED {
-			return 0, failure(status)
+			return Grant{}, failure(status)
 		}
 		if err := p.timer.wait(); err != nil {
-			return 0, err
+			return Grant{}, err
 		}
 	}
-	return 0, ErrClosed
+	return Grant{}, ErrClosed
 }
 
-// poll takes what is due, or sets the timer for when something is.
-func (p *Pacer) poll(grants []Grant) C.nanopace_status {
+// poll starts the slot if it is due, or sets the timer for when it is.
+func (p *Pacer) poll() C.nanopace_status {
 	p.timer.setting.Lock() // no change is told between the poll and the setting
 	defer p.timer.setting.Unlock()
-	first := (*C.nanopace_grant)(unsafe.Pointer(&grants[0]))
-	status := C.poll_due(p.poller, first, C.size_t(len(grants)), &p.taken, &p.due)
+	status := C.nanopace_poller_poll(p.poller, (*C.nanopace_grant)(unsafe.Pointer(&p.grant)), &p.due)
 	if status == C.NANOPACE_STATUS_NOT_YET || status == C.NANOPACE_STATUS_PAUSED {
 		p.timer.set(uint64(p.due))
 	}
