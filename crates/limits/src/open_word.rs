@@ -44,10 +44,11 @@ impl OpenWord {
     #[inline]
     pub(crate) fn try_acquire(&self, n: u64, clock: &dyn Clock) -> Option<Result<(), Rejected>> {
         let Some(Limit { law: Law::Gcra { rule, .. }, .. }) = &self.limit else { return None };
-        let now = clock.now();
+        // Before the clock is read, so that the time of the load is hidden.
         // Relaxed: the word is all there is; nothing else is published through it. Model:
         // `an_open_word_is_counted_once`.
         let mut seen = self.word.load(Relaxed);
+        let now = clock.now();
         while seen != TAKEN_IN {
             let mut owed = seen;
             if let Err(rejected) = rule.try_acquire(&mut owed, now, n) {
