@@ -132,7 +132,7 @@ fn needed(needs: &'static [Need], way_out: &'static str) -> Step {
     Step::new("servers and tools that are needed", provide).required()
 }
 
-/// All tests, or those whose name has one of `names` in it. Those that need a server or a tool are
+/// All tests, or those in Rust whose name has one of `names` in it. Those that need a server or a tool are
 /// marked as ignored.
 fn tests(are_ignored_too: bool, names: &[&str]) -> Vec<Step> {
     let ignored = are_ignored_too.then_some("--include-ignored");
@@ -140,13 +140,13 @@ fn tests(are_ignored_too: bool, names: &[&str]) -> Vec<Step> {
     let doc_words = words.clone();
     let run = move |program: &Program| {
         let mut command = program.command();
-        command.args(&words).envs(services::variables()).env("RUST_TEST_THREADS", AT_A_TIME);
+        command.envs(services::variables()).env("RUST_TEST_THREADS", AT_A_TIME);
         command.output()
     };
     let lanes = available_parallelism().map_or(1, usize::from);
     vec![
         Step::new("unit and integration tests", move || {
-            test_programs().is_some_and(|programs| programs::run_all(&programs, lanes, &run))
+            test_programs(&words).is_some_and(|programs| programs::run_all(&programs, lanes, &run))
         }),
         Step::new("documentation tests", move || {
             let test = ["test", "--doc", "--no-fail-fast", FEATURES];
@@ -156,19 +156,25 @@ fn tests(are_ignored_too: bool, names: &[&str]) -> Vec<Step> {
     ]
 }
 
-/// Builds all test programs.
-fn test_programs() -> Option<Vec<Program>> {
-    let mut programs = built(&["--package", "xtask"])?;
-    programs.extend(built(&[&[FEATURES], &TESTED[..]].concat())?);
+/// Builds all test programs. What tests the Python package takes longest to begin, so it is the first.
+fn test_programs(words: &[String]) -> Option<Vec<Program>> {
+    let is_all = words.iter().all(|word| word.starts_with('-'));
+    let mut programs: Vec<Program> =
+        is_all.then(|| Program::own(ROOT, "python")).flatten().into_iter().collect();
+    programs.extend(built(&["--package", "xtask"], words)?);
+    programs.extend(built(&[&[FEATURES], &TESTED[..]].concat(), words)?);
     Some(programs)
 }
 
-/// Builds the test programs of `packages`.
-fn built(packages: &[&str]) -> Option<Vec<Program>> {
+/// Builds the test programs of `packages`, to be run with these words.
+fn built(packages: &[&str], words: &[String]) -> Option<Vec<Program>> {
     let build = ["test", "--no-run", "--message-format", "json-render-diagnostics"];
     let mut cargo = command(&[&build, packages].concat(), &[FRESH]);
     let output = cargo.stderr(Stdio::inherit()).output().ok()?;
-    output.status.success().then(|| Program::told_in(&String::from_utf8_lossy(&output.stdout)))
+    output
+        .status
+        .success()
+        .then(|| Program::told_in(&String::from_utf8_lossy(&output.stdout), words))
 }
 
 fn instructions() -> Step {

@@ -1,8 +1,9 @@
-//! The workspace's test programs. Cargo builds them and tells where they are, but runs them one after
-//! the other; most of them wait most of the time, so here some run beside each other.
+//! The workspace's test programs, and the Python package's tests. Cargo builds the programs and tells where they
+//! are, but runs them one after the other; most of them wait most of the time, so here some run beside each other.
 
 use crate::steps::shown;
 use serde_json::Value;
+use std::env::current_exe;
 use std::io::{self, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -16,29 +17,39 @@ pub(crate) struct Program {
     /// Its package's folder: where its tests expect to be.
     folder: PathBuf,
     path: PathBuf,
+    words: Vec<String>,
 }
 
 impl Program {
-    /// The test programs that cargo tells of: `messages` has a JSON object in each line.
-    pub(crate) fn told_in(messages: &str) -> Vec<Program> {
+    /// The test programs that cargo tells of, to be run with these words: `messages` has a JSON object in each line.
+    pub(crate) fn told_in(messages: &str, words: &[String]) -> Vec<Program> {
         let objects = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
-        objects.filter_map(|message| Program::told(&message)).collect()
+        objects.filter_map(|message| Program::told(&message, words)).collect()
     }
 
-    fn told(message: &Value) -> Option<Program> {
+    /// This program, as one that does what `word` says.
+    pub(crate) fn own(root: &str, word: &str) -> Option<Program> {
+        Some(Program { folder: root.into(), path: current_exe().ok()?, words: vec![word.into()] })
+    }
+
+    fn told(message: &Value, words: &[String]) -> Option<Program> {
         let path = message["executable"].as_str()?.into();
         let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_path_buf();
-        (message["profile"]["test"] == true).then_some(Program { folder, path })
+        (message["profile"]["test"] == true).then(|| Program {
+            folder,
+            path,
+            words: words.to_vec(),
+        })
     }
 
     /// The command that runs it.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
-        command.current_dir(&self.folder);
+        command.args(&self.words).current_dir(&self.folder);
         command
     }
 
-    /// Its package's folder and its own name, which ends with a number of cargo's.
+    /// Its package's folder and its own name, which ends with a number of cargo's if it was built to test.
     fn name(&self) -> String {
         let last = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
         format!("{} of {}", last(&self.path), last(&self.folder))
@@ -93,6 +104,10 @@ fn printed(output: io::Result<Output>) -> bool {
 mod tests {
     use super::*;
 
+    fn program(folder: &str, path: &str) -> Program {
+        Program { folder: folder.into(), path: path.into(), words: Vec::new() }
+    }
+
     #[test]
     fn only_what_was_built_to_test_is_a_test_program() {
         let messages = r#"
@@ -101,14 +116,14 @@ mod tests {
             {"manifest_path":"/it/Cargo.toml","executable":null,"profile":{"test":true}}
             {"reason":"build-finished","success":true}
             not JSON"#;
-        let program = Program { folder: "/it".into(), path: "/it/laws-1".into() };
-        assert_eq!(Program::told_in(messages), [program]);
+        let words = ["a law".to_owned()];
+        let program = Program { words: words.to_vec(), ..program("/it", "/it/laws-1") };
+        assert_eq!(Program::told_in(messages, &words), [program]);
     }
 
     #[test]
     fn every_program_runs_and_one_failure_fails_all() {
-        let program = |path: &str| Program { folder: "/".into(), path: path.into() };
-        let programs = ["a", "b", "c", "d", "e"].map(program);
+        let programs = ["a", "b", "c", "d", "e"].map(|path| program("/", path));
         for (lanes, failing, succeeds) in [(1, "b", false), (2, "e", false), (3, "none", true)] {
             let ran = Mutex::new(Vec::new());
             let run = |program: &Program| {
