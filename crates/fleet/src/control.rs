@@ -140,6 +140,7 @@ impl Control {
         match self.store().call(&Request::Results)?.answer {
             Answer::Results(results) => Ok(results),
             Answer::Gone => Err(FleetError::NoRun),
+            Answer::Foreign(run) => Err(FleetError::of_version(run)),
             _ => Err(FleetError::Damaged),
         }
     }
@@ -289,6 +290,7 @@ impl Control {
         let run = match reply.answer {
             Answer::Run(run) => *run,
             Answer::Gone => return Err(FleetError::NoRun),
+            Answer::Foreign(run) => return Err(FleetError::of_version(run)),
             _ => return Err(FleetError::Damaged),
         };
         let load = Load::of(&run)?;

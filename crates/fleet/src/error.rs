@@ -54,6 +54,16 @@ pub enum FleetError {
         "the run has another load, {0}: start with the same one, or without one to take part in it"
     )]
     Differs(String),
+    /// The run was started by another version. Only nodes and readers of one version understand each other.
+    #[error(
+        "the run was started by version {run}, and this is version {own}: use {run} here or {own} on all machines, or another name"
+    )]
+    Version {
+        /// Of the node that started the run.
+        run: String,
+        /// Of this crate.
+        own: &'static str,
+    },
     /// There is no run of this name.
     #[error("there is no run of this name at the store: give a load to start it")]
     NoRun,
@@ -101,4 +111,11 @@ pub enum FleetError {
     /// The thread of the node can't be started.
     #[error("the thread of the node can't be started: {0}")]
     Thread(#[from] std::io::Error),
+}
+
+impl FleetError {
+    /// The run is of this other version.
+    pub(crate) fn of_version(run: String) -> FleetError {
+        FleetError::Version { run, own: env!("CARGO_PKG_VERSION") }
+    }
 }

@@ -266,6 +266,7 @@ impl Fleet {
             Answer::Joined(id, run) => Ok(Some((id, *run))),
             Answer::Ending => Ok(None),
             Answer::Gone => Err(FleetError::NoRun),
+            Answer::Foreign(run) => Err(FleetError::of_version(run)),
             Answer::Differs(run) => {
                 let first = run.versions.into_iter().next().and_then(|first| first.shape);
                 Err(FleetError::Differs(first.unwrap_or_default()))

@@ -302,6 +302,8 @@ pub(crate) enum Answer {
     Gone,
     /// The name is now another run's.
     Other,
+    /// The run is of this other version.
+    Foreign(String),
     /// The load is not the one that was asked for.
     Differs(Box<Run>),
     Joined(NodeId, Box<Run>),

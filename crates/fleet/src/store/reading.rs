@@ -18,6 +18,7 @@ pub(super) fn read(value: Value) -> Option<Reply> {
     let answer = match word.as_str() {
         "gone" => Answer::Gone,
         "other" => Answer::Other,
+        "foreign" => Answer::Foreign(next(&mut values)?),
         "done" => Answer::Done,
         "ending" => Answer::Ending,
         "late" => Answer::TooLate,

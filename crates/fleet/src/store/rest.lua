@@ -57,7 +57,7 @@ end
 function ops.join(run)
   local name, id, awaited, frame_us, tracks = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
   local version, arrivals, seed, ends, lead = ARGV[9], ARGV[10], ARGV[11], ARGV[12], tonumber(ARGV[13])
-  if run then
+  if run and run.made_by == OWN then
     tend(run)
     close(run)
   end
@@ -75,9 +75,11 @@ function ops.join(run)
     redis.call('HSET', RUN, 'id', id, 'state', 0, 'awaited', awaited, 'frame_us', frame_us, 'tracks', tracks,
       'origin_us', 0, 'floor', 0, 'epoch', 0, 'version', 1, 'from', 0, 'change', 0, 'arrivals', arrivals, 'seed', seed,
       'roster', '', 'roster_version', 0, 'joined', 0, 'tended', text(now), 'lead', lead, 'ends', ends,
-      'counted', 0, 'counts', '')
+      'counted', 0, 'counts', '', 'made_by', OWN)
     redis.call('RPUSH', VERSIONS, version)
     run = read()
+  elseif run.made_by ~= OWN then
+    return {'foreign', now, run.made_by}
   elseif is_past(run) then
     return {'ending', now}
   elseif ARGV[8] == '1' then
@@ -228,7 +230,7 @@ function ops.restore(run)
     for field, value in pairs(given) do
       redis.call('HSET', RUN, field, value)
     end
-    redis.call('HSET', RUN, 'tended', text(now))
+    redis.call('HSET', RUN, 'tended', text(now), 'made_by', OWN)
   end
   if is_newer then
     redis.call('DEL', VERSIONS)
@@ -323,5 +325,7 @@ elseif not run then
   return {'gone', now}
 elseif ARGV[3] and run.id ~= ARGV[3] then
   return {'other', now}
+elseif run.made_by ~= OWN then
+  return {'foreign', now, run.made_by}
 end
 return ops[WHAT](run)

@@ -98,6 +98,42 @@ fn what_can_not_be_read_does_not_become_a_run() -> Result<()> {
     })
 }
 
+/// Until it is over: then the name is free, as with one version.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_run_of_another_version_takes_no_node_and_tells_nobody() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        let set = |what: &str| tell(server.address(), &format!("HSET nanopace:{{run}}:run {what}"));
+        let fleet = || Fleet::new(&server.url(), "run");
+        let rate = "1/s".parse()?;
+        let first = fleet()?.rate(rate).join()?;
+        let control = Control::open(&server.url(), "run")?;
+        let known = control.status()?;
+        set("made_by 0.0.1")?;
+        let errors = [
+            fleet()?.rate(rate).join().unwrap_err(),
+            fleet()?.join().unwrap_err(),
+            control.status().unwrap_err(),
+            control.set_rate("2/s".parse()?).unwrap_err(),
+            control.results().unwrap_err(),
+        ];
+        let own = env!("CARGO_PKG_VERSION");
+        for error in errors {
+            let told = error.to_string();
+            assert!(matches!(error, FleetError::Version { .. }), "{engine} {error:?}");
+            assert!(told.contains("0.0.1") && told.contains(own), "{told}");
+        }
+        set(&format!("made_by {own}"))?;
+        assert_eq!(control.status()?.nodes, known.nodes, "{engine}: nobody has joined");
+        set("made_by 0.0.1 state 2")?;
+        let second = fleet()?.rate(rate).join()?;
+        assert_ne!(control.status()?.id, known.id, "{engine}");
+        drop((first, second));
+        Ok(())
+    })
+}
+
 /// Something else lies where the run would.
 #[test]
 #[ignore = "needs Redis and Valkey"]
