@@ -20,7 +20,7 @@ use thiserror::Error;
 pub enum RemoteError {
     /// The address is not one of a store.
     #[error(
-        "that is no address of a store: write redis://host/, redis://user:password@host:6379/0, or unix:///path; rediss://host/ with the feature `tls`"
+        "that is no address of a store: write redis://host/, redis://user:password@host:6379/0, or unix:///path; rediss://host/ with the feature `tls` of nanopace-remote"
     )]
     Url,
     /// The store could not be reached.
