@@ -9,7 +9,8 @@ mod template;
 use crate::target::Target as Embedded;
 use anyhow::Context;
 use args::{HttpRunArgs, HttpSearchArgs, RequestArgs};
-use client::failure::{Failure as Why, GROUPS, Tls};
+use client::args::HAS_HTTP2;
+use client::failure::{Failure as Why, GROUPS};
 use client::plan::{self, Draft, Memory, Plan};
 use client::session::Session;
 use client::timed::Streams;
@@ -21,7 +22,7 @@ use nanopace_load::load::details::SetUp;
 use nanopace_load::load::kind::{self, Kind};
 use nanopace_load::load::own_times::OwnTimes;
 use nanopace_load::load::target::Steps;
-use nanopace_load::net::tls::Trust;
+use nanopace_load::net::trust::{Tls, Trust};
 use nanopace_load::running::args::RunArgs;
 use nanopace_load::running::files;
 use nanopace_load::running::search::Job;
@@ -217,6 +218,10 @@ fn what<'a>(
     args: &'a RequestArgs,
     load: &RunArgs,
 ) -> anyhow::Result<(Option<Embedded>, Draft<'a>)> {
+    anyhow::ensure!(
+        HAS_HTTP2 || !args.client.http2,
+        "--http2: build nanopace-cli with its feature http2"
+    );
     let mut draft = Draft::new(&args.client);
     draft.fill_with(data::read(&args.data, load.schedule.seed)?);
     if let Some(path) = &args.targets {

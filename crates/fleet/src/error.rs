@@ -17,6 +17,9 @@ pub enum FleetError {
     /// The address asks for TLS, which was not built in.
     #[error("rediss:// asks for TLS: build nanopace-fleet with its feature tls")]
     Tls,
+    /// Stores were left out.
+    #[error("there is no store without Redis: build nanopace-fleet with its feature redis")]
+    NotBuilt,
     /// The store does not let the user in.
     #[error(
         "the store's password is wrong, missing or not asked for: write redis://:PASSWORD@HOST:PORT/, with USER before the colon if there is one"

@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(not(feature = "redis"), expect(dead_code, reason = "no store is spoken to"))]
 
 mod account;
 mod blind;

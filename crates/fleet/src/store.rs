@@ -1,14 +1,20 @@
 //! The store, behind which there is Redis or Valkey.
 
+#[cfg(feature = "redis")]
 mod place;
 #[cfg(any(test, feature = "simulation"))]
 mod played;
+#[cfg(feature = "redis")]
 mod reading;
+#[cfg_attr(not(feature = "redis"), path = "store/no_redis.rs")]
 mod redis;
+#[cfg(feature = "redis")]
 mod refusal;
 #[cfg(test)]
 mod rules;
+#[cfg(feature = "redis")]
 mod scripts;
+#[cfg(feature = "redis")]
 mod writing;
 
 #[cfg(any(test, feature = "simulation"))]

@@ -4,6 +4,8 @@
 //! second task, no wake-up between two and no memory of its own. HTTP/2 is hyper's. Names are resolved
 //! once, before the run.
 
+#![cfg_attr(not(feature = "http2"), expect(dead_code, reason = "some of it is for HTTP/2 alone"))]
+
 pub(crate) mod args;
 pub(crate) mod connection;
 mod cookies;
@@ -11,6 +13,7 @@ pub(crate) mod endpoint;
 pub(crate) mod failure;
 pub(crate) mod filled;
 mod http1;
+#[cfg_attr(not(feature = "http2"), path = "client/no_http2.rs")]
 mod http2;
 pub(crate) mod items;
 pub(crate) mod kept;

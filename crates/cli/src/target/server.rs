@@ -4,15 +4,16 @@
 //! never ends nor a client that is silent: such a connection costs its memory and nothing else.
 
 use super::answer::Answerer;
+use super::tls::Acceptor;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto::Builder;
+use hyper_util::rt::TokioIo;
+#[cfg(feature = "http2")]
+use hyper_util::{rt::TokioExecutor, server::conn::auto};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time;
-use tokio_rustls::TlsAcceptor;
 
 /// How long to wait when a connection can't be accepted: with too many files open, the next one
 /// can't be either, and trying would keep a core busy.
@@ -20,15 +21,14 @@ const RESPITE: Duration = Duration::from_millis(10);
 
 /// What all connections share.
 pub(super) struct Server {
-    tls: Option<TlsAcceptor>,
-    http: Builder<TokioExecutor>,
+    tls: Option<Acceptor>,
     answerer: Arc<Answerer>,
 }
 
 impl Server {
     /// A server that speaks TLS if it is given an acceptor for it.
-    pub(super) fn new(tls: Option<TlsAcceptor>, answerer: Arc<Answerer>) -> Arc<Server> {
-        Arc::new(Server { tls, http: Builder::new(TokioExecutor::new()), answerer })
+    pub(super) fn new(tls: Option<Acceptor>, answerer: Arc<Answerer>) -> Arc<Server> {
+        Arc::new(Server { tls, answerer })
     }
 
     /// Accepts connections for ever.
@@ -60,6 +60,17 @@ impl Server {
     /// HTTP/2 if this is how the client begins, as it does where TLS has settled on it.
     async fn converse(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let service = service_fn(|request| Arc::clone(&self.answerer).answer(request));
-        let _ = self.http.serve_connection(TokioIo::new(stream), service).await;
+        let _ = http().serve_connection(TokioIo::new(stream), service).await;
     }
+}
+
+#[cfg(feature = "http2")]
+fn http() -> auto::Builder<TokioExecutor> {
+    auto::Builder::new(TokioExecutor::new())
+}
+
+/// Without HTTP/2.
+#[cfg(not(feature = "http2"))]
+fn http() -> hyper::server::conn::http1::Builder {
+    hyper::server::conn::http1::Builder::new()
 }

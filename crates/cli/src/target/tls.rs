@@ -11,14 +11,17 @@ use tokio_rustls::TlsAcceptor;
 /// What the certificate vouches for.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
+/// Accepts connections.
+pub(super) type Acceptor = TlsAcceptor;
+
 /// A certificate made for one target, and what accepts connections in its name.
 pub(super) struct Identity {
-    pub(super) acceptor: TlsAcceptor,
+    pub(super) acceptor: Acceptor,
     pub(super) certificate_pem: String,
 }
 
 impl Identity {
-    /// Makes a new key and certificate. Both HTTP/2 and HTTP/1.1 are offered to clients.
+    /// Makes a new key and certificate. All that the target speaks is offered to clients.
     pub(super) fn new() -> anyhow::Result<Identity> {
         let CertifiedKey { cert, signing_key } =
             rcgen::generate_simple_self_signed(NAMES.map(str::to_owned))
@@ -28,7 +31,8 @@ impl Identity {
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_single_cert(vec![cert.der().clone()], key)?;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let http2 = cfg!(feature = "http2").then(|| b"h2".to_vec());
+        config.alpn_protocols = http2.into_iter().chain([b"http/1.1".to_vec()]).collect();
         Ok(Identity { acceptor: Arc::new(config).into(), certificate_pem: cert.pem() })
     }
 }

@@ -1,29 +1,72 @@
-//! Whom the client trusts.
+//! TLS to servers, by rustls.
 
+use super::trust::{Tls, Trust};
 use anyhow::{Context, bail};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    AlertDescription, CertificateError as Certificate, ClientConfig, DigitallySignedStruct, Error,
+    RootCertStore, SignatureScheme,
+};
+use std::fmt::{self, Debug, Formatter};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
-/// Whose certificates are trusted.
-#[derive(Clone, Copy, Debug)]
-pub enum Trust<'a> {
-    /// Certificates that the system trusts.
-    System,
-    /// Certificates in a PEM file.
-    File(&'a Path),
-    /// Only this certificate, as PEM: the embedded target's.
-    Only(&'a str),
-    /// Every certificate.
-    Anyone,
+/// The name that a server's certificate must have.
+#[derive(Clone, Debug)]
+pub struct Name(ServerName<'static>);
+
+impl Name {
+    /// A host's: its name, or its address without brackets.
+    pub fn new(host: &str) -> anyhow::Result<Name> {
+        let name = ServerName::try_from(host.to_owned());
+        name.map(Name)
+            .with_context(|| format!("{host:?} is not a name that a certificate can have"))
+    }
 }
 
-/// TLS 1.2 and 1.3, which offers HTTP/2 or HTTP/1.1.
-pub fn config(trust: Trust<'_>, http2: bool) -> anyhow::Result<Arc<ClientConfig>> {
+/// Opens TLS over streams. Its clones share what it takes.
+#[derive(Clone)]
+pub struct Connector(TlsConnector);
+
+impl Connector {
+    /// TLS 1.2 and 1.3, which offers HTTP/2 or HTTP/1.1.
+    pub fn new(trust: Trust<'_>, http2: bool) -> anyhow::Result<Connector> {
+        Ok(Connector(config(trust, http2)?.into()))
+    }
+
+    /// Shakes hands with a server of this name.
+    pub async fn connect<S>(&self, name: &Name, stream: S) -> io::Result<TlsStream<S>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        self.0.connect(name.0.clone(), stream).await
+    }
+}
+
+impl Debug for Connector {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connector").finish_non_exhaustive()
+    }
+}
+
+/// Whether the server has agreed to HTTP/2.
+pub fn speaks_http2<S>(stream: &TlsStream<S>) -> bool {
+    stream.get_ref().1.alpn_protocol() == Some(b"h2")
+}
+
+/// Why there is no TLS, if that is why a connection failed.
+pub fn reason(error: &io::Error) -> Option<Tls> {
+    error.get_ref().and_then(|source| source.downcast_ref::<Error>()).map(Tls::from)
+}
+
+fn config(trust: Trust<'_>, http2: bool) -> anyhow::Result<Arc<ClientConfig>> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()?;
@@ -36,6 +79,26 @@ pub fn config(trust: Trust<'_>, http2: bool) -> anyhow::Result<Arc<ClientConfig>
     let mut config = builder.with_no_client_auth();
     config.alpn_protocols = vec![if http2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
     Ok(Arc::new(config))
+}
+
+impl From<&Error> for Tls {
+    fn from(error: &Error) -> Tls {
+        match error {
+            Error::AlertReceived(AlertDescription::NoApplicationProtocol)
+            | Error::NoApplicationProtocol => Tls::NoHttp2,
+            Error::InvalidCertificate(
+                Certificate::NotValidForName | Certificate::NotValidForNameContext { .. },
+            ) => Tls::OtherName,
+            Error::InvalidCertificate(
+                Certificate::Expired
+                | Certificate::ExpiredContext { .. }
+                | Certificate::NotValidYet
+                | Certificate::NotValidYetContext { .. },
+            ) => Tls::Expired,
+            Error::InvalidCertificate(_) => Tls::Untrusted,
+            _ => Tls::NotAgreed,
+        }
+    }
 }
 
 fn roots(trust: Trust<'_>) -> anyhow::Result<RootCertStore> {

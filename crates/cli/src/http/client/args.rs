@@ -10,6 +10,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+/// Whether this was built with it.
+pub(crate) const HAS_HTTP2: bool = cfg!(feature = "http2");
+
 /// What is sent, and how.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests and connections")]
@@ -32,12 +35,12 @@ pub(crate) struct ClientArgs {
     pub(crate) body_file: Option<PathBuf>,
 
     /// Speak HTTP/2 only; without it, TLS servers are offered HTTP/1.1
-    #[arg(long)]
+    #[arg(long, hide = !HAS_HTTP2)]
     pub(crate) http2: bool,
 
     /// So many requests are in flight on a connection of HTTP/2, if there are as many --connections on a thread:
     /// these are then how many requests can be in flight
-    #[arg(long, value_name = "COUNT", default_value = "1", requires = "http2", conflicts_with_all = ["connection_requests", "connection_age"], value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, hide = !HAS_HTTP2, value_name = "COUNT", default_value = "1", requires = "http2", conflicts_with_all = ["connection_requests", "connection_age"], value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) streams: u32,
 
     /// Open a new connection for each request

@@ -1,6 +1,6 @@
 //! One connection, which carries one request after the other.
 
-use super::failure::{Failure, Tls};
+use super::failure::Failure;
 use super::plan::{Memory, Plan, Prepared};
 use super::shared::Shared;
 use super::stream::Io;
@@ -8,13 +8,13 @@ use super::watch::Watch;
 use super::{http1, http2};
 use hyper::StatusCode;
 use nanopace_load::load::details::SetUp;
+use nanopace_load::net::tls;
+use nanopace_load::net::trust::Tls;
 use nanopace_load::running::workers::deadline::Deadline;
-use rustls::pki_types::ServerName;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
 
 /// A connection to one of the plan's servers.
 pub(crate) enum Connection {
@@ -50,7 +50,7 @@ impl Connection {
                 opened = Some(set_up);
                 http2::Connection::open(io).await
             };
-            let connection = shared.0.get_or_try_init(|| open).await?.clone();
+            let connection = shared.0.get_or_try_init(|| open).await.cloned()?;
             Ok((Connection::Http2 { connection, _place: Some(shared) }, opened))
         };
         timeout(plan.connect_timeout, opening).await.unwrap_or(Err(Failure::ConnectTimeout))
@@ -66,9 +66,8 @@ impl Connection {
         let io = endpoint.connect(turn).await.map_err(|error| Failure::Connection(error.kind()))?;
         let connect = begin.elapsed();
         let (io, tls) = match (&endpoint.tls_name, &plan.tls) {
-            (Some(name), Some(config)) => {
-                let connector = TlsConnector::from(Arc::clone(config));
-                let io = shake_hands(&connector, name, io, plan.http2).await?;
+            (Some(name), Some(connector)) => {
+                let io = shake_hands(connector, name, io, plan.http2).await?;
                 (io, Some(begin.elapsed().saturating_sub(connect)))
             }
             _ => (io, None),
@@ -121,20 +120,18 @@ impl Connection {
 }
 
 async fn shake_hands(
-    connector: &TlsConnector,
-    name: &ServerName<'static>,
+    connector: &tls::Connector,
+    name: &tls::Name,
     io: Box<dyn Io>,
     http2: bool,
 ) -> Result<Box<dyn Io>, Failure> {
-    let stream = connector.connect(name.clone(), io).await.map_err(|error| {
-        match error.get_ref().and_then(|source| source.downcast_ref::<rustls::Error>()) {
-            Some(tls) => Failure::Tls(tls.into()),
-            None if error.kind() == io::ErrorKind::UnexpectedEof => Failure::HungUp,
-            None => Failure::Connection(error.kind()),
-        }
+    let stream = connector.connect(name, io).await.map_err(|error| match tls::reason(&error) {
+        Some(tls) => Failure::Tls(tls),
+        None if error.kind() == io::ErrorKind::UnexpectedEof => Failure::HungUp,
+        None => Failure::Connection(error.kind()),
     })?;
     // A server that does not answer the offer speaks HTTP/1.1.
-    if http2 && stream.get_ref().1.alpn_protocol() != Some(b"h2") {
+    if http2 && !tls::speaks_http2(&stream) {
         return Err(Failure::Tls(Tls::NoHttp2));
     }
     Ok(Box::new(stream))

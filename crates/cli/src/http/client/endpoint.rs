@@ -4,7 +4,7 @@ use super::args::ClientArgs;
 use super::stream::Io;
 use anyhow::{Context, bail};
 use hyper::Uri;
-use rustls::pki_types::ServerName;
+use nanopace_load::net::tls::Name;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub(crate) struct Endpoint {
     /// Host and port as in the URL: the value of the header Host.
     pub(crate) authority: String,
     /// The name that the server's certificate must have; none without TLS.
-    pub(crate) tls_name: Option<ServerName<'static>>,
+    pub(crate) tls_name: Option<Name>,
     route: Route,
     /// How long it took to resolve the name.
     pub(crate) resolved_in: Duration,
@@ -49,7 +49,7 @@ impl Endpoint {
             route: route(bare, port, args)?,
             resolved_in: begin.elapsed(),
             authority: authority.as_str().to_owned(),
-            tls_name: is_tls.then(|| tls_name(bare)).transpose()?,
+            tls_name: is_tls.then(|| Name::new(bare)).transpose()?,
         })
     }
 
@@ -75,11 +75,6 @@ impl Endpoint {
             Route::Unix(path) => Ok(Box::new(tokio::net::UnixStream::connect(path).await?)),
         }
     }
-}
-
-fn tls_name(host: &str) -> anyhow::Result<ServerName<'static>> {
-    ServerName::try_from(host.to_owned())
-        .with_context(|| format!("{host:?} is not a name that a certificate can have"))
 }
 
 fn route(host: &str, port: u16, args: &ClientArgs) -> anyhow::Result<Route> {

@@ -1,8 +1,7 @@
 //! How a request can fail.
 
-use h2::Reason;
-use hyper::client::conn::TrySendError;
 use nanopace_load::load::kind::Kind;
+use nanopace_load::net::trust::Tls;
 use std::fmt;
 use std::io;
 
@@ -36,54 +35,6 @@ pub(crate) enum Failure {
     Unreadable,
     /// The answer is not HTTP.
     Protocol,
-}
-
-/// Why there is no TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tls {
-    /// Nobody that is trusted has signed the certificate.
-    Untrusted,
-    /// The certificate is for other names.
-    OtherName,
-    /// The certificate is not valid now.
-    Expired,
-    /// The server does not speak HTTP/2.
-    NoHttp2,
-    /// The other side does not speak TLS, or no version or cipher of ours.
-    NotAgreed,
-}
-
-impl Tls {
-    fn text(self) -> &'static str {
-        match self {
-            Tls::Untrusted => "the certificate is not trusted",
-            Tls::OtherName => "the certificate is for another name",
-            Tls::Expired => "the certificate is not valid at this time",
-            Tls::NoHttp2 => "the server does not offer HTTP/2",
-            Tls::NotAgreed => "no TLS could be agreed on",
-        }
-    }
-}
-
-impl From<&rustls::Error> for Tls {
-    fn from(error: &rustls::Error) -> Tls {
-        use rustls::{AlertDescription, CertificateError as Certificate, Error};
-        match error {
-            Error::AlertReceived(AlertDescription::NoApplicationProtocol)
-            | Error::NoApplicationProtocol => Tls::NoHttp2,
-            Error::InvalidCertificate(
-                Certificate::NotValidForName | Certificate::NotValidForNameContext { .. },
-            ) => Tls::OtherName,
-            Error::InvalidCertificate(
-                Certificate::Expired
-                | Certificate::ExpiredContext { .. }
-                | Certificate::NotValidYet
-                | Certificate::NotValidYetContext { .. },
-            ) => Tls::Expired,
-            Error::InvalidCertificate(_) => Tls::Untrusted,
-            _ => Tls::NotAgreed,
-        }
-    }
 }
 
 /// What failures are counted as in metrics.
@@ -127,31 +78,18 @@ impl Failure {
     pub(crate) fn spares_connection(self) -> bool {
         matches!(self, Failure::Reset(_) | Failure::Refused)
     }
-
-    /// What is wrong with the frames of the server.
-    fn found_here(error: &h2::Error) -> Failure {
-        match (error.is_reset(), error.reason()) {
-            (true, Some(Reason::PROTOCOL_ERROR)) => Failure::Unreadable,
-            (false, Some(Reason::ENHANCE_YOUR_CALM)) => Failure::TooLarge,
-            _ => Failure::Protocol,
-        }
-    }
-
-    /// What a frame of the server says: `RST_STREAM` or `GOAWAY` (RFC 9113, sections 6.4, 6.8 and 8.7).
-    fn told_by_server(error: &h2::Error) -> Failure {
-        match (error.is_reset(), error.reason()) {
-            (true, Some(Reason::REFUSED_STREAM)) => Failure::Refused,
-            (true, Some(reason)) => Failure::Reset(code(reason)),
-            // The request came after the last one that the server takes on this connection.
-            (false, Some(Reason::NO_ERROR)) => Failure::NotTaken,
-            _ => Failure::HungUp,
-        }
-    }
 }
 
-/// Its number. Those that mean nothing are the same.
-fn code(reason: Reason) -> u8 {
-    u8::try_from(u32::from(reason)).unwrap_or(u8::MAX)
+/// What a code of HTTP/2 says.
+#[cfg(feature = "http2")]
+fn reason(code: u8) -> impl fmt::Display {
+    h2::Reason::from(u32::from(code))
+}
+
+/// Without HTTP/2 there is none.
+#[cfg(not(feature = "http2"))]
+fn reason(code: u8) -> impl fmt::Display {
+    code
 }
 
 impl fmt::Display for Failure {
@@ -165,7 +103,7 @@ impl fmt::Display for Failure {
             Failure::HungUp => f.write_str("the server hung up"),
             Failure::NotTaken => f.write_str("the server closed the connection to new requests"),
             Failure::Reset(code) => {
-                write!(f, "the server reset the stream: {}", Reason::from(u32::from(*code)))
+                write!(f, "the server reset the stream: {}", reason(*code))
             }
             Failure::Refused => f.write_str("the server refused the stream"),
             Failure::TooLarge => f.write_str("the answer has too many headers, or too long ones"),
@@ -173,31 +111,6 @@ impl fmt::Display for Failure {
                 f.write_str("not a valid HTTP/2 answer, or its head is longer than 400 kB")
             }
             Failure::Protocol => f.write_str("not a valid HTTP answer"),
-        }
-    }
-}
-
-impl<T> From<&TrySendError<T>> for Failure {
-    fn from(error: &TrySendError<T>) -> Failure {
-        // What was never written is given back.
-        error.message().map_or_else(|| error.error().into(), |_| Failure::NotTaken)
-    }
-}
-
-impl From<&hyper::Error> for Failure {
-    fn from(error: &hyper::Error) -> Failure {
-        let source = std::error::Error::source(error);
-        let http2 = source.and_then(|source| source.downcast_ref::<h2::Error>());
-        let io = source.and_then(|source| source.downcast_ref::<io::Error>());
-        match io.or(http2.and_then(h2::Error::get_io)).map(io::Error::kind) {
-            Some(io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe) => Failure::HungUp,
-            Some(kind) => Failure::Connection(kind),
-            None if error.is_incomplete_message() || error.is_canceled() => Failure::HungUp,
-            None => match http2 {
-                Some(error) if error.is_remote() => Failure::told_by_server(error),
-                Some(error) => Failure::found_here(error),
-                None => Failure::Protocol,
-            },
         }
     }
 }

@@ -1,5 +1,6 @@
 //! HTTP/2, by hyper: a connection is a task of its own.
 
+mod failure;
 pub(crate) mod request;
 
 use super::failure::{Failure, LONGEST_HEAD};

@@ -26,12 +26,11 @@ use hyper::header::{
     USER_AGENT,
 };
 use hyper::{Request, StatusCode, Uri};
-use nanopace_load::net::tls::{self, Trust};
-use rustls::ClientConfig;
+use nanopace_load::net::tls::Connector;
+use nanopace_load::net::trust::Trust;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::mem;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Requests, the servers they go to, and how.
@@ -59,7 +58,7 @@ pub(crate) struct Plan {
     /// The servers.
     pub(crate) endpoints: Vec<Endpoint>,
     /// None if no server speaks TLS.
-    pub(crate) tls: Option<Arc<ClientConfig>>,
+    pub(crate) tls: Option<Connector>,
     /// Whether HTTP/2 is spoken.
     pub(crate) http2: bool,
     /// How many requests a connection carries at most.
@@ -275,7 +274,7 @@ impl Draft<'_> {
             common,
             labels,
             endpoints,
-            tls: has_tls.then(|| tls::config(trust, args.http2)).transpose()?,
+            tls: has_tls.then(|| Connector::new(trust, args.http2)).transpose()?,
             http2: args.http2,
             requests_each: if args.disable_keepalive {
                 1

@@ -12,7 +12,7 @@ use super::plan::{self, Draft, Plan};
 use super::session::Session;
 use clap::Parser;
 use nanopace::{Pacer, Rate};
-use nanopace_load::net::tls::Trust;
+use nanopace_load::net::trust::Trust;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;

@@ -43,6 +43,10 @@ impl RunAddress {
                 "there is no run {name} at {store}: a load with --fleet {store} --run {name} \
                  starts one"
             ),
+            FleetError::NotBuilt => anyhow!(
+                "fleets were left out of this program: build it with the feature fleet, of \
+                 nanopace-cli or of nanopace-load"
+            ),
             FleetError::Tls => anyhow!(
                 "rediss:// asks for TLS: build this program with the feature store-tls, of \
                  nanopace-cli or of nanopace-load"
@@ -87,6 +91,7 @@ mod tests {
             FleetError::Address,
             FleetError::Differs("hold 1/s 1s".into()),
             FleetError::Nodes,
+            FleetError::NotBuilt,
             FleetError::Tls,
         ] {
             let told = format!("{:#}", run.told(error));
@@ -96,11 +101,14 @@ mod tests {
         }
     }
 
-    /// The feature of the crate below has another name, and nobody who reads this can ask for that.
+    /// Those of the crate below have other names, and nobody who reads this can ask for them.
     #[test]
     fn a_feature_that_is_missing_has_the_name_that_it_has_here() {
         let run = RunAddress { url: "rediss://host/".into(), name: "checkout".into() };
-        let told = format!("{:#}", run.told(FleetError::Tls));
-        assert!(told.contains("feature store-tls") && !told.contains("nanopace-fleet"), "{told}");
+        for (error, feature) in [(FleetError::NotBuilt, "fleet"), (FleetError::Tls, "store-tls")] {
+            let told = format!("{:#}", run.told(error));
+            assert!(told.contains(&format!("feature {feature},")), "{told}");
+            assert!(!told.contains("nanopace-fleet"), "{told}");
+        }
     }
 }

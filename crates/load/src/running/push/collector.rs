@@ -1,6 +1,7 @@
 //! Sends messages to a collector, each over a connection of its own.
 
-use crate::net::tls::{self, Trust};
+use crate::net::tls::{Connector, Name};
+use crate::net::trust::Trust;
 use anyhow::{Context, bail, ensure};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -10,16 +11,12 @@ use hyper::{Request, Response, Uri};
 use hyper_util::rt::TokioIo;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResponse;
 use prost::Message;
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 use std::future::pending;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::select;
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
 
 /// How long sending may take, names and connection included.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -34,7 +31,7 @@ pub(crate) struct Collector {
     host: String,
     port: u16,
     /// What it takes to speak TLS, if it does.
-    tls: Option<(ServerName<'static>, Arc<ClientConfig>)>,
+    tls: Option<(Name, Connector)>,
 }
 
 impl Collector {
@@ -43,7 +40,8 @@ impl Collector {
         let host = url.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let is_tls = url.scheme_str() == Some("https");
-        let tls = is_tls.then(|| tls_of(&host)).transpose().context("--otlp")?;
+        let tls = || anyhow::Ok((Name::new(&host)?, Connector::new(Trust::System, false)?));
+        let tls = is_tls.then(tls).transpose().context("--otlp")?;
         let port = url.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
         Ok(Collector { url, host, port, tls })
     }
@@ -60,9 +58,8 @@ impl Collector {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
         match &self.tls {
             None => self.exchange(stream, message).await,
-            Some((name, config)) => {
-                let connector = TlsConnector::from(Arc::clone(config));
-                self.exchange(connector.connect(name.clone(), stream).await?, message).await
+            Some((name, connector)) => {
+                self.exchange(connector.connect(name, stream).await?, message).await
             }
         }
     }
@@ -94,12 +91,6 @@ impl Collector {
             .header(CONTENT_TYPE, "application/x-protobuf")
             .body(Full::from(message))?)
     }
-}
-
-fn tls_of(host: &str) -> anyhow::Result<(ServerName<'static>, Arc<ClientConfig>)> {
-    let name = ServerName::try_from(host.to_owned())
-        .with_context(|| format!("{host:?} is not a name that a certificate can have"))?;
-    Ok((name, tls::config(Trust::System, false)?))
 }
 
 /// Whether the collector has taken everything. It may say that it has not, in a good answer.

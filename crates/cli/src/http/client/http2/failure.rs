@@ -1,0 +1,56 @@
+//! What hyper and h2 say of a failure.
+
+use crate::http::client::failure::Failure;
+use h2::Reason;
+use hyper::client::conn::TrySendError;
+use std::io;
+
+impl<T> From<&TrySendError<T>> for Failure {
+    fn from(error: &TrySendError<T>) -> Failure {
+        // What was never written is given back.
+        error.message().map_or_else(|| error.error().into(), |_| Failure::NotTaken)
+    }
+}
+
+impl From<&hyper::Error> for Failure {
+    fn from(error: &hyper::Error) -> Failure {
+        let source = std::error::Error::source(error);
+        let http2 = source.and_then(|source| source.downcast_ref::<h2::Error>());
+        let io = source.and_then(|source| source.downcast_ref::<io::Error>());
+        match io.or(http2.and_then(h2::Error::get_io)).map(io::Error::kind) {
+            Some(io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe) => Failure::HungUp,
+            Some(kind) => Failure::Connection(kind),
+            None if error.is_incomplete_message() || error.is_canceled() => Failure::HungUp,
+            None => match http2 {
+                Some(error) if error.is_remote() => told_by_server(error),
+                Some(error) => found_here(error),
+                None => Failure::Protocol,
+            },
+        }
+    }
+}
+
+/// What is wrong with the frames of the server.
+fn found_here(error: &h2::Error) -> Failure {
+    match (error.is_reset(), error.reason()) {
+        (true, Some(Reason::PROTOCOL_ERROR)) => Failure::Unreadable,
+        (false, Some(Reason::ENHANCE_YOUR_CALM)) => Failure::TooLarge,
+        _ => Failure::Protocol,
+    }
+}
+
+/// What a frame of the server says: `RST_STREAM` or `GOAWAY` (RFC 9113, sections 6.4, 6.8 and 8.7).
+fn told_by_server(error: &h2::Error) -> Failure {
+    match (error.is_reset(), error.reason()) {
+        (true, Some(Reason::REFUSED_STREAM)) => Failure::Refused,
+        (true, Some(reason)) => Failure::Reset(code(reason)),
+        // The request came after the last one that the server takes on this connection.
+        (false, Some(Reason::NO_ERROR)) => Failure::NotTaken,
+        _ => Failure::HungUp,
+    }
+}
+
+/// Its number. Those that mean nothing are the same.
+fn code(reason: Reason) -> u8 {
+    u8::try_from(u32::from(reason)).unwrap_or(u8::MAX)
+}

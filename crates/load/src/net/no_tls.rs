@@ -1,0 +1,45 @@
+//! In place of TLS, where that was left out: nobody can ask for it.
+
+use super::trust::{Tls, Trust};
+use anyhow::bail;
+use std::io;
+
+/// There is none.
+#[derive(Clone, Debug)]
+pub enum Name {}
+
+impl Name {
+    /// Refuses, and says what to build.
+    pub fn new(_: &str) -> anyhow::Result<Name> {
+        bail!(
+            "https:// asks for TLS: build this program with the feature tls, of nanopace-cli or of nanopace-load"
+        )
+    }
+}
+
+/// There is none.
+#[derive(Clone, Debug)]
+pub enum Connector {}
+
+impl Connector {
+    /// Nobody has a name to connect to.
+    pub fn new(_: Trust<'_>, _: bool) -> anyhow::Result<Connector> {
+        bail!("there is no TLS")
+    }
+
+    /// Nobody has this.
+    #[expect(clippy::unused_async, reason = "as where there is TLS")]
+    pub async fn connect<S>(&self, _: &Name, _: S) -> io::Result<S> {
+        match *self {}
+    }
+}
+
+/// No stream does.
+pub fn speaks_http2<S>(_: &S) -> bool {
+    false
+}
+
+/// It is not why.
+pub fn reason(_: &io::Error) -> Option<Tls> {
+    None
+}
