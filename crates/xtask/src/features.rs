@@ -26,12 +26,20 @@ fn of_package(package: &Value) -> Vec<Choice> {
         .into_iter()
         .flatten()
         .collect();
-    let choice = |bits: usize| {
+    let choice = |bits: usize| -> Vec<&str> {
         let chosen = names.iter().enumerate().filter(|(index, _)| bits >> index & 1 == 1);
-        chosen.map(|(_, name)| *name).collect::<Vec<_>>().join(",")
+        chosen.map(|(_, name)| *name).collect()
     };
-    let choices = (0..1 << names.len()).map(choice);
+    let choices = (0..1 << names.len()).map(choice).filter(|chosen| is_whole(package, chosen));
+    let choices = choices.map(|chosen| chosen.join(","));
     choices.map(|features| Choice { package: name.to_owned(), features }).collect()
+}
+
+/// Whether all features are chosen that the chosen ones ask for. Otherwise the choice is the same as another.
+fn is_whole(package: &Value, chosen: &[&str]) -> bool {
+    let asked = |name: &&str| package["features"][name].as_array().into_iter().flatten();
+    let mut asked = chosen.iter().flat_map(asked).filter_map(Value::as_str);
+    asked.all(|asked| chosen.contains(&asked) || asked.contains([':', '/']))
 }
 
 #[cfg(test)]
@@ -43,12 +51,13 @@ mod tests {
         let metadata = r#"{"packages": [
             {"name": "a", "publish": null, "features": {"default": ["x"], "x": [], "y": []}},
             {"name": "b", "publish": [], "features": {"z": []}},
-            {"name": "c", "publish": null, "features": {}}]}"#;
+            {"name": "c", "publish": null, "features": {}},
+            {"name": "d", "publish": null, "features": {"x": ["y", "dep:e", "e/f"], "y": []}}]}"#;
         let choices = choices(metadata).unwrap();
         let shown: Vec<String> = choices
             .iter()
             .map(|choice| format!("{} {}", choice.package, choice.features))
             .collect();
-        assert_eq!(shown, ["a ", "a x", "a y", "a x,y", "c "]);
+        assert_eq!(shown, ["a ", "a x", "a y", "a x,y", "c ", "d ", "d y", "d x,y"]);
     }
 }

@@ -14,7 +14,8 @@
 //! cargo xtask instructions  counts the instructions of each kind of start, and compares with the record
 //! cargo xtask package     packages the crates that are published, unpacks them elsewhere and checks them
 //!                         there, without the rest
-//! cargo xtask release-check  the same, and runs their tests and examples and makes their documentation
+//! cargo xtask release-check  the same, runs their tests and examples, makes their documentation, and tries to
+//!                         publish them, up to the upload
 //! cargo xtask features    every choice of the features of every published crate compiles
 //! cargo xtask fresh-user  the first page's example as a new user writes it, from a registry of the packages
 //! cargo xtask fresh-user install   the same, and installs the program and runs it
@@ -320,6 +321,10 @@ fn release() -> Vec<Step> {
         }),
         features(),
         pages("their public items are listed", pages::check),
+        Step::new("publishing, up to the upload", || {
+            cargo(&["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"], &[])
+                && package::tells_whether_the_source_is_named(Path::new(ROOT))
+        }),
     ]
 }
 
@@ -330,10 +335,10 @@ fn features() -> Step {
         let choices = text.and_then(|out| features::choices(&String::from_utf8_lossy(&out.stdout)));
         let choices = choices.map_err(|error| eprintln!("{error}")).unwrap_or_default();
         let compiles = |choice: &features::Choice| {
-            let check = ["clippy", "--quiet", "--no-default-features", "--package"];
-            let which =
-                [&choice.package, "--features", &choice.features, "--", "--deny", "warnings"];
-            cargo(&[&check[..], &which].concat(), &[])
+            let check =
+                ["rustc", "--quiet", "--lib", "--profile", "check", "--no-default-features"];
+            let which = ["--package", &choice.package, "--features", &choice.features];
+            cargo(&[&check[..], &which, &["--", "--deny", "warnings"]].concat(), &[])
         };
         !choices.is_empty() && choices.iter().all(compiles)
     })

@@ -1,6 +1,7 @@
 //! The crates that are published, as their users get them: packaged, unpacked outside of the
 //! workspace, and checked there, with each other and nothing else of ours.
 
+use crate::steps::is_left_out;
 use std::env;
 use std::fs;
 use std::io;
@@ -53,6 +54,22 @@ pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
 fn is_whole(package: &Path) -> Result<(), String> {
     let missing = IN_EACH.into_iter().find(|name| !package.join(name).is_file());
     missing.map_or(Ok(()), |name| Err(format!("{} has no {name}", package.display())))
+}
+
+/// Says which packages don't name the address of their source, if any don't: whoever publishes knows it.
+pub(crate) fn tells_whether_the_source_is_named(root: &Path) -> bool {
+    let published = published(&root.join("crates")).unwrap_or_default();
+    let is_named = |package: &&Published| {
+        let manifest = fs::read_to_string(package.source.join("Cargo.toml")).unwrap_or_default();
+        manifest.lines().any(|line| line.starts_with("repository"))
+    };
+    let unnamed = published.iter().filter(|package| !is_named(package));
+    let names = unnamed.map(|package| &package.name[..]).collect::<Vec<_>>().join(", ");
+    names.is_empty()
+        || is_left_out(
+            "the address of the source",
+            &format!("these have no `repository`: {names}. Set it as docs/RELEASE.md says"),
+        )
 }
 
 /// Where cargo builds.
