@@ -261,6 +261,7 @@ fn advice(kind: Kind) -> &'static str {
         (Why::Tls(Tls::Untrusted), "; trust it by --cacert FILE, or any by --insecure"),
         (Why::Tls(Tls::OtherName), "; write the URL with a name that it has, and --resolve"),
         (Why::Tls(Tls::Expired), "; trust any by --insecure"),
+        (Why::Tls(Tls::NotKnown), "; give its certificate and key by --cert and --key"),
         (Why::Tls(Tls::NoHttp2), "; leave --http2 out"),
         (Why::Tls(Tls::NotAgreed), "; does it speak TLS? Else write http://"),
         (Why::Protocol, "; does it speak this version of HTTP?"),

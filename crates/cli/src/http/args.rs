@@ -62,6 +62,8 @@ impl RequestArgs {
             ("--scenario", &self.scenario),
             ("--body-file", &self.client.body_file),
             ("--cacert", &self.client.cacert),
+            ("--cert", &self.client.cert),
+            ("--key", &self.client.key),
             ("--data", &self.data.data),
         ];
         files.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?))).collect()

@@ -15,6 +15,7 @@ mod faults;
 mod files;
 mod frames;
 mod habits;
+mod identity;
 mod intervals;
 mod limit;
 mod loads;

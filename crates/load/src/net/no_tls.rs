@@ -1,6 +1,6 @@
 //! In place of TLS, where that was left out: nobody can ask for it.
 
-use super::trust::{Tls, Trust};
+use super::trust::{Identity, Tls, Trust};
 use anyhow::bail;
 use std::io;
 
@@ -23,7 +23,7 @@ pub enum Connector {}
 
 impl Connector {
     /// Nobody has a name to connect to.
-    pub fn new(_: Trust<'_>, _: bool) -> anyhow::Result<Connector> {
+    pub fn new(_: Trust<'_>, _: Option<Identity<'_>>, _: bool) -> anyhow::Result<Connector> {
         bail!("there is no TLS")
     }
 

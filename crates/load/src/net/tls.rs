@@ -1,14 +1,14 @@
 //! TLS to servers, by rustls.
 
-use super::trust::{Tls, Trust};
-use anyhow::{Context, bail};
+use super::trust::{Identity, Tls, Trust};
+use anyhow::{Context, anyhow, bail, ensure};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem};
 use rustls::{
     AlertDescription, CertificateError as Certificate, ClientConfig, DigitallySignedStruct, Error,
-    RootCertStore, SignatureScheme,
+    InconsistentKeys, RootCertStore, SignatureScheme,
 };
 use std::fmt::{self, Debug, Formatter};
 use std::io;
@@ -37,8 +37,15 @@ pub struct Connector(TlsConnector);
 
 impl Connector {
     /// TLS 1.2 and 1.3, which offers HTTP/2 or HTTP/1.1.
-    pub fn new(trust: Trust<'_>, http2: bool) -> anyhow::Result<Connector> {
-        Ok(Connector(config(trust, http2)?.into()))
+    ///
+    /// # Errors
+    /// A file can't be used, or has a key that is not the certificate's.
+    pub fn new(
+        trust: Trust<'_>,
+        identity: Option<Identity<'_>>,
+        http2: bool,
+    ) -> anyhow::Result<Connector> {
+        Ok(Connector(config(trust, identity, http2)?.into()))
     }
 
     /// Shakes hands with a server of this name.
@@ -66,7 +73,11 @@ pub fn reason(error: &io::Error) -> Option<Tls> {
     error.get_ref().and_then(|source| source.downcast_ref::<Error>()).map(Tls::from)
 }
 
-fn config(trust: Trust<'_>, http2: bool) -> anyhow::Result<Arc<ClientConfig>> {
+fn config(
+    trust: Trust<'_>,
+    identity: Option<Identity<'_>>,
+    http2: bool,
+) -> anyhow::Result<Arc<ClientConfig>> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()?;
@@ -76,7 +87,13 @@ fn config(trust: Trust<'_>, http2: bool) -> anyhow::Result<Arc<ClientConfig>> {
         }
         trust => builder.with_root_certificates(roots(trust)?),
     };
-    let mut config = builder.with_no_client_auth();
+    let mut config = match identity {
+        None => builder.with_no_client_auth(),
+        Some(identity) => {
+            let (certificates, key) = identity.read()?;
+            builder.with_client_auth_cert(certificates, key).map_err(|e| identity.told(&e))?
+        }
+    };
     config.alpn_protocols = vec![if http2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
     Ok(Arc::new(config))
 }
@@ -96,6 +113,16 @@ impl From<&Error> for Tls {
                 | Certificate::NotValidYetContext { .. },
             ) => Tls::Expired,
             Error::InvalidCertificate(_) => Tls::Untrusted,
+            Error::AlertReceived(
+                AlertDescription::CertificateRequired
+                | AlertDescription::NoCertificate
+                | AlertDescription::BadCertificate
+                | AlertDescription::UnsupportedCertificate
+                | AlertDescription::CertificateRevoked
+                | AlertDescription::CertificateExpired
+                | AlertDescription::CertificateUnknown
+                | AlertDescription::UnknownCA,
+            ) => Tls::NotKnown,
             _ => Tls::NotAgreed,
         }
     }
@@ -121,13 +148,45 @@ fn roots(trust: Trust<'_>) -> anyhow::Result<RootCertStore> {
 }
 
 fn roots_of(path: &Path, roots: &mut RootCertStore) -> anyhow::Result<()> {
-    for certificate in CertificateDer::pem_file_iter(path)? {
-        roots.add(certificate?)?;
+    certificates(path)?.into_iter().try_for_each(|certificate| Ok(roots.add(certificate)?))
+}
+
+impl Identity<'_> {
+    fn read(self) -> anyhow::Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
+        let certificates = certificates(self.certificate)
+            .with_context(|| format!("--cert: cannot use {}", self.certificate.display()))?;
+        let key = key(self.key).with_context(|| match self.key == self.certificate {
+            true => format!("--cert: cannot use {} without --key", self.key.display()),
+            false => format!("--key: cannot use {}", self.key.display()),
+        })?;
+        Ok((certificates, key))
     }
-    if roots.is_empty() {
-        bail!("there is no certificate in it");
+
+    /// Why a certificate and a key can't be used.
+    fn told(self, error: &Error) -> anyhow::Error {
+        let [certificate, key] = [self.certificate, self.key].map(Path::display);
+        match error {
+            Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+                anyhow!("--cert: the key in {key} is not that of the certificate in {certificate}")
+            }
+            error => anyhow!("--cert: cannot use {certificate} with the key in {key}: {error}"),
+        }
     }
-    Ok(())
+}
+
+fn certificates(path: &Path) -> anyhow::Result<Vec<CertificateDer<'static>>> {
+    let certificates: Vec<_> = CertificateDer::pem_file_iter(path)?.collect::<Result<_, _>>()?;
+    ensure!(!certificates.is_empty(), "there is no certificate in it");
+    Ok(certificates)
+}
+
+fn key(path: &Path) -> anyhow::Result<PrivateKeyDer<'static>> {
+    PrivateKeyDer::from_pem_file(path).map_err(|error| match error {
+        pem::Error::NoItemsFound => anyhow!(
+            "there is no private key in it, or one with a password, which `openssl pkey` takes off"
+        ),
+        error => error.into(),
+    })
 }
 
 /// Trusts any certificate, but still checks that the server has its key.

@@ -1,4 +1,4 @@
-//! Whom the client trusts, and why there is no TLS.
+//! Whom the client trusts, who it is, and why there is no TLS.
 
 use std::path::Path;
 
@@ -15,6 +15,15 @@ pub enum Trust<'a> {
     Anyone,
 }
 
+/// Who the client is, for servers that ask.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity<'a> {
+    /// A PEM file with its certificate, before those that vouch for it.
+    pub certificate: &'a Path,
+    /// One with the private key of the certificate. It may be the same.
+    pub key: &'a Path,
+}
+
 /// Why there is no TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tls {
@@ -24,6 +33,8 @@ pub enum Tls {
     OtherName,
     /// The certificate is not valid now.
     Expired,
+    /// The server refuses the certificate of the client, or that it has none.
+    NotKnown,
     /// The server does not speak HTTP/2.
     NoHttp2,
     /// The other side does not speak TLS, or no version or cipher of ours.
@@ -37,6 +48,7 @@ impl Tls {
             Tls::Untrusted => "the certificate is not trusted",
             Tls::OtherName => "the certificate is for another name",
             Tls::Expired => "the certificate is not valid at this time",
+            Tls::NotKnown => "the server does not accept the client's certificate, or wants one",
             Tls::NoHttp2 => "the server does not offer HTTP/2",
             Tls::NotAgreed => "no TLS could be agreed on",
         }

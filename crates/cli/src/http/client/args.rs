@@ -5,6 +5,7 @@ use clap::Args;
 use hyper::Method;
 use hyper::header::{HeaderName, HeaderValue};
 use nanopace_load::console::human::positive_duration;
+use nanopace_load::net::trust::Identity;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -85,6 +86,14 @@ pub(crate) struct ClientArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub(crate) cacert: Option<PathBuf>,
 
+    /// PEM file with the certificate of the client, for servers that ask for one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cert: Option<PathBuf>,
+
+    /// PEM file with the private key of --cert [default: the file of --cert]
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(crate) key: Option<PathBuf>,
+
     /// Trust any certificate
     #[arg(long, short = 'k')]
     pub(crate) insecure: bool,
@@ -99,6 +108,12 @@ impl ClientArgs {
     pub(crate) fn method(&self) -> Method {
         let has_body = self.body.is_some() || self.body_file.is_some();
         self.method.clone().unwrap_or(if has_body { Method::POST } else { Method::GET })
+    }
+
+    /// Who the client is, if it says so.
+    pub(crate) fn identity(&self) -> Option<Identity<'_>> {
+        let certificate = self.cert.as_deref()?;
+        Some(Identity { certificate, key: self.key.as_deref().unwrap_or(certificate) })
     }
 }
 

@@ -11,7 +11,6 @@ use nanopace_load::load::details::SetUp;
 use nanopace_load::net::tls;
 use nanopace_load::net::trust::Tls;
 use nanopace_load::running::workers::deadline::Deadline;
-use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::time::timeout;
@@ -125,11 +124,9 @@ async fn shake_hands(
     io: Box<dyn Io>,
     http2: bool,
 ) -> Result<Box<dyn Io>, Failure> {
-    let stream = connector.connect(name, io).await.map_err(|error| match tls::reason(&error) {
-        Some(tls) => Failure::Tls(tls),
-        None if error.kind() == io::ErrorKind::UnexpectedEof => Failure::HungUp,
-        None => Failure::Connection(error.kind()),
-    })?;
+    let stream = connector.connect(name, io).await;
+    let stream = stream
+        .map_err(|error| tls::reason(&error).map_or_else(|| Failure::from(&error), Failure::Tls))?;
     // A server that does not answer the offer speaks HTTP/1.1.
     if http2 && !tls::speaks_http2(&stream) {
         return Err(Failure::Tls(Tls::NoHttp2));

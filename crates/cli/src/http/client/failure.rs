@@ -1,6 +1,7 @@
 //! How a request can fail.
 
 use nanopace_load::load::kind::Kind;
+use nanopace_load::net::tls;
 use nanopace_load::net::trust::Tls;
 use std::fmt;
 use std::io;
@@ -111,6 +112,18 @@ impl fmt::Display for Failure {
                 f.write_str("not a valid HTTP/2 answer, or its head is longer than 400 kB")
             }
             Failure::Protocol => f.write_str("not a valid HTTP answer"),
+        }
+    }
+}
+
+/// A server that does not read on has hung up. With TLS 1.3 it says only behind the handshake that it does not
+/// accept the client.
+impl From<&io::Error> for Failure {
+    fn from(error: &io::Error) -> Failure {
+        match error.kind() {
+            _ if tls::reason(error) == Some(Tls::NotKnown) => Failure::Tls(Tls::NotKnown),
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => Failure::HungUp,
+            kind => Failure::Connection(kind),
         }
     }
 }

@@ -19,7 +19,7 @@ use hyper::body::{Buf, Bytes};
 use nanopace_load::running::workers::deadline::Deadline;
 use request::Outgoing;
 use sending::Sending;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -106,7 +106,7 @@ impl Connection {
         let sent = sending.poll(&mut *self.io, &mut self.written, cx);
         match (self.poll_answer(cx, answer, watch), sent) {
             (Poll::Ready(Err(_)) | Poll::Pending, Poll::Ready(Err(error))) => {
-                Poll::Ready(Err(of(&error)))
+                Poll::Ready(Err(Failure::from(&error)))
             }
             (answered, _) => answered,
         }
@@ -127,7 +127,7 @@ impl Connection {
                 watch.into_iter().for_each(Watch::end);
                 return Poll::Ready(Ok(status));
             }
-            let read = ready!(self.poll_read(cx)).map_err(|error| of(&error))?;
+            let read = ready!(self.poll_read(cx)).map_err(|error| Failure::from(&error))?;
             if read == 0 {
                 watch.into_iter().for_each(Watch::end);
                 return Poll::Ready(answer.end(self.buffer.unread()));
@@ -151,13 +151,5 @@ impl Connection {
     /// Bytes read and written since the last time that this was asked.
     pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
         (mem::take(&mut self.read), mem::take(&mut self.written))
-    }
-}
-
-/// A server that does not read on has hung up.
-fn of(error: &io::Error) -> Failure {
-    match error.kind() {
-        ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe => Failure::HungUp,
-        kind => Failure::Connection(kind),
     }
 }

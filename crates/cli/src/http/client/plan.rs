@@ -274,7 +274,7 @@ impl Draft<'_> {
             common,
             labels,
             endpoints,
-            tls: has_tls.then(|| Connector::new(trust, args.http2)).transpose()?,
+            tls: has_tls.then(|| Connector::new(trust, args.identity(), args.http2)).transpose()?,
             http2: args.http2,
             requests_each: if args.disable_keepalive {
                 1

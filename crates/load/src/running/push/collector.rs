@@ -40,7 +40,7 @@ impl Collector {
         let host = url.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let is_tls = url.scheme_str() == Some("https");
-        let tls = || anyhow::Ok((Name::new(&host)?, Connector::new(Trust::System, false)?));
+        let tls = || anyhow::Ok((Name::new(&host)?, Connector::new(Trust::System, None, false)?));
         let tls = is_tls.then(tls).transpose().context("--otlp")?;
         let port = url.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
         Ok(Collector { url, host, port, tls })

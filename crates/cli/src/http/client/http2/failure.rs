@@ -17,9 +17,8 @@ impl From<&hyper::Error> for Failure {
         let source = std::error::Error::source(error);
         let http2 = source.and_then(|source| source.downcast_ref::<h2::Error>());
         let io = source.and_then(|source| source.downcast_ref::<io::Error>());
-        match io.or(http2.and_then(h2::Error::get_io)).map(io::Error::kind) {
-            Some(io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe) => Failure::HungUp,
-            Some(kind) => Failure::Connection(kind),
+        match io.or(http2.and_then(h2::Error::get_io)) {
+            Some(error) => error.into(),
             None if error.is_incomplete_message() || error.is_canceled() => Failure::HungUp,
             None => match http2 {
                 Some(error) if error.is_remote() => told_by_server(error),

@@ -1,0 +1,155 @@
+//! Clients that say who they are, to a server that lets nobody in who does not.
+
+use crate::refusal::refusal;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::crypto::ring;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use serde_json::Value;
+use std::convert::Infallible;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::thread;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio_rustls::TlsAcceptor;
+
+fn file(name: &str, text: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+fn made() -> CertifiedKey<rcgen::KeyPair> {
+    generate_simple_self_signed(["localhost".to_owned()]).unwrap()
+}
+
+/// A server that lets in who has this certificate alone: its port, and a file with its own certificate.
+fn server(client: &CertifiedKey<rcgen::KeyPair>) -> (u16, String) {
+    let mut clients = RootCertStore::empty();
+    clients.add(client.cert.der().clone()).unwrap();
+    let provider = Arc::new(ring::default_provider());
+    let clients =
+        WebPkiClientVerifier::builder_with_provider(clients.into(), Arc::clone(&provider));
+    let own = made();
+    let key = PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(clients.build().unwrap())
+        .with_single_cert(vec![own.cert.der().clone()], key)
+        .unwrap();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        Runtime::new().unwrap().block_on(serve(listener, Arc::new(config).into()))
+    });
+    (port, file("identity-server.pem", &own.cert.pem()))
+}
+
+async fn serve(listener: std::net::TcpListener, tls: TlsAcceptor) {
+    let listener = TcpListener::from_std(listener).unwrap();
+    loop {
+        let (tls, (stream, _)) = (tls.clone(), listener.accept().await.unwrap());
+        tokio::spawn(async move {
+            let Ok(stream) = tls.accept(stream).await else { return };
+            let answer = |_: Request<Incoming>| async {
+                Ok::<_, Infallible>(Response::new(String::from("in")))
+            };
+            let http = Builder::new(TokioExecutor::new());
+            let _ = http.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
+        });
+    }
+}
+
+fn run(url: &str, args: &[&str]) -> Output {
+    let few = ["run", "--rate", "1k/s", "--requests", "12", "--json", "-", "--url", url];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(few).args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn who_has_the_certificate_is_let_in_and_nobody_else() {
+    let (client, other) = (made(), made());
+    let (port, trusted) = server(&client);
+    let url = format!("https://localhost:{port}/");
+    let (pem, key) = (client.cert.pem(), client.signing_key.serialize_pem());
+    let cert = file("identity-cert.pem", &pem);
+    let both = file("identity-both.pem", &format!("{key}{pem}"));
+    let other_key = other.signing_key.serialize_pem();
+    let other_both = file("identity-other-both.pem", &format!("{}{other_key}", other.cert.pem()));
+    let key = file("identity-key.pem", &key);
+    for options in [&["--cert", &cert, "--key", &key][..], &["--cert", &both]] {
+        for http2 in
+            [&[][..], &["--http2"], &["--http2", "--streams", "3"], &["--disable-keepalive"]]
+        {
+            let output = run(&url, &[&["--cacert", &trusted], options, http2].concat());
+            let results: Value = serde_json::from_slice(&output.stdout)
+                .unwrap_or_else(|error| panic!("{error}: {output:?}"));
+            assert_eq!(results["statuses"]["200"], 12, "{results}");
+            if http2 == ["--disable-keepalive"] {
+                break;
+            }
+        }
+    }
+    for options in
+        [&[][..], &["--http2"], &["--cert", &other_both], &["--http2", "--cert", &other_both]]
+    {
+        let output = run(&url, &[&["--cacert", &trusted], options].concat());
+        assert!(refusal(output).contains("no answer from"), "{options:?}");
+    }
+}
+
+/// Before anything is sent: nobody listens there.
+#[test]
+fn files_that_are_wrong_are_told() {
+    let (client, other) = (made(), made());
+    let (pem, key) = (client.cert.pem(), client.signing_key.serialize_pem());
+    let cert = file("identity-wrong-cert.pem", &pem);
+    let key_file = file("identity-wrong-key.pem", &key);
+    let other = file("identity-wrong-other.pem", &other.signing_key.serialize_pem());
+    let empty = file("identity-wrong-empty.pem", "");
+    let torn = file("identity-wrong-torn.pem", &pem[..pem.len() / 2]);
+    let no_der = "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n";
+    let no_der = file("identity-wrong-der.pem", no_der);
+    let hidden = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+    let hidden = file("identity-wrong-hidden.pem", &hidden);
+    for (options, told) in [
+        (&["--cert", "/nonexistent/file"][..], "--cert: cannot use /nonexistent/file: "),
+        (&["--cert", &cert], "without --key: there is no private key in it"),
+        (
+            &["--cert", &empty, "--key", &key_file],
+            "identity-wrong-empty.pem: there is no certificate in it",
+        ),
+        (&["--cert", &torn, "--key", &key_file], "--cert: cannot use "),
+        (&["--cert", &no_der, "--key", &key_file], "--cert: cannot use "),
+        (
+            &["--cert", &cert, "--key", &empty],
+            "identity-wrong-empty.pem: there is no private key in it",
+        ),
+        (
+            &["--cert", &cert, "--key", &hidden],
+            "or one with a password, which `openssl pkey` takes off",
+        ),
+        (&["--cert", &cert, "--key", "/nonexistent/file"], "--key: cannot use /nonexistent/file: "),
+        (
+            &["--cert", &cert, "--key", &other],
+            "identity-wrong-other.pem is not that of the certificate in",
+        ),
+        (&["--cert", &cert, "--key", &key_file, "--html", &key_file], "--key reads this file"),
+    ] {
+        let output = run("https://127.0.0.1:1/", &[&["-k"], options].concat());
+        let stderr = refusal(output);
+        assert!(stderr.contains(told), "{options:?}: {stderr}");
+    }
+}
