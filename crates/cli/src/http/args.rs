@@ -36,12 +36,12 @@ pub(crate) struct RequestArgs {
     pub(crate) url: Option<String>,
 
     /// File of requests to send, round and round, in one of vegeta's formats
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file"], help_heading = "Requests and connections")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file", "form"], help_heading = "Requests and connections")]
     pub(crate) targets: Option<PathBuf>,
 
     /// TOML file of scenarios: requests that one slot sends one after the other, with what is taken from an
     /// answer into the next
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "targets", "method", "body", "body_file", "items"], help_heading = "Requests and connections")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "targets", "method", "body", "body_file", "form", "items"], help_heading = "Requests and connections")]
     pub(crate) scenario: Option<PathBuf>,
 
     #[command(flatten)]
@@ -66,7 +66,9 @@ impl RequestArgs {
             ("--key", &self.client.key),
             ("--data", &self.data.data),
         ];
-        files.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?))).collect()
+        let files = files.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?)));
+        let uploads = self.client.form.iter().filter_map(|field| Some(("--form", field.file()?)));
+        files.chain(uploads).collect()
     }
 }
 

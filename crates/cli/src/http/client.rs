@@ -12,6 +12,7 @@ mod cookies;
 pub(crate) mod endpoint;
 pub(crate) mod failure;
 pub(crate) mod filled;
+mod form;
 mod http1;
 #[cfg_attr(not(feature = "http2"), path = "client/no_http2.rs")]
 mod http2;

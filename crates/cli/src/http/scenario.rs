@@ -179,7 +179,7 @@ fn target(spec: &StepSpec) -> Result<TargetSpec, Wrong> {
     };
     let headers = spec.headers.iter().map(header).collect::<Result<_, _>>()?;
     let body = spec.body.as_ref().map_or(String::new(), |body| body.get_ref().clone());
-    Ok(TargetSpec { method, url, headers, body: body.into(), weight: 1 })
+    Ok(TargetSpec { method, url, headers, body: body.into(), form: Vec::new(), weight: 1 })
 }
 
 fn checks(label: &str, specs: &BTreeMap<String, Spanned<LookSpec>>) -> Result<Vec<Check>, Wrong> {

@@ -146,6 +146,13 @@ impl Template {
     }
 }
 
+/// Texts, one behind the other.
+impl FromIterator<Template> for Template {
+    fn from_iter<I: IntoIterator<Item = Template>>(texts: I) -> Template {
+        Template { pieces: texts.into_iter().flat_map(|text| text.pieces).collect() }
+    }
+}
+
 fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     if !text.is_empty() {
         pieces.push(Piece::Text(text.as_bytes().into()));

@@ -51,9 +51,8 @@ fn server(client: &CertifiedKey<rcgen::KeyPair>) -> (u16, String) {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
-        Runtime::new().unwrap().block_on(serve(listener, Arc::new(config).into()))
-    });
+    let tls = Arc::new(config).into();
+    thread::spawn(move || Runtime::new().unwrap().block_on(serve(listener, tls)));
     (port, file("identity-server.pem", &own.cert.pem()))
 }
 

@@ -13,6 +13,7 @@ mod endless;
 mod farewell;
 mod faults;
 mod files;
+mod forms;
 mod frames;
 mod habits;
 mod identity;

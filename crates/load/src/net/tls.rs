@@ -155,9 +155,13 @@ impl Identity<'_> {
     fn read(self) -> anyhow::Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
         let certificates = certificates(self.certificate)
             .with_context(|| format!("--cert: cannot use {}", self.certificate.display()))?;
-        let key = key(self.key).with_context(|| match self.key == self.certificate {
-            true => format!("--cert: cannot use {} without --key", self.key.display()),
-            false => format!("--key: cannot use {}", self.key.display()),
+        let key = key(self.key).with_context(|| {
+            let (key, is_same) = (self.key.display(), self.key == self.certificate);
+            if is_same {
+                format!("--cert: cannot use {key} without --key")
+            } else {
+                format!("--key: cannot use {key}")
+            }
         })?;
         Ok((certificates, key))
     }

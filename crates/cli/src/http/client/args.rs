@@ -1,5 +1,6 @@
 //! The options of `nanopace run` that are about requests and connections.
 
+use super::form::Field;
 use super::items::Items;
 use clap::Args;
 use hyper::Method;
@@ -34,6 +35,11 @@ pub(crate) struct ClientArgs {
     /// File with the body of every request
     #[arg(long, short = 'D', value_name = "FILE")]
     pub(crate) body_file: Option<PathBuf>,
+
+    /// A field of a form (multipart/form-data), as NAME=VALUE; may be given again. NAME=@FILE sends the file, NAME=<FILE
+    /// what is in it as the value. Behind all of these there may be ;type=TYPE and ;filename=NAME
+    #[arg(long, short = 'F', value_name = "FIELD", conflicts_with_all = ["body", "body_file"])]
+    pub(crate) form: Vec<Field>,
 
     /// Speak HTTP/2 only; without it, TLS servers are offered HTTP/1.1
     #[arg(long, hide = !HAS_HTTP2)]
@@ -106,7 +112,7 @@ pub(crate) struct ClientArgs {
 impl ClientArgs {
     /// The method of requests: as with curl, one with a body is a POST unless something else is said.
     pub(crate) fn method(&self) -> Method {
-        let has_body = self.body.is_some() || self.body_file.is_some();
+        let has_body = self.body.is_some() || self.body_file.is_some() || !self.form.is_empty();
         self.method.clone().unwrap_or(if has_body { Method::POST } else { Method::GET })
     }
 

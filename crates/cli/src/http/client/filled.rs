@@ -1,5 +1,6 @@
 //! Requests with places that are filled for each slot, and the memory for one that is.
 
+use super::form::Piece;
 use super::parts::Parts;
 use super::targets::TargetSpec;
 use crate::http::data::{Data, shown};
@@ -40,7 +41,8 @@ pub(crate) struct Filled {
 /// Whether anything in a request is filled.
 pub(crate) fn is_filled(target: &TargetSpec) -> bool {
     let headers = target.headers.iter().any(|(_, value)| is_one(value.as_bytes()));
-    headers || is_one(path(&target.url).as_bytes()) || is_one(&target.body)
+    let body = is_one(&target.body) || !target.form.is_empty();
+    headers || body || is_one(path(&target.url).as_bytes())
 }
 
 fn path(url: &Uri) -> &str {
@@ -83,13 +85,32 @@ impl Compiler {
             let template = self.header(name, value, http2);
             headers.push((name.clone(), template.with_context(|| format!("header {name}"))?));
         }
-        let body = match std::str::from_utf8(&target.body) {
-            Ok(text) if is_one(text.as_bytes()) => {
-                Body::Filled(self.template(text, Place::Body).context("body")?)
-            }
-            _ => Body::AsItIs(target.body.clone()),
-        };
+        let body = self.body(target).context("body")?;
         Ok(Templates { path, headers, body })
+    }
+
+    fn body(&mut self, target: &TargetSpec) -> anyhow::Result<Body> {
+        if !target.form.is_empty() {
+            let pieces = target.form.iter().map(|piece| self.piece(piece));
+            return Ok(Body::Filled(
+                pieces.collect::<anyhow::Result<Vec<_>>>()?.into_iter().collect(),
+            ));
+        }
+        match std::str::from_utf8(&target.body) {
+            Ok(text) if is_one(text.as_bytes()) => {
+                self.template(text, Place::Body).map(Body::Filled)
+            }
+            _ => Ok(Body::AsItIs(target.body.clone())),
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece) -> anyhow::Result<Template> {
+        match piece {
+            Piece::Bytes(bytes) => Ok(Template::of_bytes(bytes)),
+            Piece::Text(text, field) => {
+                self.template(text, Place::Body).with_context(|| format!("field {field:?}"))
+            }
+        }
     }
 
     /// A path in which no value is `.` or `..`: that would be another path for who reads it.

@@ -85,7 +85,8 @@ mod tests {
 
     fn target(url: &str) -> TargetSpec {
         let url = url.parse().unwrap();
-        TargetSpec { method: Method::GET, url, headers: Vec::new(), body: Bytes::new(), weight: 1 }
+        let (headers, body, form) = (Vec::new(), Bytes::new(), Vec::new());
+        TargetSpec { method: Method::GET, url, headers, body, form, weight: 1 }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::args::{ClientArgs, Header};
 use super::cookies::Jar;
 use super::endpoint::Endpoint;
 use super::filled::{Compiler, Filled, Templates, Use, is_filled};
+use super::form;
 use super::http1::request::{Lines, Outgoing, Written};
 use super::http2::request::request as whole;
 use super::items::Items;
@@ -22,8 +23,8 @@ use base64::prelude::BASE64_STANDARD;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue,
-    USER_AGENT,
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderName,
+    HeaderValue, USER_AGENT,
 };
 use hyper::{Request, StatusCode, Uri};
 use nanopace_load::net::tls::Connector;
@@ -428,5 +429,12 @@ pub(crate) fn target_of(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSp
             .into(),
         _ => Bytes::new(),
     };
-    Ok(TargetSpec { method: args.method(), url, headers: Vec::new(), body, weight: 1 })
+    let (method, headers, form) = (args.method(), Vec::new(), Vec::new());
+    let mut target = TargetSpec { method, url, headers, body, form, weight: 1 };
+    if !args.form.is_empty() {
+        let is_twice = args.header.iter().any(|header| header.name == CONTENT_TYPE);
+        ensure!(!is_twice, "--form and a header {CONTENT_TYPE}: leave one of them out");
+        form::put(&args.form, &mut target)?;
+    }
+    Ok(target)
 }

@@ -171,6 +171,7 @@ mod tests {
             url: url.parse().unwrap(),
             headers: headers.iter().map(header).collect(),
             body: body.clone(),
+            form: Vec::new(),
             weight: 1,
         }
     }

@@ -20,6 +20,7 @@
 //! `header` (an object of lists), `body` (base64) and `weight` if they are needed. A file whose first target
 //! begins with a brace is in this format.
 
+use super::form::Piece;
 use crate::http::template;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -41,6 +42,8 @@ pub(crate) struct TargetSpec {
     /// In the order of the file. A name may be there more than once.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Bytes,
+    /// The body instead, if it is a form in which anything is filled.
+    pub(crate) form: Vec<Piece>,
     /// How many of the requests it is, for one of another.
     pub(crate) weight: u32,
 }
@@ -173,7 +176,14 @@ fn request(line: &str) -> Told<TargetSpec> {
         .ok_or_else(|| format!("{line:?} is not a target; {REQUEST}"))?;
     let (method, url) = (method(name)?, template::url(address.trim())?);
     let weight = checked(weight)?;
-    Ok(TargetSpec { method, url, headers: Vec::new(), body: Bytes::new(), weight })
+    Ok(TargetSpec {
+        method,
+        url,
+        headers: Vec::new(),
+        body: Bytes::new(),
+        form: Vec::new(),
+        weight,
+    })
 }
 
 /// The number of a word such as `3x`.
@@ -251,6 +261,7 @@ impl JsonTarget {
             url: template::url(&self.url)?,
             headers: self.header.into_iter().flat_map(named).collect::<Told<_>>()?,
             body: body.map_err(|error| format!("body: {error}; write it in base64"))?.into(),
+            form: Vec::new(),
             weight: checked(self.weight)?,
         })
     }

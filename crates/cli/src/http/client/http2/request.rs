@@ -74,7 +74,8 @@ mod tests {
         let own = [pair("x", "1"), pair("host", "other"), pair("x", ""), pair("y", "a: b")];
         for (url, headers) in [("https://h:1/a?b=c", vec![]), ("https://h:1", own.into())] {
             let (url, body) = (url.parse().unwrap(), Bytes::new());
-            let target = TargetSpec { method: Method::PUT, url, headers, body, weight: 1 };
+            let (method, form) = (Method::PUT, Vec::new());
+            let target = TargetSpec { method, url, headers, body, form, weight: 1 };
             requests.add(&target, 0, 0).unwrap();
         }
         let [one, two] = [0, 1].map(|index| request(&requests.get(index), Bytes::new(), &common));

@@ -1,0 +1,282 @@
+//! Forms with files in them, as browsers send them (RFC 7578): the options, and the body that they make.
+
+use super::targets::TargetSpec;
+use crate::http::template::is_one;
+use anyhow::Context;
+use fastrand::Rng;
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+const USAGE: &str = "write NAME=VALUE, or NAME=@FILE, as in photo=@cat.jpg;type=image/jpeg";
+
+/// What files are whose name ends like this, as with curl.
+const KINDS: [(&str, &str); 9] = [
+    ("gif", "image/gif"),
+    ("jpg", "image/jpeg"),
+    ("jpeg", "image/jpeg"),
+    ("png", "image/png"),
+    ("svg", "image/svg+xml"),
+    ("txt", "text/plain"),
+    ("html", "text/html"),
+    ("pdf", "application/pdf"),
+    ("xml", "application/xml"),
+];
+
+/// A field of a form, as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    name: String,
+    value: Value,
+    kind: Option<String>,
+    file_name: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Value {
+    Text(String),
+    /// A file that is sent as one: it has a name and a type.
+    Upload(PathBuf),
+    /// A file with the value.
+    Content(PathBuf),
+}
+
+/// A part of a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// A text, whose places are filled, and the name of its field.
+    Text(String, String),
+    /// What stays as it is.
+    Bytes(Bytes),
+}
+
+impl FromStr for Field {
+    type Err = String;
+
+    /// Reads `NAME=VALUE`, with `;type=` and `;filename=` behind it.
+    fn from_str(text: &str) -> Result<Field, String> {
+        let (name, rest) =
+            text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or(USAGE)?;
+        let mark = rest.chars().next().filter(|mark| "@<".contains(*mark));
+        let (value, mut rest) = word(&rest[mark.map_or(0, char::len_utf8)..])?;
+        let value = match mark {
+            Some('@') => Value::Upload(value.into()),
+            Some(_) => Value::Content(value.into()),
+            None => Value::Text(value),
+        };
+        let (mut kind, mut file_name) = (None, None);
+        while !rest.is_empty() {
+            let (option, behind) = match (rest.strip_prefix(TYPE), rest.strip_prefix(FILE_NAME)) {
+                (Some(behind), _) => (&mut kind, behind),
+                (_, Some(behind)) => (&mut file_name, behind),
+                _ => return Err(format!("{rest:?} is neither {TYPE} nor {FILE_NAME}; {USAGE}")),
+            };
+            let (word, behind) = word(behind)?;
+            (*option, rest) = (Some(word), behind);
+        }
+        let field = Field { name: name.to_owned(), value, kind, file_name };
+        field.check().map(|()| field)
+    }
+}
+
+const TYPE: &str = ";type=";
+const FILE_NAME: &str = ";filename=";
+
+/// The text up to the next option, or between quotes, in which a backslash stands before quotes and itself.
+fn word(text: &str) -> Result<(String, &str), String> {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let ends = [TYPE, FILE_NAME].into_iter().filter_map(|option| text.find(option));
+        let (word, rest) = text.split_at(ends.min().unwrap_or(text.len()));
+        return Ok((word.to_owned(), rest));
+    };
+    let (mut word, mut chars) = (String::new(), quoted.chars());
+    loop {
+        match chars.next().ok_or("a quote never closes")? {
+            '"' => return Ok((word, chars.as_str())),
+            '\\' if chars.as_str().starts_with(['"', '\\']) => word.extend(chars.next()),
+            other => word.push(other),
+        }
+    }
+}
+
+impl Field {
+    fn check(&self) -> Result<(), String> {
+        let head = [Some(&self.name), self.kind.as_ref(), self.file_name.as_ref()];
+        if head.into_iter().flatten().any(|text| is_one(text.as_bytes())) {
+            return Err("only the value of a field can be filled in".to_owned());
+        }
+        let kind = self.kind.as_deref().unwrap_or_default();
+        HeaderValue::from_str(kind).map_err(|_| format!("{kind:?} is no type"))?;
+        match self.file() {
+            Some(path) if path.as_os_str().is_empty() => Err(format!("a file is missing; {USAGE}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The file that is read for it.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match &self.value {
+            Value::Text(_) => None,
+            Value::Upload(path) | Value::Content(path) => Some(path),
+        }
+    }
+
+    /// What is before its value: as browsers do, only what would end a name is written otherwise.
+    fn head(&self, boundary: &str) -> String {
+        let upload = match &self.value {
+            Value::Upload(path) => Some(path),
+            _ => None,
+        };
+        let name = quoted(&self.name);
+        let own = upload.and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+        let file_name = self.file_name.as_deref().or(own.as_deref());
+        let file_name = file_name.map(|name| format!("; filename=\"{}\"", quoted(name)));
+        let kind = self.kind.as_deref().or(upload.map(|path| kind_of(path)));
+        let kind = kind.map(|kind| format!("\r\nContent-Type: {kind}"));
+        let [file_name, kind] = [file_name, kind].map(Option::unwrap_or_default);
+        format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"{file_name}{kind}\r\n\r\n"
+        )
+    }
+
+    fn read(&self) -> anyhow::Result<Piece> {
+        match &self.value {
+            Value::Text(text) => Ok(Piece::Text(text.clone(), self.name.clone())),
+            Value::Upload(path) | Value::Content(path) => {
+                let read = fs::read(path);
+                let read = read.with_context(|| format!("--form: cannot read {}", path.display()));
+                Ok(Piece::Bytes(read?.into()))
+            }
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    text.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn kind_of(path: &Path) -> &'static str {
+    let ending = path.extension().unwrap_or_default();
+    let known = KINDS.into_iter().find(|(its, _)| ending.eq_ignore_ascii_case(its));
+    known.map_or("application/octet-stream", |(_, kind)| kind)
+}
+
+/// Makes a form the body of a request. Reads the files.
+///
+/// # Errors
+/// A file can't be read.
+pub(crate) fn put(fields: &[Field], target: &mut TargetSpec) -> anyhow::Result<()> {
+    let values = fields.iter().map(Field::read).collect::<anyhow::Result<Vec<_>>>()?;
+    let boundary = boundary(&values);
+    let mut pieces = Vec::new();
+    for (field, value) in fields.iter().zip(values) {
+        pieces.extend([as_it_is(field.head(&boundary)), value, as_it_is("\r\n".to_owned())]);
+    }
+    pieces.push(as_it_is(format!("--{boundary}--\r\n")));
+    let kind = HeaderValue::try_from(format!("multipart/form-data; boundary={boundary}"))?;
+    target.headers.push((CONTENT_TYPE, kind));
+    if pieces.iter().any(Piece::is_filled) {
+        target.form = pieces;
+    } else {
+        target.body = pieces.iter().map(Piece::bytes).collect::<Vec<_>>().concat().into();
+    }
+    Ok(())
+}
+
+fn as_it_is(text: String) -> Piece {
+    Piece::Bytes(text.into())
+}
+
+/// A text that is in none of the values, and the same in each run.
+fn boundary(values: &[Piece]) -> String {
+    let mut random = Rng::with_seed(0);
+    loop {
+        let boundary = format!("nanopace-{:032x}", random.u128(..));
+        let is_in = |value: &Piece| {
+            value.bytes().windows(boundary.len()).any(|part| part == boundary.as_bytes())
+        };
+        if !values.iter().any(is_in) {
+            return boundary;
+        }
+    }
+}
+
+impl Piece {
+    /// Without anything filled in.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Piece::Text(text, _) => text.as_bytes(),
+            Piece::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// Whether anything in it is filled.
+    pub(crate) fn is_filled(&self) -> bool {
+        matches!(self, Piece::Text(text, _) if is_one(text.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(value: &str) -> Value {
+        Value::Text(value.to_owned())
+    }
+
+    #[test]
+    fn fields_are_read_as_curl_reads_them() {
+        for (line, value, kind, file_name) in [
+            ("a=b", text("b"), None, None),
+            ("a=", text(""), None, None),
+            ("a=b=c;d, e", text("b=c;d, e"), None, None),
+            ("a={};type=application/json", text("{}"), Some("application/json"), None),
+            ("a=@x/y.png", Value::Upload("x/y.png".into()), None, None),
+            ("a=<x", Value::Content("x".into()), None, None),
+            (
+                "a=@x;filename=f\u{e9}.txt;type=text/plain",
+                Value::Upload("x".into()),
+                Some("text/plain"),
+                Some("f\u{e9}.txt"),
+            ),
+            (r#"a="@x;type=\"\\\n""#, text(r#"@x;type="\\n"#), None, None),
+            (
+                r#"a=@"x;type=y";filename="b;c""#,
+                Value::Upload("x;type=y".into()),
+                None,
+                Some("b;c"),
+            ),
+        ] {
+            let (kind, file_name) = (kind.map(str::to_owned), file_name.map(str::to_owned));
+            let field = Field { name: "a".to_owned(), value, kind, file_name };
+            assert_eq!(line.parse(), Ok(field), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_field_is_told() {
+        for (line, told) in [
+            ("a", USAGE),
+            ("=b", USAGE),
+            ("a=@", "a file is missing"),
+            ("a=\"b", "a quote never closes"),
+            ("a=\"b\"c", "\"c\" is neither ;type= nor ;filename="),
+            ("a=b;type=x\ny", "\"x\\ny\" is no type"),
+            ("{{slot}}=b", "only the value of a field can be filled in"),
+            ("a=@b;filename={{uuid}}", "only the value of a field can be filled in"),
+        ] {
+            let error = line.parse::<Field>().unwrap_err();
+            assert!(error.starts_with(told), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_boundary_is_in_no_value() {
+        let first = boundary(&[]);
+        assert_eq!(first, boundary(&[as_it_is("a".to_owned())]));
+        let second = boundary(&[as_it_is("a".to_owned()), as_it_is(format!("--{first}--"))]);
+        assert!(second != first && second.len() == first.len());
+    }
+}
