@@ -3,6 +3,7 @@
 pub(crate) mod args;
 pub(crate) mod client;
 mod data;
+mod recorded;
 mod scenario;
 mod template;
 
@@ -224,6 +225,11 @@ fn what<'a>(
     );
     let mut draft = Draft::new(&args.client);
     draft.fill_with(data::read(&args.data, load.schedule.seed)?);
+    if let Some(path) = load.schedule.arrivals.file()
+        && recorded::read(path, args, &mut draft)?
+    {
+        return Ok((None, draft));
+    }
     if let Some(path) = &args.targets {
         let add = |target| draft.add(&target).map_err(|error| format!("{error:#}"));
         let bodies = targets::read(path, add)?;

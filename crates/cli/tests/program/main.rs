@@ -24,6 +24,7 @@ mod otlp;
 mod plan;
 mod recorded;
 mod refusal;
+mod replayed;
 mod resets;
 mod run;
 mod scenarios;

@@ -146,10 +146,21 @@ impl Draft<'_> {
 
     /// Adds a request that has turns.
     pub(crate) fn add(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
-        let label = self.labels.number(target);
-        self.request(target, label)?;
+        self.add_for_slots(target)?;
         self.turns.add(target.weight);
         Ok(())
+    }
+
+    /// Adds a request for slots that are told. Returns its number.
+    pub(crate) fn add_for_slots(&mut self, target: &TargetSpec) -> anyhow::Result<u32> {
+        let label = self.labels.number(target);
+        self.request(target, label)?;
+        u32::try_from(self.requests.count() - 1).context("there are too many requests")
+    }
+
+    /// The next slot has a request that was added for it.
+    pub(crate) fn add_slot(&mut self, request: u32) {
+        self.turns.list(request);
     }
 
     /// Adds a request of a scenario, in which these values have been taken before. Returns its number.

@@ -174,16 +174,23 @@ fn request(line: &str) -> Told<TargetSpec> {
     let (name, address) = line
         .split_once(char::is_whitespace)
         .ok_or_else(|| format!("{line:?} is not a target; {REQUEST}"))?;
-    let (method, url) = (method(name)?, template::url(address.trim())?);
-    let weight = checked(weight)?;
-    Ok(TargetSpec {
-        method,
-        url,
-        headers: Vec::new(),
-        body: Bytes::new(),
-        form: Vec::new(),
-        weight,
-    })
+    Ok(TargetSpec { weight: checked(weight)?, ..target(name, address.trim())? })
+}
+
+/// Reads a URL, or a method and a URL.
+pub(crate) fn method_and_url(text: &str) -> Told<TargetSpec> {
+    let is_method = |first: &str| first.chars().all(|c| c.is_ascii_uppercase());
+    let (name, address) = match text.split_once(char::is_whitespace) {
+        Some((first, address)) if is_method(first) => (first, address.trim()),
+        _ => ("GET", text),
+    };
+    target(name, address)
+}
+
+fn target(name: &str, address: &str) -> Told<TargetSpec> {
+    let (method, url) = (method(name)?, template::url(address)?);
+    let (headers, body, form) = (Vec::new(), Bytes::new(), Vec::new());
+    Ok(TargetSpec { method, url, headers, body, form, weight: 1 })
 }
 
 /// The number of a word such as `3x`.

@@ -1,44 +1,77 @@
-//! Which of several requests a slot has: round and round, each as often as its weight says.
+//! Which of several requests a slot has: round and round, each as often as its weight says, or as a list has them.
 
-/// The turns of requests, by their weights.
-#[derive(Debug, Default)]
-pub(crate) struct Turns {
-    /// How many turns a round has up to and with each request; empty if each has one.
-    up_to: Vec<u64>,
-    count: u64,
-    /// How far apart the turns of neighbours are.
-    stride: u64,
+/// The turns of requests.
+#[derive(Debug)]
+pub(crate) enum Turns {
+    /// Each of so many has one.
+    Even { count: u64 },
+    /// By their weights.
+    Weighted {
+        /// How many turns a round has up to and with each request.
+        up_to: Vec<u64>,
+        /// How far apart the turns of neighbours are.
+        stride: u64,
+    },
+    /// Of each slot, its request.
+    Listed(Vec<u32>),
+}
+
+impl Default for Turns {
+    fn default() -> Turns {
+        Turns::Even { count: 0 }
+    }
 }
 
 impl Turns {
     /// Adds a request.
     pub(crate) fn add(&mut self, weight: u32) {
-        if weight != 1 && self.up_to.is_empty() {
-            self.up_to = (1..=self.count).collect();
+        match self {
+            Turns::Even { count } if weight == 1 => *count += 1,
+            Turns::Even { count } => {
+                let up_to = (1..=*count).chain([*count + u64::from(weight)]).collect();
+                *self = Turns::Weighted { up_to, stride: 1 };
+            }
+            Turns::Weighted { up_to, .. } => {
+                up_to.push(up_to.last().map_or(0, |before| *before) + u64::from(weight));
+            }
+            // A list is never mixed with what has turns.
+            Turns::Listed(_) => {}
         }
-        let before = self.up_to.last().copied();
-        if let Some(before) = before.or((weight != 1).then_some(0)) {
-            self.up_to.push(before + u64::from(weight));
+    }
+
+    /// The next slot has this request.
+    pub(crate) fn list(&mut self, request: u32) {
+        match self {
+            Turns::Listed(list) => list.push(request),
+            _ => *self = Turns::Listed(vec![request]),
         }
-        self.count += 1;
     }
 
     /// Nothing is added any more.
     pub(crate) fn complete(mut self) -> Turns {
-        self.up_to.shrink_to_fit();
-        self.stride = self.up_to.last().map_or(1, |round| stride(*round));
+        match &mut self {
+            Turns::Even { .. } => {}
+            Turns::Weighted { up_to, stride } => {
+                up_to.shrink_to_fit();
+                *stride = up_to.last().map_or(1, |round| apart(*round));
+            }
+            Turns::Listed(list) => list.shrink_to_fit(),
+        }
         self
     }
 
     /// The request of a slot. There is at least one.
     pub(crate) fn of_slot(&self, number: u64) -> usize {
-        let index = match self.up_to.last() {
-            None => number % self.count,
-            Some(round) => {
+        let index = match self {
+            Turns::Even { count } => number % count,
+            Turns::Weighted { up_to, stride } => {
+                let round = up_to[up_to.len() - 1];
                 // A round goes through all turns, not side by side, so that those of a request lie apart.
-                let turn =
-                    u128::from(number % round) * u128::from(self.stride) % u128::from(*round);
-                self.up_to.partition_point(|up_to| u128::from(*up_to) <= turn) as u64
+                let turn = u128::from(number % round) * u128::from(*stride) % u128::from(round);
+                up_to.partition_point(|up_to| u128::from(*up_to) <= turn) as u64
+            }
+            Turns::Listed(list) => {
+                u64::from(list[usize::try_from(number).unwrap_or_default() % list.len()])
             }
         };
         // It is less than the count.
@@ -48,7 +81,7 @@ impl Turns {
 
 /// A number without a divisor in common with a round, near its golden section: multiples of it lie as evenly
 /// as any (Knuth, The Art of Computer Programming, volume 3, section 6.4).
-fn stride(round: u64) -> u64 {
+fn apart(round: u64) -> u64 {
     let section = u128::from(round) * 618_034 / 1_000_000;
     let begin = u64::try_from(section).unwrap_or_default().max(1);
     (begin..=round).find(|stride| gcd(*stride, round) == 1).unwrap_or(1)
@@ -75,7 +108,17 @@ mod tests {
     fn without_weights_it_goes_round_and_round() {
         let turns = turns(&[1, 1, 1]);
         assert!((0..7).map(|slot| turns.of_slot(slot)).eq([0, 1, 2, 0, 1, 2, 0]));
-        assert!(turns.up_to.is_empty());
+        assert!(matches!(turns, Turns::Even { count: 3 }));
+    }
+
+    #[test]
+    fn a_list_says_which_request_each_slot_has() {
+        let mut turns = Turns::default();
+        for request in [0, 1, 0, 2, 2] {
+            turns.list(request);
+        }
+        let turns = turns.complete();
+        assert!((0..6).map(|slot| turns.of_slot(slot)).eq([0, 1, 0, 2, 2, 0]));
     }
 
     proptest! {

@@ -27,6 +27,7 @@ Arrivals say how requests lie around the shape:
   jitter:0.3          even, and each one late at random by up to 0.3 of its gap
   replay:FILE         as recorded: one time a line, in seconds from the start, such as what
                       nanopace plan --csv writes. A rate or shape is the speed: 1/s (the default)
-                      plays as recorded, 2/s twice as fast
+                      plays as recorded, 2/s twice as fast. With a first line offset,target each
+                      line has behind a comma what is sent: a URL, or a method and a URL
 The same --seed gives the same random numbers. --shard 1/3 is the first of three processes that
 share a load; 1/2:1:1 the first of three that take a half, a quarter and a quarter of it.";

@@ -1,10 +1,11 @@
-//! A recording: a file with one time a line, in seconds from the start.
+//! A recording: a file with one time a line, in seconds from the start, and perhaps what was sent then.
 //!
 //! First all of the file is checked, so that nothing starts if it is not sound; then it is read along
 //! as the load goes on. So memory does not grow with its length.
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use nanopace::{Arrivals, Nanos};
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
@@ -13,33 +14,56 @@ use std::time::Duration;
 /// A line that may come first, and names what follows.
 pub const HEADER: &str = "intended_start_seconds";
 
+/// The same, where each line has also what is sent, behind a comma.
+const WITH_TARGETS: [&str; 2] = ["intended_start_seconds,target", "offset,target"];
+
 /// The recording in a file, which has been checked.
 pub fn read(path: &Path) -> anyhow::Result<Arrivals> {
     let name = path.display();
     let metadata = fs::metadata(path).with_context(|| format!("cannot read {name}"))?;
     ensure!(metadata.is_file(), "{name}: a recording is read twice, and must be a file");
-    check(&mut offsets(path)?).map_err(|error| error.context(name.to_string()))?;
+    check(&mut rows(path)?).map_err(|error| error.context(name.to_string()))?;
     let path = path.to_owned();
     Ok(Arrivals::replay(move || times(&path)))
 }
 
-/// What has changed in the file since it was checked ends the recording, at worst.
-fn times(path: &Path) -> impl Iterator<Item = Duration> + Send + use<> {
-    offsets(path).into_iter().flatten().map_while(Result::ok)
+/// Gives what is sent to `take`, row by row: the n-th is that of slot n. Returns whether the recording says it.
+///
+/// # Errors
+/// What `take` says is wrong, with the line and the column.
+pub fn targets(
+    path: &Path,
+    mut take: impl FnMut(&str) -> Result<(), String>,
+) -> anyhow::Result<bool> {
+    let mut rows = rows(path)?;
+    while let Some(row) = rows.next().transpose()? {
+        let Some(at) = row.target else { return Ok(false) };
+        let taken = unquoted(&row.text[at..]).and_then(|target| take(&target));
+        taken.map_err(|told| {
+            let column = row.text[..at].chars().count() + 1;
+            anyhow!("{} line {} column {column}: {told}", path.display(), rows.line)
+        })?;
+    }
+    Ok(rows.has_targets)
 }
 
-fn check(offsets: &mut Offsets) -> anyhow::Result<()> {
+/// What has changed in the file since it was checked ends the recording, at worst.
+fn times(path: &Path) -> impl Iterator<Item = Duration> + Send + use<> {
+    rows(path).into_iter().flatten().map_while(|row| Some(row.ok()?.offset))
+}
+
+fn check(rows: &mut Rows) -> anyhow::Result<()> {
     let mut last = None;
-    while let Some(offset) = offsets.next().transpose()? {
+    while let Some(Row { offset, .. }) = rows.next().transpose()? {
         ensure!(
             last <= Some(offset),
             "line {}: it is earlier than the one before: sort the times",
-            offsets.line
+            rows.line
         );
         ensure!(
             offset < Nanos::MAX - Nanos::ZERO,
             "line {}: it is too long after the start: a load may last 292 years",
-            offsets.line
+            rows.line
         );
         last = Some(offset);
     }
@@ -47,42 +71,74 @@ fn check(offsets: &mut Offsets) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn offsets(path: &Path) -> anyhow::Result<Offsets> {
+fn rows(path: &Path) -> anyhow::Result<Rows> {
     let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(Offsets { lines: BufReader::new(file).lines(), line: 0 })
+    Ok(Rows { lines: BufReader::new(file).lines(), line: 0, has_targets: false })
+}
+
+/// A line with a time.
+#[derive(Debug)]
+struct Row {
+    offset: Duration,
+    text: String,
+    /// Where in it stands what is sent.
+    target: Option<usize>,
 }
 
 /// Reads times line by line.
-struct Offsets {
+struct Rows {
     lines: Lines<BufReader<File>>,
     /// The number of the line that was read last.
     line: u64,
+    has_targets: bool,
 }
 
-impl Iterator for Offsets {
-    type Item = anyhow::Result<Duration>;
+impl Iterator for Rows {
+    type Item = anyhow::Result<Row>;
 
-    fn next(&mut self) -> Option<anyhow::Result<Duration>> {
+    fn next(&mut self) -> Option<anyhow::Result<Row>> {
         loop {
             let line = self.lines.next()?;
             self.line += 1;
-            let offset = line.map_err(Into::into).and_then(|line| offset(&line, self.line == 1));
-            if let Some(offset) = offset.transpose() {
-                return Some(offset.with_context(|| format!("line {}", self.line)));
+            let row = line.map_err(Into::into).and_then(|line| self.row(line));
+            if let Some(row) = row.transpose() {
+                return Some(row.with_context(|| format!("line {}", self.line)));
             }
         }
     }
 }
 
-/// The time in a line; none in one that is empty, or that is the header.
-fn offset(line: &str, is_first: bool) -> anyhow::Result<Option<Duration>> {
-    // Some programs mark a text as Unicode in front.
-    let line = if is_first { line.trim_start_matches('\u{feff}') } else { line };
-    match line.trim() {
-        "" => Ok(None),
-        HEADER if is_first => Ok(None),
-        text => seconds(text).map(Some),
+impl Rows {
+    /// The row in a line; none in one that is empty, or that is the header.
+    fn row(&mut self, text: String) -> anyhow::Result<Option<Row>> {
+        let is_first = self.line == 1;
+        // Some programs mark a text as Unicode in front.
+        let line = if is_first { text.trim_start_matches('\u{feff}') } else { &text }.trim();
+        if is_first && WITH_TARGETS.contains(&line) {
+            self.has_targets = true;
+            return Ok(None);
+        }
+        if line.is_empty() || is_first && line == HEADER {
+            return Ok(None);
+        }
+        if !self.has_targets {
+            return Ok(Some(Row { offset: seconds(line)?, text, target: None }));
+        }
+        let comma = text.find(',').context("it has no comma, and no target behind it")?;
+        let offset = seconds(text[..comma].trim())?;
+        Ok(Some(Row { offset, text, target: Some(comma + 1) }))
     }
+}
+
+/// A field without the quotes of CSV around it.
+fn unquoted(field: &str) -> Result<Cow<'_, str>, String> {
+    let field = field.trim();
+    let Some(quoted) = field.strip_prefix('"') else { return Ok(field.into()) };
+    let inside = quoted.strip_suffix('"').ok_or("this quote never closes")?;
+    if inside.split("\"\"").any(|part| part.contains('"')) {
+        return Err("write \"\" for a quote within quotes".to_owned());
+    }
+    Ok(inside.replace("\"\"", "\"").into())
 }
 
 /// Seconds in decimal digits, exactly.
@@ -114,6 +170,44 @@ mod tests {
             .map_err(|error| format!("{error:#}").replace(shown, "FILE"))
     }
 
+    /// What is sent by a file with this text; the error without the file's path.
+    fn sent_by(text: &str) -> Result<Vec<String>, String> {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("starts.csv");
+        fs::write(&path, text).unwrap();
+        let mut sent = Vec::new();
+        let take = |target: &str| {
+            sent.push(target.to_owned());
+            if target.is_empty() { Err("nothing is sent".to_owned()) } else { Ok(()) }
+        };
+        let has_targets = targets(&path, take)
+            .map_err(|error| format!("{error:#}").replace(path.to_str().unwrap(), "FILE"))?;
+        assert_eq!(has_targets, !sent.is_empty());
+        Ok(sent)
+    }
+
+    #[test]
+    fn a_line_may_say_what_is_sent() {
+        for (text, sent) in [
+            ("offset,target\n0,/a\n\n1.5,GET /b?c,d\r\n", &["/a", "GET /b?c,d"][..]),
+            ("\u{feff}intended_start_seconds,target\n0 , \"a,\"\"b\"\"\"\n", &["a,\"b\""]),
+            ("intended_start_seconds\n0\n", &[]),
+            ("0\n1\n", &[]),
+        ] {
+            assert_eq!(sent_by(text).unwrap(), sent, "{text}");
+            let times = read_text(text).unwrap().len();
+            assert!(sent.is_empty() || times == sent.len(), "{text}");
+        }
+        for (text, told) in [
+            ("offset,target\n0,a\n1,", "FILE line 3 column 3: nothing is sent"),
+            ("offset,target\n0.5,\"a", "FILE line 2 column 5: this quote never closes"),
+            ("offset,target\n0.5,\"a\"b\"", "FILE line 2 column 5: write \"\" for a quote"),
+        ] {
+            assert!(sent_by(text).unwrap_err().starts_with(told), "{text}");
+            assert!(read_text(text).is_ok());
+        }
+    }
+
     #[test]
     fn times_are_read_exactly() {
         for (text, nanos) in [
@@ -143,6 +237,10 @@ mod tests {
             ("0\n9223372036.854775807", "FILE: line 2: it is too long after the start"),
             ("0\n\u{feff}1", "FILE: line 2: `\u{feff}1` is no time"),
             ("99999999999999999999", "FILE: line 1: it is too long after the start"),
+            ("offset,target\n1", "FILE: line 2: it has no comma, and no target behind it"),
+            ("offset,target\nx,a", "FILE: line 2: `x` is no time"),
+            ("offset,target\n1,a\n0,a", "FILE: line 3: it is earlier than the one before"),
+            ("0,a", "FILE: line 1: `0,a` is no time"),
             ("1\n2\n1.999999999", "FILE: line 3: it is earlier than the one before"),
         ] {
             let error = read_text(text).unwrap_err();
