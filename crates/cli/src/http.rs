@@ -64,6 +64,8 @@ pub(crate) struct Http {
     url: String,
     /// By which socket, if that is not what the URL says.
     by: String,
+    /// Whether requests go through a proxy.
+    has_proxy: bool,
     /// What is sent.
     plan: Arc<Plan>,
     /// The times of streamed answers, if they are asked for.
@@ -84,7 +86,8 @@ impl Http {
         let seed = load.schedule.seed;
         let plan = draft.complete(trust(args, embedded.as_ref()), load.timeout, seed)?;
         let plan = Arc::new(plan);
-        if let Some(told) = proxy::unused(&plan.endpoints) {
+        let has_proxy = args.client.proxy.is_some();
+        if let Some(told) = proxy::unused(&plan.endpoints).filter(|_| !has_proxy) {
             Progress::of_a_job().add_line(&told);
         }
         let by = args.client.unix_socket.as_ref();
@@ -93,7 +96,7 @@ impl Http {
         let clock = Mutex::new(Pacer::new(Rate::per_second(1)?));
         let streams = plan.items.map(|_| Streams::new());
         let counted_by = Mutex::new(None);
-        Ok(Http { url, by, plan, streams, embedded, clock, counted_by })
+        Ok(Http { url, by, has_proxy, plan, streams, embedded, clock, counted_by })
     }
 
     fn session(&self, index: usize) -> Session {
@@ -145,7 +148,16 @@ impl Target for Http {
     }
 
     fn remark(&self) -> &'static str {
-        if self.embedded.is_some() { " (embedded target)" } else { "" }
+        match (self.has_proxy, &self.embedded) {
+            (true, _) => " (through a proxy)",
+            (false, Some(_)) => " (embedded target)",
+            (false, None) => "",
+        }
+    }
+
+    fn warning(&self) -> Option<String> {
+        self.has_proxy
+            .then(|| "requests went through a proxy: all times are its as well".to_owned())
     }
 
     fn absence(&self, failure: &Failure) -> String {

@@ -22,6 +22,7 @@ mod limit;
 mod loads;
 mod otlp;
 mod plan;
+mod proxied;
 mod recorded;
 mod refusal;
 mod replayed;

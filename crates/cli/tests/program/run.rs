@@ -68,7 +68,9 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("run --csv /nonexistent/file", "/nonexistent/file"),
         ("run --targets Cargo.toml --html Cargo.toml", "--targets reads this file"),
         ("run --body-file Cargo.toml --csv ./Cargo.toml", "--body-file reads this file"),
-        ("run --proxy http://localhost:3128/", "connects to the server itself"),
+        ("run --proxy http://localhost/", "write http://HOST:PORT"),
+        ("run --proxy localhost:1 --http2 --url http://127.0.0.1:1/", "with TLS alone"),
+        ("run --proxy no-such-host.invalid:1", "--proxy: cannot resolve"),
         ("run --cacert /nonexistent/file --url https://127.0.0.1:1/", "/nonexistent/file"),
         ("run --body-file /nonexistent/file", "/nonexistent/file"),
         (

@@ -138,6 +138,12 @@ pub trait Target: Send + Sync + 'static {
         ""
     }
 
+    /// What reports have to warn of.
+    #[doc(hidden)]
+    fn warning(&self) -> Option<String> {
+        None
+    }
+
     /// What to say when it is not there.
     #[doc(hidden)]
     fn absence(&self, failure: &Failure) -> String {

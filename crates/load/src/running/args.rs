@@ -173,8 +173,10 @@ impl RunArgs {
         let rate = self.settings.get("rate").and_then(Value::as_str);
         self.schedule.is_closed = rate == Some(schedule::args::MAX);
         self.fleet.gives_load = LOAD.iter().any(|id| config::is_set(matches, id));
-        if let Some(url) = &self.fleet.fleet {
-            self.settings.insert("fleet".to_owned(), without_password(url).into());
+        for name in ["fleet", "proxy"] {
+            if let Some(Value::String(url)) = self.settings.get_mut(name) {
+                *url = without_password(url);
+            }
         }
         if self.schedule.settle(config::is_set(matches, "rate")) {
             self.settings.insert("rate".to_owned(), "1/s".into());

@@ -170,6 +170,7 @@ pub(crate) fn perform<T: Target>(
     };
     let (mut summary, logged) = controller.sum_up(run_end, title, setup.target.resolved_in());
     summary.own_times = setup.target.take_own_times();
+    summary.warnings.extend(setup.target.warning());
     if member.is_none() {
         summary.require(&setup.args.criteria());
     }

@@ -2,6 +2,7 @@
 
 use super::form::Field;
 use super::items::Items;
+use super::proxy::Proxy;
 use clap::Args;
 use hyper::Method;
 use hyper::header::{HeaderName, HeaderValue};
@@ -104,9 +105,10 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'k')]
     pub(crate) insecure: bool,
 
-    /// Refused: a proxy would be timed instead of the server
-    #[arg(long, value_name = "URL", hide = true, value_parser = no_proxy)]
-    pub(crate) proxy: Option<String>,
+    /// Send requests through this proxy, as http://USER:PASSWORD@HOST:PORT; host and port are enough. Times are the
+    /// proxy's as well
+    #[arg(long, value_name = "URL", conflicts_with = "unix_socket")]
+    pub(crate) proxy: Option<Proxy>,
 }
 
 impl ClientArgs {
@@ -126,12 +128,6 @@ impl ClientArgs {
 fn user(text: &str) -> Result<String, String> {
     let has_password = text.contains(':') && !text.contains(char::is_control);
     if has_password { Ok(text.to_owned()) } else { Err("write USER:PASSWORD".to_owned()) }
-}
-
-fn no_proxy(_: &str) -> Result<String, String> {
-    Err("nanopace connects to the server itself: through a proxy, times would be the proxy's. \
-         Give the proxy as --url if it is what you want to load"
-        .to_owned())
 }
 
 /// A header of a request.

@@ -5,7 +5,7 @@ use super::plan::{Memory, Plan, Prepared};
 use super::shared::Shared;
 use super::stream::Io;
 use super::watch::Watch;
-use super::{http1, http2};
+use super::{http1, http2, proxy};
 use hyper::StatusCode;
 use nanopace_load::load::details::SetUp;
 use nanopace_load::net::tls;
@@ -62,7 +62,11 @@ impl Connection {
     ) -> Result<(Box<dyn Io>, SetUp), Failure> {
         let endpoint = &plan.endpoints[endpoint];
         let begin = Instant::now();
-        let io = endpoint.connect(turn).await.map_err(|error| Failure::Connection(error.kind()))?;
+        let io = endpoint.connect(turn).await;
+        let mut io = io.map_err(|error| Failure::Connection(error.kind()))?;
+        if let Some(request) = &endpoint.tunnel {
+            proxy::open(&mut *io, request).await?;
+        }
         let connect = begin.elapsed();
         let (io, tls) = match (&endpoint.tls_name, &plan.tls) {
             (Some(name), Some(connector)) => {

@@ -19,6 +19,8 @@ pub(crate) struct Endpoint {
     /// The name that the server's certificate must have; none without TLS.
     pub(crate) tls_name: Option<Name>,
     route: Route,
+    /// What asks a proxy for a way to it, if it is reached by one.
+    pub(crate) tunnel: Option<Vec<u8>>,
     /// How long it took to resolve the name.
     pub(crate) resolved_in: Duration,
 }
@@ -44,9 +46,19 @@ impl Endpoint {
         }
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let port = url.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        if args.proxy.is_some() && args.http2 && !is_tls {
+            bail!(
+                "--proxy and --http2: HTTP/2 goes through a proxy with TLS alone; write https://"
+            );
+        }
+        let tunnel = args.proxy.as_ref().filter(|_| is_tls).map(|proxy| proxy.connect(host, port));
         let begin = Instant::now();
         Ok(Endpoint {
-            route: route(bare, port, args)?,
+            route: match &args.proxy {
+                Some(proxy) => route(&proxy.host, proxy.port, args).context("--proxy")?,
+                None => route(bare, port, args)?,
+            },
+            tunnel,
             resolved_in: begin.elapsed(),
             authority: authority.as_str().to_owned(),
             tls_name: is_tls.then(|| Name::new(bare)).transpose()?,

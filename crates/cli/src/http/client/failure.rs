@@ -20,6 +20,8 @@ pub(crate) enum Failure {
     ConnectTimeout,
     /// The connection could not be made or broke.
     Connection(io::ErrorKind),
+    /// The proxy opens no way to the server, and answers with this status.
+    Proxy(u16),
     /// TLS could not be agreed on, or the server's certificate is refused.
     Tls(Tls),
     /// The connection ended in the middle of an answer, or before it.
@@ -64,7 +66,7 @@ impl Failure {
             Failure::Status(_) => "status",
             Failure::Timeout => "timeout",
             Failure::ConnectTimeout => "connect-timeout",
-            Failure::Connection(_) => "connection",
+            Failure::Connection(_) | Failure::Proxy(_) => "connection",
             Failure::Tls(_) => "tls",
             Failure::HungUp => "hung-up",
             Failure::NotTaken => "not-taken",
@@ -100,6 +102,9 @@ impl fmt::Display for Failure {
             Failure::Timeout => f.write_str("timeout"),
             Failure::ConnectTimeout => f.write_str("timeout of the connection"),
             Failure::Connection(kind) => write!(f, "{kind}"),
+            Failure::Proxy(status) => {
+                write!(f, "the proxy opens no way to the server: status {status}")
+            }
             Failure::Tls(tls) => f.write_str(tls.text()),
             Failure::HungUp => f.write_str("the server hung up"),
             Failure::NotTaken => f.write_str("the server closed the connection to new requests"),
@@ -141,6 +146,7 @@ mod tests {
             Failure::Timeout,
             Failure::ConnectTimeout,
             Failure::Connection(ErrorKind::ConnectionReset),
+            Failure::Proxy(407),
             Failure::Tls(Tls::Expired),
             Failure::HungUp,
             Failure::NotTaken,

@@ -9,6 +9,7 @@ use super::http1::request::{Lines, Outgoing, Written};
 use super::http2::request::request as whole;
 use super::items::Items;
 use super::labels::Labels;
+use super::proxy;
 use super::requests::{Common, Parts, Requests, authority};
 use super::shared::Pool;
 use super::steps::Scenario;
@@ -18,13 +19,11 @@ use crate::http::data::Data;
 use crate::http::template::values::Values;
 use crate::http::template::{self, is_one};
 use anyhow::{Context, ensure};
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{
     AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderName,
-    HeaderValue, USER_AGENT,
+    HeaderValue, PROXY_AUTHORIZATION, USER_AGENT,
 };
 use hyper::{Request, StatusCode, Uri};
 use nanopace_load::net::tls::Connector;
@@ -418,16 +417,14 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
         given.append(name.clone(), value.clone());
     }
     if let Some(user) = &args.basic_auth {
-        given.append(AUTHORIZATION, basic(user)?);
+        given.append(AUTHORIZATION, proxy::basic(user.as_bytes()));
     }
-    Ok(Common { url: url.clone(), usual, given })
-}
-
-/// The credentials of a user (RFC 7617, section 2).
-fn basic(user: &str) -> anyhow::Result<HeaderValue> {
-    let mut value = HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(user)))?;
-    value.set_sensitive(true);
-    Ok(value)
+    // What goes to the server through a tunnel is nothing that the proxy sees.
+    let proxy = args.proxy.as_ref().filter(|_| url.scheme_str() == Some("http"));
+    if let Some(user) = proxy.and_then(|proxy| proxy.user.as_ref()) {
+        given.append(PROXY_AUTHORIZATION, user.clone());
+    }
+    Ok(Common { url: url.clone(), is_to_proxy: proxy.is_some(), usual, given })
 }
 
 /// The one request that the options describe.

@@ -14,6 +14,8 @@ use std::collections::HashMap;
 pub(crate) struct Common {
     /// A URL of the server.
     pub(crate) url: Uri,
+    /// Whether requests go to a proxy, which is told the whole URL.
+    pub(crate) is_to_proxy: bool,
     /// Headers that are sent unless others are given.
     pub(crate) usual: HeaderMap,
     /// Headers that are given for all requests.

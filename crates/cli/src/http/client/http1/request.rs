@@ -10,6 +10,8 @@ use std::io::Write;
 /// What all requests to a server have in common.
 #[derive(Debug)]
 pub(crate) struct Lines {
+    /// What stands before the path: a blank, and for a proxy the server, too (RFC 9112, section 3.2.2).
+    before_path: Vec<u8>,
     /// Names and lines of headers that are sent unless others are given.
     usual: Vec<(Vec<u8>, Vec<u8>)>,
     /// Headers that are given for all requests.
@@ -63,14 +65,18 @@ impl Lines {
             push_line(&mut line, name, value.as_bytes());
             (name.to_owned(), line)
         });
-        Lines { usual: usual.collect(), given }
+        let mut before_path = b" ".to_vec();
+        if let Some(authority) = common.url.authority().filter(|_| common.is_to_proxy) {
+            push(&mut before_path, format_args!("http://{authority}"));
+        }
+        Lines { before_path, usual: usual.collect(), given }
     }
 
     /// Writes a request.
     pub(crate) fn write(&self, parts: &Parts<'_>, to: &mut Written) {
         let head = &mut to.head;
         head.clear();
-        for part in [parts.method, b" ", parts.path, b" HTTP/1.1\r\n"] {
+        for part in [parts.method, &self.before_path, parts.path, b" HTTP/1.1\r\n"] {
             head.extend_from_slice(part);
         }
         for (name, line) in &self.usual {

@@ -67,6 +67,7 @@ mod tests {
         let pair = |name, value| (HeaderName::from_static(name), HeaderValue::from_static(value));
         let common = Common {
             url: "https://h:1/first".parse().unwrap(),
+            is_to_proxy: false,
             usual: [pair("user-agent", "us")].into_iter().collect(),
             given: [pair("x", "for all")].into_iter().collect(),
         };

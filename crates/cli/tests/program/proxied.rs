@@ -1,0 +1,129 @@
+//! Requests through a proxy, which opens ways to servers and answers plain requests itself.
+
+use crate::refusal::refusal;
+use serde_json::Value;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+
+/// The example of RFC 7617.
+const USER: &str = "Aladdin:open%20sesame";
+const LOGGED_IN: &str = "proxy-authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n";
+
+const WARNING: &str = "requests went through a proxy: all times are its as well";
+
+/// Its address, and the heads of the requests that it gets, in small letters but for what is secret.
+fn proxy() -> (String, Receiver<String>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (sender, heads) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let sender = sender.clone();
+            thread::spawn(move || serve(stream, &sender));
+        }
+    });
+    (address, heads)
+}
+
+fn serve(mut client: TcpStream, heads: &Sender<String>) -> io::Result<()> {
+    let mut requests = BufReader::new(client.try_clone()?);
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if requests.read_line(&mut head)? == 0 {
+                return Ok(());
+            }
+        }
+        let head = head.replace("Proxy-Authorization", "proxy-authorization");
+        let _ = heads.send(head.clone());
+        let place = head.strip_prefix("CONNECT ").and_then(|rest| rest.split(' ').next());
+        match place {
+            None => client.write_all(b"HTTP/1.1 204 No Content\r\n\r\n")?,
+            Some(_) if !head.contains(LOGGED_IN) => {
+                client.write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")?;
+                return client.shutdown(Shutdown::Both);
+            }
+            Some(place) => {
+                let server = TcpStream::connect(place)?;
+                client.write_all(b"HTTP/1.1 200 Connection established\r\nvia: us\r\n\r\n")?;
+                return both_ways(client, server);
+            }
+        }
+    }
+}
+
+fn both_ways(client: TcpStream, server: TcpStream) -> io::Result<()> {
+    let (mut to_client, mut from_server) = (client.try_clone()?, server.try_clone()?);
+    thread::spawn(move || {
+        let _ = io::copy(&mut from_server, &mut to_client);
+        let _ = to_client.shutdown(Shutdown::Write);
+    });
+    let (mut from_client, mut to_server) = (client, server);
+    io::copy(&mut from_client, &mut to_server)?;
+    to_server.shutdown(Shutdown::Write)
+}
+
+fn run(args: &[&str]) -> Output {
+    let few = ["run", "--rate", "1k/s", "--requests", "12", "-c", "2", "--json", "-"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(few).args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+fn results(args: &[&str]) -> Value {
+    let output = run(args);
+    let results: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{args:?}: {error}: {output:?}"));
+    assert_eq!(results["completed"], 12, "{results}");
+    assert!(results["warnings"].as_array().unwrap().contains(&WARNING.into()), "{results}");
+    assert!(!results.to_string().contains("sesame"), "{results}");
+    results
+}
+
+/// The proxy resolves the name.
+#[test]
+fn a_proxy_is_told_the_whole_url() {
+    let (address, heads) = proxy();
+    let page = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("proxied.html");
+    let proxy = format!("http://{USER}@{address}");
+    let options = ["--proxy", &proxy, "--html", page.to_str().unwrap()];
+    let urls = ["http://example.invalid:81/a?b=c", "http://example.invalid:81/a?b={{slot}}"];
+    for (url, is_filled) in urls.into_iter().zip([false, true]) {
+        results(&[&["--url", url], &options[..]].concat());
+        let heads: Vec<_> = heads.try_iter().collect();
+        assert_eq!(heads.len(), 13);
+        for head in heads {
+            assert!(head.starts_with("GET http://example.invalid:81/a?b="), "{head}");
+            assert!(is_filled || head.contains("?b=c HTTP/1.1\r\n"), "{head}");
+            assert!(head.contains("\r\nhost: example.invalid:81\r\n"), "{head}");
+            assert_eq!(head.matches(LOGGED_IN).count(), 1, "{head}");
+        }
+    }
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains(WARNING) && !page.contains("sesame"));
+}
+
+#[test]
+fn servers_with_tls_are_reached_by_a_way_through_it() {
+    let (address, heads) = proxy();
+    let proxy = format!("http://{USER}@{address}/");
+    for options in [&[][..], &["--http2"], &["--http2", "--streams", "2"]] {
+        let results = results(&[&["--target-tls", "--proxy", &proxy], options].concat());
+        assert_eq!(results["statuses"]["200"], 12, "{results}");
+        assert!(results["tls_time_ns"]["count"].as_u64() > Some(0), "{results}");
+        for head in heads.try_iter() {
+            let (first, _) = head.split_once("\r\n").unwrap();
+            assert!(
+                first.starts_with("CONNECT localhost:") || first.starts_with("CONNECT 127.0.0.1:"),
+                "{head}"
+            );
+            assert_eq!(head.matches(LOGGED_IN).count(), 1, "{head}");
+        }
+    }
+    let stderr = refusal(run(&["--target-tls", "--proxy", &address]));
+    assert!(stderr.contains("the proxy opens no way to the server: status 407"), "{stderr}");
+}
