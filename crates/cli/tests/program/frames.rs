@@ -48,14 +48,20 @@ impl Served {
     /// Reads up to the next frame of a kind. Returns its stream.
     pub(crate) fn await_frame(&mut self, awaited: u8) -> io::Result<u8> {
         loop {
-            let mut head = [0; 9];
-            self.stream.read_exact(&mut head)?;
-            let [_, high, low, kind, .., stream] = head;
-            self.stream.read_exact(&mut vec![0; usize::from(u16::from_be_bytes([high, low]))])?;
+            let (kind, stream) = self.next_frame()?;
             if kind == awaited {
                 return Ok(stream);
             }
         }
+    }
+
+    /// Reads the next frame. Returns its kind and its stream.
+    pub(crate) fn next_frame(&mut self) -> io::Result<(u8, u8)> {
+        let mut head = [0; 9];
+        self.stream.read_exact(&mut head)?;
+        let [_, high, low, kind, .., stream] = head;
+        self.stream.read_exact(&mut vec![0; usize::from(u16::from_be_bytes([high, low]))])?;
+        Ok((kind, stream))
     }
 
     pub(crate) fn write(&mut self, frames: &[Vec<u8>]) -> io::Result<()> {
@@ -87,18 +93,27 @@ impl Served {
 
 /// What a run of 30 requests reports, on one connection at a time that is served by `serve`.
 pub(crate) fn results(serve: fn(&mut Served) -> io::Result<()>) -> Value {
+    // As fast as it can: each slot is due when the answer to the one before it is there.
+    results_of("-c 1 --rate 1M/s --timeout 1min", serve)
+}
+
+/// The same of a run with these options.
+pub(crate) fn results_of(
+    options: &str,
+    serve: impl Fn(&mut Served) -> io::Result<()> + Clone + Send + 'static,
+) -> Value {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     thread::spawn(move || {
         for (number, stream) in listener.incoming().flatten().enumerate() {
+            let serve = serve.clone();
             // Until the client hangs up.
             thread::spawn(move || serve(&mut Served::begin(stream, number)?));
         }
     });
-    // As fast as it can: each slot is due when the answer to the one before it is there.
-    let line = "run --http2 -c 1 --rate 1M/s --requests 30 --timeout 1min --json -";
+    let line = format!("run --http2 --requests 30 --json - --url {url} {options}");
     let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(line.split_whitespace()).args(["--url", &url]).stdin(Stdio::null());
+    command.args(line.split_whitespace()).stdin(Stdio::null());
     let output = command.output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }

@@ -3,10 +3,11 @@
 
 use crate::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, RST_STREAM, STATUS_200, Served,
-    answer, frame, results,
+    answer, frame, results, results_of,
 };
 use serde_json::Value;
 use std::io;
+use std::sync::mpsc;
 
 /// Codes of errors (RFC 9113, section 7).
 const NO_ERROR: u8 = 0x0;
@@ -65,6 +66,32 @@ fn an_answer_that_is_reset_is_not_complete() {
         })
     };
     assert_only(serve, 15, "the server reset the stream: not a result of an error");
+}
+
+/// The server is told that nobody waits for it, and the connection serves the others, also afterwards.
+#[test]
+fn a_stream_that_times_out_is_reset_and_the_others_go_on() {
+    let (sender, seen) = mpsc::channel();
+    let serve = move |served: &mut Served| {
+        loop {
+            let (kind, stream) = served.next_frame()?;
+            let _ = sender.send((served.number, kind, stream));
+            // The first one after the probe is never answered.
+            if kind == HEADERS && (served.number, stream) != (1, 1) {
+                served.write(&[answer(stream)])?;
+            }
+        }
+    };
+    let results = results_of("-c 3 --threads 1 --streams 3 --rate 15/s --timeout 1s", serve);
+    let (completed, failed) = counts(&results);
+    assert_eq!((completed + failed, &results["failures"]["timeout"]), (30, &failed.into()));
+    assert!(failed >= 1 && completed > 1, "{results}");
+    assert_eq!(results["set_up_time_ns"]["count"], 1, "{results}");
+    let seen: Vec<_> = seen.try_iter().filter(|(number, ..)| *number > 0).collect();
+    let reset = seen.iter().position(|frame| *frame == (1, RST_STREAM, 1)).unwrap();
+    let is_request = |frame: &&(usize, u8, u8)| frame.1 == HEADERS;
+    assert_eq!(seen.iter().filter(is_request).count(), 30);
+    assert!(seen[reset..].iter().any(|frame| is_request(&frame)), "{seen:?}");
 }
 
 #[test]
