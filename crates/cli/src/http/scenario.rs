@@ -8,8 +8,8 @@ use super::client::plan::Draft;
 use super::client::steps::look::{Part, Source};
 use super::client::steps::{Check, Condition, Scenario, Step, Take};
 use super::client::targets::{self, TargetSpec};
-use super::template;
 use super::template::values::{fits_header, fits_json, fits_path, fits_url};
+use super::template::{self, is_one};
 use super::template::{Form, Place};
 use file::{File, LookSpec, ScenarioSpec, StepSpec, Wrong, wrong};
 use hyper::Method;
@@ -117,7 +117,8 @@ impl Reader<'_, '_> {
             positive_duration(text.get_ref()).map_err(|told| wrong(text.span().start, told))
         });
         let think = think.transpose()?.unwrap_or(Duration::ZERO);
-        Ok(Step { request, label, think, takes: Vec::new(), checks: checks(label, &spec.check)? })
+        let checks = checks(label, &spec.check, self.draft)?;
+        Ok(Step { request, label, think, takes: Vec::new(), checks })
     }
 
     /// A value that is taken has a name that nothing else has.
@@ -182,10 +183,14 @@ fn target(spec: &StepSpec) -> Result<TargetSpec, Wrong> {
     Ok(TargetSpec { method, url, headers, body: body.into(), form: Vec::new(), weight: 1 })
 }
 
-fn checks(label: &str, specs: &BTreeMap<String, Spanned<LookSpec>>) -> Result<Vec<Check>, Wrong> {
+fn checks(
+    label: &str,
+    specs: &BTreeMap<String, Spanned<LookSpec>>,
+    draft: &mut Draft<'_>,
+) -> Result<Vec<Check>, Wrong> {
     let check = |(name, spec): (&String, &Spanned<LookSpec>)| {
         let kind = Kind::of_group("check", &format!("{label}: check {name}"));
-        let condition = spec.get_ref().condition();
+        let condition = spec.get_ref().condition(draft);
         let condition = condition.map_err(|told| wrong(spec.span().start, told))?;
         Ok(Check { kind, condition })
     };
@@ -193,9 +198,19 @@ fn checks(label: &str, specs: &BTreeMap<String, Spanned<LookSpec>>) -> Result<Ve
 }
 
 impl LookSpec {
-    fn condition(&self) -> Result<Condition, String> {
+    fn condition(&self, draft: &mut Draft<'_>) -> Result<Condition, String> {
         match (self.status, &self.equals) {
             (None, None) => self.source(true).map(|source| Condition::At(source, None)),
+            (None, Some(Value::String(text))) if is_one(text.as_bytes()) => {
+                let source = self.source(true)?;
+                let text = draft.expected(text).map_err(|error| format!("equals: {error:#}"))?;
+                let told = "equals: what is random, and the time, is another one in each text";
+                if text.is_steady() {
+                    Ok(Condition::Filled(source, text))
+                } else {
+                    Err(told.into())
+                }
+            }
             (None, Some(value)) => {
                 let source = self.source(true)?;
                 let value = expected(&source, value)?;

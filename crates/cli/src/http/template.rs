@@ -137,6 +137,11 @@ impl Template {
         })
     }
 
+    /// Whether it is the same whenever it is filled for a slot.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.pieces.iter().all(Piece::is_steady)
+    }
+
     /// The columns whose values are written in this form.
     pub(crate) fn columns(&self, form: Form) -> impl Iterator<Item = usize> {
         self.pieces.iter().filter_map(move |piece| match piece {

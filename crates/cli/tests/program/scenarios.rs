@@ -249,6 +249,12 @@ fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
             "write a status and nothing beside it",
         ),
         ("equals = true", "equals = [1]", "equals is a text, and of JSON also a number"),
+        ("equals = true", "equals = \"{{usr}}\"", "equals: column 1: \"usr\" is nothing"),
+        (
+            "equals = true",
+            "equals = \"{{uuid}}\"",
+            "equals: what is random, and the time, is another",
+        ),
         (
             "headers.Authorization = \"Bearer {{token}}\"\ntake",
             "headers.Host = \"{{token}}\"\ntake",
@@ -279,6 +285,33 @@ fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
     let stderr = refusal(run(&path, &["--data", &data, "--items", "sse"]));
     assert!(stderr.contains("cannot be used with"), "{stderr}");
     assert_eq!(asked.try_iter().count(), 0);
+}
+
+/// With the row of its slot, and with what was taken from earlier answers.
+#[test]
+fn answers_are_compared_with_what_is_filled_in() {
+    let doubled = |asked: &Asked| {
+        let (_, query) = asked.first.split_once('?').unwrap();
+        let number: u64 = query.split(' ').next().unwrap().parse().unwrap();
+        let body = json!({ "twice": 2 * number, "text": format!("<{number}>") }).to_string();
+        answer("200 OK", &format!("X-Twice: {}\r\n", 2 * number), &body)
+    };
+    let (address, _asked) = asked::answering(doubled);
+    let twice = [0, 2, 4, 6, 8, 10, 12, 15, 16, 18];
+    let rows = (0..10).map(|n| format!("{n},{}\n", twice[n])).collect::<Vec<_>>().concat();
+    let data = scratch("compared.csv", &format!("n,twice\n{rows}"));
+    let text = format!(
+        "[[scenario]]\nname = \"two\"\n[[scenario.step]]\nname = \"one\"\nurl = \"http://{address}/?{{{{n}}}}\"\n\
+         take.double = {{ header = \"x-twice\" }}\n\
+         check.json = {{ json = \"/twice\", equals = \"{{{{twice}}}}\" }}\n\
+         check.text = {{ json = \"/text\", equals = \"<{{{{slot}}}}>\" }}\n\
+         [[scenario.step]]\nname = \"other\"\nurl = \"http://{address}/?{{{{n}}}}\"\n\
+         check.taken = {{ regex = 'twice\":([0-9]*)', equals = \"{{{{double}}}}\" }}\n"
+    );
+    let output = run(&scratch("compared.toml", &text), &["--data", &data, "-n", "10"]);
+    let results = results(&output);
+    assert_eq!(results["failures"], json!({ "one: check json": 1 }), "{results}");
+    assert_eq!(labels(&results), [("one".into(), (9, 1)), ("other".into(), (9, 0))].into());
 }
 
 /// Over HTTP/2, from headers of the embedded target of another run.

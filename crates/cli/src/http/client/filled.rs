@@ -158,7 +158,8 @@ impl Compiler {
             .try_for_each(|row| check_host(template, Values::of_row(row, data), &data.place(row)))
     }
 
-    fn template(&mut self, text: &str, place: Place) -> anyhow::Result<Template> {
+    /// Takes a text apart, and sees whether all rows fit.
+    pub(super) fn template(&mut self, text: &str, place: Place) -> anyhow::Result<Template> {
         let Compiler { data, checked, taken, uses } = self;
         let names = Names { data: data.as_ref(), taken };
         let template = Template::new(text, place, names).map_err(anyhow::Error::msg)?;

@@ -17,7 +17,7 @@ use super::targets::TargetSpec;
 use super::turns::Turns;
 use crate::http::data::Data;
 use crate::http::template::values::Values;
-use crate::http::template::{self, is_one};
+use crate::http::template::{self, Place, Template, is_one};
 use anyhow::{Context, ensure};
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -173,6 +173,11 @@ impl Draft<'_> {
         Ok(self.requests.count() - 1)
     }
 
+    /// A text that answers of the last step are compared with.
+    pub(crate) fn expected(&mut self, text: &str) -> anyhow::Result<Template> {
+        self.compiler.template(text, Place::Body)
+    }
+
     /// Adds a scenario of requests that have been added.
     pub(crate) fn add_scenario(&mut self, scenario: Scenario, weight: u32) {
         self.scenarios.push(scenario);
@@ -323,6 +328,11 @@ impl Plan {
     /// The scenario of the slot with this number, if slots have scenarios.
     pub(crate) fn scenario(&self, number: u64) -> Option<&Scenario> {
         self.has_scenarios().then(|| &self.scenarios[self.turns.of_slot(number)])
+    }
+
+    /// The values of a slot, with what was taken from its answers.
+    pub(crate) fn values<'a>(&'a self, number: u64, taken: &'a [Vec<u8>]) -> Values<'a> {
+        Values::of_step(0, number, self.seed, self.data.as_ref(), taken)
     }
 
     /// The request before the run: the first of slot 0.

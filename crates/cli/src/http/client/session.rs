@@ -9,6 +9,7 @@ use super::steps::Step;
 use super::steps::look::Looked;
 use super::timed::{Seen, Timed};
 use super::watch::Watch;
+use crate::http::template::values::Values;
 use hyper::StatusCode;
 use nanopace::{Nanos, Pacer};
 use nanopace_load::Done;
@@ -134,6 +135,11 @@ impl Session {
     /// What was taken from an answer of the slot, for those that follow.
     pub(crate) fn take(&mut self, values: &mut Vec<Vec<u8>>) {
         self.memory.taken.append(values);
+    }
+
+    /// What the slot with this number can be compared with.
+    pub(crate) fn values(&self, number: u64) -> Values<'_> {
+        self.plan.values(number, &self.memory.taken)
     }
 
     /// What its clock says.

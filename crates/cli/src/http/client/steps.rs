@@ -4,6 +4,8 @@
 pub(crate) mod look;
 
 use super::kept::Wanted;
+use crate::http::template::Template;
+use crate::http::template::values::Values;
 use look::{Looked, Part, Source};
 use nanopace_load::load::kind::Kind;
 use serde_json::Value;
@@ -57,6 +59,8 @@ pub(crate) enum Condition {
     Status(u16),
     /// Something is there, and equals this if that is said.
     At(Source, Option<Value>),
+    /// Something is there, and is this text, which is filled.
+    Filled(Source, Template),
 }
 
 impl Step {
@@ -68,7 +72,7 @@ impl Step {
     /// What of its answer has to be kept.
     pub(crate) fn wanted(&self) -> Wanted {
         let checked = self.checks.iter().filter_map(|check| match &check.condition {
-            Condition::At(source, _) => Some(source),
+            Condition::At(source, _) | Condition::Filled(source, _) => Some(source),
             Condition::Status(_) => None,
         });
         let sources = || self.takes.iter().map(|take| &take.source).chain(checked.clone());
@@ -90,11 +94,16 @@ impl Take {
 }
 
 impl Check {
-    /// Whether an answer is as it must be.
-    pub(crate) fn holds(&self, answer: &Looked<'_>) -> bool {
+    /// Whether an answer is as it must be, with the slot's values.
+    pub(crate) fn holds(&self, answer: &Looked<'_>, values: &mut Values<'_>) -> bool {
         match &self.condition {
             Condition::Status(status) => answer.status.as_u16() == *status,
             Condition::At(source, None) => answer.find(source).is_some(),
+            Condition::Filled(source, text) => answer.find(source).is_some_and(|found| {
+                let mut expected = Vec::new();
+                text.fill(values, &mut expected);
+                found == expected
+            }),
             Condition::At(Source { part: Part::Json(pointer), regex: None }, Some(value)) => {
                 answer.json(pointer).is_some_and(|found| are_alike(found, value))
             }

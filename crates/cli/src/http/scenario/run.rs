@@ -20,7 +20,7 @@ pub(crate) async fn run(
     for (number, step) in (0..).zip(&scenario.steps) {
         let answer = session.send_step(step, (slot.number(), number), now).await;
         let end = session.now();
-        let outcome = outcome(step, session, &answer);
+        let outcome = outcome(step, session, slot.number(), &answer);
         if slot.is_recorded() {
             count(step, session, &answer, outcome, [due, end]);
         }
@@ -50,7 +50,7 @@ fn count(
 }
 
 /// Looks at an answer, and takes from it what the next steps need.
-fn outcome(step: &Step, session: &mut Session, answer: &Answer) -> Result<(), Kind> {
+fn outcome(step: &Step, session: &mut Session, number: u64, answer: &Answer) -> Result<(), Kind> {
     let mut taken = Vec::new();
     let outcome = if step.has_status() { answer.status.map(drop) } else { answer.outcome() };
     outcome.map_err(|why| {
@@ -58,7 +58,8 @@ fn outcome(step: &Step, session: &mut Session, answer: &Answer) -> Result<(), Ki
         Kind::of_group(kind.group(), &format!("{}: {kind}", step.label))
     })?;
     if let Some(looked) = answer.status.ok().and_then(|status| session.looked(status)) {
-        let failed = step.checks.iter().find(|check| !check.holds(&looked));
+        let mut values = session.values(number);
+        let failed = step.checks.iter().find(|check| !check.holds(&looked, &mut values));
         failed.map_or(Ok(()), |check| Err(check.kind))?;
         for take in &step.takes {
             taken.push(take.value(&looked)?);

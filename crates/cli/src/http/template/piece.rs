@@ -39,6 +39,11 @@ pub(crate) enum Form {
 }
 
 impl Piece {
+    /// Whether it is the same whenever it is written for a slot.
+    pub(crate) fn is_steady(&self) -> bool {
+        matches!(self, Piece::Text(_) | Piece::Slot | Piece::Column(..) | Piece::Taken(..))
+    }
+
     /// Writes the piece behind what is in `to`.
     pub(crate) fn fill(&self, values: &mut Values<'_>, to: &mut Vec<u8>) {
         match self {

@@ -73,6 +73,7 @@ mod tests {
     use super::*;
     use crate::http::client::kept::Wanted;
     use crate::http::client::steps::{Check, Condition};
+    use crate::http::template::values::Values;
     use nanopace_load::load::kind::Kind;
 
     fn kept(body: &str) -> Kept {
@@ -145,7 +146,8 @@ mod tests {
             (Condition::At(regex("true|false"), None), true),
         ] {
             let check = Check { kind: Kind::new("check"), condition };
-            assert_eq!(check.holds(&answer), holds, "{check:?}");
+            let mut values = Values::of_slot(0, 0, None);
+            assert_eq!(check.holds(&answer, &mut values), holds, "{check:?}");
         }
     }
 }
