@@ -12,10 +12,10 @@ use anyhow::Context;
 use args::{HttpRunArgs, HttpSearchArgs, RequestArgs};
 use client::args::HAS_HTTP2;
 use client::failure::{Failure as Why, GROUPS};
-use client::plan::{self, Draft, Memory, Plan};
+use client::plan::{Draft, Memory, Plan};
 use client::session::Session;
 use client::timed::Streams;
-use client::{proxy, targets};
+use client::{environment, single, targets};
 use data::args::DataEnd;
 use nanopace::{Nanos, Pacer, Rate};
 use nanopace_load::console::Progress;
@@ -87,7 +87,7 @@ impl Http {
         let plan = draft.complete(trust(args, embedded.as_ref()), load.timeout, seed)?;
         let plan = Arc::new(plan);
         let has_proxy = args.client.proxy.is_some();
-        if let Some(told) = proxy::unused(&plan.endpoints).filter(|_| !has_proxy) {
+        if let Some(told) = environment::unused_proxy(&plan.endpoints).filter(|_| !has_proxy) {
             Progress::of_a_job().add_line(&told);
         }
         let by = args.client.unix_socket.as_ref();
@@ -255,12 +255,12 @@ fn what<'a>(
         return Ok((None, draft));
     }
     if let Some(url) = &args.url {
-        draft.add(&plan::target_of(url, &args.client)?)?;
+        draft.add(&single::target(url, &args.client)?)?;
         return Ok((None, draft));
     }
     let embedded =
         Embedded::start(&args.target.behaviour()).context("cannot start the embedded target")?;
-    draft.add(&plan::target_of(&embedded.url(), &args.client)?)?;
+    draft.add(&single::target(&embedded.url(), &args.client)?)?;
     Ok((Some(embedded), draft))
 }
 

@@ -1,11 +1,10 @@
 //! Forms with files in them, as browsers send them (RFC 7578): the options, and the body that they make.
 
-use super::targets::TargetSpec;
 use crate::http::template::is_one;
 use anyhow::Context;
 use fastrand::Rng;
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::HeaderValue;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -163,11 +162,11 @@ fn kind_of(path: &Path) -> &'static str {
     known.map_or("application/octet-stream", |(_, kind)| kind)
 }
 
-/// Makes a form the body of a request. Reads the files.
+/// The body of a form, in pieces, and its type. Reads the files.
 ///
 /// # Errors
 /// A file can't be read.
-pub(crate) fn put(fields: &[Field], target: &mut TargetSpec) -> anyhow::Result<()> {
+pub(crate) fn body(fields: &[Field]) -> anyhow::Result<(Vec<Piece>, HeaderValue)> {
     let values = fields.iter().map(Field::read).collect::<anyhow::Result<Vec<_>>>()?;
     let boundary = boundary(&values);
     let mut pieces = Vec::new();
@@ -175,14 +174,7 @@ pub(crate) fn put(fields: &[Field], target: &mut TargetSpec) -> anyhow::Result<(
         pieces.extend([as_it_is(field.head(&boundary)), value, as_it_is("\r\n".to_owned())]);
     }
     pieces.push(as_it_is(format!("--{boundary}--\r\n")));
-    let kind = HeaderValue::try_from(format!("multipart/form-data; boundary={boundary}"))?;
-    target.headers.push((CONTENT_TYPE, kind));
-    if pieces.iter().any(Piece::is_filled) {
-        target.form = pieces;
-    } else {
-        target.body = pieces.iter().map(Piece::bytes).collect::<Vec<_>>().concat().into();
-    }
-    Ok(())
+    Ok((pieces, HeaderValue::try_from(format!("multipart/form-data; boundary={boundary}"))?))
 }
 
 fn as_it_is(text: String) -> Piece {

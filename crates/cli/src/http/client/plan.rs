@@ -4,7 +4,6 @@ use super::args::{ClientArgs, Header};
 use super::cookies::Jar;
 use super::endpoint::Endpoint;
 use super::filled::{Compiler, Filled, Templates, Use, is_filled};
-use super::form;
 use super::http1::request::{Lines, Outgoing, Written};
 use super::http2::request::request as whole;
 use super::items::Items;
@@ -17,19 +16,18 @@ use super::targets::TargetSpec;
 use super::turns::Turns;
 use crate::http::data::Data;
 use crate::http::template::values::Values;
-use crate::http::template::{self, Place, Template, is_one};
+use crate::http::template::{Place, Template, is_one};
 use anyhow::{Context, ensure};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderName,
-    HeaderValue, PROXY_AUTHORIZATION, USER_AGENT,
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue,
+    PROXY_AUTHORIZATION, USER_AGENT,
 };
 use hyper::{Request, StatusCode, Uri};
 use nanopace_load::net::tls::Connector;
 use nanopace_load::net::trust::Trust;
 use std::collections::{BTreeSet, HashMap};
-use std::fs;
 use std::mem;
 use std::time::Duration;
 
@@ -435,24 +433,4 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
         given.append(PROXY_AUTHORIZATION, user.clone());
     }
     Ok(Common { url: url.clone(), is_to_proxy: proxy.is_some(), usual, given })
-}
-
-/// The one request that the options describe.
-pub(crate) fn target_of(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSpec> {
-    let url = template::url(url).map_err(anyhow::Error::msg)?;
-    let body = match (&args.body, &args.body_file) {
-        (Some(text), _) => Bytes::from(text.clone()),
-        (_, Some(path)) => fs::read(path)
-            .with_context(|| format!("--body-file: cannot read {}", path.display()))?
-            .into(),
-        _ => Bytes::new(),
-    };
-    let (method, headers, form) = (args.method(), Vec::new(), Vec::new());
-    let mut target = TargetSpec { method, url, headers, body, form, weight: 1 };
-    if !args.form.is_empty() {
-        let is_twice = args.header.iter().any(|header| header.name == CONTENT_TYPE);
-        ensure!(!is_twice, "--form and a header {CONTENT_TYPE}: leave one of them out");
-        form::put(&args.form, &mut target)?;
-    }
-    Ok(target)
 }

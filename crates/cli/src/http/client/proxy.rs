@@ -1,19 +1,13 @@
-//! Proxies: the one that requests go through, and those that the environment names. Requests do not go through these,
-//! and that is said.
+//! The proxy that requests go through, if one is asked for, and ways through it to servers.
 
-use super::endpoint::Endpoint;
 use super::failure::Failure;
 use super::http1::head::{Asked, Head};
 use super::stream::Io;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use hyper::Uri;
 use hyper::header::HeaderValue;
-use hyper_util::client::proxy::matcher::Matcher;
 use nanopace_load::net::url;
 use percent_encoding::percent_decode_str;
-use std::env;
-use std::net::IpAddr;
 use std::str::FromStr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -98,35 +92,6 @@ fn basic_of_url(user: &str) -> Result<HeaderValue, String> {
     let user: Vec<u8> = percent_decode_str(user).collect();
     let has_password = user.contains(&b':') && !user.iter().any(u8::is_ascii_control);
     has_password.then(|| basic(&user)).ok_or_else(|| "write USER:PASSWORD before the @".to_owned())
-}
-
-/// What to say if other programs would go through a proxy to one of these servers.
-pub(crate) fn unused(servers: &[Endpoint]) -> Option<String> {
-    let matcher = Matcher::from_env();
-    let url = servers.iter().find_map(|server| {
-        server.url_by_name().filter(|url| !is_here(url) && matcher.intercept(url).is_some())
-    })?;
-    let (name, host) = (variable(url.scheme_str()?), url.host()?);
-    Some(format!(
-        "{name} is not used: requests go to {host} itself, as times would be the proxy's. To load the \
-         proxy, give it as --url"
-    ))
-}
-
-/// Whether a server is this machine, to which nobody goes by a proxy.
-fn is_here(url: &Uri) -> bool {
-    let host = url.host().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
-}
-
-/// The variable that names the proxy.
-fn variable(scheme: &str) -> String {
-    let own = format!("{scheme}_proxy");
-    let names = [own.to_uppercase(), own, "ALL_PROXY".to_owned(), "all_proxy".to_owned()];
-    let mut set =
-        names.into_iter().filter(|name| env::var_os(name).is_some_and(|it| !it.is_empty()));
-    set.next().unwrap_or_else(|| "the proxy".to_owned())
 }
 
 #[cfg(test)]

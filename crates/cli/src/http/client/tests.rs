@@ -8,8 +8,9 @@ mod splits;
 mod streams;
 
 use super::args::ClientArgs;
-use super::plan::{self, Draft, Plan};
+use super::plan::{Draft, Plan};
 use super::session::Session;
+use super::single;
 use clap::Parser;
 use nanopace::{Pacer, Rate};
 use nanopace_load::net::trust::Trust;
@@ -29,7 +30,7 @@ struct Line {
 fn plan(url: &str, options: &[&str], timeout: Duration) -> anyhow::Result<Arc<Plan>> {
     let args = Line::try_parse_from(options)?.client;
     let mut draft = Draft::new(&args);
-    draft.add(&plan::target_of(url, &args)?)?;
+    draft.add(&single::target(url, &args)?)?;
     draft.complete(Trust::Anyone, timeout, 0).map(Arc::new)
 }
 

@@ -1,0 +1,36 @@
+//! Proxies that the environment names: requests do not go through them, and that is said.
+
+use super::endpoint::Endpoint;
+use hyper::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
+use std::env;
+use std::net::IpAddr;
+
+/// What to say if other programs would go through a proxy to one of these servers.
+pub(crate) fn unused_proxy(servers: &[Endpoint]) -> Option<String> {
+    let matcher = Matcher::from_env();
+    let url = servers.iter().find_map(|server| {
+        server.url_by_name().filter(|url| !is_here(url) && matcher.intercept(url).is_some())
+    })?;
+    let (name, host) = (variable(url.scheme_str()?), url.host()?);
+    Some(format!(
+        "{name} is not used: requests go to {host} itself, as times would be the proxy's. To load the \
+         proxy, give it as --url"
+    ))
+}
+
+/// Whether a server is this machine, to which nobody goes by a proxy.
+fn is_here(url: &Uri) -> bool {
+    let host = url.host().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// The variable that names the proxy.
+fn variable(scheme: &str) -> String {
+    let own = format!("{scheme}_proxy");
+    let names = [own.to_uppercase(), own, "ALL_PROXY".to_owned(), "all_proxy".to_owned()];
+    let mut set =
+        names.into_iter().filter(|name| env::var_os(name).is_some_and(|it| !it.is_empty()));
+    set.next().unwrap_or_else(|| "the proxy".to_owned())
+}

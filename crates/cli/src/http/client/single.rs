@@ -1,0 +1,41 @@
+//! The one request that the options describe.
+
+use super::args::ClientArgs;
+use super::form::{self, Piece};
+use super::targets::TargetSpec;
+use crate::http::template;
+use anyhow::{Context, ensure};
+use hyper::body::Bytes;
+use hyper::header::CONTENT_TYPE;
+use std::fs;
+
+/// The request to a URL. Reads what is in it from files.
+///
+/// # Errors
+/// The URL is none, a file can't be read, or options exclude each other.
+pub(crate) fn target(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSpec> {
+    let url = template::url(url).map_err(anyhow::Error::msg)?;
+    let body = match (&args.body, &args.body_file) {
+        (Some(text), _) => Bytes::from(text.clone()),
+        (_, Some(path)) => fs::read(path)
+            .with_context(|| format!("--body-file: cannot read {}", path.display()))?
+            .into(),
+        _ => Bytes::new(),
+    };
+    let (method, headers, form) = (args.method(), Vec::new(), Vec::new());
+    let target = TargetSpec { method, url, headers, body, form, weight: 1 };
+    if args.form.is_empty() { Ok(target) } else { with_form(target, args) }
+}
+
+fn with_form(mut target: TargetSpec, args: &ClientArgs) -> anyhow::Result<TargetSpec> {
+    let is_twice = args.header.iter().any(|header| header.name == CONTENT_TYPE);
+    ensure!(!is_twice, "--form and a header {CONTENT_TYPE}: leave one of them out");
+    let (form, kind) = form::body(&args.form)?;
+    target.headers.push((CONTENT_TYPE, kind));
+    if form.iter().any(Piece::is_filled) {
+        target.form = form;
+    } else {
+        target.body = form.iter().map(Piece::bytes).collect::<Vec<_>>().concat().into();
+    }
+    Ok(target)
+}
