@@ -152,6 +152,19 @@ fn values_of_fields_are_filled_and_files_are_not() {
     }
 }
 
+/// Pages are passed on.
+#[test]
+fn what_a_field_of_a_secret_has_is_not_shown_on_the_page() {
+    let (url, _forms) = server();
+    let page = file("forms.html", b"");
+    let options = ["-F", "user=ann b", "-F", "Password=opensesame", "--html", &page];
+    let output = run(&url, &options);
+    assert!(output.status.success(), "{output:?}");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("user=ann b") && page.contains("Password=(not shown)"));
+    assert!(!page.contains("opensesame"));
+}
+
 /// Before anything is sent: nobody listens there.
 #[test]
 fn a_form_that_is_wrong_is_told() {

@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use std::time::Duration;
 use toml::Value;
 
-/// Headers with one of these in their name stay secret, since pages are passed on.
+/// Headers and fields of forms with one of these in their name stay secret, since pages are passed on.
 const SECRET: [&str; 6] = ["auth", "cookie", "key", "token", "secret", "password"];
 
 /// What people look at first.
@@ -241,7 +241,8 @@ fn setting(name: &str, value: &Value) -> String {
         Value::Array(values) => {
             values.iter().map(|value| setting(name, value)).collect::<Vec<_>>().join("\n")
         }
-        Value::String(text) if name == "header" => public(text),
+        Value::String(text) if name == "header" => public(text, ": "),
+        Value::String(text) if name == "form" => public(text, "="),
         Value::String(_) if name == "basic-auth" => NOT_SHOWN.to_owned(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -251,11 +252,11 @@ fn setting(name: &str, value: &Value) -> String {
 /// Instead of what lets somebody in.
 const NOT_SHOWN: &str = "(not shown)";
 
-/// A header without what must not be passed on.
-fn public(header: &str) -> String {
-    match header.split_once(':') {
-        Some((name, _)) if is_secret(name) => format!("{name}: {NOT_SHOWN}"),
-        _ => header.to_owned(),
+/// A header, or a field of a form, without what must not be passed on.
+fn public(text: &str, behind_name: &str) -> String {
+    match text.split_once(behind_name.trim_end()) {
+        Some((name, _)) if is_secret(name) => format!("{name}{behind_name}{NOT_SHOWN}"),
+        _ => text.to_owned(),
     }
 }
 
@@ -322,9 +323,11 @@ mod tests {
         for header in
             ["Authorization: Bearer abc", "cookie:abc", " X-Api-Key : abc", "X-CSRF-Token: abc"]
         {
-            assert!(!public(header).contains("abc"), "{header}");
+            assert!(!public(header, ": ").contains("abc"), "{header}");
         }
-        assert_eq!(public("Accept: application/json"), "Accept: application/json");
+        assert_eq!(public("Accept: application/json", ": "), "Accept: application/json");
+        assert_eq!(public("Password=abc", "="), "Password=(not shown)");
+        assert_eq!(public("user=key", "="), "user=key");
         let headers = Value::Array(vec!["Cookie: abc".into(), "A: b".into()]);
         assert_eq!(setting("header", &headers), "Cookie: (not shown)\nA: b");
     }
