@@ -305,7 +305,8 @@ fn requests_in_flight_share_connections_of_http2() {
     assert_eq!(opened(&["--threads", "2", "--streams", "8"]).0, 2);
     // Each answer is counted once, and what opens a connection is less where there are fewer.
     assert!(bytes_shared[0] < bytes_alone[0] && bytes_shared[1] < bytes_alone[1]);
-    assert!(bytes_shared[0] * 2 > bytes_alone[0], "{bytes_shared:?} {bytes_alone:?}");
+    // Where the date changes meanwhile, each connection that answers twice tells it anew: a tenth more.
+    assert!(bytes_shared[0] * 5 > bytes_alone[0] * 2, "{bytes_shared:?} {bytes_alone:?}");
 }
 
 #[test]
