@@ -242,8 +242,8 @@ impl Drive for Pacer {
     }
 
     fn wake_at(&self, due: Nanos, woken: Nanos, cost: Duration) -> Nanos {
-        let Spacing { interval_ns, made_up_for_ns } = self.0.timeline.spacing();
-        let stretch_ns = self.0.pausing.stretch_ns(interval_ns, made_up_for_ns);
+        let Spacing { interval_ns, tolerated_ns } = self.0.timeline.spacing();
+        let stretch_ns = self.0.pausing.stretch_ns(interval_ns, tolerated_ns);
         let latest = due.signed().saturating_add(stretch_ns);
         let spared = self.0.pausing.wakes_again(woken.signed(), cost);
         Nanos::from_signed(spared.min(latest).max(due.signed()))

@@ -7,9 +7,9 @@
 
 use crate::clock::Clock;
 use crate::lease::Lease;
-use crate::pause::{self, Hold, Pausing};
+use crate::pause::{self, CallerPause, Pausing};
 use crate::schedule::Schedule;
-use crate::timeline::{Attempt, Claimed, Next, Plan, Timeline};
+use crate::timeline::{Attempt, Claimed, Next, NotGranted, Plan, Timeline};
 use crate::{Ended, Grant, Nanos, Refused, Shard, ShardError};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
@@ -41,8 +41,8 @@ impl Engine {
     pub(crate) fn start_next(&self, grant: &mut Grant) -> Result<(), Ended> {
         match self.timeline.claim_bent() {
             Ok(bent) => *grant = bent,
-            Err(Some(position)) => return self.start_claimed(position, grant),
-            Err(None) => return self.start_any(grant),
+            Err(NotGranted::Claimed(position)) => return self.start_claimed(position, grant),
+            Err(NotGranted::NotClaimed) => return self.start_any(grant),
         }
         Ok(())
     }
@@ -74,8 +74,10 @@ impl Engine {
     pub(crate) fn start_next_if_due(&self, grant: &mut Grant) -> Result<(), Refused> {
         match self.timeline.try_claim_bent() {
             Ok(bent) => *grant = bent,
-            Err(Some(position)) => return self.start_claimed_if_due(position, grant),
-            Err(None) => return self.start_any_if_due(grant),
+            Err(NotGranted::Claimed(position)) => {
+                return self.start_claimed_if_due(position, grant);
+            }
+            Err(NotGranted::NotClaimed) => return self.start_any_if_due(grant),
         }
         Ok(())
     }
@@ -133,7 +135,7 @@ impl Engine {
 
     fn pause(&self, attempt: &Attempt, plan: &Plan, limit: i64) -> Nanos {
         let Engine { timeline, clock, pausing } = self;
-        pause::run(&Hold { timeline, clock: &**clock, pausing, attempt, plan, limit })
+        pause::run(&CallerPause { timeline, clock: &**clock, pausing, attempt, plan, limit })
     }
 
     pub(crate) fn change(&self, edit: impl FnOnce(&mut Schedule, i64)) {

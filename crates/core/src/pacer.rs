@@ -5,7 +5,7 @@ mod changing;
 mod telling;
 
 use crate::engine::Engine;
-use crate::timeline::Attempt;
+use crate::timeline::{Attempt, NotGranted};
 use crate::{Ended, Grant, Nanos, Refused};
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,14 +73,14 @@ impl Pacer {
     /// ```
     #[inline]
     pub fn acquire(&self) -> Result<Grant, Ended> {
-        let claimed = match self.0.timeline.claim_fast() {
+        let not_granted = match self.0.timeline.claim_fast() {
             Ok(grant) => return Ok(grant),
-            Err(claimed) => claimed,
+            Err(not_granted) => not_granted,
         };
         let mut grant = Grant::NONE;
-        match claimed {
-            Some(position) => self.0.start_claimed(position, &mut grant)?,
-            None => self.0.start_next(&mut grant)?,
+        match not_granted {
+            NotGranted::Claimed(position) => self.0.start_claimed(position, &mut grant)?,
+            NotGranted::NotClaimed => self.0.start_next(&mut grant)?,
         }
         Ok(grant)
     }
@@ -152,14 +152,14 @@ impl Pacer {
     /// ```
     #[inline]
     pub fn try_acquire(&self) -> Result<Grant, Refused> {
-        let claimed = match self.0.timeline.try_claim_fast() {
+        let not_granted = match self.0.timeline.try_claim_fast() {
             Ok(grant) => return Ok(grant),
-            Err(claimed) => claimed,
+            Err(not_granted) => not_granted,
         };
         let mut grant = Grant::NONE;
-        match claimed {
-            Some(position) => self.0.start_claimed_if_due(position, &mut grant)?,
-            None => self.0.start_next_if_due(&mut grant)?,
+        match not_granted {
+            NotGranted::Claimed(position) => self.0.start_claimed_if_due(position, &mut grant)?,
+            NotGranted::NotClaimed => self.0.start_next_if_due(&mut grant)?,
         }
         Ok(grant)
     }

@@ -1,6 +1,6 @@
 //! A slot at a time for callers that pause in their own way, again and again.
 
-use crate::timeline::Claimed;
+use crate::timeline::{Claimed, NotGranted};
 use crate::{Grant, Pacer, Refused};
 use std::time::Duration;
 
@@ -143,15 +143,21 @@ impl Poller {
         if self.held.is_some() {
             return None;
         }
-        let claimed = self.pacer.0.timeline.claim_fast();
-        self.started(claimed)
+        let tried = self.pacer.0.timeline.claim_fast();
+        self.started(tried)
     }
 
     /// Returns the grant, or keeps what was claimed and is not known to be due.
     #[inline]
-    fn started(&mut self, claimed: Result<Grant, Option<u64>>) -> Option<Grant> {
-        let keep = |position: Option<u64>| self.held = position.map(|it| Claimed::new(it, 1));
-        claimed.map_err(keep).ok()
+    fn started(&mut self, tried: Result<Grant, NotGranted>) -> Option<Grant> {
+        match tried {
+            Ok(grant) => Some(grant),
+            Err(NotGranted::Claimed(position)) => {
+                self.held = Some(Claimed::new(position, 1));
+                None
+            }
+            Err(NotGranted::NotClaimed) => None,
+        }
     }
 
     #[cold]
@@ -169,8 +175,8 @@ impl Poller {
         if self.held.is_some() {
             return None;
         }
-        let claimed = self.pacer.0.timeline.claim_bent();
-        self.started(claimed)
+        let tried = self.pacer.0.timeline.claim_bent();
+        self.started(tried)
     }
 
     /// Gives back the slot that it has, if any: another caller gets it.

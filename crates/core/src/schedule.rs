@@ -1,24 +1,23 @@
 //! The schedule: when each slot starts, what late starts do to it, and where its time went.
 //!
-//! Plain data and arithmetic: no atomics and no clock; every moment is an argument. `now` is what the clock
-//! says, `time` the schedule's time, which stands still while the pacer is paused. The history and its
-//! courses know no pause: all their moments are the schedule's. Four rules:
+//! Plain data and arithmetic: no atomics and no clock; every moment is an argument, in nanoseconds. `now` is
+//! what the clock says. `time` is the schedule's time, which stands still while the pacer is paused. The
+//! history and its courses know no pause: all their moments are the schedule's. Four rules:
 //!
 //! * A slot's position never changes, only the time that belongs to it. So a claim can't race a
 //!   change of rate.
 //! * A slot is judged once, when it starts. From then on it is *settled*: nothing changes its
 //!   intended start.
-//! * The time that a start forfeits moves the slots behind it. A slot that starts when a later one
-//!   has started already (a straggler) moves nothing, because the later one started by the schedule
-//!   as it was.
+//! * The time that a start forfeits moves the slots behind it. A *straggler*, which starts when a later slot
+//!   has started already, moves nothing, because the later one started by the schedule as it was.
 //! * A burst ratio leaves intended starts alone and adds a second line, `catch_up`. A slot may
 //!   start when both lines have reached it: two rates at once, as in the dual GCRA of ATM (ITU-T
 //!   I.371). The lines meet when all owed time has been paid back.
 //!
 //! Under strict this is GCRA's virtual scheduling algorithm without a tolerance (ITU-T I.371):
 //! intended starts are its theoretical arrival times, and each one counts from the actual start
-//! before it if that was late. Other strictnesses move them less. Slots of equal size on an axis
-//! that time runs along at the rate are virtual time, as in `VirtualClock` (Zhang, 1990).
+//! before it if that was late. Other strictnesses move them less. Slots of equal size, on an axis along which
+//! time runs at the rate, are virtual time, as in `VirtualClock` (Zhang, 1990).
 
 mod account;
 mod asked;
@@ -60,6 +59,7 @@ pub(crate) use stretch::{Numbering, Stretch};
 /// At most this many recorded arrivals before the next one are remembered, for slots that are held.
 const MOST_ARRIVALS: u64 = 1 << 20;
 
+/// The schedule of one pacer. The timeline keeps it behind its lock.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     history: History,
@@ -68,9 +68,9 @@ pub(crate) struct Schedule {
     origin: i64,
     policy: Policy,
     end: End,
-    /// In which revision the end was looked for, and where it was found.
+    /// The revision in which the end was looked for last, and the position at which it was found.
     found_end: Cell<(u64, Option<u64>)>,
-    /// The course that pays owed time back, while time is owed.
+    /// While time is owed: the course that pays it back. A slot may start when this course has reached it, too.
     catch_up: Option<Course>,
     /// Slots up to this position count as started and are judged no more. Kept up to date only
     /// under a late policy.
@@ -83,9 +83,9 @@ pub(crate) struct Schedule {
     starts_on_use: bool,
     /// How long all pauses have taken, without the one under way, in nanoseconds.
     pauses_ns: i64,
-    /// How much time a policy has given up, in nanoseconds.
+    /// How much time late starts have forfeited, in nanoseconds.
     idle: i64,
-    /// The load as it was asked for, once time has been given up.
+    /// The load as it was asked for, once time has been forfeited.
     asked: Option<Box<Asked>>,
 }
 
@@ -127,7 +127,7 @@ impl Schedule {
         }
     }
 
-    /// Grows with everything that moves a slot or the end.
+    /// A number that grows with everything that moves a slot or the end.
     pub(crate) fn revision(&self) -> u64 {
         self.history.revision() + self.end.revision()
     }
@@ -145,11 +145,11 @@ impl Schedule {
         self.history.slots().has_arrivals()
     }
 
-    /// Slots around the one at `position` that lie on a line, straight or bent, as far as there are slots;
-    /// none if they lie unevenly.
+    /// The slots around the one at `position` that lie on one line, straight or bent, as far as there are slots.
+    /// None if they lie unevenly.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let stretch = self.history.stretch(position)?;
-        Some(Stretch { until: self.before_end(stretch.until), ..stretch })
+        Some(Stretch { ends_at: self.before_end(stretch.ends_at), ..stretch })
     }
 
     /// The first position at which there is no slot any more; none if it is nowhere in range.
@@ -162,21 +162,22 @@ impl Schedule {
         self.found_end.get().1
     }
 
-    /// The position, or the last one before the end if that comes first.
+    /// This position, or the last one before the end if that comes first.
     fn before_end(&self, position: u64) -> u64 {
         self.end().map_or(position, |end| earlier(position, end.wrapping_sub(1)))
     }
 
-    /// Whether the schedule ends before the slot at `position`.
-    pub(crate) fn is_over(&self, position: u64) -> bool {
+    /// Whether the schedule ends before the slot at `position`, so that there is no such slot.
+    pub(crate) fn ends_before(&self, position: u64) -> bool {
         self.is_behind_end(position) || !self.history.slots().has(position)
     }
 
+    /// Whether `position` lies behind the end by count, time or shape. A recording or leases may have fewer slots.
     #[inline]
     fn is_behind_end(&self, position: u64) -> bool {
         match self.end() {
             Some(end) => ticks_between(end, position) >= 0,
-            // It lies farther ahead than slots are known.
+            // The end lies farther ahead than slots are known.
             None => self.end.is_by_time() && self.end.is_past(self.intended(position)),
         }
     }
@@ -220,16 +221,16 @@ impl Schedule {
         self.paid(time).map_or(due, |paid| earlier(paid, due))
     }
 
-    /// The position to which owed time has been paid back by `time`; none if no time is owed. When a shape ends,
-    /// what is still owed becomes backlog.
+    /// The position that the catch-up has come to by `time`: slots behind it have to wait. None if no time is owed.
+    /// When a shape ends, nothing is owed any more: what was owed becomes backlog.
     fn paid(&self, time: i64) -> Option<u64> {
         let course = self.catch_up.as_ref().filter(|_| time < self.end.of_shape())?;
         let paid = course.position_at(time, self.history.slots());
         (ticks_between(paid, self.history.position_at(time)) > 0).then_some(paid)
     }
 
-    /// The last position that is intended to start within `span_ns` from now on, or from when the pacer
-    /// was paused.
+    /// The last position that is intended to start by `span_ns` after now, or after the beginning of the pause if
+    /// the pacer is paused.
     pub(crate) fn due_within(&self, span_ns: i64, now: i64) -> u64 {
         let time = self.schedule_time(now).saturating_add(span_ns);
         self.before_end(self.history.position_at(time))
@@ -240,7 +241,7 @@ impl Schedule {
         self.paused_since.unwrap_or(now)
     }
 
-    /// How long an interval lasts at the rate of this moment, in nanoseconds.
+    /// How far apart slots are at `now`, on average, in nanoseconds.
     pub(crate) fn interval_ns(&self, now: i64) -> i64 {
         self.history.current().interval_ns(self.schedule_time(now))
     }
@@ -275,17 +276,18 @@ impl Schedule {
         let time = self.schedule_time(now);
         self.drop_paid(time);
         self.history.correct(&shape, self.origin, time);
-        // Slots are where the load has them, whatever time was given up.
+        // Slots are now where the load has them, as if no time had been forfeited.
         self.idle = 0;
         self.asked = None;
         // A constant rate becomes a shape, too, because the load began at `origin`, before the anchor, and a
         // line can't begin before its anchor.
         self.load = Load::Shape(Box::new(shape));
-        // A shape that is over already ends now.
+        // A shape that has ended already ends now.
         self.end = self.end.with_shape(self.load.end(self.origin).max(time));
         self.rescale_catch_up(time);
     }
 
+    /// Replaces the load from `time` on.
     fn set_load(&mut self, load: Load, time: i64) {
         self.drop_paid(time);
         self.change_asked(time);
@@ -305,7 +307,8 @@ impl Schedule {
         self.load.tempo(self.history.slots(), self.origin, ratio_q32)
     }
 
-    /// See [`Slots::set_shard`]. `next` is the next position to be claimed.
+    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False,
+    /// and no slot moves, if that lies before `next`, which nobody has claimed.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
         self.leave_line(from, next, now);
         self.history.set_shard(shard, from, next)
@@ -314,21 +317,24 @@ impl Schedule {
     /// Turns a line into a curve of the same rate, because only a curve can have the slots of a shard or lease.
     /// So before the first of them is set, the whole load is entered as a shard. That moves no slot: the curve
     /// begins at the count that the line has come to. Nothing is done if the slot with the number `from` lies
-    /// before `until`, because then the shard or lease will be refused.
-    fn leave_line(&mut self, from: u64, until: u64, now: i64) {
-        if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, until) {
+    /// before the position `first`, because then the shard or lease will be refused.
+    fn leave_line(&mut self, from: u64, first: u64, now: i64) {
+        if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, first) {
             self.follow_load(self.schedule_time(now));
         }
     }
 
-    /// See [`Slots::lease`]. What is due within `lead_ns` may start without the lock meanwhile.
+    /// Gives this process what is leased, from the slot with the number `from` in the whole load on, and nothing
+    /// yet behind that. False, and no slot moves, if a slot there may have started. A slot that is due within
+    /// `lead_ns` counts as one that may have: it may start without the lock meanwhile.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], lead_ns: i64, now: i64) -> bool {
         let due = first_after(self.due_within(lead_ns, now));
         self.leave_line(from, due, now);
         self.history.lease(from, leases, due)
     }
 
-    /// Like [`lease`](Schedule::lease), from `from` or from the first slot on that may be leased.
+    /// Gives this process what is leased, from the first slot on that may be leased, but not before `from`. Returns
+    /// the number of the slot that it begins with.
     pub(crate) fn lease_rest(
         &mut self,
         from: u64,
@@ -403,9 +409,9 @@ impl Schedule {
     }
 
     /// Tidies up: ends a catch-up that has caught up, moves anchors forward long before they are
-    /// out of reach, and forgets what is past. `next` is the next position to be claimed, `free` the
-    /// earliest that is there to be claimed. `is_held` tells whether a slot between two positions may be
-    /// asked for all the same.
+    /// out of reach, and forgets what is past. `next` is the next position to be claimed, and `free` the
+    /// earliest one that a caller can get. `is_held` tells whether a slot between two positions may be asked
+    /// for although it lies before `free`.
     pub(crate) fn tidy(
         &mut self,
         next: u64,
@@ -419,7 +425,7 @@ impl Schedule {
         if let Some(course) = self.catch_up.as_mut().filter(|course| course.is_far(next, time)) {
             *course = course.continued(&course.tempo(), time, slots);
         }
-        if self.history.current().is_far(next, time) && !self.is_over(next) {
+        if self.history.current().is_far(next, time) && !self.ends_before(next) {
             self.history.append(&self.history.current().tempo(), time);
         }
         // A slot that somebody holds may still forfeit time.
@@ -429,9 +435,9 @@ impl Schedule {
         self.forget(next.wrapping_add_signed(-RANGE));
     }
 
-    /// For recorded arrivals: if many before `next` are remembered, reads on ahead of it and forgets those
-    /// that are over. `next` is the next position to be claimed, `earliest` tells the first slot that
-    /// somebody holds or will get again.
+    /// For recorded arrivals: if many before `next` are remembered, reads ahead of it and forgets those that are
+    /// past. `next` is the next position to be claimed. `earliest` tells the first slot that somebody holds or
+    /// will get again.
     pub(crate) fn follow_arrivals(
         &mut self,
         next: u64,
@@ -445,13 +451,13 @@ impl Schedule {
             }
             let next = earlier(next, self.reached(now));
             let earliest = earliest().map_or(next, |earliest| earlier(earliest, next));
-            // One slot more is kept: a position behind it lies at a count between it and the next.
+            // One slot more is kept: a position between it and the next slot lies at a count between theirs.
             slots
                 .forget_before(before(later(earliest, next.wrapping_sub(after(0, MOST_ARRIVALS)))));
         }
     }
 
-    /// Ends a catch-up that has caught up, or that is not owed any more.
+    /// Ends a catch-up that has paid back all owed time, or that a shape's end has ended.
     fn drop_paid(&mut self, time: i64) {
         if self.paid(time).is_none() {
             self.catch_up = None;

@@ -141,10 +141,10 @@ impl Sleepers {
     }
 
     /// The sleepers without a slot, because it lies behind the end now.
-    pub(crate) fn behind_end(&self, is_over: impl Fn(u64) -> bool) -> WakeUps {
+    pub(crate) fn behind_end(&self, ends_before: impl Fn(u64) -> bool) -> WakeUps {
         let mut registry = self.0.lock();
         let positions: Vec<u64> =
-            registry.asleep.keys().copied().filter(|&position| is_over(position)).collect();
+            registry.asleep.keys().copied().filter(|&position| ends_before(position)).collect();
         if positions.is_empty() { WakeUps::default() } else { registry.choose(positions) }
     }
 

@@ -37,7 +37,7 @@ use crate::{Ended, Grant, Nanos, Refused, Shard};
 use attempt::AskLock;
 use attempt::EndedPause;
 pub(crate) use attempt::{Attempt, Next, Plan};
-pub(crate) use claimed::Claimed;
+pub(crate) use claimed::{Claimed, NotGranted};
 use crossbeam_utils::CachePadded;
 use drawn::Drawn;
 pub(crate) use guarded::Block;
@@ -87,7 +87,7 @@ pub(crate) struct Spacing {
     /// How far apart slots are.
     pub(crate) interval_ns: i64,
     /// The lateness up to which the policy does nothing.
-    pub(crate) made_up_for_ns: i64,
+    pub(crate) tolerated_ns: i64,
 }
 
 impl Timeline {
@@ -137,53 +137,53 @@ impl Timeline {
         if span_ns(delay) <= self.lead_ns { Duration::ZERO } else { delay }
     }
 
-    /// The hot path. The loads before the addition do not make it longer. An error is the position of the
-    /// slot that has been claimed but is not known to be due; none if nothing is claimed: the piece is bent, or
-    /// the lock has to decide.
+    /// The hot path: claims the next slot, and grants it if it is known to be due. Claims nothing if the piece
+    /// is bent or the lock has to decide. The loads before the addition do not make it longer.
     #[inline]
-    pub(crate) fn claim_fast(&self) -> Result<Grant, Option<u64>> {
-        let window = self.published.window().ok_or(None)?;
+    pub(crate) fn claim_fast(&self) -> Result<Grant, NotGranted> {
+        let window = self.published.window().ok_or(NotGranted::NotClaimed)?;
         self.claim_in(|position| window.grant(position))
     }
 
-    /// Like [`claim_fast`](Timeline::claim_fast), on a bent piece. An error is none if the piece is straight,
-    /// too.
+    /// Claims the next slot on a bent piece, and grants it if it is known to be due. Claims nothing if the piece
+    /// is straight or the lock has to decide.
     #[inline]
-    pub(crate) fn claim_bent(&self) -> Result<Grant, Option<u64>> {
-        let bent = self.published.bent_window().ok_or(None)?;
+    pub(crate) fn claim_bent(&self) -> Result<Grant, NotGranted> {
+        let bent = self.published.bent_window().ok_or(NotGranted::NotClaimed)?;
         self.claim_in(|position| bent.grant(position))
     }
 
-    /// The hot path for callers that take a slot only if it is due. It claims one if the last reading of
-    /// the clock showed that more slots were due than had been claimed by then. If others have claimed
-    /// them since, this one may have to go back. To look at the word before adding to it would take longer
-    /// than the addition, where another thread has just written it.
+    /// The hot path for callers that take a slot only if it is due. It claims one only if the last reading of
+    /// the clock showed that more slots were due than had been claimed by then. If other callers have claimed
+    /// those since, the caller may have to give its slot back. The word itself is not looked at before the
+    /// addition: where another thread has just written it, the look would take longer than the addition.
     #[inline]
-    pub(crate) fn try_claim_fast(&self) -> Result<Grant, Option<u64>> {
-        let window = self.published.window().ok_or(None)?;
+    pub(crate) fn try_claim_fast(&self) -> Result<Grant, NotGranted> {
+        let window = self.published.window().ok_or(NotGranted::NotClaimed)?;
         if !window.has(self.published.claimed()) {
-            return Err(None);
+            return Err(NotGranted::NotClaimed);
         }
         self.claim_in(|position| window.grant(position))
     }
 
-    /// Like [`try_claim_fast`](Timeline::try_claim_fast), on a bent piece. An error is none if the piece is
-    /// straight, too.
+    /// Claims a slot on a bent piece for a caller that takes one only if it is due, by the same condition as
+    /// [`try_claim_fast`](Timeline::try_claim_fast). Claims nothing if the piece is straight.
     #[inline]
-    pub(crate) fn try_claim_bent(&self) -> Result<Grant, Option<u64>> {
-        let bent = self.published.bent_window().ok_or(None)?;
+    pub(crate) fn try_claim_bent(&self) -> Result<Grant, NotGranted> {
+        let bent = self.published.bent_window().ok_or(NotGranted::NotClaimed)?;
         if !bent.window.has(self.published.claimed()) {
-            return Err(None);
+            return Err(NotGranted::NotClaimed);
         }
         self.claim_in(|position| bent.grant(position))
     }
 
+    /// Claims the next slot by one addition, and grants it if `grant` does.
     #[inline]
-    fn claim_in(&self, grant: impl FnOnce(u64) -> Option<Grant>) -> Result<Grant, Option<u64>> {
+    fn claim_in(&self, grant: impl FnOnce(u64) -> Option<Grant>) -> Result<Grant, NotGranted> {
         // Relaxed: a claim must be unique, not ordered; nothing is published through the word.
         // Model: `claims_are_unique`.
         let position = self.allocated.fetch_add(SLOT, Relaxed);
-        grant(position).ok_or(Some(position))
+        grant(position).ok_or(NotGranted::Claimed(position))
     }
 
     /// The next position to be claimed.
@@ -244,7 +244,7 @@ impl Timeline {
     pub(crate) fn spacing(&self) -> Spacing {
         match self.published.snapshot() {
             Some(snapshot) => {
-                Spacing { interval_ns: snapshot.interval_ns(), made_up_for_ns: i64::MAX }
+                Spacing { interval_ns: snapshot.interval_ns(), tolerated_ns: i64::MAX }
             }
             None => self.under_lock().spacing(),
         }

@@ -6,8 +6,8 @@
 //! compared. Spans stay valid when the thread turns to another pacer. Nothing is learnt from a
 //! clock that does not run by itself.
 
+use super::caller_pause::CallerPause;
 use super::forecast::{Forecast, Quantile};
-use super::hold::Hold;
 use super::pausing::Pausing;
 use std::cell::Cell;
 
@@ -56,9 +56,9 @@ impl ThreadEstimates {
     };
 
     /// The calling thread's estimates, if the clock runs by itself.
-    pub(super) fn of(hold: &Hold<'_>) -> Option<ThreadEstimates> {
-        let (pacer, estimates) = (hold.pausing.pacer, ESTIMATES.get());
-        hold.clock.is_real().then_some(if estimates.pacer == pacer {
+    pub(super) fn of(pause: &CallerPause<'_>) -> Option<ThreadEstimates> {
+        let (pacer, estimates) = (pause.pausing.pacer, ESTIMATES.get());
+        pause.clock.is_real().then_some(if estimates.pacer == pacer {
             estimates
         } else {
             ThreadEstimates {
@@ -72,10 +72,10 @@ impl ThreadEstimates {
 
     /// The thread has learnt something, if the clock runs by itself. Returns what it knows then.
     pub(super) fn update(
-        hold: &Hold<'_>,
+        pause: &CallerPause<'_>,
         learn: impl FnOnce(&mut ThreadEstimates),
     ) -> Option<ThreadEstimates> {
-        let mut estimates = ThreadEstimates::of(hold)?;
+        let mut estimates = ThreadEstimates::of(pause)?;
         learn(&mut estimates);
         ESTIMATES.set(estimates);
         Some(estimates)

@@ -56,11 +56,11 @@ impl Pausing {
         (cost_ns as f64 / self.sleep_share.max(LEAST_SHARE)) as i64
     }
 
-    /// How far a pause may be stretched beyond its end, where slots are `interval_ns` apart and so
-    /// close that it is: half of the lateness that is freely made up for. The other half is for
-    /// what pauses overrun unasked.
-    pub(crate) fn stretch_ns(&self, interval_ns: i64, made_up_for: i64) -> i64 {
-        if interval_ns < self.spared_ns { made_up_for / 2 } else { 0 }
+    /// How far a pause may be stretched beyond its end, in nanoseconds: not at all unless slots are so close that
+    /// pauses are stretched. Then it is half of the lateness that the policy tolerates. The other half is for
+    /// pauses that overrun by themselves.
+    pub(crate) fn stretch_ns(&self, interval_ns: i64, tolerated_ns: i64) -> i64 {
+        if interval_ns < self.spared_ns { tolerated_ns / 2 } else { 0 }
     }
 
     /// When a caller that has woken at `woken` may wake again, where that costs `cost`.

@@ -1,7 +1,7 @@
 //! Sleep until the moment has come.
 
+use super::caller_pause::CallerPause;
 use super::estimates::ThreadEstimates;
-use super::hold::Hold;
 use super::processor::thread_time_ns;
 use super::slack::FineTimer;
 use crate::Nanos;
@@ -9,36 +9,36 @@ use crate::sync::{Parker, with_parker};
 
 /// Sleeps to the moment, or longer, if the thread would otherwise spend too much on sleeping and
 /// may make up for it.
-pub(super) fn hold(hold: &Hold<'_>) -> Nanos {
-    match ThreadEstimates::of(hold) {
-        Some(estimates) if hold.stretch_ns() > 0 => stretched(hold, estimates),
-        _ => until(hold, hold.until()),
+pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
+    match ThreadEstimates::of(pause) {
+        Some(estimates) if pause.stretch_ns() > 0 => stretched(pause, estimates),
+        _ => until(pause, pause.until()),
     }
 }
 
-fn stretched(hold: &Hold<'_>, estimates: ThreadEstimates) -> Nanos {
-    let latest = hold.until().signed().saturating_add(hold.stretch_ns());
-    let target = estimates.wakes_again(hold.pausing).min(latest).max(hold.until().signed());
+fn stretched(pause: &CallerPause<'_>, estimates: ThreadEstimates) -> Nanos {
+    let latest = pause.until().signed().saturating_add(pause.stretch_ns());
+    let target = estimates.wakes_again(pause.pausing).min(latest).max(pause.until().signed());
     let before = thread_time_ns();
-    let now = until(hold, Nanos::from_signed(target));
-    ThreadEstimates::update(hold, |estimates| estimates.paid(thread_time_ns() - before));
+    let now = until(pause, Nanos::from_signed(target));
+    ThreadEstimates::update(pause, |estimates| estimates.paid(thread_time_ns() - before));
     now
 }
 
 /// Sleeps once, to `until` or until a change wakes it.
-pub(super) fn until(hold: &Hold<'_>, until: Nanos) -> Nanos {
-    with_parker(|parker| park_until(hold, parker, until))
+pub(super) fn until(pause: &CallerPause<'_>, until: Nanos) -> Nanos {
+    with_parker(|parker| park_until(pause, parker, until))
 }
 
-fn park_until(hold: &Hold<'_>, parker: &Parker, until: Nanos) -> Nanos {
-    if !hold.enter(parker.unparker()) {
-        return hold.clock.now();
+fn park_until(pause: &CallerPause<'_>, parker: &Parker, until: Nanos) -> Nanos {
+    if !pause.enter(parker.unparker()) {
+        return pause.clock.now();
     }
-    let fine = FineTimer::new(hold.pausing.fine_timers && hold.clock.is_real());
-    hold.clock.park(parker, until);
+    let fine = FineTimer::new(pause.pausing.fine_timers && pause.clock.is_real());
+    pause.clock.park(parker, until);
     drop(fine);
-    hold.leave();
-    let now = hold.clock.now();
-    ThreadEstimates::update(hold, |estimates| estimates.slept(until.signed(), now.signed()));
+    pause.leave();
+    let now = pause.clock.now();
+    ThreadEstimates::update(pause, |estimates| estimates.slept(until.signed(), now.signed()));
     now
 }

@@ -1,14 +1,14 @@
 //! Spin until the moment has come.
 
-use super::hold::Hold;
+use super::caller_pause::CallerPause;
 use crate::Nanos;
 
-pub(super) fn hold(hold: &Hold<'_>) -> Nanos {
+pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
     loop {
-        let now = hold.clock.now();
-        if !hold.goes_on(now) {
+        let now = pause.clock.now();
+        if !pause.goes_on(now) {
             return now;
         }
-        hold.clock.relax(now, hold.until());
+        pause.clock.relax(now, pause.until());
     }
 }

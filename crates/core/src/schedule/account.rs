@@ -1,9 +1,9 @@
-//! Where the schedule's time went.
+//! Where the schedule's time went, for the [`Ledger`](crate::Ledger).
 
 use super::Schedule;
 use crate::position::ticks_between;
 
-/// The times of a [`Ledger`](crate::Ledger), in nanoseconds.
+/// The times of a [`Ledger`](crate::Ledger), in nanoseconds. `elapsed` is the sum of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) elapsed: i64,
@@ -16,7 +16,7 @@ pub(crate) struct Account {
 impl Account {
     /// Counts the time of slots that were taken and given back as backlog: it is not allocated.
     pub(crate) fn give_back(&mut self, unused: i64) {
-        // Exact while the pieces that the slots lie on are remembered. Never more than there is.
+        // Exact while the pieces that the slots lie on are remembered; and never more than what is allocated.
         let unused = unused.min(self.allocated);
         self.allocated -= unused;
         self.backlog += unused;
@@ -34,8 +34,8 @@ impl Schedule {
         let claimed = passes.min(time).saturating_sub(self.began).saturating_sub(self.pauses_ns);
         let allocated = claimed.saturating_sub(self.idle);
         let late = elapsed.saturating_sub(claimed);
-        // While time is owed, what should have started and is not yet released is waiting, and the rest is
-        // backlog.
+        // While time is owed, slots up to `paid_until` are released and count as backlog. The others were intended
+        // to start by now, too, but have to wait.
         let backlog = paid_until.map_or(late, |until| until.saturating_sub(passes).clamp(0, late));
         Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
     }

@@ -1,7 +1,9 @@
-//! How many slots the load has had by a moment, whatever a late policy has done to them.
+//! How many slots the load has asked for by a moment, whatever a late policy has done to them.
 //!
-//! While no policy has moved a slot, the load is where the schedule is. From the first time that is
-//! given up, its count is kept apart, and changes and pauses move it as they move the schedule.
+//! While no policy has moved a slot, that is how far the schedule has come. From the first forfeit on, the
+//! load's count is kept apart. Changes and pauses move it as they move the schedule.
+//!
+//! A slot *has come* if its moment in the load as it was asked for has passed.
 
 use super::course::Course;
 use super::end::End;
@@ -10,26 +12,26 @@ use super::load::Load;
 use crate::count::Count;
 use crate::position::{before, earlier, first_after};
 
-/// The load as it was asked for, of which the schedule has given up some time.
+/// The load as it was asked for, kept beside a schedule that has forfeited time.
 #[derive(Debug)]
 pub(super) struct Asked {
-    /// When the load in force began, by its own time.
+    /// The moment at which the load in force has the count 0.
     origin: i64,
     /// From when on that load has been in force.
     since: i64,
-    /// How many slots all loads together had had at `since`, with parts of slots; or at the schedule's
-    /// end if that was before.
+    /// How many slots all loads together had asked for by `since`, with parts of slots; or by the schedule's
+    /// end if that came first.
     count: Count,
-    /// Slots that came before `since` lie below this count.
-    come_before: Count,
-    /// Slots that came at `since` or before it, by the load before this one, lie below this count. A slot at a
-    /// line's anchor is not one of them: it comes at `since` by this load.
-    come_by: Count,
+    /// The slots that came before `since` are those below this count.
+    came_before_since: Count,
+    /// The slots that came at `since` or before it, by the load before this one, are those below this count. A
+    /// slot at a line's anchor is not one of them: it comes at `since` by this load.
+    came_by_since: Count,
 }
 
 impl Asked {
-    /// The load while it still is where the schedule is. At `end_position` the schedule has no slot any
-    /// more.
+    /// The load while the schedule has not left it yet. From the position `end_position` on, the schedule has no
+    /// slot.
     pub(super) fn new(history: &History, end: &End, end_position: Option<u64>) -> Asked {
         let slots = history.slots();
         let (origin, since, count, first) = match history.current() {
@@ -52,37 +54,38 @@ impl Asked {
             let has_any = slots.number(first).is_some_and(|slots| slots > 0);
             if has_any { slots.count_of(before(first)).saturating_add(1) } else { 0 }
         };
-        let come_before = below(history.first_from(since));
-        Asked { origin, since, count, come_before, come_by: below(first) }
+        let came_before_since = below(history.first_from(since));
+        Asked { origin, since, count, came_before_since, came_by_since: below(first) }
     }
 
+    /// Moves the load to `span_ns` later.
     pub(super) fn shift(&mut self, span_ns: i64) {
         self.origin = self.origin.saturating_add(span_ns);
         self.since = self.since.saturating_add(span_ns);
     }
 
-    /// How many slots all loads together have had at `time`, with parts of slots.
+    /// How many slots all loads together have asked for by `time`, with parts of slots. `load` is the one in force.
     pub(super) fn count_at(&self, load: &Load, time: i64) -> Count {
-        let made_by = |time: i64| load.count_at_ns(time.saturating_sub(self.origin));
-        self.count + made_by(time.max(self.since)) - made_by(self.since)
+        let count_of_this = |time: i64| load.count_at_ns(time.saturating_sub(self.origin));
+        self.count + count_of_this(time.max(self.since)) - count_of_this(self.since)
     }
 
-    /// The count below which the slots lie that come before `moment`.
-    pub(super) fn come_before(&self, load: &Load, moment: i64) -> Count {
+    /// The slots that have come before `moment` are those below this count. `load` is the one in force.
+    pub(super) fn came_before(&self, load: &Load, moment: i64) -> Count {
         let last = moment.saturating_sub(1);
         if last < self.since {
-            return self.come_before;
+            return self.came_before_since;
         }
         let is_waiting = load.is_waiting_at_ns(last.saturating_sub(self.origin));
-        self.come_by.max(self.count_at(load, last) + Count::from(!is_waiting))
+        self.came_by_since.max(self.count_at(load, last) + Count::from(!is_waiting))
     }
 
-    /// Lets another load begin now.
+    /// Notes that another load begins now. `load` is the one that was in force until now.
     pub(super) fn change(&mut self, load: &Load, end: &End, now: i64) {
         let count = self.count_at(load, end.no_later_than_end(now));
-        let come_before = self.come_before(load, end.no_later_than_first_without_slot(now));
-        let come_by =
-            self.come_before(load, end.no_later_than_first_without_slot(now.saturating_add(1)));
-        *self = Asked { origin: now, since: now, count, come_before, come_by };
+        let came_before_since = self.came_before(load, end.no_later_than_first_without_slot(now));
+        let came_by_since =
+            self.came_before(load, end.no_later_than_first_without_slot(now.saturating_add(1)));
+        *self = Asked { origin: now, since: now, count, came_before_since, came_by_since };
     }
 }

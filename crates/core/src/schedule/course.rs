@@ -8,25 +8,26 @@ use crate::position::{RANGE, REACH, SLOT, ticks_between};
 use crate::scale::Scale;
 use crate::shape::Shape;
 
-/// When the slots behind a position start.
+/// Says when the slots behind a position, its *anchor*, start.
 #[derive(Clone, Debug)]
 pub(crate) enum Course {
+    /// At a constant rate, if slot n of the load is slot n of this process and lies at the count n.
     Line(Line),
-    /// Boxed, because a pacer remembers many lines and is small.
+    /// Along a shape, which may be constant. Boxed, because a pacer remembers many lines and is small.
     Curve(Box<Curve>),
 }
 
-/// What a course follows.
+/// How fast a course goes.
 #[derive(Clone, Debug)]
 pub(crate) enum Tempo {
-    /// A tick lasts so long.
+    /// As fast as this scale says: it has the nanoseconds of a tick.
     Scale(Scale),
     /// A shape that begins at `origin`, at a multiple of its rate in units of 2^-32.
     Shape { shape: Shape, origin: i64, ratio_q32: u64 },
 }
 
 impl Course {
-    /// The position behind which the course holds.
+    /// The position behind which the course says when slots start.
     pub(crate) fn anchor(&self) -> u64 {
         match self {
             Course::Line(line) => line.position,
@@ -34,6 +35,7 @@ impl Course {
         }
     }
 
+    /// When the course reaches `position`.
     pub(crate) fn time_of(&self, position: u64, slots: &Slots) -> i64 {
         match self {
             Course::Line(line) => line.time_of(position),
@@ -41,6 +43,7 @@ impl Course {
         }
     }
 
+    /// The last position that is reached at `time`.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         match self {
             Course::Line(line) => line.position_at(time),
@@ -79,14 +82,14 @@ impl Course {
     }
 
     /// This course without the slots up to `position`, as if its anchor lay there. It is unchanged if its
-    /// anchor lies behind that already.
-    pub(crate) fn behind(self, position: u64) -> Course {
+    /// anchor lies there or behind that already.
+    pub(crate) fn anchored_no_earlier(self, position: u64) -> Course {
         if ticks_between(self.anchor(), position) <= 0 {
             return self;
         }
         match self {
             Course::Line(line) => Course::Line(line.anchored(position)),
-            Course::Curve(curve) => Course::Curve(curve.behind(position).into()),
+            Course::Curve(curve) => Course::Curve(curve.anchored(position).into()),
         }
     }
 
@@ -140,8 +143,8 @@ impl Course {
         }
     }
 
-    /// The moment before which a slot must have been due to be late by more than the [`RANGE`] of positions at
-    /// `now`.
+    /// The oldest intended start that is within the [`RANGE`] of positions at `now`. A slot whose intended start is
+    /// before that is late by more than the range.
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         match self {
             Course::Line(line) => now.saturating_sub(line.scale.nanos(RANGE.unsigned_abs())),
@@ -154,8 +157,9 @@ impl Course {
     /// start that is judged.
     pub(crate) fn is_far(&self, next: u64, now: i64) -> bool {
         match self {
-            // Beyond its reach a line can't tell where it is: an anchor moved there would say that fewer slots
-            // had been asked for. What is late by that much is forfeited, which makes an anchor that is near.
+            // Beyond its reach a line can't tell which position it has come to. An anchor moved there would say
+            // that fewer slots were asked for than there were. Lateness beyond the range is forfeited instead, and
+            // that makes a new anchor nearby.
             Course::Line(line) => line.has_reached(RANGE, now) && !line.has_reached(REACH, now),
             // A curve is computed from counts. Its anchor is only compared with positions.
             Course::Curve(curve) => ticks_between(curve.position, next) > RANGE,
@@ -164,7 +168,7 @@ impl Course {
 }
 
 impl Tempo {
-    /// Whether it is the same tempo, without a change between.
+    /// Whether both are the same rate or shape, so that nothing changes from one to the other.
     pub(crate) fn is_same(&self, other: &Tempo) -> bool {
         match (self, other) {
             (Tempo::Scale(a), Tempo::Scale(b)) => a == b,

@@ -1,13 +1,12 @@
 //! A piece of schedule that need not be straight: a shape from a moment on, for slots that lie
 //! wherever the arrival process puts them.
 //!
-//! Two counts run along a curve: the shape's, which begins with the shape, and the load's, at which
-//! slots lie. They meet where the curve begins, and from there on the load's grows `ratio_q32` times as
-//! fast as the shape's. A variable `load` or `shape` is such a count.
+//! Two counts run along a curve. The *shape's count* begins at 0 with the shape. Slots lie on the *load's
+//! count*. At the moment `since`, the two have the values `shape_since` and `load_since`. Whenever the shape's
+//! count grows by one, the load's grows by `ratio_q32` / 2^32. A variable `load` or `shape` is such a count.
 //!
 //! Rounding as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which
-//! the shape has made its count, so `time_of(p) <= t` says exactly the same as
-//! `p <= position_at(t)`.
+//! its count is reached. So `time_of(p) <= t` says exactly the same as `p <= position_at(t)`.
 
 use super::slots::Slots;
 use crate::count::{Count, ONE, slots};
@@ -26,7 +25,7 @@ pub(crate) struct Curve {
     /// The moment at which the piece begins. It can't be found again from the counts, which stand still
     /// for long where the shape is very slow.
     pub(crate) since: i64,
-    /// The load's count at `since`. It lies at `position`, or before it if a load was corrected to less.
+    /// The load's count at `since`. It is the count of `position`, or less if a load was corrected to less.
     load_since: Count,
     /// The shape's count at `since`.
     shape_since: Count,
@@ -68,24 +67,25 @@ impl Curve {
         Curve { ratio_q32, ..self }
     }
 
-    /// This curve, but behind another position.
-    pub(crate) fn behind(self, position: u64) -> Curve {
+    /// This curve, for the slots behind another position.
+    pub(crate) fn anchored(self, position: u64) -> Curve {
         Curve { position, ..self }
     }
 
+    /// When the curve reaches `position`; `i64::MAX` if never.
     #[inline]
     pub(crate) fn time_of(&self, position: u64, slots: &Slots) -> i64 {
         self.time_of_count(slots.count_of(position))
     }
 
-    /// [`time_of`](Curve::time_of), if that is what was asked for last.
+    /// The time of `position`, if it was computed last, and in this revision of the schedule.
     #[inline]
     pub(crate) fn known_time(&self, position: u64, revision: u64) -> Option<i64> {
         let known = self.known.get();
         ((known.revision, known.position) == (revision, position)).then_some(known.time)
     }
 
-    /// [`time_of`](Curve::time_of), kept as long as the schedule is in this revision.
+    /// The time of `position`. It is kept for the next caller that asks in this revision of the schedule.
     #[inline]
     pub(crate) fn time_in(&self, revision: u64, position: u64, slots: &Slots) -> i64 {
         self.known_time(position, revision).unwrap_or_else(|| {
@@ -103,7 +103,7 @@ impl Curve {
         }
         let time_of = |shape| self.origin.saturating_add(self.shape.time_of_count(shape));
         if load < self.load_since {
-            // What was reached before the shape began does not wait for its rate to rise from zero.
+            // A slot that was reached before the shape began does not wait for the shape's rate to rise from zero.
             let shape = self.shape_since.checked_sub(self.load_to_shape(self.load_since - load));
             return shape.map_or(self.origin, time_of);
         }
@@ -111,8 +111,9 @@ impl Curve {
         time_of(self.shape_since.saturating_add(more)).max(self.since)
     }
 
-    /// The last position that is reached at `time`. While the rate is zero, a slot exactly at the count is
-    /// not reached: it waits until the rate rises again, unless it was reached before this piece.
+    /// The last position that is reached at `time`. While the rate is zero, a slot that lies exactly at the count
+    /// is not reached: it waits until the rate rises again. A slot that was reached before this piece began
+    /// stays reached.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         let (reached, is_waiting) = self.reached_at(time);
         let reached = reached.map(|count| slots.position_by(count));
@@ -127,8 +128,9 @@ impl Curve {
         self.reached_at(time).0.is_none_or(|count| slots.is_known_until(count))
     }
 
-    /// The last count reached at `time` (none if none), and whether the rate is zero there or the shape has not
-    /// begun. In that case a slot exactly at the count is not reached, so the count returned is one less.
+    /// The last count that is reached at `time`, or none; and whether slots are waiting then, because the rate is
+    /// zero or the shape has not begun. While they are waiting, a slot that lies exactly at the count is not
+    /// reached, so the last count reached is one less.
     fn reached_at(&self, time: i64) -> (Option<Count>, bool) {
         let elapsed_ns = time.saturating_sub(self.origin);
         let shape = self.shape.count_at_ns(elapsed_ns);
@@ -182,10 +184,11 @@ impl Curve {
         whole.saturating_mul(ratio).saturating_add((rest * ratio) >> 32)
     }
 
-    /// Whether a line that begins at `time` may start with the slot at the count `first`, which came within the
-    /// nanosecond before. It may not if the rate drops just there: the part of a nanosecond lost to rounding
-    /// would then be worth more than one. Where the rate goes on smoothly, that needs no counts.
+    /// Whether a line that begins at `time` may start with the slot at the count `first`, which was reached within
+    /// the nanosecond before. It may not if the rate drops just there. The slot's time was rounded up by a part of
+    /// a nanosecond, at the higher rate. At the lower rate, the same count would take more than a nanosecond.
     pub(crate) fn may_begin_at(&self, first: Count, time: i64) -> bool {
+        // Where the rate does not jump, the counts need not be compared.
         if self.shape.is_smooth_at(time.saturating_sub(self.origin)) {
             return true;
         }
@@ -193,12 +196,14 @@ impl Curve {
         now.saturating_sub(first) <= next - now
     }
 
-    /// How long from `time` on a chord stays within 1 ns of the curve; and whether the rate falls.
+    /// How long a chord that begins at `time` stays within 1 ns of the curve, in nanoseconds; and whether the rate
+    /// falls.
     pub(crate) fn straight(&self, time: i64) -> (i64, bool) {
         self.shape.straight_ns(time.saturating_sub(self.origin))
     }
 
-    /// How long from `time` on a parabola stays within 1/4 ns of the curve; zero where a chord is as good.
+    /// How long a parabola that begins at `time` stays within 1/4 ns of the curve, in nanoseconds; zero where a
+    /// chord is as good.
     pub(crate) fn bent_ns(&self, time: i64) -> i64 {
         self.shape.bent_ns(time.saturating_sub(self.origin))
     }
@@ -211,8 +216,8 @@ impl Curve {
         if hz > 0.0 { (1e9 / hz) as i64 } else { i64::MAX }
     }
 
-    /// The moment before which a slot must have been reached to be late by more than the [`RANGE`] of positions at
-    /// `now`.
+    /// The oldest time that is within the [`RANGE`] of positions at `now`. A slot whose time is before that is late
+    /// by more than the range.
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         let range = Count::from(RANGE.unsigned_abs() / SLOT) * ONE;
         self.count_at(now).checked_sub(range).map_or(i64::MIN, |count| self.time_of_count(count))

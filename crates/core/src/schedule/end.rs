@@ -6,7 +6,7 @@
 use super::history::History;
 use crate::position::{RANGE, SLOT, after, earlier};
 
-/// An end that lies farther ahead than this can't be told from one that is past.
+/// An end that lies more slots ahead than this can't be told from one that is past.
 const MOST_AHEAD: u64 = RANGE.unsigned_abs() / SLOT;
 
 /// Where the schedule ends; nowhere by default.
@@ -14,11 +14,11 @@ const MOST_AHEAD: u64 = RANGE.unsigned_abs() / SLOT;
 pub(crate) struct End {
     /// How many slots the schedule has at most.
     slots: Option<u64>,
-    /// The position behind that many slots, as soon as it is within range.
+    /// The position behind that many slots: the first one without a slot. None until it is within range.
     position: Option<u64>,
-    /// The moment at which the schedule ends, which a pause moves; `i64::MAX` is never.
+    /// The moment from which on there is no slot, which a pause moves; `i64::MAX` is never.
     time: i64,
-    /// The moment at which the shape ends, which a pause moves too; `i64::MAX` is never.
+    /// The last moment of the shape, which a pause moves too; `i64::MAX` is never.
     shape_time: i64,
     /// A number that grows with everything that moves the end.
     revision: u64,
@@ -38,7 +38,8 @@ impl End {
         End { shape_time: moment, revision: self.revision + 1, ..self }
     }
 
-    /// See [`Schedule::count_claimed`](super::Schedule::count_claimed).
+    /// Notes that `claimed` slots lie before the position `next`. Finds the position of the end by count as soon
+    /// as that is within range.
     pub(super) fn count_claimed(&mut self, next: u64, claimed: u64) {
         if let Some(left) = self.slots.and_then(|slots| slots.checked_sub(claimed))
             && self.position.is_none()
@@ -49,6 +50,7 @@ impl End {
         }
     }
 
+    /// Moves the ends by time to `span_ns` later.
     pub(super) fn shift(&mut self, span_ns: i64) {
         // What never comes still never does.
         self.time = self.time.saturating_add(span_ns);
@@ -61,24 +63,23 @@ impl End {
         self.revision += 1;
     }
 
-    /// Grows with everything that moves the end.
+    /// A number that grows with everything that moves the end.
     pub(super) fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The moment at which the shape ends; `i64::MAX` is never.
+    /// The last moment of the shape; `i64::MAX` is never.
     pub(super) fn of_shape(&self) -> i64 {
         self.shape_time
     }
 
-    /// The moment of the end by time.
+    /// The moment of the end by time or by shape, whichever comes first; `i64::MAX` is never.
     fn by_time(&self) -> i64 {
         self.time.min(self.shape_time)
     }
 
-    /// The first position at which there is no slot any more; none if it is nowhere in range, or
-    /// slots before it may still be leased or are still to be read. The last slot of a shape may start
-    /// in the shape's very last nanosecond.
+    /// The first position at which there is no slot any more. None if it is nowhere in range, or not known yet:
+    /// slots before it may still be leased, or are still to be read from a recording.
     pub(super) fn position(&self, history: &History) -> Option<u64> {
         let is_known = |time: i64| time < i64::MAX && history.is_known_until(time);
         let first_from = |time: i64| is_known(time).then(|| history.first_from(time));
@@ -93,22 +94,23 @@ impl End {
         self.by_time() < i64::MAX
     }
 
-    /// Whether `moment` is past the end by time. False for `i64::MAX`, which means unknown.
+    /// Whether a slot with this intended start comes after the end by time. False for `i64::MAX`, which means
+    /// unknown.
     pub(super) fn is_past(&self, moment: i64) -> bool {
         moment < i64::MAX && (moment >= self.time || moment > self.shape_time)
     }
 
-    /// The moment, or that of the end by time if that comes first.
+    /// This moment, or that of the end by time if that comes first.
     pub(super) fn no_later_than_end(&self, moment: i64) -> i64 {
         self.by_time().min(moment)
     }
 
-    /// The moment, or the first one at which there is no slot any more, by time, if that comes first.
+    /// This moment, or the first one from which on the end by time allows no slot, if that comes first.
     pub(super) fn no_later_than_first_without_slot(&self, moment: i64) -> i64 {
         moment.min(self.time).min(self.shape_time.saturating_add(1))
     }
 
-    /// How many slots there are at most.
+    /// How many slots there are at most; `u64::MAX` without a limit.
     pub(super) fn most(&self) -> u64 {
         self.slots.unwrap_or(u64::MAX)
     }

@@ -1,10 +1,11 @@
 //! The schedule as pieces: the one in force and those before it. A slot that was due on an
 //! earlier piece and has not started yet keeps the intended start that it got there.
 //!
-//! A piece holds for the slots behind its anchor, up to and including the anchor of the next piece.
-//! The first one also holds for everything before it. Pieces without a slot that anybody may ask for
-//! are forgotten. A slot on one all the same starts when the next piece begins, which is past and
-//! never before the slot's own time: so its wait time can be too short but never too long.
+//! A piece has the slots behind its anchor, up to and including the anchor of the next piece. The first
+//! piece also has everything before its anchor. Pieces without a slot that anybody may ask for are
+//! forgotten. If there is a slot on such a piece all the same, its intended start is the moment at which
+//! the next piece begins. That moment is past and never before the slot's own time, so the wait time can
+//! be too short but never too long.
 
 use super::chord;
 use super::course::{Course, Tempo};
@@ -31,17 +32,17 @@ const MOST: usize = 1024;
 #[derive(Clone, Debug)]
 struct Piece {
     course: Course,
-    /// When the piece begins to hold. A line's anchor lies a part of a tick before that.
+    /// When the piece came into force. A line reaches its anchor up to a tick before that.
     since: i64,
-    /// The piece holds for no slot behind this position. Pieces between this and the next one have been
-    /// forgotten.
-    until: u64,
+    /// The piece has no slot behind this position, even if the next piece begins later: pieces between the two
+    /// have been forgotten.
+    ends_at: u64,
 }
 
 impl Piece {
     fn new(course: Course, since: i64) -> Piece {
-        let until = course.anchor().wrapping_add_signed(REACH);
-        Piece { course, since, until }
+        let ends_at = course.anchor().wrapping_add_signed(REACH);
+        Piece { course, since, ends_at }
     }
 
     /// Whether its anchor lies before `position`.
@@ -55,12 +56,12 @@ pub(crate) struct History {
     slots: Slots,
     /// The oldest piece comes first. There is one at least; positions and times both ascend.
     pieces: Vec<Piece>,
-    /// The last slot that forfeited time. The piece anchored there begins after the forfeited time. (An anchor
-    /// at any other slot means only that the tempo changed within a tick of it.)
-    forfeited: u64,
-    /// A number that changes with everything that moves a slot.
+    /// The last slot whose start forfeited time. The piece that is anchored there begins after the forfeited
+    /// time. (A piece that is anchored at any other slot only means that the tempo changed within a tick of it.)
+    forfeited_at: u64,
+    /// A number that grows with everything that moves a slot.
     revision: u64,
-    /// With more pieces than this, it is time to look which are still needed.
+    /// With more pieces than this, it is time to look which ones are still needed.
     enough: usize,
 }
 
@@ -69,8 +70,8 @@ impl History {
     pub(crate) fn new(tempo: &Tempo, slots: Slots, time: i64) -> History {
         let course = Course::starting(tempo, time);
         let pieces = vec![Piece::new(course, time)];
-        // Not 0, which is the revision of times that a curve has not been asked for.
-        History { slots, pieces, forfeited: before(0), revision: 1, enough: KEPT }
+        // Not 0, which a curve uses for a time that it has not computed yet.
+        History { slots, pieces, forfeited_at: before(0), revision: 1, enough: KEPT }
     }
 
     /// The course of the piece in force.
@@ -90,43 +91,44 @@ impl History {
         self.revision
     }
 
+    /// The index of the last piece that begins before `position`.
     #[inline]
     fn index_of(&self, position: u64) -> usize {
         self.pieces.iter().rposition(|piece| piece.is_before(position)).unwrap_or(0)
     }
 
-    /// The last position for which the piece at `index` holds.
-    fn end_of(&self, index: usize) -> u64 {
+    /// The last position that the piece at `index` has.
+    fn ends_at(&self, index: usize) -> u64 {
         let next = self.pieces.get(index + 1).map(|next| next.course.anchor());
-        let until = self.pieces[index].until;
-        next.map_or(until, |next| earlier(next, until))
+        let ends_at = self.pieces[index].ends_at;
+        next.map_or(ends_at, |next| earlier(next, ends_at))
     }
 
-    /// When the piece behind the one at `index` begins, if those between, on which the slot at
-    /// `position` lay, have been forgotten.
+    /// The intended start of the slot at `position`, if that slot was on a piece that has been forgotten: the
+    /// moment at which the next piece begins. `index` is [`index_of`](History::index_of) that position.
     #[inline]
     fn forgotten_until(&self, index: usize, position: u64) -> Option<i64> {
         let next = self.pieces.get(index + 1)?;
-        (ticks_between(self.pieces[index].until, position) > 0).then_some(next.since)
+        (ticks_between(self.pieces[index].ends_at, position) > 0).then_some(next.since)
     }
 
-    /// Slots around the one at `position` whose intended starts lie on a line, as exactly as a [`chord`] or a
-    /// [`parabola`] does; none if there are none.
+    /// Slots around the one at `position` whose intended starts lie on one line, [`chord`] or [`parabola`]; none
+    /// if they lie on none.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let index = self.index_of(position);
-        let end = self.end_of(index);
+        let ends_at = self.ends_at(index);
         match &self.pieces[index].course {
             _ if self.forgotten_until(index, position).is_some() => None,
             &Course::Line(line) => Some(Stretch {
                 line,
                 bend: 0,
                 // Nothing comes before the first piece, so it also has the slot at its anchor.
-                behind: if index == 0 { line.position.wrapping_sub(1) } else { line.position },
-                until: end,
+                begins_behind: line.position.wrapping_sub(u64::from(index == 0)),
+                ends_at,
                 numbers: Numbering::new(self.slots.even_from(position)?, position, line.position),
             }),
             Course::Curve(curve) => {
-                let begin = self.begin(curve, position, end)?;
+                let begin = self.begin(curve, position, ends_at)?;
                 let bent = parabola::along(curve, &begin, &self.slots);
                 let chord = || chord::along(curve, &begin, &self.slots, self.revision);
                 Some(bent.unwrap_or_else(chord))
@@ -134,22 +136,22 @@ impl History {
         }
     }
 
-    /// Where a stretch along a curve begins that has the slot at `wanted`, up to `end` at most; none if
+    /// Where a stretch along a curve begins that has the slot at `wanted` and no slot behind `ends_at`. None if
     /// slots don't lie evenly there, or the curve never comes to that slot.
-    fn begin(&self, curve: &Curve, wanted: u64, end: u64) -> Option<Begin> {
+    fn begin(&self, curve: &Curve, wanted: u64, ends_at: u64) -> Option<Begin> {
         let (position, time) = self.known_near(curve, wanted);
         let even = self.slots.even_from(position).filter(|_| time < i64::MAX)?;
         let may_begin =
             position != wanted || curve.may_begin_at(self.slots.count_of(position), time);
-        // 2^44 slots are the range: by that bound the product does not overflow.
+        // The range is 2^44 slots. Bounded by that, the product does not overflow.
         let more = RANGE.unsigned_abs().min(even.more.min(1 << 44) * SLOT);
         let more = if may_begin { more } else { 0 };
-        let most = earlier(position.wrapping_add(more), end);
-        Some(Begin { position, time, wanted, most, even })
+        let ends_at_most = earlier(position.wrapping_add(more), ends_at);
+        Some(Begin { position, time, wanted, ends_at_most, even })
     }
 
-    /// The slot before the one at `position` if its time is known and a line may begin there, else the one at
-    /// `position`; and its time.
+    /// A slot that a stretch to the slot at `position` can begin at, and its time. It is the slot before that one
+    /// if its time is known and a line may begin there; otherwise it is the one at `position`.
     fn known_near(&self, curve: &Curve, position: u64) -> (u64, i64) {
         let previous = before(position);
         let is_on = ticks_between(curve.position, previous) > 0
@@ -170,9 +172,10 @@ impl History {
         })
     }
 
-    /// When the schedule passes `position`; after the forfeited time, if that slot forfeited any.
+    /// When the schedule goes on from `position`. That is its time, and if that slot forfeited time, the end of
+    /// the forfeited time.
     pub(crate) fn passes(&self, position: u64) -> i64 {
-        if self.forfeited != position {
+        if self.forfeited_at != position {
             return self.time_of(position);
         }
         let is_at = |piece: &&Piece| ticks_between(piece.course.anchor(), position) >= 0;
@@ -184,8 +187,8 @@ impl History {
     pub(crate) fn first_from(&self, time: i64) -> u64 {
         let index = self.index_before(time);
         let last = self.pieces[index].course.position_at(time.saturating_sub(1), &self.slots);
-        // Behind its end a piece says nothing: the next one begins at that time or later.
-        first_after(earlier(last, self.end_of(index)))
+        // A piece says nothing of slots behind its end: they are on the next piece, which begins at `time` or later.
+        first_after(earlier(last, self.ends_at(index)))
     }
 
     /// The count that the schedule has come to at `time`.
@@ -199,8 +202,8 @@ impl History {
         self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0)
     }
 
-    /// Whether it is known which slots before `time` are this process's. Only on the last piece there may
-    /// be some that are not: what gets known after a change lies behind that change.
+    /// Whether it is known which slots before `time` are this process's. It always is for older pieces: slots
+    /// that were unknown at a change lie behind that change.
     pub(crate) fn is_known_until(&self, time: i64) -> bool {
         match &self.pieces[self.index_before(time)..] {
             [Piece { course: Course::Curve(curve), .. }] => {
@@ -230,7 +233,7 @@ impl History {
         self.put_in_force(self.continued(tempo, time), time);
     }
 
-    /// Lets the schedule go on as if it had followed this shape since `origin`, from `time` on.
+    /// From `time` on, lets the schedule go on as if it had followed this shape since `origin`.
     pub(crate) fn correct(&mut self, shape: &Shape, origin: i64, time: i64) {
         let position = self.current().position_at(time, &self.slots);
         let curve = Curve::new(shape, origin, origin, position, 0);
@@ -241,9 +244,9 @@ impl History {
     fn put_in_force(&mut self, course: Course, time: i64) {
         let last = self.last();
         let since = time.max(last.since);
-        // Where a load was corrected to less, it has not come again to the last anchor, and `course` begins
-        // before that. The slots between were due already and stay on the pieces that they were due on.
-        let course = course.behind(last.course.anchor());
+        // Where a load was corrected to less, `course` begins before the last anchor. The slots up to that anchor
+        // were due already. They stay on the pieces that they were due on.
+        let course = course.anchored_no_earlier(last.course.anchor());
         // Two changes at one moment become one, if no slot lies between them.
         if last.since >= time
             && has_no_slot(last.course.anchor(), course.anchor())
@@ -263,26 +266,26 @@ impl History {
         self.revision += 1;
     }
 
-    /// Lets the slots behind the one at `position` start as if that one started at `time`, which is
-    /// later than it does. Changes of tempo keep their times.
+    /// Forfeits time: moves the slots behind the one at `position` as if that slot started at `time`, which is
+    /// later than its intended start. Changes of tempo behind it keep their moments.
     pub(crate) fn forfeit(&mut self, position: u64, time: i64) {
         let index = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
         let tempo = self.pieces[index].course.tempo();
         let changes = self.pieces[index + 1..].to_vec();
-        // Before anything changes, in case a curve of the user's panics.
+        // This comes before anything changes, in case a curve of the user's panics.
         let course = Course::through(&tempo, position, time, &self.slots);
         let kept = self.pieces.partition_point(|piece| piece.is_before(position));
         self.pieces.truncate(kept);
         self.drop_settled(position);
-        self.forfeited = position;
+        self.forfeited_at = position;
         self.push(Piece::new(course, time));
         for piece in &changes {
             self.append(&piece.course.tempo(), piece.since);
         }
     }
 
-    /// Forgets the last piece if it is only for the slot at `position`, because the one before it forfeited
-    /// time: the slot has started, and nothing will read that piece again.
+    /// Forgets the last piece if the slot at `position` is its only one, and it was made because the slot before
+    /// that forfeited time. The slot at `position` has started, so nothing will read that piece again.
     fn drop_settled(&mut self, position: u64) {
         if let [.., previous, last] = &self.pieces[..] {
             let is_for_it_alone = has_no_slot(last.course.anchor(), before(position));
@@ -331,8 +334,8 @@ impl History {
     }
 
     /// Bounds how much is remembered. Slots before `free` move nothing any more, have been claimed,
-    /// and have not been given back. `is_held` tells whether somebody has one of the slots of a piece,
-    /// all the same, or will get it again.
+    /// and have not been given back. `is_held` tells whether somebody holds a slot between two positions all
+    /// the same, or will get one again.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         self.slots.trim(free, &is_held);
         if self.pieces.len() <= self.enough {
@@ -353,15 +356,14 @@ impl History {
         self.pieces.iter().zip(self.pieces.iter().skip(1)).enumerate().skip(1)
     }
 
-    /// How many pieces there are beside the last ones, which are kept in any case.
+    /// How many pieces there are before the last [`EXACT`], which are kept in any case.
     fn old(&self) -> usize {
         self.pieces.len().saturating_sub(EXACT)
     }
 
-    /// Forgets pieces on which nobody has a slot any more, and those that have no slot. The latter
-    /// matter only while slots may still be moved to the time when they were in force. For all slots
-    /// from `free` on that time has passed, if it ended before the intended start of the slot at
-    /// `free`.
+    /// Forgets pieces on which nobody has a slot any more, and pieces that have no slot. A piece without a slot
+    /// matters only while a slot may still be moved into the time when it was in force. No slot from `free` on
+    /// can be, once that time has ended by the intended start of the slot at `free`.
     fn forget_unneeded(&mut self, free: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
         let (time, old) = (self.time_of(free), self.old());
         let is_unneeded = |(index, (piece, next)): (usize, (&Piece, &Piece))| {
@@ -370,19 +372,19 @@ impl History {
             next.since <= time && (is_empty || is_done())
         };
         let unneeded: Vec<bool> = self.inner().map(is_unneeded).collect();
-        // It asks for all pieces but the first, in order.
+        // `dedup_by` asks for all pieces but the first, in order.
         let mut unneeded = unneeded.into_iter();
         self.pieces.dedup_by(|piece, previous| {
             let is_unneeded = unneeded.next().unwrap_or(false);
             if is_unneeded {
-                previous.until = earlier(previous.until, piece.course.anchor());
+                previous.ends_at = earlier(previous.ends_at, piece.course.anchor());
             }
             is_unneeded
         });
     }
 
-    /// Forgets pieces nobody has a slot on, those first whose slots move least when they start with the next
-    /// piece, until there are no more than [`MOST`] of them.
+    /// Forgets old pieces on which nobody holds a slot, until there are no more than [`MOST`] of them. First come
+    /// those whose slots move least when they start with the next piece.
     fn forget_slightest(&mut self, is_held: impl Fn(&Piece, &Piece) -> bool) {
         if self.pieces.len() <= MOST {
             return;
@@ -399,7 +401,7 @@ impl History {
             let index = unheld.remove(at);
             let anchor = self.pieces.remove(index).course.anchor();
             let previous = &mut self.pieces[index - 1];
-            previous.until = earlier(previous.until, anchor);
+            previous.ends_at = earlier(previous.ends_at, anchor);
             unheld[at..].iter_mut().for_each(|index| *index -= 1);
             self.revision += 1;
         }

@@ -1,4 +1,4 @@
-//! What late starts do to the schedule: each is judged once, and may move the slots behind it.
+//! What late starts do to the schedule. Each start is judged once, and may move the slots behind it.
 
 use super::Schedule;
 use super::course::Course;
@@ -18,14 +18,14 @@ pub(crate) enum Fate {
 }
 
 impl Schedule {
-    /// Counts everything before `next` that is due by `moment` as started. To be called when the
-    /// policy begins to judge, because starts were not tracked before.
+    /// Counts all slots before `next` that are due by `moment` as started. Called when the policy begins to
+    /// judge, because it was not noted before which slots have started.
     pub(crate) fn settle_before(&mut self, next: u64, moment: i64) {
         self.settled = later(self.settled, earlier(before(next), self.reached(moment)));
     }
 
-    /// Starts the `slots` slots from `position` on, which are due, as one operation now, unless the
-    /// policy skips them. Nothing is due while the pacer is paused, so `now` is the schedule's time, too.
+    /// Starts `slots` slots from `position` on as one operation, unless the policy skips them. They are due at
+    /// `now`. That is also the schedule's time, because nothing is due while the pacer is paused.
     pub(crate) fn start(&mut self, position: u64, slots: u64, now: i64) -> Fate {
         let (intended, release) = (self.intended(position), self.release(position));
         let gap = now.saturating_sub(intended);
@@ -34,8 +34,9 @@ impl Schedule {
         }
         if ticks_between(self.settled, position) > 0 {
             self.settled = before(after(position, slots));
-            let Verdict { forfeits, owes_at } = self.policy.judge(now.saturating_sub(release), gap);
-            self.move_behind(position, intended.saturating_add(forfeits));
+            let Verdict { forfeits_ns, owes_at } =
+                self.policy.judge(now.saturating_sub(release), gap);
+            self.forfeit_until(position, intended.saturating_add(forfeits_ns));
             if let Some(ratio) = owes_at {
                 let course =
                     Course::through(&self.tempo(ratio), position, now, self.history.slots());
@@ -45,9 +46,9 @@ impl Schedule {
         Fate::Starts
     }
 
-    /// Lets the slots behind the one at `position` start as if that one started at `time`, unless they
-    /// start later than that already. The time between is idle time.
-    fn move_behind(&mut self, position: u64, time: i64) {
+    /// Forfeits time: the slots behind the one at `position` move as if that slot started at `time`, unless they
+    /// have moved that far already. The time by which they move becomes idle time.
+    fn forfeit_until(&mut self, position: u64, time: i64) {
         let passes = self.history.passes(position);
         if time > passes {
             let idle =
@@ -58,8 +59,8 @@ impl Schedule {
         }
     }
 
-    /// The lateness beyond which slots are skipped. A limit beyond the range is never reached,
-    /// because lateness beyond the range is forfeited.
+    /// The lateness beyond which slots are skipped, in nanoseconds. None if there is no limit, or it lies beyond
+    /// the range of positions: it is never reached then, because lateness beyond the range is forfeited.
     fn skip_limit(&self, now: i64) -> Option<i64> {
         let is_within = |&limit: &i64| {
             limit < LEAST_RANGE_NS || now.saturating_sub(limit) > self.history.oldest(now)
@@ -70,44 +71,46 @@ impl Schedule {
     /// The first slot that is not too late to start, if the one at `position` is too late.
     pub(crate) fn skip_target(&self, position: u64, now: i64) -> Option<u64> {
         let oldest = now.saturating_sub(self.skip_limit(now)?);
-        if self.is_paused() || self.intended(position) >= oldest || self.is_over(position) {
+        if self.is_paused() || self.intended(position) >= oldest || self.ends_before(position) {
             return None;
         }
         let target = later(self.history.first_from(oldest), after(position, 1));
         Some(self.end().map_or(target, |end| earlier(target, end)))
     }
 
-    /// Lets claims go on at `position` now, and what was owed for slots before it is no longer owed.
+    /// Notes that slots before `position` were skipped: what was owed for them is no longer owed.
     pub(crate) fn skipped_to(&mut self, position: u64, now: i64) {
         if let Some(course) = &mut self.catch_up {
             *course = Course::through(&course.tempo(), position, now, self.history.slots());
         }
     }
 
-    /// Whether slots behind one that was due at `intended` may be late by more than the range.
+    /// Whether a slot that was intended to start at `intended` may be late by more than the range of positions: at
+    /// the fastest rate it would be.
     pub(crate) fn may_be_out_of_range(intended: i64, now: i64) -> bool {
         now.saturating_sub(intended) >= LEAST_RANGE_NS
     }
 
-    /// Forfeits lateness beyond the range, of slots from `next` on, the next to be claimed: a slot that is
-    /// late by more can't be told from one that is early.
+    /// Forfeits lateness beyond the range of positions, because a slot that is later than that can't be told from
+    /// one that is early. `next` is the next position to be claimed.
     pub(crate) fn cut_to_range(&mut self, next: u64, now: i64) {
         let time = self.time_until_end(now);
         let oldest = self.history.oldest(time).min(time);
-        if self.intended(next) < oldest && !self.is_over(next) {
+        if self.intended(next) < oldest && !self.ends_before(next) {
             let last = before(next);
-            self.move_behind(last, oldest.saturating_sub(self.history.current().interval_ns(time)));
+            let interval_ns = self.history.current().interval_ns(time);
+            self.forfeit_until(last, oldest.saturating_sub(interval_ns));
             if self.intended(next) < oldest {
-                // The interval is another one there.
-                self.move_behind(last, oldest);
+                // The interval behind `last` is shorter than the one at `time`.
+                self.forfeit_until(last, oldest);
             }
-            // Slots before it that callers still hold are stragglers now.
+            // Slots before `next` that callers still hold are stragglers now.
             self.settled = later(self.settled, last);
         }
     }
 
-    /// Whether the slot at `position` may go back to be the next one to be claimed: nothing has
-    /// moved because of it, or because of slots behind it.
+    /// Whether the slot at `position` may become the next one to be claimed again: no slot has moved because of
+    /// it or because of slots behind it.
     pub(crate) fn is_unsettled(&self, position: u64) -> bool {
         ticks_between(self.settled, position) > 0
     }

@@ -12,7 +12,8 @@ use crate::scale::{PART_BITS, Scale};
 /// A tick, as a count.
 const TICK: Count = ONE / SLOT as Count;
 
-/// A straight piece of schedule: `position` is reached at `time`, and a tick lasts `scale`.
+/// A straight piece of schedule. It reaches `position`, its anchor, at `time`, and a tick lasts as long as
+/// `scale` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     /// A moment on the clock, in nanoseconds. It may lie before the clock's origin.
@@ -44,7 +45,7 @@ impl Line {
         self.position.wrapping_add_signed(ticks)
     }
 
-    /// This line, to the nanosecond, from another position on.
+    /// This line with its anchor at another position, whose time is rounded to a whole nanosecond.
     pub(crate) fn anchored(&self, position: u64) -> Line {
         Line { time: self.time_of(position), position, scale: self.scale }
     }
@@ -54,27 +55,27 @@ impl Line {
         self.time_of(self.position.wrapping_add_signed(ticks)) <= time
     }
 
-    /// The line from one position and its time to another.
+    /// The line from one position and its time to another position and its time.
     pub(crate) fn between(from: (u64, i64), to: (u64, i64)) -> Line {
         let nanos = u128::from(to.1.saturating_sub(from.1).max(1).unsigned_abs());
         let ticks = u128::from(ticks_between(from.0, to.0).max(1).unsigned_abs());
         Line { time: from.1, position: from.0, scale: Scale::from_ratio(nanos, ticks) }
     }
 
-    /// The line of this scale that has come further than `position` at `time`, by `ahead`. Of that a tick
-    /// counts at most: `position` is the last one reached, so more is ahead only where positions end, at
-    /// their [`REACH`](crate::position::REACH) from an anchor.
+    /// The line of this scale whose last position reached at `time` is `position`, and which has come further by
+    /// the count `ahead`. That is less than a tick, unless `position` lies at the very
+    /// [`REACH`](crate::position::REACH) of an anchor. There at most a tick is taken.
     pub(crate) fn through(position: u64, ahead: Count, time: i64, scale: Scale) -> Line {
         let part = ahead.min(TICK) >> (TICK.trailing_zeros() - PART_BITS);
         Line { time: time.saturating_sub(scale.nanos_of_part(part)), position, scale }
     }
 
-    /// The count that is reached at `time`, if the last position reached by then lies at `here`.
+    /// The count that is reached at `time`. `here` is the count of the last position reached by then.
     pub(crate) fn count_at(&self, time: i64, here: Count) -> Count {
         here + (self.part_at(time) << (TICK.trailing_zeros() - PART_BITS))
     }
 
-    /// How much of a tick has passed at `time`.
+    /// How much of the current tick has passed at `time`, in parts of which a tick has 2^[`PART_BITS`].
     fn part_at(&self, time: i64) -> u128 {
         let position = self.position_at(time);
         let nanos = time.saturating_sub(self.time_of(position)).max(0);

@@ -1,4 +1,4 @@
-//! What is asked for: a rate, or one that follows a shape.
+//! The load that is asked for: a constant rate, or one that follows a shape.
 
 use super::course::Tempo;
 use super::slots::Slots;
@@ -6,7 +6,7 @@ use crate::count::{Count, Fine, whole};
 use crate::shape::Shape;
 use crate::{Level, Rate};
 
-/// What is asked for.
+/// The load that is asked for.
 #[derive(Clone, Debug)]
 pub(crate) enum Load {
     /// Always the same rate.
@@ -30,7 +30,7 @@ impl Load {
         }
     }
 
-    /// The moment of the end of what began at `origin`; `i64::MAX` is never.
+    /// The moment at which the load ends if it began at `origin`; `i64::MAX` is never.
     pub(super) fn end(&self, origin: i64) -> i64 {
         match self {
             Load::Rate(_) => i64::MAX,
@@ -38,6 +38,7 @@ impl Load {
         }
     }
 
+    /// The tempo of the load that began at `origin`, at this multiple of its rate in units of 2^-32.
     pub(super) fn tempo(&self, slots: &Slots, origin: i64, ratio_q32: u64) -> Tempo {
         match self {
             Load::Rate(rate) if slots.is_plain() => Tempo::Scale(rate.scale_at(ratio_q32)),
@@ -46,7 +47,7 @@ impl Load {
         }
     }
 
-    /// How many slots there are after so long.
+    /// How many slots there are by `elapsed_ns` after the load began, with parts of slots.
     pub(super) fn count_at_ns(&self, elapsed_ns: i64) -> Count {
         match self {
             Load::Rate(rate) => {
@@ -57,7 +58,8 @@ impl Load {
         }
     }
 
-    /// Whether a slot at the very count by then has not come, because the rate is zero.
+    /// Whether the rate is zero at `elapsed_ns` after the load began. A slot that lies exactly at the count by then
+    /// has not come: it waits until the rate rises.
     pub(super) fn is_waiting_at_ns(&self, elapsed_ns: i64) -> bool {
         let shape = self.shape();
         shape.is_some_and(|it| it.is_waiting_at_ns(elapsed_ns, it.count_at_ns(elapsed_ns)))

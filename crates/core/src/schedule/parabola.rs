@@ -2,7 +2,7 @@
 //! reaches, which is much farther than a [`chord`](super::chord) does.
 //!
 //! The time of the k-th slot behind the anchor is `gap k - bend k^2` after the anchor's, which is exact. That
-//! is a [`Line`] whose mantissa is less by `bend` for each slot.
+//! is a [`Line`] whose scale has a mantissa that is less by `bend` for each slot.
 //!
 //! # Why it is within 1 ns
 //!
@@ -30,17 +30,19 @@ use super::stretch::{Begin, Stretch};
 use crate::position::{SLOT, after, earlier};
 use crate::scale::Scale;
 
-/// With fewer slots a chord is as good.
+/// Where a parabola has fewer slots than this, a chord is as good.
 const FEW_SLOTS: f64 = 2.0;
 
+/// A parabola has no more slots than this, so that rounding stays small.
 const MOST_SLOTS: u64 = 1 << 18;
 
-/// A parabola over less than this can't be trusted: the anchor is rounded to a whole nanosecond.
+/// A parabola over less time than this is not close enough, because its anchor is rounded to a whole nanosecond.
 const SHORTEST_NS: i64 = 64;
 
+/// A parabola takes no longer than this, so that rounding stays small.
 const LONGEST_NS: i64 = 1 << 32;
 
-/// The ticks of a slot.
+/// The ticks of a slot, as an `f64`.
 const TICKS: f64 = 65_536.0;
 const _: () = assert!(SLOT == 65_536);
 
@@ -69,9 +71,9 @@ pub(super) fn along(curve: &Curve, begin: &Begin, slots: &Slots) -> Option<Stret
     let (half_gap, all_gap) = (half_ns as f64 / half, all_ns as f64 / all);
     let bend = (half_gap - all_gap) / (all - half);
     let scale = Scale::roomy((half_gap + bend * half) / TICKS);
-    let until = earlier(begin.most, after(begin.position, (all as u64).min(MOST_SLOTS)));
+    let ends_at = earlier(begin.ends_at_most, after(begin.position, (all as u64).min(MOST_SLOTS)));
     let line = Line { time: begin.time, position: begin.position, scale };
-    Some(begin.stretch(line, scale.units(bend / TICKS), until))
+    Some(begin.stretch(line, scale.units(bend / TICKS), ends_at))
 }
 
 #[cfg(test)]
@@ -117,9 +119,9 @@ mod tests {
             let position = curve.position_at(now, &slots) & !(SLOT - 1);
             let (time, even) = (curve.time_of(position, &slots), slots.even_from(position));
             let Some(even) = even.filter(|_| time < i64::MAX) else { return Ok(()) };
-            let begin = Begin { position, time, wanted: position, most: after(position, 1 << 40), even };
+            let begin = Begin { position, time, wanted: position, ends_at_most: after(position, 1 << 40), even };
             let Some(stretch) = along(&curve, &begin, &slots) else { return Ok(()) };
-            let last = (stretch.until - position) / SLOT;
+            let last = (stretch.ends_at - position) / SLOT;
             let near = [0, 1, 2, 3, last - 1, last].map(|slot| slot.min(last));
             let slots_there = parts.map(|part| ((u128::from(last) * u128::from(part)) >> 32) as u64);
             for slot in near.into_iter().chain(slots_there) {
@@ -132,7 +134,7 @@ mod tests {
                     let ahead = stretch.first_ahead(now);
                     let is_due = |position| stretch.time_of(position) <= now;
                     prop_assert!(ticks_between(ahead, position) >= 0 || is_due(ahead.wrapping_sub(SLOT)));
-                    prop_assert!(ticks_between(stretch.until, ahead) > 0 || now < time || !is_due(ahead));
+                    prop_assert!(ticks_between(stretch.ends_at, ahead) > 0 || now < time || !is_due(ahead));
                 }
             }
         }

@@ -3,23 +3,24 @@
 use crate::Strictness;
 use crate::strictness::{ONE, Rule};
 
-/// The policy in force; spans in nanoseconds.
+/// What is done about late starts: the policy in force. All spans are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) strictness: Strictness,
-    /// The strictness does nothing about lateness up to this, unless it is strict.
+    /// Lateness up to this is left alone by every strictness but 1.
     pub(crate) tolerance: i64,
+    /// Lateness beyond this is forfeited, if there is a limit.
     pub(crate) max_backlog: Option<i64>,
+    /// Slots that are later than this are skipped, if there is a limit.
     pub(crate) skip_later_than: Option<i64>,
 }
 
 /// The policy's answer to a late start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
-    /// Time that is given up.
-    pub(super) forfeits: i64,
-    /// At which multiple of the rate time is paid back that is owed from now on, in units of 2^-32;
-    /// none if none is owed.
+    /// How much time the start forfeits, in nanoseconds.
+    pub(super) forfeits_ns: i64,
+    /// If the start makes time owed: the multiple of the rate at which it is paid back, in units of 2^-32.
     pub(super) owes_at: Option<u64>,
 }
 
@@ -31,7 +32,7 @@ impl Policy {
     }
 
     /// The lateness up to which the policy does nothing, in nanoseconds.
-    pub(crate) fn made_up_for(&self) -> i64 {
+    pub(crate) fn tolerated_ns(&self) -> i64 {
         let by_rule = match self.strictness.rule() {
             Rule::Average => i64::MAX,
             Rule::Close(ONE) => 0,
@@ -41,7 +42,8 @@ impl Policy {
         limits.into_iter().flatten().fold(by_rule, i64::min)
     }
 
-    /// Judges a slot that starts `late` after its release and `gap` after its intended start.
+    /// Judges a slot that starts `late` nanoseconds after its release and `gap` nanoseconds after its intended
+    /// start.
     pub(super) fn judge(&self, late: i64, gap: i64) -> Verdict {
         let is_late = late > self.tolerance;
         let (closed, owes_at) = match self.strictness.rule() {
@@ -51,7 +53,7 @@ impl Policy {
             _ => (0, None),
         };
         let beyond = self.max_backlog.map_or(0, |limit| gap.saturating_sub(limit));
-        Verdict { forfeits: closed.max(beyond).max(0), owes_at }
+        Verdict { forfeits_ns: closed.max(beyond).max(0), owes_at }
     }
 }
 

@@ -1,4 +1,4 @@
-//! How far the load has come: in slots, and with parts of slots.
+//! How many slots the load has asked for by a moment: whole ones, or with parts of slots.
 
 use super::Schedule;
 use super::asked::Asked;
@@ -8,19 +8,19 @@ use crate::count::{Count, approximate, fine};
 use crate::position::earlier;
 
 impl Schedule {
-    /// How many of this process's slots the load has had before `moment`, which is not before the
-    /// last change of the load or the last pause.
+    /// How many of this process's slots the load has asked for before `moment`. That must not be before the last
+    /// change of the load or the last pause.
     pub(crate) fn asked_before(&self, moment: i64) -> u64 {
         let (moment, slots) = (self.stopped(moment), self.history.slots());
         let Some(asked) = &self.asked else {
             return slots.number(self.first_from(moment)).unwrap_or(0);
         };
-        let come = asked.come_before(&self.load, self.end.no_later_than_first_without_slot(moment));
-        come.checked_sub(1).map_or(0, |last| slots.own_by(last)).min(self.end.most())
+        let came = asked.came_before(&self.load, self.end.no_later_than_first_without_slot(moment));
+        came.checked_sub(1).map_or(0, |last| slots.own_by(last)).min(self.end.most())
     }
 
-    /// [`asked_before`](Schedule::asked_before) with parts of slots: as many as there are on average, where they
-    /// lie at random.
+    /// How many of this process's slots the load has asked for by `moment`, with parts of slots. Where slots lie
+    /// at random, it is how many there are on average. Recorded slots have no parts.
     pub(crate) fn asked_count(&self, moment: i64) -> f64 {
         let slots = self.history.slots();
         if slots.is_recorded() {
@@ -31,11 +31,12 @@ impl Schedule {
         approximate(fine(slots.share_of(self.count_at(time)))).min(float(self.end.most()))
     }
 
-    /// How far the load has come at `time`.
+    /// The count that the load has come to at `time`, without what a late policy has done.
     fn count_at(&self, time: i64) -> Count {
         match (&self.asked, &self.load, self.history.current()) {
             (Some(asked), ..) => asked.count_at(&self.load, time),
-            // Counted from the anchor, because the line knows it only as of a whole nanosecond.
+            // The load counts exactly from the anchor on. The line would count from a position's time, which is
+            // rounded to a whole nanosecond.
             (None, Load::Rate(_), Course::Line(line)) if line.time <= time => {
                 let here = self.history.slots().count_of(line.position);
                 here + self.load.count_at_ns(time - line.time)
@@ -44,27 +45,27 @@ impl Schedule {
         }
     }
 
-    /// The moment, or the nanosecond behind the beginning of the pause if that comes first: no slot comes
-    /// from there on.
+    /// This moment, or the nanosecond behind the beginning of the pause if that comes first. From there on no slot
+    /// comes.
     pub(super) fn stopped(&self, moment: i64) -> i64 {
         self.paused_since.map_or(moment, |since| moment.min(since.saturating_add(1)))
     }
 
-    /// The first slot that is intended to start at `moment` or later, or the end before that.
+    /// The first slot that is intended to start at `moment` or later, or the end if that comes first.
     pub(super) fn first_from(&self, moment: i64) -> u64 {
         let first = self.history.first_from(moment);
         self.end().map_or(first, |end| earlier(first, end))
     }
 
-    /// Another load is about to begin.
+    /// Notes that another load begins now. Called before `load` is replaced.
     pub(super) fn change_asked(&mut self, now: i64) {
         if let Some(asked) = &mut self.asked {
             asked.change(&self.load, &self.end, now);
         }
     }
 
-    /// Keeps the load as it was asked for, before time is given up. The first time, the load parts from the
-    /// schedule: from now on what was asked for is kept beside it.
+    /// Keeps the load as it was asked for beside the schedule, from the first forfeit on. Called before each
+    /// forfeit.
     pub(super) fn keep_asked(&mut self) {
         if self.asked.is_none() {
             self.asked = Some(Box::new(Asked::new(&self.history, &self.end, self.end())));

@@ -13,10 +13,10 @@ pub(crate) struct Stretch {
     /// Of a [`parabola`](super::parabola): how much less the mantissa is for each slot that a slot lies
     /// behind the anchor. Zero: the line is straight. Negative: slots get further apart.
     pub(crate) bend: i64,
-    /// The slots lie behind this position.
-    pub(crate) behind: u64,
-    /// The slots lie at this position or before it.
-    pub(crate) until: u64,
+    /// The slots lie behind this position, not at it.
+    pub(crate) begins_behind: u64,
+    /// The last slot lies at this position or before it.
+    pub(crate) ends_at: u64,
     pub(crate) numbers: Numbering,
 }
 
@@ -38,17 +38,19 @@ pub(super) struct Begin {
     pub(super) time: i64,
     /// The slot that the stretch has to have.
     pub(super) wanted: u64,
-    /// It has no slot behind this position.
-    pub(super) most: u64,
+    /// The stretch has no slot behind this position.
+    pub(super) ends_at_most: u64,
     /// How the slots from `position` on lie.
     pub(super) even: Even,
 }
 
 impl Begin {
-    pub(super) fn stretch(&self, line: Line, bend: i64, until: u64) -> Stretch {
+    /// The stretch from here on that lies on `line`, up to and including the position `ends_at`.
+    pub(super) fn stretch(&self, line: Line, bend: i64, ends_at: u64) -> Stretch {
+        // The slot at the anchor is on the stretch only if it is the wanted one.
         let before = u64::from(self.wanted == self.position);
         let numbers = Numbering::new(self.even, self.position, self.position);
-        Stretch { line, bend, behind: self.position.wrapping_sub(before), until, numbers }
+        Stretch { line, bend, begins_behind: self.position.wrapping_sub(before), ends_at, numbers }
     }
 }
 
@@ -60,17 +62,17 @@ impl Numbering {
         Numbering { base: even.slot.wrapping_sub(numbers), stride: even.stride }
     }
 
-    /// The number of the slot that lies `behind` slots behind the one with the number `base`.
+    /// The number of the slot that lies `slots` slots behind the one with the number `base`.
     #[inline]
-    pub(crate) fn slot(self, behind: u64) -> u64 {
-        self.base.wrapping_add(behind.wrapping_mul(self.stride))
+    pub(crate) fn slot(self, slots: u64) -> u64 {
+        self.base.wrapping_add(slots.wrapping_mul(self.stride))
     }
 }
 
 impl Stretch {
     /// This stretch without its last slot. It may be left without any.
     pub(crate) fn without_last(self) -> Stretch {
-        Stretch { until: before(self.until), ..self }
+        Stretch { ends_at: before(self.ends_at), ..self }
     }
 
     /// When the slot at `position` is intended to start, if it lies on this stretch.
@@ -89,13 +91,13 @@ impl Stretch {
     pub(crate) fn first_ahead(&self, now: i64) -> u64 {
         let reached = self.line.position_at(now);
         if self.bend == 0 || now < self.line.time {
-            return first_after(earlier(reached, self.until));
+            return first_after(earlier(reached, self.ends_at));
         }
         let slots =
             |position| ticks_between(self.line.position, position).div_euclid(SLOT.cast_signed());
         let position = |slots: i64| after(self.line.position, slots.cast_unsigned());
-        let (last, guess) = (slots(self.until).max(0) + 1, slots(reached));
+        let (last, guess) = (slots(self.ends_at).max(0) + 1, slots(reached));
         let ahead = search::first(last, guess, |slots| self.time_of(position(slots)) > now);
-        earlier(position(ahead), first_after(self.until))
+        earlier(position(ahead), first_after(self.ends_at))
     }
 }

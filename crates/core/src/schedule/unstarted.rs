@@ -5,14 +5,14 @@ use crate::position::{after, before, earlier, later, slots_between, ticks_betwee
 use std::iter;
 use std::ops::Range;
 
-/// The slots of a batch are due within a span that is by this factor shorter than their age at the end of
-/// the time asked for.
+/// The slots of a batch are intended to start within a time that is this many times shorter than their age.
+/// Their age is counted to the end of the span that was asked for.
 const FINENESS: i64 = 10_000;
 
 impl Schedule {
-    /// Of the slots from the position `from` up to `to`, those that are intended to start in `span`, and not
-    /// behind the beginning of a pause: the intended start of the last one of each batch, and how many slots
-    /// it has.
+    /// The slots at positions from `from` on and before `to` that are intended to start in `span` and are not
+    /// stopped by a pause, in batches. Each batch is the intended start of its last slot, and how many slots it
+    /// has.
     pub(crate) fn batches(
         &self,
         (from, to): (u64, u64),

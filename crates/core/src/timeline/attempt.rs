@@ -63,7 +63,7 @@ pub(crate) struct Plan {
     /// How far apart slots are, in nanoseconds; zero if the slot is due and the lock has decided.
     pub(crate) interval_ns: i64,
     /// The lateness up to which the policy does nothing, in nanoseconds.
-    pub(crate) made_up_for: i64,
+    pub(crate) tolerated_ns: i64,
 }
 
 impl Attempt {

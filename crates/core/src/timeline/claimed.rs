@@ -1,4 +1,4 @@
-//! What a caller has claimed.
+//! What a caller has claimed, and why the hot path may have granted it nothing.
 
 use crate::position::after;
 
@@ -19,4 +19,13 @@ impl Claimed {
     pub(crate) fn end(&self) -> u64 {
         after(self.position, self.slots)
     }
+}
+
+/// Why the hot path has granted no slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NotGranted {
+    /// The slot at this position is now claimed for the caller, but it is not known to be due.
+    Claimed(u64),
+    /// Nothing is claimed.
+    NotClaimed,
 }

@@ -25,7 +25,7 @@ pub(super) struct Locked {
     returned: Returned,
     closed: bool,
     /// Whether no slot was left when the schedule was last published.
-    is_over: bool,
+    is_finished: bool,
     /// The revision in which a stretch was last published; none if no stretch is published.
     published_revision: Option<u64>,
     skipped: u64,
@@ -41,7 +41,7 @@ impl Locked {
             schedule,
             returned: Returned::default(),
             closed: false,
-            is_over: false,
+            is_finished: false,
             published_revision: None,
             skipped: 0,
             counter: SlotCounter::default(),
@@ -152,7 +152,7 @@ impl Entry<'_> {
 
     /// Whether the attempt can start by this plan, at once or later.
     fn check_plan(&self, attempt: &Attempt, plan: &Plan) -> Result<(), Refused> {
-        if self.locked.schedule.is_over(before(after(plan.position, attempt.slots))) {
+        if self.locked.schedule.ends_before(before(after(plan.position, attempt.slots))) {
             return Err(Refused::Finished);
         }
         if attempt.held.is_none() && attempt.slots > 1 && self.is_too_far(plan.position) {
@@ -197,7 +197,7 @@ impl Entry<'_> {
             due,
             is_paused,
             interval_ns: if due > now { schedule.interval_ns(now) } else { 0 },
-            made_up_for: schedule.policy().made_up_for(),
+            tolerated_ns: schedule.policy().tolerated_ns(),
         }
     }
 
@@ -229,7 +229,7 @@ impl Entry<'_> {
         self.locked.schedule.resume_on_use(now);
         let mut claimed = loop {
             let position = self.offered(slots);
-            if self.locked.schedule.is_over(before(after(position, slots))) {
+            if self.locked.schedule.ends_before(before(after(position, slots))) {
                 return Err(Refused::Finished);
             }
             if slots > 1 && self.is_too_far(position) {
@@ -255,7 +255,7 @@ impl Entry<'_> {
     }
 
     pub(super) fn is_finished(&self) -> bool {
-        self.locked.schedule.is_over(self.offered(1))
+        self.locked.schedule.ends_before(self.offered(1))
     }
 
     /// See [`Timeline::due_after`].
@@ -276,7 +276,7 @@ impl Entry<'_> {
     fn check(&self, position: u64) -> Result<(), Ended> {
         match &*self.locked {
             locked if locked.closed => Err(Ended::Closed),
-            locked if locked.schedule.is_over(position) => Err(Ended::Finished),
+            locked if locked.schedule.ends_before(position) => Err(Ended::Finished),
             _ => Ok(()),
         }
     }
@@ -385,12 +385,12 @@ impl Entry<'_> {
         // This comes before the look at the sleepers, so that a caller that is about to sleep looks again.
         self.timeline.published.withdraw();
         let schedule = &self.locked.schedule;
-        let is_over = |position| schedule.is_over(position);
+        let ends_before = |position| schedule.ends_before(position);
         let release =
-            |position| if is_over(position) { i64::MIN } else { schedule.release(position) };
+            |position| if ends_before(position) { i64::MIN } else { schedule.release(position) };
         let sleepers = &self.timeline.sleepers;
         self.wake_ups.and(if schedule.is_paused() {
-            sleepers.behind_end(is_over)
+            sleepers.behind_end(ends_before)
         } else {
             sleepers.moved(release)
         });
@@ -425,6 +425,6 @@ impl Entry<'_> {
     pub(super) fn spacing(&self) -> Spacing {
         let schedule = &self.locked.schedule;
         let interval_ns = schedule.interval_ns(self.locked.latest_reading);
-        Spacing { interval_ns, made_up_for_ns: schedule.policy().made_up_for() }
+        Spacing { interval_ns, tolerated_ns: schedule.policy().tolerated_ns() }
     }
 }

@@ -170,7 +170,7 @@ impl Timeline {
             due: intended.saturating_sub(self.lead_ns),
             is_paused: false,
             interval_ns: snapshot.interval_ns(),
-            made_up_for: i64::MAX,
+            tolerated_ns: i64::MAX,
         })
     }
 }

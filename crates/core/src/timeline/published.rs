@@ -63,7 +63,7 @@ const UNEVEN: u64 = GUARDED | 1;
 const STATE: u64 = 1 << 17;
 
 /// There is no piece to claim slots from.
-const CLOSED_TO_READERS: u64 = BUSY | GUARDED | CLOSED;
+const NO_PIECE: u64 = BUSY | GUARDED | CLOSED;
 
 /// The bits of a horizon below a slot's: its state.
 const TAG: u64 = SLOT - 1;
@@ -96,7 +96,7 @@ struct Hot {
     stride: AtomicU64,
     /// The last position of the piece. The hot path does not need it, so it comes after those words, on
     /// another cache line.
-    until: AtomicU64,
+    ends_at: AtomicU64,
     /// The [`bend`](Stretch::bend) of the piece (the bits of an `i64`), which the hot path needs only if
     /// there is one.
     bend: AtomicU64,
@@ -135,7 +135,7 @@ impl Published {
             time: word(0),
             anchor: word(0),
             mantissa: word(0),
-            until: word(0),
+            ends_at: word(0),
             base: word(0),
             stride: word(0),
             bend: word(0),
@@ -166,7 +166,7 @@ impl Published {
 
     /// Whether there is a piece to claim slots from.
     pub(super) fn has_piece(&self) -> bool {
-        self.version() & CLOSED_TO_READERS == 0
+        self.version() & NO_PIECE == 0
     }
 
     /// Whether slots lie unevenly, and no start moves another.
@@ -177,7 +177,7 @@ impl Published {
     /// Whether this is the version, and there is a piece to claim slots from.
     #[inline]
     pub(super) fn has_piece_at(&self, version: u64) -> bool {
-        self.version() == version && version & CLOSED_TO_READERS == 0
+        self.version() == version && version & NO_PIECE == 0
     }
 
     /// The latest reading of the clock that any thread has reported.
@@ -199,7 +199,7 @@ impl Published {
         // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `write`.
         // Model: `a_snapshot_is_read_whole`.
         let is_whole = self.version.load(Relaxed) == version;
-        (version & CLOSED_TO_READERS == 0 && is_whole).then_some(Snapshot { version, stretch })
+        (version & NO_PIECE == 0 && is_whole).then_some(Snapshot { version, stretch })
     }
 
     /// The window of a straight piece. None while the piece is bent, claims are decided under the lock, or a
@@ -208,7 +208,7 @@ impl Published {
     pub(super) fn window(&self) -> Option<Window> {
         // Acquire: see *Orderings* above. Models: as in `Hot::window`.
         let version = self.version.load(Acquire);
-        if version & (CLOSED_TO_READERS | BENT) != 0 {
+        if version & (NO_PIECE | BENT) != 0 {
             return None;
         }
         let window = self.hot.window(version);
@@ -228,7 +228,7 @@ impl Published {
         // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `withdraw`
         // and `write`. Model: `a_bent_window_is_read_whole`.
         let is_whole = self.version.load(Relaxed) == version;
-        let is_bent = version & (CLOSED_TO_READERS | BENT) == BENT;
+        let is_bent = version & (NO_PIECE | BENT) == BENT;
         (is_bent && is_whole).then_some(BentWindow { window, bend })
     }
 
@@ -399,18 +399,18 @@ impl Hot {
 
     /// Reads the piece. The rest of it is in the version.
     fn stretch(&self, version: u64) -> Stretch {
-        // Acquire, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`, for `until`
+        // Acquire, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`, for `ends_at`
         // `a_chord_is_read_whole`, and for `bend` `a_parabola_is_read_whole`.
         let time = self.time.load(Acquire).wrapping_sub(1).cast_signed();
         let position = self.anchor.load(Acquire);
         let mantissa = self.mantissa.load(Acquire);
-        let until = self.until.load(Acquire);
+        let ends_at = self.ends_at.load(Acquire);
         let numbers =
             Numbering { base: self.base.load(Acquire), stride: self.stride.load(Acquire) };
         let bend = self.bend.load(Acquire).cast_signed();
         let line = Line { time, position, scale: Scale::with_shifts(mantissa, shifts(version)) };
         let before = u64::from(version & WITH_ANCHOR != 0);
-        Stretch { line, bend, behind: position.wrapping_sub(before), until, numbers }
+        Stretch { line, bend, begins_behind: position.wrapping_sub(before), ends_at, numbers }
     }
 
     fn store(&self, stretch: &Stretch) {
@@ -420,7 +420,7 @@ impl Hot {
         self.time.store(time.cast_unsigned().wrapping_add(1), Release);
         self.anchor.store(position, Release);
         self.mantissa.store(scale.mantissa, Release);
-        self.until.store(stretch.until, Release);
+        self.ends_at.store(stretch.ends_at, Release);
         self.base.store(stretch.numbers.base, Release);
         self.stride.store(stretch.numbers.stride, Release);
         self.bend.store(stretch.bend.cast_unsigned(), Release);
@@ -434,13 +434,13 @@ fn tag(version: u64) -> u64 {
 
 /// Whether there is no piece, and why.
 fn flags(version: u64) -> u64 {
-    version & (CLOSED_TO_READERS | UNEVEN)
+    version & (NO_PIECE | UNEVEN)
 }
 
 /// What a version says of the piece. It begins at the anchor or a tick before it.
 fn pack(stretch: &Stretch) -> u64 {
     let [pre, post] = stretch.line.scale.shifts();
-    let with_anchor = if stretch.behind == stretch.line.position { 0 } else { WITH_ANCHOR };
+    let with_anchor = if stretch.begins_behind == stretch.line.position { 0 } else { WITH_ANCHOR };
     let bent = if stretch.bend == 0 { 0 } else { BENT };
     u64::from(pre) | u64::from(post) << 8 | with_anchor | bent
 }
@@ -464,8 +464,8 @@ mod tests {
         State::Open(Stretch {
             line,
             bend: 0,
-            behind: line.position.wrapping_sub(1),
-            until: after(0, 1 << 40),
+            begins_behind: line.position.wrapping_sub(1),
+            ends_at: after(0, 1 << 40),
             numbers: Numbering { base: 0, stride: 1 },
         })
     }

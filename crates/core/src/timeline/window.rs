@@ -129,8 +129,8 @@ impl BentWindow {
 impl Snapshot {
     /// Whether the slot at `position` lies on this piece.
     pub(super) fn tells(&self, position: u64) -> bool {
-        let Stretch { behind, until, .. } = self.stretch;
-        ticks_between(behind, position) > 0 && ticks_between(position, until) >= 0
+        let Stretch { begins_behind, ends_at, .. } = self.stretch;
+        ticks_between(begins_behind, position) > 0 && ticks_between(position, ends_at) >= 0
     }
 
     pub(super) fn interval_ns(&self) -> i64 {

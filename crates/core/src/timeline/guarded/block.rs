@@ -123,7 +123,7 @@ impl Entry<'_> {
             let due = schedule.due_from(start, now).take(more);
             // Whoever takes the last slot of all has to tell tasks that wait. So that slot is not drawn: it is
             // taken under the lock.
-            let is_last = |slots| u64::from(schedule.is_over(after(start, slots)));
+            let is_last = |slots| u64::from(schedule.ends_before(after(start, slots)));
             let end = |slots: u64| after(start, slots.saturating_sub(is_last(slots)));
             drawn.write(version, start, now, due, end);
         }

@@ -13,7 +13,7 @@ impl Locked {
     /// Whether slots may be started without the lock, where they lie on a piece or are drawn.
     fn is_lock_free(&self) -> bool {
         !self.closed
-            && !self.is_over
+            && !self.is_finished
             && self.returned.is_empty()
             && self.schedule.policy().is_open_loop()
             && !self.schedule.is_paused()
@@ -98,9 +98,9 @@ impl Entry<'_> {
 
     /// Wakes tasks that wait for a slot when there is none any more.
     fn tell_of_the_end(&mut self) {
-        let is_over = self.is_finished();
-        let was_over = std::mem::replace(&mut self.locked.is_over, is_over);
-        if is_over && !was_over {
+        let is_finished = self.is_finished();
+        let was_finished = std::mem::replace(&mut self.locked.is_finished, is_finished);
+        if is_finished && !was_finished {
             self.wake_ups.and(self.timeline.sleepers.watching());
         }
     }

@@ -1,4 +1,4 @@
-//! One caller that is held back.
+//! One pause of one caller.
 
 use super::pausing::Pausing;
 use crate::Nanos;
@@ -7,27 +7,30 @@ use crate::sleepers::Sleeper;
 use crate::sync::Unparker;
 use crate::timeline::{Attempt, Plan, Timeline};
 
-/// One caller that is held back until its slot may start, its deadline comes, or it wants to look
-/// around, as long as its plan is the current one.
-pub(crate) struct Hold<'a> {
+/// One pause of one caller. It lasts until the slot may start, the caller's deadline or its `limit` comes, or
+/// the plan is outdated.
+pub(crate) struct CallerPause<'a> {
     pub(crate) timeline: &'a Timeline,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) pausing: &'a Pausing,
     pub(crate) attempt: &'a Attempt,
     pub(crate) plan: &'a Plan,
-    /// When the caller ends the pause by itself. It keeps its slot.
+    /// When the caller ends the pause of its own accord, in nanoseconds of the clock. It keeps its slot then.
     pub(crate) limit: i64,
 }
 
-impl Hold<'_> {
+impl CallerPause<'_> {
+    /// When the pause ends at the latest, unless the strategy stretches it.
     pub(super) fn until(&self) -> Nanos {
         Nanos::from_signed(self.plan.release.min(self.attempt.deadline).min(self.limit))
     }
 
+    /// How far beyond its end the pause may be stretched, in nanoseconds.
     pub(super) fn stretch_ns(&self) -> i64 {
-        self.pausing.stretch_ns(self.plan.interval_ns, self.plan.made_up_for)
+        self.pausing.stretch_ns(self.plan.interval_ns, self.plan.tolerated_ns)
     }
 
+    /// Whether the caller still has to pause at `now`.
     pub(super) fn goes_on(&self, now: Nanos) -> bool {
         now < self.until() && self.is_current()
     }
@@ -44,6 +47,7 @@ impl Hold<'_> {
         self.timeline.sleepers.enter(self.plan.position, sleeper, || self.is_current())
     }
 
+    /// Removes the caller from the sleepers.
     pub(super) fn leave(&self) {
         self.timeline.sleepers.leave(self.plan.position);
     }
