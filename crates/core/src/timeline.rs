@@ -5,10 +5,10 @@
 //! compare-and-swap, and nothing else writes the word. So claims are unique and without gaps.
 //!
 //! In an *open loop* (average strictness, no limits) slots are claimed and started without the
-//! lock. The hot path starts what is known to be due ([`published`]). Everything else starts by a
-//! plan, which is made by reading the published piece of schedule, then the clock, then whether
-//! that piece is still the published one ([`open`]). Where slots lie unevenly there is no such piece. There,
-//! slots are drawn under the lock: for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
+//! lock. The hot path starts what is known to be due ([`published`]). All other slots start by a plan. To
+//! make one, a caller reads the published piece of schedule, then the clock, then whether that piece is still
+//! the published one ([`open`]). Where slots lie unevenly there is no such piece. There, slots are drawn
+//! under the lock: for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
 //!
 //! Under a late policy each start may move the slots behind it. So starts are judged one after the
 //! other, each by a reading of its own, under the lock ([`guarded`]). That is also the way while
@@ -51,28 +51,30 @@ use std::sync::Arc;
 use std::time::Duration;
 pub(crate) use window::Run;
 
-/// A slot's time on a published chord or parabola and its time on the curve differ by this much at most. So it
-/// may let a slot start this much before the curve does.
+/// A slot's time on a published chord or parabola and its time on the curve differ by this much at most. So a
+/// slot may start this much before the curve reaches it.
 const FIT_ERROR_NS: i64 = 1;
 
+/// The schedule of one pacer, and the word that its slots are claimed from. All callers share it.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     /// The next position to be claimed, in ticks. Written by `claim_in` and `claim`, which add,
     /// and by `exchange`.
     allocated: CachePadded<AtomicU64>,
     published: Published,
-    /// The drawn slots of an arrival process. An uneven shard has none: its slots are taken under the lock.
+    /// The drawn slots, if there is an arrival process. The slots of an uneven shard are not drawn for all: each
+    /// is taken under the lock.
     drawn: Option<Box<Drawn>>,
     locked: CachePadded<Mutex<Locked>>,
     held: Held,
     pub(crate) sleepers: Sleepers,
-    /// A slot is due this long before its release: the sleep threshold, less one nanosecond.
+    /// A slot is due this long before its release, in nanoseconds: the sleep threshold, less one nanosecond.
     lead_ns: i64,
     /// Slots that have started before their intended start.
     early: AtomicU64,
 }
 
-/// Slots granted, skipped and overdue, with the account of time.
+/// Slots granted, skipped, and due but not yet claimed (`overdue`), with the account of time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Totals {
     pub(crate) account: Account,
@@ -81,10 +83,10 @@ pub(crate) struct Totals {
     pub(crate) overdue: u64,
 }
 
-/// What says how long a caller may sleep on behind the moment at which its slot is due.
+/// By this it is decided how long a caller may sleep on after its slot is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spacing {
-    /// How far apart slots are.
+    /// How far apart slots are, on average.
     pub(crate) interval_ns: i64,
     /// The lateness up to which the policy does nothing.
     pub(crate) tolerated_ns: i64,
@@ -123,15 +125,15 @@ impl Timeline {
         clock.now().max(Nanos::from_nanos(self.published.reading()))
     }
 
-    /// Now, reported to all threads, for a start that belongs to no slot: its number is `u64::MAX`.
+    /// The grant of a start that belongs to no slot: now, with the number `u64::MAX`. The reading of the clock is
+    /// reported to all threads.
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
         self.published.report(now);
         Grant::at(now, now, u64::MAX)
     }
 
-    /// How long to pause for a slot with this release: not at all if the time is shorter than the sleep
-    /// threshold.
+    /// How long to pause for a slot with this release; zero if that is shorter than the sleep threshold.
     pub(crate) fn delay(&self, release: Nanos, clock: &dyn Clock) -> Duration {
         let delay = release - self.now(clock);
         if span_ns(delay) <= self.lead_ns { Duration::ZERO } else { delay }
@@ -194,14 +196,15 @@ impl Timeline {
         self.allocated.load(Relaxed)
     }
 
-    /// Moves the word from what it was; false if another thread has moved it.
+    /// Moves the next position to be claimed from `old` to `new`; false if another thread has moved it.
     #[inline]
     fn exchange(&self, old: u64, new: u64) -> bool {
         // Relaxed: as in `claim_in`. Models: `tried_claims_are_unique`, `a_skip_loses_no_slot`.
         self.allocated.compare_exchange(old, new, Relaxed, Relaxed).is_ok()
     }
 
-    /// Takes the next `slots` slots in a row, whenever they are due.
+    /// Takes the next `slots` slots in a row, whenever they are due. They are held until they start or are given
+    /// back.
     pub(crate) fn claim(&self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
         if slots != 1 || !self.published.has_piece() {
             return self.under_lock().claim(slots, clock);
@@ -250,7 +253,7 @@ impl Timeline {
         }
     }
 
-    /// Takes an attempt further: without the lock, or else under it.
+    /// Makes the next step of an attempt: without the lock if that is possible, and else under it.
     #[inline]
     pub(crate) fn go_on(&self, attempt: &mut Attempt, clock: &dyn Clock) -> Next {
         match attempt.go_on_open(self, clock) {
@@ -262,7 +265,7 @@ impl Timeline {
         }
     }
 
-    /// The next slot for an attempt that has none, if it was drawn.
+    /// Takes the next slot for an attempt that has none, if that slot was drawn.
     fn claim_drawn(&self, attempt: &Attempt) -> Option<Grant> {
         let drawn = self.drawn.as_ref().filter(|_| attempt.held.is_none() && attempt.slots == 1)?;
         loop {
@@ -277,8 +280,8 @@ impl Timeline {
         }
     }
 
-    /// The release of a slot that has been claimed, as things stand: unlike what `due_after` tells it is
-    /// not brought forward by the sleep threshold. `i64::MAX` while paused.
+    /// The release of a slot that has been claimed, as things stand; `i64::MAX` while paused. With a sleep threshold
+    /// the slot is due before its release.
     pub(crate) fn release(&self, claimed: &Claimed) -> Result<i64, Ended> {
         match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
             Some(snapshot) => Ok(snapshot.intended(claimed.position)),
@@ -303,10 +306,10 @@ impl Timeline {
         self.under_lock().change(clock, edit);
     }
 
-    /// See [`Slots::set_shard`](crate::schedule::Slots::set_shard). A slot that is due counts as claimed,
-    /// because it may be granted without the lock meanwhile. The same holds while time is owed and the slot may
-    /// not start yet, because the pieces it lies on were made for the present slots. Model:
-    /// `a_slot_that_is_due_stays_with_its_process`.
+    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False if
+    /// a slot there has been claimed. A slot that is due counts as claimed, because it may be granted without the
+    /// lock meanwhile. So does one that is due but may not start yet because time is owed: the pieces that it
+    /// lies on were made for the present slots. Model: `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {
@@ -322,9 +325,9 @@ impl Timeline {
         self.lead_ns.saturating_add(FIT_ERROR_NS)
     }
 
-    /// See [`Slots::lease`](crate::schedule::Slots::lease). Slots that callers hold and that may not
-    /// start yet move, as they do with a change of rate. Models: `a_lease_reaches_who_waits`,
-    /// `a_slot_that_may_start_is_not_leased_away`.
+    /// Gives this process what is leased, from the slot with the number `from` in the whole load on. False if a
+    /// slot there may have started. Slots that callers hold and that may not start yet move, as they do with a
+    /// change of rate. Models: `a_lease_reaches_who_waits`, `a_slot_that_may_start_is_not_leased_away`.
     pub(crate) fn lease(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> bool {
         let mut is_leased = false;
         let lead_ns = self.furthest_lead_ns();
@@ -334,7 +337,8 @@ impl Timeline {
         is_leased
     }
 
-    /// Like [`lease`](Timeline::lease), from `from` or from the first slot on that may be leased.
+    /// Gives this process what is leased, from the first slot on that may be leased, but not before `from`. Returns
+    /// the number of the slot that it begins with.
     pub(crate) fn lease_rest(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> u64 {
         let mut leased_from = from;
         let lead_ns = self.furthest_lead_ns();
@@ -349,15 +353,19 @@ impl Timeline {
         self.under_lock().close(clock);
     }
 
+    /// Reads the schedule under the lock.
     pub(crate) fn with_schedule<T>(&self, read: impl FnOnce(&Schedule) -> T) -> T {
         read(self.under_lock().schedule())
     }
 
-    /// See [`Pacer::unstarted`](crate::Pacer::unstarted).
+    /// The slots with an intended start in `span` that nobody has claimed, or that were given back. They come in
+    /// batches: the intended start of the last slot of each, and how many slots it has. For
+    /// [`Pacer::unstarted`](crate::Pacer::unstarted).
     pub(crate) fn unstarted(&self, span: &Range<i64>, clock: &dyn Clock) -> Vec<(i64, u64)> {
         self.under_lock().unstarted(span, clock)
     }
 
+    /// What has been counted by now.
     pub(crate) fn totals(&self, clock: &dyn Clock) -> Totals {
         self.under_lock().totals(clock)
     }

@@ -14,8 +14,8 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Counts the time of slots that were taken and given back as backlog: it is not allocated.
-    pub(crate) fn give_back(&mut self, unused: i64) {
+    /// Counts the time of slots that were given back as backlog, where it was counted as allocated.
+    pub(crate) fn count_returned(&mut self, unused: i64) {
         // Exact while the pieces that the slots lie on are remembered; and never more than what is allocated.
         let unused = unused.min(self.allocated);
         self.allocated -= unused;

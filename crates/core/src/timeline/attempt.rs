@@ -1,24 +1,24 @@
-//! One caller's attempt to start: what it holds, what it wants, and what comes next for it.
+//! One caller's attempt to start an operation: what it holds, what it wants, and what comes next for it.
 
 use super::Claimed;
 use crate::{Grant, Nanos, Refused};
 
-/// An attempt of one caller to start.
+/// An attempt of one caller to start an operation.
 #[derive(Debug)]
 pub(crate) struct Attempt {
     /// What the caller has claimed and not started.
     pub(crate) held: Option<Claimed>,
     /// How many slots in a row the caller starts as one operation.
     pub(super) slots: u64,
-    /// Whether the caller keeps the slot that it holds, even if an earlier one comes back.
+    /// Whether the caller keeps the slots that it holds, even if an earlier slot is given back.
     pub(crate) is_fixed: bool,
-    /// A slot that can't start by this moment is refused.
+    /// The caller is refused if its slot can't start by this moment.
     pub(crate) deadline: i64,
-    /// The caller's last pause.
+    /// The caller's last pause; none if it has not paused yet.
     pub(crate) pause: Option<EndedPause>,
 }
 
-/// A pause that is over.
+/// A pause that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndedPause {
     /// The version of the schedule that the pause was planned by.
@@ -32,13 +32,13 @@ pub(crate) struct EndedPause {
 pub(crate) enum Next {
     /// The operation starts. Nothing is held any more.
     Start(Grant),
-    /// The slot is held and not due: the caller pauses by this plan, and tries again.
+    /// The attempt holds a slot that is not due yet. The caller pauses by this plan, and tries again.
     Pause(Plan),
     /// Nothing can start by the deadline, or ever. Nothing is held any more.
     Refuse(Refused),
 }
 
-/// The lock has to decide what comes next. What the attempt holds, it holds still.
+/// The lock has to decide what comes next. The attempt keeps what it holds.
 #[derive(Debug)]
 pub(super) struct AskLock;
 
@@ -57,7 +57,7 @@ pub(crate) struct Plan {
     pub(crate) intended: i64,
     /// When the slot may start by the schedule; `i64::MAX` while the pacer is paused.
     pub(crate) release: i64,
-    /// From when on the slot starts: before its release by less than the sleep threshold.
+    /// From when on the slot is due: its release, less the timeline's `lead_ns`.
     pub(super) due: i64,
     pub(crate) is_paused: bool,
     /// How far apart slots are, in nanoseconds; zero if the slot is due and the lock has decided.
@@ -77,19 +77,20 @@ impl Attempt {
         Attempt::new(1, i64::MAX)
     }
 
-    /// An attempt to start the next `slots` slots in a row if they are due: the deadline is before any reading
+    /// An attempt to start the next `slots` slots in a row if they are due now. Its deadline is before any reading
     /// of the clock.
     pub(crate) fn if_due(slots: u64) -> Attempt {
         Attempt::new(slots, i64::MIN)
     }
 
-    /// An attempt to start a slot that is exchanged for an earlier one if one comes back.
+    /// An attempt to start the slot that has been claimed. It is exchanged for an earlier slot if one is given
+    /// back.
     pub(crate) fn with(claimed: Claimed) -> Attempt {
         Attempt { held: Some(claimed), ..Attempt::new(claimed.slots, i64::MAX) }
     }
 
-    /// An attempt to start these slots. It does not exchange them for earlier ones; if they are skipped it goes
-    /// on with the next.
+    /// An attempt to start the slots that have been claimed, and not earlier ones. If they are skipped, it goes on
+    /// with the next slots.
     pub(crate) fn with_fixed(claimed: Claimed) -> Attempt {
         Attempt { is_fixed: true, ..Attempt::with(claimed) }
     }
@@ -101,6 +102,7 @@ impl Plan {
         EndedPause { version: self.version, at }
     }
 
+    /// Whether the slot is due at the reading that the plan was made by.
     pub(crate) fn is_due(&self) -> bool {
         !self.is_paused && self.due <= self.now
     }
@@ -111,6 +113,7 @@ impl Plan {
         if self.is_paused { self.now < deadline } else { self.due <= deadline.max(self.now) }
     }
 
+    /// What a caller is told that can't start by its deadline.
     pub(crate) fn refusal(&self) -> Refused {
         if self.is_paused {
             Refused::Paused

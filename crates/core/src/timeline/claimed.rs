@@ -7,7 +7,7 @@ use crate::position::after;
 pub(crate) struct Claimed {
     pub(crate) position: u64,
     pub(crate) slots: u64,
-    /// Whether the slots are among those that are known to be [`Held`](super::held::Held).
+    /// Whether the slots have been entered in [`Held`](super::held::Held).
     pub(crate) is_entered: bool,
 }
 
@@ -16,6 +16,7 @@ impl Claimed {
         Claimed { position, slots, is_entered: false }
     }
 
+    /// The position behind the last of these slots.
     pub(crate) fn end(&self) -> u64 {
         after(self.position, self.slots)
     }

@@ -1,8 +1,8 @@
-//! Counts what has been claimed.
+//! Counts how many slots have been claimed.
 
 use crate::position::{SLOT, ticks_between};
 
-/// Counts slots beyond the range of positions.
+/// Counts slots, also when positions wrap around.
 #[derive(Debug, Default)]
 pub(super) struct SlotCounter {
     position: u64,
@@ -10,8 +10,8 @@ pub(super) struct SlotCounter {
 }
 
 impl SlotCounter {
-    /// The slots before `next`, the next position to be claimed. To be called before positions wrap
-    /// around.
+    /// How many slots have been claimed in all, when `next` is the next position to be claimed. It must not be more
+    /// than half of all positions away from that of the last call.
     pub(super) fn count(&mut self, next: u64) -> u64 {
         let slots = ticks_between(self.position, next) / SLOT.cast_signed();
         self.slots = self.slots.saturating_add_signed(slots);

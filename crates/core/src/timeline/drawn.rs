@@ -6,11 +6,13 @@
 //!
 //! # Orderings
 //!
-//! A sequence lock without fences, as in [`published`](super::published), with a sequence of its own: a
-//! writer makes it odd, stores the words with `Release`, and makes it even with `Release`; a reader loads
-//! everything with `Acquire` but for the last look at it. So all words are of one draw. Drawn slots are valid
-//! for a caller that finds, after reading them, the version under which they were drawn: it claims what was
-//! due before any later change.
+//! This is a sequence lock without fences, as in [`published`](super::published), with a sequence of its own. A
+//! writer makes the sequence odd, stores the words with `Release`, and makes the sequence even with `Release`.
+//! A reader loads the sequence, the words, and the sequence again, all but the last with `Acquire`. So all
+//! words that it uses are of one draw.
+//!
+//! After that, the caller looks whether the schedule still has the version under which the slots were drawn.
+//! If so, they are valid: the caller claims a slot that was due before any later change.
 
 use crate::Grant;
 use crate::grant::Stamp;
@@ -24,7 +26,7 @@ pub(super) struct Drawn {
     sequence: AtomicU64,
     /// The version of the schedule under which the slots were drawn.
     version: AtomicU64,
-    /// The positions of the first slot, and behind the last one.
+    /// The position of the first slot, and the position behind the last one.
     start: AtomicU64,
     end: AtomicU64,
     /// The reading of the clock by which they are due.
@@ -79,8 +81,8 @@ impl Drawn {
     }
 
     /// Publishes drawn slots, the first of which lies at `start`. `slots` has the intended start and the number
-    /// of each. `end` is given how many there are, and returns the position up to which they may be taken.
-    /// Called under the timeline's lock.
+    /// of each. `end` is told how many there were, and returns the position before which they may be taken. Called
+    /// under the timeline's lock.
     pub(super) fn write(
         &self,
         version: u64,
@@ -109,7 +111,7 @@ impl Drawn {
     }
 }
 
-/// Which of the slots from `start` to `end` the one at `position` is.
+/// Which of the slots from `start` to `end` lies at `position`; none if it is none of them.
 fn index(start: u64, end: u64, position: u64) -> Option<usize> {
     // Unsigned, so that a slot before the start is far behind the end.
     let ticks = position.wrapping_sub(start);

@@ -132,7 +132,7 @@ impl Entry<'_> {
                 held.map_or_else(|| self.offered(attempt.slots), |claimed| claimed.position);
             let plan = self.plan(position, now);
             if let Err(refused) = self.check_plan(attempt, &plan) {
-                attempt.held.take().iter().for_each(|claimed| self.put_back(claimed));
+                attempt.held.take().iter().for_each(|claimed| self.make_free(claimed));
                 return Err(refused);
             }
             attempt.held = held.or_else(|| self.take(position, attempt.slots));
@@ -166,7 +166,7 @@ impl Entry<'_> {
         if !self.locked.closed {
             return Ok(());
         }
-        held.take().iter().for_each(|claimed| self.put_back(claimed));
+        held.take().iter().for_each(|claimed| self.make_free(claimed));
         self.publish(self.locked.latest_reading);
         Err(Ended::Closed)
     }
@@ -290,7 +290,7 @@ impl Entry<'_> {
         {
             self.locked.returned.take_earliest();
             let later = std::mem::replace(claimed, Claimed::new(earliest, 1));
-            self.put_back(&later);
+            self.make_free(&later);
         }
     }
 
@@ -323,17 +323,17 @@ impl Entry<'_> {
 
     /// See [`Timeline::give_back`].
     pub(super) fn give_back(&mut self, claimed: &Claimed) {
-        self.put_back(claimed);
+        self.make_free(claimed);
         self.publish(self.locked.latest_reading);
     }
 
     /// Takes these slots back from the word if they were the last ones claimed; otherwise queues them to be
     /// handed out again.
-    fn put_back(&mut self, claimed: &Claimed) {
+    fn make_free(&mut self, claimed: &Claimed) {
         self.timeline.held.leave(claimed);
-        if self.take_back(claimed.position, claimed.end()) {
+        if self.unclaim(claimed.position, claimed.end()) {
             if let Some((start, end)) = self.locked.returned.last_range()
-                && self.take_back(start, end)
+                && self.unclaim(start, end)
             {
                 self.locked.returned.take_last_range();
             }
@@ -348,7 +348,7 @@ impl Entry<'_> {
     }
 
     /// True if the slots from `start` to `end` were the latest claims, and now no longer are.
-    fn take_back(&mut self, start: u64, end: u64) -> bool {
+    fn unclaim(&mut self, start: u64, end: u64) -> bool {
         // Slots may have moved because of one that is settled.
         if !self.locked.schedule.is_unsettled(start) {
             return false;

@@ -12,10 +12,10 @@ use std::ops::Range;
 const UPKEEP_NS: i64 = 10_000_000;
 
 impl Attempt {
-    /// Starts the slot that is held, when the pause by this plan has ended at the reading `now`. This
+    /// Starts the slot that is held, after a pause by this plan that ended at the reading `now`. This
     /// is the shortest way, because a caller that paused for an exact moment wants to start at it.
-    /// None if the plan is outdated, if it says that the slot is not due, or while the lock decides. After a
-    /// start the attempt must not be used again: `held` still has the slot.
+    /// None if the plan is outdated, the slot is not due yet, or the lock has to decide. After a start the attempt
+    /// must not be used again: `held` still has the slot.
     #[inline]
     pub(crate) fn start_planned(
         &self,
@@ -31,8 +31,8 @@ impl Attempt {
         Some(timeline.grant(&Plan { now, ..*plan }))
     }
 
-    /// Claims and starts the next slot, or starts the held one, if it is due; otherwise keeps it and returns
-    /// the plan.
+    /// Makes the next step of an attempt without the lock, with the slot that is held or else the next one. Starts
+    /// it if it is due; refuses if it can't start by the deadline; otherwise keeps it and returns the plan.
     pub(super) fn go_on_open(
         &mut self,
         timeline: &Timeline,
@@ -48,35 +48,41 @@ impl Attempt {
             let position = self.held.map_or_else(|| timeline.next(), |claimed| claimed.position);
             let plan = timeline.plan_open(&snapshot, position, now).ok_or(AskLock)?;
             if !plan.can_start_by(self.deadline) {
-                self.give_up(timeline, &plan);
-                return Ok(Next::Refuse(plan.refusal()));
+                return Ok(self.refuse_open(timeline, &plan));
             }
             if self.held.is_some() || timeline.exchange(position, after(position, 1)) {
-                let claimed = self.held.get_or_insert(Claimed::new(position, 1));
-                if !plan.is_due() {
-                    timeline.keep_open(claimed, self.is_fixed, &plan);
-                    return Ok(Next::Pause(plan));
-                }
-                timeline.start_open(claimed, &snapshot, now);
-                self.held = None;
-                return Ok(Next::Start(timeline.grant(&plan)));
+                return Ok(self.follow_open(timeline, &snapshot, plan));
             }
             // Another thread has claimed that slot meanwhile.
         }
     }
 
-    /// What is held goes back, because by this plan it can't start by the deadline.
-    fn give_up(&mut self, timeline: &Timeline, plan: &Plan) {
+    /// Starts the slot of this plan, which the caller has claimed, if it is due; otherwise keeps it.
+    #[inline]
+    fn follow_open(&mut self, timeline: &Timeline, snapshot: &Snapshot, plan: Plan) -> Next {
+        let claimed = self.held.get_or_insert(Claimed::new(plan.position, 1));
+        if !plan.is_due() {
+            timeline.keep_open(claimed, self.is_fixed, &plan);
+            return Next::Pause(plan);
+        }
+        timeline.start_open(claimed, snapshot, plan.now);
+        self.held = None;
+        Next::Start(timeline.grant(&plan))
+    }
+
+    /// Refuses, because the slot of this plan can't start by the deadline. Gives back what is held.
+    fn refuse_open(&mut self, timeline: &Timeline, plan: &Plan) -> Next {
         if let Some(claimed) = self.held.take() {
-            // So that the next caller who tries does not claim one too.
+            // This comes first, so that the next caller of `try_acquire` does not claim the slot in vain.
             timeline.published.report_at(claimed.position, plan.now);
             timeline.give_back(&claimed);
         }
+        Next::Refuse(plan.refusal())
     }
 }
 
 impl Timeline {
-    /// What is claimed starts at the reading `now`.
+    /// Starts what has been claimed, at the reading `now`.
     #[inline]
     fn start_open(&self, claimed: &Claimed, snapshot: &Snapshot, now: i64) {
         self.held.leave(claimed);
@@ -84,21 +90,22 @@ impl Timeline {
         self.upkeep(last..now, now);
     }
 
-    /// Keeps what was claimed for its caller, by a plan for later. A caller that keeps its slot may come back
-    /// without having slept, so its slot is entered as held. All others are known to the sleepers.
+    /// Keeps what has been claimed until its caller comes back, by a plan for later. If the caller is fixed on its
+    /// slot, it may come back without having slept, so the slot is entered as held. The slots of all others are
+    /// known to the sleepers.
     #[inline]
     fn keep_open(&self, claimed: &mut Claimed, is_fixed: bool, plan: &Plan) {
         if is_fixed {
             self.held.enter(claimed);
         }
         self.published.report_at(claimed.end(), plan.now);
-        // There is time for it here, so that the start does not have to do it.
+        // The upkeep up to the start is done here, where there is time, and not at the start.
         self.upkeep(plan.due.saturating_sub(plan.interval_ns)..plan.due, plan.now);
     }
 
-    /// A reading of the clock that belongs to this snapshot: the one that ended the pause, if that
-    /// was planned by this version. None if the schedule changes meanwhile, because a reading that
-    /// was made under an older schedule says nothing about this one.
+    /// A reading of the clock that belongs to this snapshot: the one that ended the pause, if the pause was planned
+    /// under the snapshot's version, and a new one otherwise. None if the schedule changes meanwhile, because then
+    /// the reading may belong to the newer schedule.
     fn reading(
         &self,
         snapshot: &Snapshot,
@@ -114,9 +121,9 @@ impl Timeline {
         (self.version() == snapshot.version).then_some(now)
     }
 
-    /// Claims slots that are due for a lane: as many as the lane takes while a reading of the clock
-    /// is young, and at least one. Returns that reading, too. None if no slot is due, the run would begin
-    /// at the anchor, or the lock has to decide.
+    /// Claims slots that are due and lie evenly for a lane: as many as the lane takes while a reading of the clock
+    /// is young, and at least one. Returns them and that reading. None if no slot is due, the first one lies at
+    /// the anchor, or the lock has to decide.
     pub(crate) fn claim_run(
         &self,
         pace: Pace,
@@ -130,7 +137,7 @@ impl Timeline {
         loop {
             let start = self.next();
             let slots = slots_between(start, first_ahead).min(most);
-            // The lock decides about a slot whose lateness is beyond the range, or that is not on this piece.
+            // The lock decides about a slot that is later than the range of positions, or not on this piece.
             snapshot
                 .intended_within(start, now)
                 .filter(|_| slots > 0 && snapshot.has_run_from(start))?;
@@ -145,18 +152,20 @@ impl Timeline {
         }
     }
 
-    /// Brings the lock's counts up to date if `part_ns` goes from one span of [`UPKEEP_NS`] into the next.
-    /// The parts of all callers cover all time, so usually somebody does it once per span. It gives up if
-    /// another thread has the lock: nothing waits for the counts, and callers may need the lock.
-    fn upkeep(&self, part_ns: Range<i64>, now: i64) {
-        if part_ns.start / UPKEEP_NS != part_ns.end / UPKEEP_NS
+    /// Brings the lock's counts up to date if `passed` goes from one span of [`UPKEEP_NS`] into the next. `passed` is
+    /// the time since the last reading, or the last interval before the start. Of all callers together these cover
+    /// all time, so usually somebody does the upkeep once per span. Does nothing if another thread has the lock:
+    /// the counts can wait.
+    fn upkeep(&self, passed: Range<i64>, now: i64) {
+        if passed.start / UPKEEP_NS != passed.end / UPKEEP_NS
             && let Some(mut entry) = self.try_under_lock()
         {
             entry.upkeep(now);
         }
     }
 
-    /// The plan for the slot at `position`; none if this snapshot can't tell.
+    /// The plan for the slot at `position`, at the reading `now`. None if the slot is not on this snapshot's piece, or
+    /// is later than the range of positions.
     #[inline]
     fn plan_open(&self, snapshot: &Snapshot, position: u64, now: i64) -> Option<Plan> {
         let intended = snapshot.intended_within(position, now)?;

@@ -10,10 +10,11 @@ use crate::timeline::{Claimed, LaneRun, Pace, Timeline};
 /// A block has no more slots than this: a lane stays small, and the lock is free again soon.
 const LONGEST: usize = 64;
 
-/// Slots that are due by one reading of the clock, as a [`Run`](crate::timeline::Run) has them, but
-/// each with its own intended start.
+/// Slots that are due by one reading of the clock, each with an intended start of its own. Where slots lie
+/// evenly, a lane has a [`Run`](crate::timeline::Run) instead.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
+    /// The version of the schedule under which the slots were drawn.
     version: u64,
     grants: Vec<Grant>,
     /// How many of them have been handed out.
@@ -31,11 +32,12 @@ impl Block {
         Some(grant)
     }
 
+    /// How many slots have not been handed out.
     pub(crate) fn left(&self) -> u64 {
         (self.grants.len() - self.used) as u64
     }
 
-    /// Empties the block, and returns the slots that were left.
+    /// Empties the block, and returns the slots that had not been handed out.
     pub(crate) fn take_rest(&mut self) -> Claimed {
         let slots = self.left();
         self.clear();
@@ -48,13 +50,14 @@ impl Block {
 }
 
 impl Timeline {
-    /// Whether lanes may take blocks.
+    /// Whether lanes take blocks: slots lie unevenly, and no start moves another.
     pub(crate) fn has_blocks(&self) -> bool {
         self.published.is_uneven()
     }
 
-    /// Like [`claim_run`](Timeline::claim_run), where slots lie unevenly: fills the block, and returns the
-    /// reading. None if no slot is due, another thread has just taken them, or each has to be judged by itself.
+    /// Claims slots that are due and lie unevenly for a lane: as many as the lane takes while a reading of the clock
+    /// is young, at least one and at most [`LONGEST`]. Fills the block, and returns that reading. None if no slot is due,
+    /// another thread has just taken them, or each has to be judged by itself.
     pub(crate) fn claim_block(
         &self,
         pace: Pace,
@@ -79,29 +82,38 @@ impl Entry<'_> {
         }
         let now = self.now(clock);
         self.tidy(now);
-        let most =
-            usize::try_from(pace.allowance(now)).map_or(LONGEST, |most| most.clamp(1, LONGEST));
         let start = self.timeline.next();
-        // What is later may have to forfeit time, start by start.
+        // Slots that are later than this may have to forfeit time, one start after the other.
         if Schedule::may_be_out_of_range(self.locked.schedule.intended(start), now) {
             return None;
         }
-        self.draw(block, start, most, now);
-        let end = block.end_position;
-        if end == start || !self.timeline.exchange(start, end) {
-            block.clear();
+        self.draw(block, start, pace, now);
+        if !self.claim_drawn(block, start) {
             return None;
         }
         if block.left() > 1 {
-            lane.set(Some((start, end)));
+            lane.set(Some((start, block.end_position)));
         }
-        self.timeline.published.report_at(end, now);
+        self.timeline.published.report_at(block.end_position, now);
         self.publish(now);
         Some(now)
     }
 
-    /// Fills the block with the slots from `start` on that are due.
-    fn draw(&self, block: &mut Block, start: u64, most: usize, now: i64) {
+    /// Claims the slots that were drawn into the block, the first of which lies at `start`. False if there are none,
+    /// or another thread has just taken them; then the block is empty.
+    fn claim_drawn(&self, block: &mut Block, start: u64) -> bool {
+        let end = block.end_position;
+        let is_claimed = end != start && self.timeline.exchange(start, end);
+        if !is_claimed {
+            block.clear();
+        }
+        is_claimed
+    }
+
+    /// Fills the block with the slots from `start` on that are due: as many as the pace of the lane allows.
+    fn draw(&self, block: &mut Block, start: u64, pace: Pace, now: i64) {
+        let most =
+            usize::try_from(pace.allowance(now)).map_or(LONGEST, |most| most.clamp(1, LONGEST));
         let due = self.locked.schedule.due_from(start, now).take(most);
         block.grants.clear();
         block.grants.extend(due.map(|(intended, slot)| Grant::at(intended, now, slot)));
@@ -109,7 +121,8 @@ impl Entry<'_> {
         block.end_position = after(start, block.left());
     }
 
-    /// Draws slots that callers without a lane take by the reading `now`.
+    /// Draws slots that callers without a lane may take by the reading `now`, unless slots from the next one on
+    /// are drawn already.
     pub(super) fn draw_for_all(&self, now: i64) {
         let Timeline { drawn: Some(drawn), published, .. } = self.timeline else { return };
         if !published.is_uneven() {
@@ -121,8 +134,8 @@ impl Entry<'_> {
         let is_in_range = || !Schedule::may_be_out_of_range(schedule.intended(start), now);
         if !drawn.has(start, version) && is_in_range() {
             let due = schedule.due_from(start, now).take(more);
-            // Whoever takes the last slot of all has to tell tasks that wait. So that slot is not drawn: it is
-            // taken under the lock.
+            // Whoever takes the very last slot of the schedule has to tell tasks that wait. So that slot is not
+            // drawn, but taken under the lock.
             let is_last = |slots| u64::from(schedule.ends_before(after(start, slots)));
             let end = |slots: u64| after(start, slots.saturating_sub(is_last(slots)));
             drawn.write(version, start, now, due, end);

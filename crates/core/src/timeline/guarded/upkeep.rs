@@ -1,5 +1,5 @@
-//! What a stay under the lock leaves behind: counts that are up to date, no more of the schedule than
-//! is needed, and all of it that may be published.
+//! What a stay under the lock leaves behind: counts that are up to date, a schedule without what is no longer
+//! needed, and all of it published that callers may read.
 
 use super::{Entry, Locked};
 use crate::clock::Clock;
@@ -10,7 +10,7 @@ use crate::timeline::{Timeline, Totals};
 use std::ops::Range;
 
 impl Locked {
-    /// Whether slots may be started without the lock, where they lie on a piece or are drawn.
+    /// Whether slots may be started without the lock, if they lie on a published piece or are drawn.
     fn is_lock_free(&self) -> bool {
         !self.closed
             && !self.is_finished
@@ -32,7 +32,8 @@ impl Entry<'_> {
         self.follow_arrivals(next, now);
     }
 
-    /// See [`Schedule::follow_arrivals`](crate::schedule::Schedule::follow_arrivals).
+    /// Reads recorded arrivals ahead of `next`, the next position to be claimed, and forgets those that nobody asks
+    /// for any more.
     pub(super) fn follow_arrivals(&mut self, next: u64, now: i64) {
         let Locked { schedule, returned, .. } = &mut *self.locked;
         let held = &self.timeline.held;
@@ -40,15 +41,15 @@ impl Entry<'_> {
         schedule.follow_arrivals(next, now, earliest);
     }
 
-    /// Tidies up and publishes, at a reading that a caller of an open loop has made.
+    /// Tidies up and publishes. `now` is a reading of the clock that a caller of an open loop has made.
     pub(in crate::timeline) fn upkeep(&mut self, now: i64) {
         self.locked.latest_reading = self.locked.latest_reading.max(now);
         self.tidy(now);
         self.publish_keeping_pace(now);
     }
 
-    /// Publishes the schedule, and lets slots that are due start by this reading, so that callers need not
-    /// each read the clock.
+    /// Publishes the schedule, and lets as many slots that are due start by this reading as the pace of claims
+    /// allows. So callers need not each read the clock after a change.
     pub(super) fn publish_keeping_pace(&mut self, now: i64) {
         let (last, version) = (self.timeline.published.last_reading(), self.timeline.version());
         self.publish(now);
@@ -80,9 +81,9 @@ impl Entry<'_> {
             && self.timeline.published.snapshot().is_some_and(|shown| shown.tells(next))
     }
 
-    /// Returns the state to be published, and notes the revision of its stretch. A stretch is published without its last slot.
-    /// Whoever takes that slot comes to the lock, which publishes the next stretch or tells tasks that there
-    /// is none.
+    /// Returns the state to be published, and notes the revision of its stretch. A stretch is published without its
+    /// last slot. Whoever takes that slot comes to the lock, and then the next stretch is published, or tasks are
+    /// told that there is none.
     fn state_for(&mut self, next: u64, is_lock_free: bool) -> State {
         let Locked { schedule, published_revision, closed, .. } = &mut *self.locked;
         let stretch = if is_lock_free { schedule.stretch(next) } else { None };
@@ -96,7 +97,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Wakes tasks that wait for a slot when there is none any more.
+    /// Wakes tasks that wait for a slot, if the schedule has just come to have none left.
     fn tell_of_the_end(&mut self) {
         let is_finished = self.is_finished();
         let was_finished = std::mem::replace(&mut self.locked.is_finished, is_finished);
@@ -105,8 +106,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Updates the counts. Returns the next position to be claimed, and how many slots have been. Called long
-    /// before positions wrap around.
+    /// Updates the counts. Returns the next position to be claimed, and how many slots have been claimed in all.
+    /// Called long before positions wrap around.
     fn count_claimed(&mut self) -> (u64, u64) {
         let next = self.timeline.next();
         let claimed = self.locked.counter.count(next);
@@ -114,7 +115,7 @@ impl Entry<'_> {
         (next, claimed)
     }
 
-    /// See [`Pacer::unstarted`](crate::Pacer::unstarted).
+    /// Does what [`Timeline::unstarted`] says. Slots that are too late are skipped first.
     pub(in crate::timeline) fn unstarted(
         &mut self,
         span: &Range<i64>,
@@ -125,20 +126,21 @@ impl Entry<'_> {
         self.skip_late(now);
         let schedule = &self.locked.schedule;
         let next = self.timeline.next();
-        let new = (next, next.wrapping_add_signed(RANGE));
-        let there = self.locked.returned.ranges().chain([new]);
-        let unstarted = there.flat_map(|range| schedule.batches(range, span)).collect();
+        let never_claimed = (next, next.wrapping_add_signed(RANGE));
+        let free = self.locked.returned.ranges().chain([never_claimed]);
+        let unstarted = free.flat_map(|range| schedule.batches(range, span)).collect();
         self.publish_keeping_pace(now);
         unstarted
     }
 
+    /// What has been counted by now.
     pub(in crate::timeline) fn totals(&mut self, clock: &dyn Clock) -> Totals {
         let now = self.now(clock);
         let (next, claimed) = self.count_claimed();
         let Locked { schedule, returned, skipped, .. } = &*self.locked;
         let mut account = schedule.account(next, now);
         for (start, end) in returned.ranges() {
-            account.give_back(schedule.unused(start, end, now));
+            account.count_returned(schedule.unused(start, end, now));
         }
         let reached = schedule.reached(now);
         Totals {
