@@ -51,7 +51,7 @@ impl Asked {
         let count = if end < since { history.count_at(end) } else { count };
         let below = |first| {
             let first = end_position.map_or(first, |end| earlier(first, end));
-            let has_any = slots.number(first).is_some_and(|slots| slots > 0);
+            let has_any = slots.own_at(first).is_some_and(|slots| slots > 0);
             if has_any { slots.count_of(before(first)).saturating_add(1) } else { 0 }
         };
         let came_before_since = below(history.first_from(since));

@@ -13,7 +13,7 @@ impl Schedule {
     pub(crate) fn asked_before(&self, moment: i64) -> u64 {
         let (moment, slots) = (self.stopped(moment), self.history.slots());
         let Some(asked) = &self.asked else {
-            return slots.number(self.first_from(moment)).unwrap_or(0);
+            return slots.own_at(self.first_from(moment)).unwrap_or(0);
         };
         let came = asked.came_before(&self.load, self.end.no_later_than_first_without_slot(moment));
         came.checked_sub(1).map_or(0, |last| slots.own_by(last)).min(self.end.most())

@@ -1,6 +1,6 @@
-//! Which count each slot of this process lies at: from its number among the process's own slots to
-//! its number in the whole load ([`Shard`]), and from there to a count ([`Arrivals`]). In this file a variable
-//! `number` is the former, and `slot` or `global` the latter.
+//! At which count each slot of this process lies. There are two steps: from the slot's number among the
+//! process's own slots to its number in the whole load ([`Shard`]), and from there to a count ([`Arrivals`]). In
+//! this file `own` is the first of these numbers, and `slot` the second.
 //!
 //! Positions between two slots lie at the counts between, in proportion. Rounding: a position's
 //! count is rounded up and a count's position down, so `count_of(p) <= c` says the same as
@@ -14,10 +14,10 @@ use crate::shard::Shard;
 
 const PART_BITS: u32 = SLOT.trailing_zeros();
 
-/// Slots in a row that lie at equal distances.
+/// Slots of this process, in a row, that lie at equal distances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Even {
-    /// How many slots come behind the first one.
+    /// How many of them come behind the first one.
     pub(super) more: u64,
     /// The number of the first slot in the whole load.
     pub(super) slot: u64,
@@ -25,8 +25,8 @@ pub(crate) struct Even {
     pub(super) stride: u64,
 }
 
-/// Up to this many stripes are kept in any case: callers about to start may have slots on them and are not
-/// known to hold any. (With leases of 20 ms, about 20 s.)
+/// Up to this many stripes are kept in any case: callers that are about to start may have slots on them and are
+/// not known to hold any. (With a lease every 20 ms, these stripes are of the last 20 s.)
 const STRIPES_KEPT: usize = 1024;
 
 /// How positions are spread over counts.
@@ -34,36 +34,39 @@ const STRIPES_KEPT: usize = 1024;
 pub(crate) struct Slots {
     /// Where the slots of the load lie; none if slot n lies at the count n.
     arrivals: Option<Box<Process>>,
-    /// Which slots are this process's, in order; all slots before the first stripe are. The last one
-    /// may be a *frontier*: what lies behind it is not known yet.
+    /// Which slots are this process's, in order. All slots before the first stripe are. The last stripe may be a
+    /// *frontier*: which of the slots there are this process's is not known yet.
     stripes: Vec<Stripe>,
-    /// The position of a slot, and how many slots lie before it.
+    /// The position of a slot of this process, and its own number, from which all others are counted.
     counted: (u64, u64),
 }
 
-/// From some slot on, this process takes its share by this shard.
+/// Slots of the load from some number on, up to the next stripe, and the process's share of them.
 #[derive(Debug)]
 struct Stripe {
-    /// The number of the stripe's first slot among the process's own.
+    /// The own number of the process's first slot in the stripe.
     own_from: u64,
-    /// The stripe's slots have at least this number in the whole load.
+    /// The number in the whole load with which the stripe begins.
     from: u64,
-    /// The process's share of these slots. None if it has none, or none yet: a frontier.
+    /// The process's share of these slots. None if it has none, or none yet (a frontier).
     shard: Option<Shard>,
 }
 
 impl Stripe {
+    /// The number in the whole load of a slot of this process that lies in the stripe.
     #[inline]
-    fn global(&self, own: u64) -> Option<u64> {
+    fn slot_of(&self, own: u64) -> Option<u64> {
         let shard = self.shard.as_ref()?;
         Some(shard.global(shard.locals_before(self.from).saturating_add(own - self.own_from)))
     }
 
-    fn own_before(&self, global: u64) -> u64 {
-        let more = |shard: &Shard| shard.locals_before(global) - shard.locals_before(self.from);
+    /// How many of this process's slots lie before `slot`, which lies in the stripe or at its end.
+    fn own_before(&self, slot: u64) -> u64 {
+        let more = |shard: &Shard| shard.locals_before(slot) - shard.locals_before(self.from);
         self.own_from.saturating_add(self.shard.as_ref().map_or(0, more))
     }
 
+    /// How many slots this process has up to a count in the stripe, with parts of slots, if all lay evenly.
     fn share_of(&self, count: Count) -> Count {
         let more = count - Count::from(self.from) * ONE;
         Count::from(self.own_from) * ONE
@@ -72,6 +75,7 @@ impl Stripe {
 }
 
 impl Slots {
+    /// The slots of the process that has this shard of a load with these arrivals.
     pub(crate) fn new(arrivals: &Arrivals, shard: Shard) -> Slots {
         let arrivals = (!arrivals.is_even()).then(|| Box::new(arrivals.process()));
         let stripe =
@@ -84,7 +88,8 @@ impl Slots {
         Slots { stripes: vec![Stripe { own_from: 0, from: 0, shard: None }], ..self }
     }
 
-    /// Whether slot n lies at the count n: then a constant rate is a straight line.
+    /// Whether slot n of the process is slot n of the load and lies at the count n. Then a constant rate is a straight
+    /// line.
     pub(crate) fn is_plain(&self) -> bool {
         self.arrivals.is_none() && self.stripes.is_empty()
     }
@@ -94,27 +99,27 @@ impl Slots {
         self.arrivals.is_some()
     }
 
-    /// The slots from the one at `position` on that lie at equal distances; none if they don't.
+    /// The slots from the one at `position` on that lie at equal distances. None if they don't, or are not known.
     pub(crate) fn even_from(&self, position: u64) -> Option<Even> {
-        let number = self.number(position).unwrap_or(0);
-        let index = self.stripes.iter().rposition(|stripe| stripe.own_from <= number);
+        let own = self.own_at(position).unwrap_or(0);
+        let index = self.stripes.iter().rposition(|stripe| stripe.own_from <= own);
         let next = self.stripes.get(index.map_or(0, |index| index + 1));
         let last = next.map_or(u64::MAX, |next| next.own_from - 1);
         let stride_of = |index: usize| self.stripes[index].shard.as_ref().and_then(Shard::stride);
         let stride = index.map_or(Some(1), stride_of).filter(|_| self.arrivals.is_none())?;
-        Some(Even { more: last - number, slot: self.global(number)?, stride })
+        Some(Even { more: last - own, slot: self.slot_of(own)?, stride })
     }
 
-    /// See [`Schedule::count_claimed`](super::Schedule::count_claimed).
+    /// Notes that `claimed` slots lie before the position `next`.
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.counted = (next, claimed);
     }
 
-    /// From the slot with the number `from` in the whole load on, this process takes its share by
-    /// `shard`. False if `next`, which nobody has claimed, lies behind that.
+    /// From the slot with the number `from` in the whole load on, gives this process its share by `shard`. False, and
+    /// nothing changes, if the position `next`, which nobody has claimed, lies behind that slot.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         let own_from = self.own_before(from);
-        let is_ahead = self.number(next).is_none_or(|next| next <= own_from);
+        let is_ahead = self.own_at(next).is_none_or(|next| next <= own_from);
         if is_ahead {
             self.stripes.retain(|stripe| stripe.from < from);
             self.stripes.push(Stripe { own_from, from, shard: Some(shard) });
@@ -122,12 +127,12 @@ impl Slots {
         is_ahead
     }
 
-    /// From the slot with the number `from` in the whole load on, this process has what is leased, and
-    /// nothing yet behind that. False if a slot there lies before `unstarted`, because it may have
-    /// started.
+    /// From the slot with the number `from` in the whole load on, gives this process what is leased, and nothing yet
+    /// behind that. False, and nothing changes, if the process has a slot from there on that lies before the
+    /// position `unstarted`: it may have started.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], unstarted: u64) -> bool {
         let own_from = self.own_before(from);
-        if self.number(unstarted).is_some_and(|unstarted| unstarted > own_from) {
+        if self.own_at(unstarted).is_some_and(|unstarted| unstarted > own_from) {
             return false;
         }
         self.stripes.retain(|stripe| stripe.from < from);
@@ -138,20 +143,21 @@ impl Slots {
                 at = lease.until;
             }
         }
-        // A frontier, also if the last lease is of nothing.
+        // There is a frontier in any case, also if the last lease is of nothing.
         self.stripes.push(Stripe { own_from: self.own_before(at), from: at, shard: None });
         true
     }
 
-    /// The number in the whole load of the first slot that may be leased. Slots before `unstarted`
-    /// may have started.
+    /// The number in the whole load of the first slot that may be leased. Slots before the position `unstarted` may
+    /// have started.
     pub(crate) fn first_leasable(&self, unstarted: u64) -> u64 {
-        let number = self.number(unstarted).unwrap_or(0);
-        let frontier = || self.stripes.last().map_or(number, |frontier| frontier.from);
-        self.global(number).unwrap_or_else(frontier)
+        let own = self.own_at(unstarted).unwrap_or(0);
+        let frontier = || self.stripes.last().map_or(own, |frontier| frontier.from);
+        self.slot_of(own).unwrap_or_else(frontier)
     }
 
-    /// A stripe from the slot of this number on, or a longer last one.
+    /// Adds a stripe from the slot with the number `from` in the whole load on. If it has the shard of the last
+    /// stripe, that one goes on instead.
     fn extend(&mut self, from: u64, shard: Option<Shard>) {
         if self.stripes.last().is_none_or(|last| last.shard != shard) {
             self.stripes.push(Stripe { own_from: self.own_before(from), from, shard });
@@ -165,10 +171,10 @@ impl Slots {
         is_read && frontier.is_none_or(|frontier| self.slots_by(count) <= frontier.from)
     }
 
-    /// Whether there is a slot at `position`, or may be one: a replay has as many as were recorded, and
-    /// there is none behind leases that go to the end of all numbers.
+    /// Whether there is a slot at `position`, or may be one. There is none behind the last one of a recording, and
+    /// none behind leases that go to the end of all numbers.
     pub(crate) fn has(&self, position: u64) -> bool {
-        let Some(slot) = self.global(self.number(position).unwrap_or(0)) else {
+        let Some(slot) = self.slot_of(self.own_at(position).unwrap_or(0)) else {
             return self.stripes.last().is_some_and(|frontier| frontier.from < u64::MAX);
         };
         let limited = self.arrivals.as_ref().filter(|arrivals| !arrivals.is_endless());
@@ -178,17 +184,17 @@ impl Slots {
     /// The count at which the slot at `position` lies, or a position between slots.
     #[inline]
     pub(crate) fn count_of(&self, position: u64) -> Count {
-        let (number, part) = (self.number(position), position % SLOT);
+        let (own, part) = (self.own_at(position), position % SLOT);
         if self.is_plain() {
             let part = Count::from(part) << (ONE.trailing_zeros() - PART_BITS);
-            return number.map_or(0, |number| Count::from(number) * ONE + part);
+            return own.map_or(0, |own| Count::from(own) * ONE + part);
         }
-        let here = number.map_or(0, |number| self.count_of_slot(number));
+        let here = own.map_or(0, |own| self.count_of_own(own));
         if part == 0 || here == Count::MAX {
             return here;
         }
-        let next = self.number(after(position, 1)).map_or(0, |next| self.count_of_slot(next));
-        // The gap times part / SLOT, rounded up: its whole SLOTs apart from the rest, so that nothing overflows.
+        let next = self.own_at(after(position, 1)).map_or(0, |next| self.count_of_own(next));
+        // The gap times part / SLOT, rounded up. Whole multiples of SLOT are taken apart, so that nothing overflows.
         here + ((next - here) >> PART_BITS) * Count::from(part)
             + (((next - here) % Count::from(SLOT)) * Count::from(part)).div_ceil(SLOT.into())
     }
@@ -197,13 +203,14 @@ impl Slots {
     pub(crate) fn position_by(&self, count: Count) -> u64 {
         if self.is_plain() {
             let part = (count % ONE) >> (ONE.trailing_zeros() - PART_BITS);
-            return self.position(whole(count / ONE)).wrapping_add(whole(part));
+            return self.position_of(whole(count / ONE)).wrapping_add(whole(part));
         }
-        let slots = self.own_by(count);
-        let here = slots.checked_sub(1).map_or(0, |last| self.count_of_slot(last));
-        let gap = self.count_of_slot(slots).saturating_sub(here).max(1);
+        // The next slot, and the one before it, which is the last one that has come.
+        let next = self.own_by(count);
+        let here = next.checked_sub(1).map_or(0, |last| self.count_of_own(last));
+        let gap = self.count_of_own(next).saturating_sub(here).max(1);
         let part = parts(count.saturating_sub(here), gap);
-        self.position(slots).wrapping_sub(SLOT).wrapping_add(part)
+        before(self.position_of(next)).wrapping_add(part)
     }
 
     /// How many of this process's slots lie at `count` or before it.
@@ -211,7 +218,7 @@ impl Slots {
         self.own_before(self.slots_by(count))
     }
 
-    /// How many of the first `count` slots of the load are this process's, if all lay evenly.
+    /// How many of the load's slots up to `count` are this process's, with parts of slots, if all lay evenly.
     pub(crate) fn share_of(&self, count: Count) -> Count {
         let begun = |stripe: &&Stripe| Count::from(stripe.from) * ONE <= count;
         self.stripes.iter().rfind(begun).map_or(count, |stripe| stripe.share_of(count))
@@ -222,13 +229,14 @@ impl Slots {
         self.arrivals.as_ref().is_some_and(|arrivals| !arrivals.is_endless())
     }
 
-    /// Bounds how many changes of shards are remembered. Slots before `free` have been claimed and
-    /// not given back. `is_held` tells whether somebody has a slot between two positions all the same.
+    /// Bounds how many stripes are remembered. Slots before `free` have been claimed and not given back. `is_held`
+    /// tells whether somebody holds a slot between two positions all the same, or will get one again.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
-        let number = self.number(free).unwrap_or(0);
-        let past = self.stripes.partition_point(|stripe| stripe.own_from <= number);
+        let own = self.own_at(free).unwrap_or(0);
+        let past = self.stripes.partition_point(|stripe| stripe.own_from <= own);
         for index in (0..past.saturating_sub(STRIPES_KEPT)).rev() {
-            let [from, end] = [index, index + 1].map(|at| self.position(self.stripes[at].own_from));
+            let [from, end] =
+                [index, index + 1].map(|at| self.position_of(self.stripes[at].own_from));
             if !is_held(from, before(end)) {
                 self.stripes.remove(index);
             }
@@ -241,8 +249,8 @@ impl Slots {
         arrivals.is_some_and(|(arrivals, slot)| arrivals.remembers_many_before(slot))
     }
 
-    /// Reads recorded arrivals ahead of `position`, unless few are new. Returns whether it did: then the end must
-    /// be looked for again.
+    /// Reads recorded arrivals ahead of `position`, unless it has read enough. Returns whether it did: then the end
+    /// has to be looked for again.
     pub(crate) fn read_ahead(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));
         arrivals.is_some_and(|(arrivals, slot)| arrivals.read_ahead(slot))
@@ -255,32 +263,32 @@ impl Slots {
         }
     }
 
-    /// The number in the whole load of the slot at `position`; none behind the last lease.
+    /// The number in the whole load of the slot at `position`; none if it is not known yet, behind the last lease.
     #[inline]
     pub(crate) fn slot(&self, position: u64) -> Option<u64> {
-        self.number(position).and_then(|number| self.global(number))
+        self.own_at(position).and_then(|own| self.slot_of(own))
     }
 
-    /// How many of this process's slots lie before the one at `position`, which is its number. Between two
-    /// slots it is the number of the earlier one. None before the first slot.
+    /// The own number of the slot at `position`: how many slots of this process lie before it. Between two slots it
+    /// is the number of the earlier one. None before the first slot.
     #[inline]
-    pub(crate) fn number(&self, position: u64) -> Option<u64> {
-        let (at, number) = self.counted;
-        number.checked_add_signed(ticks_between(at, position) >> PART_BITS)
+    pub(crate) fn own_at(&self, position: u64) -> Option<u64> {
+        let (at, own) = self.counted;
+        own.checked_add_signed(ticks_between(at, position) >> PART_BITS)
     }
 
-    /// The slot of this number; one that is out of reach is brought into it.
-    fn position(&self, number: u64) -> u64 {
+    /// The position of the slot with this own number; of the nearest slot within reach if it is out of reach.
+    fn position_of(&self, own: u64) -> u64 {
         let (at, counted) = self.counted;
         let reach = REACH.unsigned_abs() / SLOT;
-        let number = number.clamp(counted.saturating_sub(reach), counted.saturating_add(reach));
-        after(at, number.wrapping_sub(counted))
+        let own = own.clamp(counted.saturating_sub(reach), counted.saturating_add(reach));
+        after(at, own.wrapping_sub(counted))
     }
 
-    /// The count at which the slot of this number lies. [`Count::MAX`] is never, or not known yet.
+    /// The count at which the slot with this own number lies. [`Count::MAX`] is never, or not known yet.
     #[inline]
-    fn count_of_slot(&self, number: u64) -> Count {
-        let count = self.global(number).and_then(|slot| match &self.arrivals {
+    fn count_of_own(&self, own: u64) -> Count {
+        let count = self.slot_of(own).and_then(|slot| match &self.arrivals {
             Some(arrivals) => arrivals.count_of(slot),
             None => Some(Count::from(slot) * ONE),
         });
@@ -295,15 +303,16 @@ impl Slots {
         }
     }
 
-    /// The number in the whole load of a slot of this process; none behind the frontier.
-    fn global(&self, number: u64) -> Option<u64> {
-        let stripe = self.stripes.iter().rfind(|stripe| stripe.own_from <= number);
-        stripe.map_or(Some(number), |stripe| stripe.global(number))
+    /// The number in the whole load of the slot with this own number; none if it is not known yet.
+    fn slot_of(&self, own: u64) -> Option<u64> {
+        let stripe = self.stripes.iter().rfind(|stripe| stripe.own_from <= own);
+        stripe.map_or(Some(own), |stripe| stripe.slot_of(own))
     }
 
-    fn own_before(&self, global: u64) -> u64 {
-        let stripe = self.stripes.iter().rfind(|stripe| stripe.from <= global);
-        stripe.map_or(global, |stripe| stripe.own_before(global))
+    /// How many of this process's slots lie before the slot with this number in the whole load.
+    fn own_before(&self, slot: u64) -> u64 {
+        let stripe = self.stripes.iter().rfind(|stripe| stripe.from <= slot);
+        stripe.map_or(slot, |stripe| stripe.own_before(slot))
     }
 }
 
@@ -316,6 +325,7 @@ fn parts(ahead: Count, gap: Count) -> u64 {
     whole(parts).min(SLOT - 1)
 }
 
+/// A count of whole slots as a number; at most `u64::MAX`.
 fn whole(count: Count) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }

@@ -18,17 +18,20 @@ use crate::sync::MutexGuard;
 use crate::{Ended, Refused};
 pub(crate) use block::Block;
 
-/// What the lock guards.
+/// What the timeline's lock guards.
 #[derive(Debug)]
 pub(super) struct Locked {
     schedule: Schedule,
+    /// Slots that were given back and wait to be handed out again.
     returned: Returned,
-    closed: bool,
-    /// Whether no slot was left when the schedule was last published.
+    is_closed: bool,
+    /// Whether the schedule had no slot left for a new caller when it was last published.
     is_finished: bool,
     /// The revision in which a stretch was last published; none if no stretch is published.
     published_revision: Option<u64>,
+    /// How many slots have been skipped.
     skipped: u64,
+    /// How many slots have been claimed.
     counter: SlotCounter,
     /// The latest reading of the clock under the lock. The schedule is never changed at an earlier
     /// one.
@@ -40,7 +43,7 @@ impl Locked {
         Locked {
             schedule,
             returned: Returned::default(),
-            closed: false,
+            is_closed: false,
             is_finished: false,
             published_revision: None,
             skipped: 0,
@@ -50,21 +53,23 @@ impl Locked {
     }
 }
 
-/// A stay under the lock. The sleepers that it has to wake are woken after it has ended.
+/// A stay under the lock. It collects the sleepers that have to be woken, and wakes them after it has let go of
+/// the lock.
 #[derive(Debug)]
 pub(super) struct Entry<'t> {
     timeline: &'t Timeline,
-    // Dropped in this order.
+    // Fields are dropped in this order: first the lock is released, then sleepers are woken.
     locked: MutexGuard<'t, Locked>,
     wake_ups: WakeUps,
 }
 
 impl Timeline {
+    /// Waits for the lock and takes it.
     pub(super) fn under_lock(&self) -> Entry<'_> {
         Entry { timeline: self, locked: self.locked.lock(), wake_ups: WakeUps::default() }
     }
 
-    /// None while another thread holds the lock.
+    /// Takes the lock; none while another thread has it.
     pub(super) fn try_under_lock(&self) -> Option<Entry<'_>> {
         let locked = self.locked.try_lock()?;
         Some(Entry { timeline: self, locked, wake_ups: WakeUps::default() })
@@ -72,21 +77,23 @@ impl Timeline {
 }
 
 impl Attempt {
-    /// Starts the earliest slot that there is, if it is due; otherwise says when it is.
+    /// Makes the next step of an attempt under the lock: starts the earliest slot that there is, if it is due;
+    /// otherwise keeps it and says when it is due.
     pub(super) fn go_on_guarded(&mut self, entry: &mut Entry<'_>, clock: &dyn Clock) -> Next {
         if let Err(ended) = entry.refuse_if_closed(&mut self.held) {
             return Next::Refuse(ended.into());
         }
-        // The reading that the caller has seen counts, in case the clock is now behind it.
-        let ended = self.pause.map_or(i64::MIN, |pause| pause.at);
-        entry.locked.latest_reading = entry.locked.latest_reading.max(ended);
+        // The caller has seen the reading that ended its pause. No later one may be before it.
+        let pause_end = self.pause.map_or(i64::MIN, |pause| pause.at);
+        entry.locked.latest_reading = entry.locked.latest_reading.max(pause_end);
         let now = entry.now(clock);
         entry.go_on_at(self, now)
     }
 }
 
 impl Entry<'_> {
-    /// Decides what comes next for an attempt, at the reading `now`. The timeline is not closed.
+    /// Decides what comes next for an attempt, at the reading `now`, and publishes the schedule. The timeline is not
+    /// closed.
     fn go_on_at(&mut self, attempt: &mut Attempt, now: i64) -> Next {
         self.locked.schedule.resume_on_use(now);
         self.tidy(now);
@@ -95,12 +102,12 @@ impl Entry<'_> {
         if let Some(claimed) = &mut attempt.held {
             self.timeline.held.enter(claimed);
         }
-        // A refusal does not tell how late slots are, so then that is looked at in any case.
+        // A refusal does not tell how late slots are, so after one they are looked at in any case.
         let intended = decided.as_ref().map_or(i64::MIN, |plan| plan.intended);
         if Schedule::may_be_out_of_range(intended, now) {
             self.locked.schedule.cut_to_range(self.timeline.next(), now);
         }
-        // Forfeited time moves slots behind an end by time, and callers may sleep for those.
+        // Forfeited time may move slots behind an end by time. Callers that sleep for such slots have to hear of it.
         if self.locked.schedule.end() != end {
             self.wake_moved();
         }
@@ -108,8 +115,8 @@ impl Entry<'_> {
         self.next_by(decided, now)
     }
 
-    /// Says what comes next, now that the schedule is published. `decided` is what [`decide`](Entry::decide)
-    /// returned at the reading `now`.
+    /// What comes next, once the schedule is published. `decided` is what [`decide`](Entry::decide) returned at the
+    /// reading `now`.
     fn next_by(&mut self, decided: Result<Plan, Refused>, now: i64) -> Next {
         match decided {
             Err(refused) => Next::Refuse(refused),
@@ -122,8 +129,8 @@ impl Entry<'_> {
         }
     }
 
-    /// The plan of the earliest slot that the attempt can have. If that is due, the slot starts and
-    /// the attempt holds nothing any more; otherwise it holds the slot.
+    /// Takes the earliest slot that the attempt can have, and returns its plan. If the slot is due, it starts, and
+    /// the attempt holds nothing any more. Otherwise the attempt holds it. Slots that are skipped are passed over.
     fn decide(&mut self, attempt: &mut Attempt, now: i64) -> Result<Plan, Refused> {
         loop {
             self.prefer_returned(attempt);
@@ -136,7 +143,7 @@ impl Entry<'_> {
                 return Err(refused);
             }
             attempt.held = held.or_else(|| self.take(position, attempt.slots));
-            // If there is none, another thread has claimed that slot meanwhile.
+            // Without a claim, another thread has claimed that slot meanwhile.
             let Some(claimed) = attempt.held else { continue };
             if !plan.is_due() {
                 return Ok(plan);
@@ -150,7 +157,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether the attempt can start by this plan, at once or later.
+    /// Refuses an attempt that can't start by this plan, neither at once nor later.
     fn check_plan(&self, attempt: &Attempt, plan: &Plan) -> Result<(), Refused> {
         if self.locked.schedule.ends_before(before(after(plan.position, attempt.slots))) {
             return Err(Refused::Finished);
@@ -161,9 +168,9 @@ impl Entry<'_> {
         if plan.can_start_by(attempt.deadline) { Ok(()) } else { Err(plan.refusal()) }
     }
 
-    /// Refuses if the timeline is closed, and then puts back what is held.
+    /// Refuses if the timeline is closed. Then what is held becomes free again.
     fn refuse_if_closed(&mut self, held: &mut Option<Claimed>) -> Result<(), Ended> {
-        if !self.locked.closed {
+        if !self.locked.is_closed {
             return Ok(());
         }
         held.take().iter().for_each(|claimed| self.make_free(claimed));
@@ -178,8 +185,8 @@ impl Entry<'_> {
         self.locked.latest_reading
     }
 
-    /// The plan for the slot at `position`. Its version is missing, until the schedule is published. When
-    /// the slot is due does not depend on `now`.
+    /// The plan for the slot at `position`. Its version is not filled in, because the schedule may still have to be
+    /// published. When the slot is due does not depend on `now`.
     fn plan(&self, position: u64, now: i64) -> Plan {
         let schedule = &self.locked.schedule;
         let is_paused = schedule.is_paused();
@@ -190,7 +197,7 @@ impl Entry<'_> {
             version: 0,
             now,
             position,
-            // What is not known yet is not due yet.
+            // A slot whose number is not known yet is not due yet.
             slot: schedule.slot(position).unwrap_or(u64::MAX),
             intended: schedule.intended(position),
             release,
@@ -201,13 +208,14 @@ impl Entry<'_> {
         }
     }
 
-    /// The slot that the next caller would get. A row consists of new slots.
+    /// The position of the slot, or the row of slots, that the next caller would get. A row is never made of slots
+    /// that were given back.
     fn offered(&self, slots: u64) -> u64 {
         let returned = self.locked.returned.earliest().filter(|_| slots == 1);
         returned.unwrap_or_else(|| self.timeline.next())
     }
 
-    /// Takes the slot that [`offered`](Entry::offered) returned; none if it is no longer there.
+    /// Takes what [`offered`](Entry::offered) returned; none if another thread has taken it.
     fn take(&mut self, position: u64, slots: u64) -> Option<Claimed> {
         let claimed = Claimed::new(position, slots);
         if slots == 1 && self.locked.returned.earliest() == Some(position) {
@@ -217,12 +225,12 @@ impl Entry<'_> {
         self.timeline.exchange(position, claimed.end()).then_some(claimed)
     }
 
-    /// Whether slots there would be too far ahead of the schedule.
+    /// Whether `position` lies farther ahead of the schedule than the range of positions.
     fn is_too_far(&self, position: u64) -> bool {
         ticks_between(self.locked.schedule.reached(self.locked.latest_reading), position) > RANGE
     }
 
-    /// See [`Timeline::claim`].
+    /// Takes the next `slots` slots in a row under the lock, whenever they are due, and publishes the schedule.
     pub(super) fn claim(&mut self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
         self.refuse_if_closed(&mut None)?;
         let now = self.now(clock);
@@ -244,7 +252,7 @@ impl Entry<'_> {
         Ok(claimed)
     }
 
-    /// Keeps what was claimed without the lock, or gives it back if there is no such slot.
+    /// Looks whether a slot that was claimed without the lock can still start. If not, it is given back.
     pub(super) fn confirm(&mut self, claimed: Claimed) -> Result<Claimed, Refused> {
         if let Err(ended) = self.check(claimed.position) {
             self.give_back(&claimed);
@@ -254,34 +262,36 @@ impl Entry<'_> {
         Ok(claimed)
     }
 
+    /// Whether no slot is left for a new caller.
     pub(super) fn is_finished(&self) -> bool {
         self.locked.schedule.ends_before(self.offered(1))
     }
 
-    /// See [`Timeline::due_after`].
+    /// When the slot `slots` places behind the one that the next caller would get is due; `i64::MAX` while paused.
     pub(super) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let position = after(self.offered(1), slots);
         self.check(position)?;
         Ok(self.plan(position, 0).due)
     }
 
-    /// See [`Timeline::row_due`].
+    /// When the row of `slots` slots that the next caller would get is due; `i64::MAX` while paused.
     pub(super) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
         let position = self.offered(slots);
         self.check(before(after(position, slots)))?;
         Ok(self.plan(position, 0).due)
     }
 
-    /// Whether the slot at `position` can still start.
+    /// Refuses if the slot at `position` can't start any more.
     fn check(&self, position: u64) -> Result<(), Ended> {
         match &*self.locked {
-            locked if locked.closed => Err(Ended::Closed),
+            locked if locked.is_closed => Err(Ended::Closed),
             locked if locked.schedule.ends_before(position) => Err(Ended::Finished),
             _ => Ok(()),
         }
     }
 
-    /// Exchanges a slot that is held for an earlier one that was given back, if there is one.
+    /// Exchanges the slot that an attempt holds for an earlier one that was given back, if there is one, and unless
+    /// the attempt is fixed on its slot.
     fn prefer_returned(&mut self, attempt: &mut Attempt) {
         if let Some(claimed) = &mut attempt.held
             && !attempt.is_fixed
@@ -294,7 +304,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Skips these slots, as the policy wants it, and all free slots that are too late.
+    /// Counts these slots as skipped, and skips all free slots that are too late.
     fn skip(&mut self, claimed: &Claimed, now: i64) {
         self.locked.skipped += claimed.slots;
         self.skip_late(now);
@@ -321,14 +331,14 @@ impl Entry<'_> {
         }
     }
 
-    /// See [`Timeline::give_back`].
+    /// Makes what was claimed free again, and publishes the schedule.
     pub(super) fn give_back(&mut self, claimed: &Claimed) {
         self.make_free(claimed);
         self.publish(self.locked.latest_reading);
     }
 
-    /// Takes these slots back from the word if they were the last ones claimed; otherwise queues them to be
-    /// handed out again.
+    /// Makes slots that were claimed free again. If they were the last ones claimed, the word moves back before them;
+    /// otherwise they are kept to be handed out again. Does not publish.
     fn make_free(&mut self, claimed: &Claimed) {
         self.timeline.held.leave(claimed);
         if self.unclaim(claimed.position, claimed.end()) {
@@ -347,14 +357,15 @@ impl Entry<'_> {
         self.wake_ups.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
     }
 
-    /// True if the slots from `start` to `end` were the latest claims, and now no longer are.
+    /// Moves the word back from `end` to `start`. False if slots behind `end` have been claimed, or if a late policy
+    /// counts a slot from `start` on as started.
     fn unclaim(&mut self, start: u64, end: u64) -> bool {
-        // Slots may have moved because of one that is settled.
+        // Slots may have moved because of a start from here on.
         if !self.locked.schedule.is_unsettled(start) {
             return false;
         }
-        // The next owner of the slot must not start by the reading at which the slot was first seen
-        // to be due.
+        // The slot's next owner must not start by the reading at which the slot was first seen to be due: its wait
+        // time would be too short. So nothing published says any more that the slot is due.
         let version = self.timeline.version();
         let is_drawn = self.timeline.drawn.as_ref().is_some_and(|drawn| drawn.has(start, version));
         if is_drawn || self.timeline.published.is_known_due(start) {
@@ -363,7 +374,7 @@ impl Entry<'_> {
         self.timeline.exchange(end, start)
     }
 
-    /// See [`Timeline::change`].
+    /// Changes the schedule in one step, publishes it, and wakes the sleepers that this moves.
     pub(super) fn change(&mut self, clock: &dyn Clock, edit: impl FnOnce(&mut Schedule, i64)) {
         // This comes before the clock is read, so that nothing starts by the old schedule on a later reading.
         self.timeline.published.withdraw();
@@ -396,21 +407,21 @@ impl Entry<'_> {
         });
     }
 
-    /// See [`Timeline::close`].
+    /// Lets nothing start from now on, and wakes all sleepers to hear of it.
     pub(super) fn close(&mut self, clock: &dyn Clock) {
         let now = self.now(clock);
-        self.locked.closed = true;
+        self.locked.is_closed = true;
         self.publish(now);
         self.wake_ups.and(self.timeline.sleepers.all());
     }
 
-    /// See [`Timeline::release`].
+    /// The release of what has been claimed; `i64::MAX` while paused.
     pub(super) fn release(&self, claimed: &Claimed) -> Result<i64, Ended> {
         self.check(before(claimed.end()))?;
         Ok(self.plan(claimed.position, 0).release)
     }
 
-    /// See [`Timeline::plan`].
+    /// The plan for what has been claimed, by the version that is published.
     pub(super) fn plan_of(&mut self, claimed: &Claimed, clock: &dyn Clock) -> Result<Plan, Ended> {
         self.check(before(claimed.end()))?;
         let now = self.now(clock);
@@ -421,7 +432,7 @@ impl Entry<'_> {
         &self.locked.schedule
     }
 
-    /// See [`Timeline::spacing`].
+    /// How far apart slots are, and how much lateness the policy tolerates.
     pub(super) fn spacing(&self) -> Spacing {
         let schedule = &self.locked.schedule;
         let interval_ns = schedule.interval_ns(self.locked.latest_reading);

@@ -1,10 +1,10 @@
-//! Which slots somebody holds: taken, and neither started nor given back. The pieces of schedule that
-//! they lie on are kept for them.
+//! Which slots somebody *holds*: they are taken, and neither started nor given back. The schedule keeps the
+//! pieces that they lie on.
 //!
-//! What is taken under the lock is entered there, so nothing can be missing. In an open loop these are
-//! entered: the slots of a `Claim`, of a `Poller` that has come early, and the runs of lanes. A caller that
-//! pauses is known to the sleepers instead. In the short time between its claim and its pause, or its pause
-//! and its start, nobody knows of it.
+//! A slot that is taken under the timeline's lock is entered here under that lock, so none is missing. Where
+//! slots are taken without that lock, these are entered: the slot of a `Claim`, the slot of a `Poller` that
+//! has come early, and the run of a lane. A caller that pauses is known to the sleepers instead. In the short
+//! time between its claim and its pause, or between its pause and its start, its slot is known to nobody.
 
 use super::claimed::Claimed;
 use crate::position::{REACH, earlier, last_up_to, ticks_between};
@@ -12,29 +12,33 @@ use crate::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
+/// The slots that somebody holds.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// Ranges of slots, from their starts to their ends. A slot has one holder.
+    /// What each holder has: from the position of its first slot to the position behind its last one. No slot has
+    /// two holders.
     ranges: Mutex<BTreeMap<u64, u64>>,
     lanes: Mutex<Lanes>,
 }
 
-/// The run that a lane has, from its first slot to its end. Behind a lock of its own, because lanes
-/// share as little as they can.
+/// The run that a lane has, if it has one: the position of its first slot, and the position behind its last one.
+/// It has a lock of its own, because lanes share as little as they can.
 #[derive(Debug)]
 pub(crate) struct LaneRun(Mutex<Option<(u64, u64)>>);
 
+/// The runs of all lanes.
 #[derive(Debug)]
 struct Lanes {
     all: Vec<Weak<LaneRun>>,
     /// Whether lanes may take runs.
     may_take_runs: bool,
-    /// Whether a lane may have a run. It stays set when no more runs may be taken, until no lane has one.
-    /// While it is not set the lanes need not be asked.
+    /// Whether a lane may have a run. When no more runs may be taken, it stays set until no lane has one. While it
+    /// is not set, the lanes need not be asked.
     may_have_runs: bool,
 }
 
 impl LaneRun {
+    /// Notes which run the lane has now, or that it has none.
     pub(crate) fn set(&self, range: Option<(u64, u64)>) {
         *self.0.lock() = range;
     }
@@ -46,7 +50,7 @@ impl Held {
         Held { ranges: Mutex::new(BTreeMap::new()), lanes: Mutex::new(lanes) }
     }
 
-    /// Records these slots as held, unless they are already.
+    /// Enters these slots, unless they are entered already.
     pub(super) fn enter(&self, claimed: &mut Claimed) {
         if !claimed.is_entered {
             self.ranges.lock().insert(claimed.position, claimed.end());
@@ -83,15 +87,15 @@ impl Held {
         let in_a_run = self.lanes.lock().runs().map(|(start, _)| start).reduce(earlier);
         let ranges = self.ranges.lock();
         let Some((first, _)) = ranges.first_key_value() else { return in_a_run };
-        // If positions wrap around between the ranges, it is the first one that lies more than `REACH` behind
-        // the lowest.
+        // If positions wrap around between the ranges, the earliest one has the lowest number that is at least
+        // `REACH` above the lowest of all.
         let behind = ranges.range(first.wrapping_add_signed(REACH)..).next();
         let first = behind.map_or(*first, |(&start, _)| start);
         Some(in_a_run.map_or(first, |run| earlier(run, first)))
     }
 
-    /// Whether a slot between these positions is held. A range that ends at `from` counts, too; at worst a
-    /// piece is kept longer than needed.
+    /// Whether a slot between these positions is held. A range that ends at `from` counts, too: at worst a piece of
+    /// the schedule is kept longer than needed.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let last = last_up_to(&self.ranges.lock(), to).map(|(_, &end)| end);
         last.is_some_and(|end| ticks_between(from, end) >= 0) || self.lanes.lock().ask(from, to)
@@ -99,8 +103,8 @@ impl Held {
 }
 
 impl Lanes {
-    /// Asks the lanes whether one has a run that meets these positions, unless it is known that none has one;
-    /// and finds out whether they have to be asked again.
+    /// Whether a lane has a run with a slot between these positions. The lanes are not asked if it is known that none
+    /// has a run. If they are, it is noted whether they have to be asked again.
     fn ask(&mut self, from: u64, to: u64) -> bool {
         if !self.may_have_runs {
             return false;

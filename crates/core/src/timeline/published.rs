@@ -1,9 +1,9 @@
-//! What is published of the schedule, to be read without the lock: the piece that claims are on,
+//! What is published of the schedule, to be read without the lock: the piece on which the next slots lie,
 //! and up to which slot it is known to be due.
 //!
-//! Written under the timeline's lock. Readers load the *version*, the words, and the version again,
-//! so that they have read one state and not a mixture of two. The cold path takes a [`Snapshot`],
-//! the hot path a [`Window`].
+//! A *state*, with or without a piece, is written under the timeline's lock. Readers load the *version*, the
+//! words, and the version again, so that they have read one state and not a mixture of two. The cold path
+//! takes a [`Snapshot`], the hot path a [`Window`].
 //!
 //! # Orderings
 //!
@@ -23,18 +23,20 @@
 //!
 //! # The horizon
 //!
-//! The horizon also moves without the lock, as long as the state stays the same. Otherwise a thread that is
-//! preempted while it holds the lock would make every other thread read the clock until it runs
-//! again. It only moves forwards, by compare-and-swap. The two words that say when and where the
-//! clock was read move before it. A thread that reads the new horizon, with `Acquire`, gets them or
-//! later ones, so no grant is stamped with a moment before its slot was known to be due.
+//! The horizon is the first slot that is not known to be due. It also moves without the lock, as long as the
+//! state stays the same. Otherwise a thread that is preempted while it has the lock would make every other
+//! thread read the clock until it runs again. The horizon only moves forwards, by compare-and-swap. The two
+//! words that say when and where the clock was read move before it. A thread that reads the new horizon, with
+//! `Acquire`, gets them or later ones, so no grant is stamped with a moment before its slot was known to be due.
 //!
-//! Its lowest 16 bits are its state's, so that a clock that was read in an earlier state moves
-//! nothing: the mover looks at the horizon, then whether its state is still the current one, by all
-//! 47 bits, and then moves that very word. The tag repeats after 65 536 states. A thread that is halted
-//! between its last two steps for exactly this many states (or a multiple), and then finds the same horizon,
-//! moves the horizon of a newer state. That is harmless: pieces are not renewed so often without a slot being
-//! taken, so all these states are changes of the schedule, and what was due before a change stays due.
+//! The lowest 16 bits of the horizon are a *tag*, from the number of its state, so that a reading of the clock
+//! that was made in an earlier state moves nothing. Whoever moves the horizon loads it, then looks whether its
+//! own state is still the current one, by all 47 bits, and then moves the very word that it loaded.
+//!
+//! The tag repeats after 65 536 states. A thread that is halted before the last of these steps for exactly this
+//! many states (or a multiple), and then finds the same horizon, moves the horizon of a newer state. That is
+//! harmless: pieces are not renewed so often without a slot being taken, so all these states are changes of
+//! the schedule, and what was due before a change stays due.
 
 use super::reading;
 use super::window::{BentWindow, Formula, Snapshot, Window};
@@ -56,22 +58,23 @@ const GUARDED: u64 = 1 << 14;
 const CLOSED: u64 = 1 << 15;
 /// The piece is bent.
 const BENT: u64 = 1 << 16;
-/// Guarded, and slots may be taken in blocks there: no start moves another. There is no piece then, so its
-/// lowest bit of [`SHIFTS`] is free.
+/// [`GUARDED`], and slots lie unevenly and are drawn, because no start moves another. The lowest bit tells it
+/// from guarded alone. Without a piece, that bit is not needed for [`SHIFTS`].
 const UNEVEN: u64 = GUARDED | 1;
-/// The bits above all these count the states.
+/// The lowest of the bits that count the states. They lie above all others.
 const STATE: u64 = 1 << 17;
 
-/// There is no piece to claim slots from.
+/// If one of these bits is set, there is no piece to claim slots from.
 const NO_PIECE: u64 = BUSY | GUARDED | CLOSED;
 
-/// The bits of a horizon below a slot's: its state.
+/// The bits of a horizon that are its tag. A slot's position has zeros there.
 const TAG: u64 = SLOT - 1;
 
+/// The words that callers read without the lock.
 #[derive(Debug)]
 pub(super) struct Published {
-    /// The version of the schedule, which changes with every write. Its lower bits say what the other
-    /// words don't of the piece, so that readers load a word less.
+    /// The version of the schedule, which changes with every write. Its lower bits say what the other words
+    /// don't say of the piece, so that readers load a word less.
     version: CachePadded<AtomicU64>,
     hot: CachePadded<Hot>,
 }
@@ -80,21 +83,22 @@ pub(super) struct Published {
 #[derive(Debug)]
 #[repr(C)] // The order matters.
 struct Hot {
-    /// The first slot that is not known to be due. Below a slot's bits: [`TAG`].
+    /// The first slot that is not known to be due. Its lowest bits are the [`TAG`].
     horizon: AtomicU64,
     /// The latest reading of the clock that any thread has reported, in nanoseconds.
     reading: AtomicU64,
     /// The position up to which slots had been claimed when the clock was read.
     claimed: AtomicU64,
-    /// The piece: one nanosecond after its anchor's time (the bits of an `i64`), its anchor's position, and
-    /// the mantissa of its scale.
+    /// One nanosecond after the time of the piece's anchor (the bits of an `i64`).
     time: AtomicU64,
+    /// The position of the piece's anchor.
     anchor: AtomicU64,
+    /// The mantissa of the piece's scale.
     mantissa: AtomicU64,
-    /// The [`Numbering`] of its slots.
+    /// The [`Numbering`] of the piece's slots, in two words.
     base: AtomicU64,
     stride: AtomicU64,
-    /// The last position of the piece. The hot path does not need it, so it comes after those words, on
+    /// The last position of the piece. The hot path does not need it, so it comes behind the words above, on
     /// another cache line.
     ends_at: AtomicU64,
     /// The [`bend`](Stretch::bend) of the piece (the bits of an `i64`), which the hot path needs only if
@@ -107,8 +111,8 @@ struct Hot {
 pub(super) enum State {
     /// Slots on this piece may be claimed and started without the lock.
     Open(Stretch),
-    /// There is no piece that slots lie on. They are drawn under the lock, and no start moves another. What was
-    /// drawn is claimed without the lock.
+    /// Slots lie unevenly, so there is no piece. No start moves another. Slots are drawn under the lock, and may
+    /// then be claimed without it.
     Uneven,
     /// Everything is decided under the lock.
     Guarded,
@@ -125,7 +129,7 @@ pub(super) struct LastReading {
 }
 
 impl Published {
-    /// Sends all callers to the lock, until the first [`write`](Published::write).
+    /// Nothing is published yet: all callers have to take the lock, until the first [`write`](Published::write).
     pub(super) fn new() -> Published {
         let word = |value| AtomicU64::new(value);
         let hot = Hot {
@@ -143,7 +147,7 @@ impl Published {
         Published { version: CachePadded::new(word(GUARDED)), hot: CachePadded::new(hot) }
     }
 
-    /// The version of the schedule, for noticing changes.
+    /// The version of the schedule, by which a caller notices changes.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         // Relaxed: what belongs to a new version is read by `snapshot`, or under the lock. Partner:
@@ -160,6 +164,7 @@ impl Published {
         self.hot.claimed.load(Relaxed)
     }
 
+    /// Whether nothing starts any more.
     pub(super) fn is_closed(&self) -> bool {
         self.version() & CLOSED != 0
     }
@@ -169,7 +174,7 @@ impl Published {
         self.version() & NO_PIECE == 0
     }
 
-    /// Whether slots lie unevenly, and no start moves another.
+    /// Whether slots are drawn: they lie unevenly, and no start moves another.
     pub(super) fn is_uneven(&self) -> bool {
         flags(self.version()) == UNEVEN
     }
@@ -286,10 +291,11 @@ impl Published {
         self.version.store(version, Release);
     }
 
-    /// Tells all threads that the clock read `now` when claims had come to the position `claimed`,
-    /// which is behind the slots that start by that reading. A reading that counts as the last one is not
-    /// reported, so that slots keep being counted from that one. Lets as many more slots start by it as are
-    /// due and allowed. Returns the latest reading that was reported before.
+    /// Tells all threads that the clock read `now` when claims had come to the position `claimed`, which is behind
+    /// the slots that start by that reading. Lets as many more slots start by the reading as are due and as the pace
+    /// allows. Returns the latest reading that was reported before.
+    ///
+    /// A reading that counts as the same one as the last is not reported. Slots keep being counted from the last.
     pub(super) fn report_and_advance(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let last = self.last_reading();
         if !reading::is_the_same(
@@ -302,8 +308,9 @@ impl Published {
         last.reading
     }
 
-    /// Tells all threads that the clock read `now` when claims had come to the position `claimed`. Returns
-    /// how many slots from there on may start by that reading, at the pace since the one before.
+    /// Tells all threads that the clock read `now` when claims had come to the position `claimed`, unless the reading
+    /// counts as the same one as the last. Returns how many slots from that position on may start by the reading,
+    /// at the pace since the reading before.
     pub(super) fn report_more(&self, claimed: u64, now: i64) -> u64 {
         let last = self.last_reading();
         let used = slots_between(last.claimed, claimed);
@@ -324,8 +331,8 @@ impl Published {
         LastReading { reading, claimed: self.hot.claimed.load(Relaxed) }
     }
 
-    /// Lets as many slots from `claimed` on start by the reading `now` as are due, and allowed at
-    /// the pace since the reading before.
+    /// Lets as many slots from `claimed` on start by the reading `now` as are due, and as the pace since the reading
+    /// `last` allows.
     pub(super) fn advance_horizon(
         &self,
         snapshot: &Snapshot,
@@ -341,7 +348,7 @@ impl Published {
         }
     }
 
-    /// Makes known that the slots before `position` are due, if this is still the version.
+    /// Makes known that the slots before `position` are due, if the schedule still has this version.
     fn advance_horizon_to(&self, position: u64, version: u64) {
         let horizon = position | tag(version);
         // Acquire: if it is a newer state's, the version shows that. Partner: the swap of `write`.
@@ -362,8 +369,8 @@ impl Published {
         self.has_piece() && ticks_between(position, horizon & !TAG) > 0
     }
 
-    /// Reports a reading of the clock that was made when claims had come to the position `claimed`;
-    /// neither word ever goes back. Returns the latest reading before it.
+    /// Reports a reading of the clock that was made when claims had come to the position `claimed`. Neither word
+    /// ever goes back. Returns the latest reading that was reported before.
     pub(super) fn report_at(&self, claimed: u64, now: i64) -> i64 {
         let moved_on = |old| (ticks_between(old, claimed) > 0).then_some(claimed);
         // Relaxed: `report` comes behind it, with Release; see `last_reading`. No model sees this.
@@ -371,7 +378,7 @@ impl Published {
         self.report(now)
     }
 
-    /// Reports a reading of the clock. Returns the latest one before it.
+    /// Reports a reading of the clock. Returns the latest one that was reported before.
     #[inline]
     pub(super) fn report(&self, now: i64) -> i64 {
         // Release: partner of `window`'s load; see *Orderings* above. Model:
@@ -413,6 +420,7 @@ impl Hot {
         Stretch { line, bend, begins_behind: position.wrapping_sub(before), ends_at, numbers }
     }
 
+    /// Writes the piece. The rest of it goes into the version.
     fn store(&self, stretch: &Stretch) {
         let Line { time, position, scale } = stretch.line;
         // Release, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
@@ -427,17 +435,18 @@ impl Hot {
     }
 }
 
-/// The bits of a horizon that are its state.
+/// The tag of a horizon: the lowest bits of the number of its state.
 fn tag(version: u64) -> u64 {
     (version / STATE) & TAG
 }
 
-/// Whether there is no piece, and why.
+/// The bits of a version that say that there is no piece, and why.
 fn flags(version: u64) -> u64 {
     version & (NO_PIECE | UNEVEN)
 }
 
-/// What a version says of the piece. It begins at the anchor or a tick before it.
+/// The bits of a version that say something of the piece. `begins_behind` needs one bit only: it is the anchor, or a
+/// tick before it.
 fn pack(stretch: &Stretch) -> u64 {
     let [pre, post] = stretch.line.scale.shifts();
     let with_anchor = if stretch.begins_behind == stretch.line.position { 0 } else { WITH_ANCHOR };
@@ -445,6 +454,7 @@ fn pack(stretch: &Stretch) -> u64 {
     u64::from(pre) | u64::from(post) << 8 | with_anchor | bent
 }
 
+/// The shifts of the piece's scale, which [`pack`] has put into the version.
 #[inline]
 fn shifts(version: u64) -> [u8; 2] {
     let [pre, post, ..] = (version & SHIFTS).to_le_bytes();

@@ -1,11 +1,11 @@
-//! For how many slots a reading of the clock is good.
+//! How many slots may be granted on one reading of the clock.
 //!
 //! A slot that is due may be granted on a reading that was made earlier. Its wait time is then too
-//! short by the reading's age. So how many slots are granted on one reading follows from the pace
-//! at which slots are really taken, measured in real time between two readings, whatever the rate
-//! is. While callers go on at their pace, a reading is at most about [`YOUNG_NS`] old. Callers that
-//! stop in the middle may come back to a few slots of the reading from before they stopped: as many
-//! as they would have taken within [`YOUNG_NS`].
+//! short by the reading's age. So the number of slots for one reading follows from the pace at which slots are
+//! really taken. That pace is measured in real time between two readings, whatever the rate is. While callers
+//! go on at their pace, a reading is at most about [`YOUNG_NS`] old. Callers that stop in the middle may come
+//! back to a few slots of the reading from before they stopped: as many as they would have taken within
+//! [`YOUNG_NS`].
 
 /// A reading of the clock is good for this long.
 const YOUNG_NS: u64 = 10_000;
@@ -29,26 +29,24 @@ impl Pace {
     }
 }
 
-/// How many slots may be granted on a reading, if `used` slots were claimed in the `elapsed_ns`
-/// since the last one: as many as take less than [`YOUNG_NS`] at that pace, and at most twice as
-/// many as last time, because a pace measured on a few slots is not precise. The slot that it is
-/// made for is one of them.
+/// How many slots may be granted on a reading, if `used` slots were claimed in the `elapsed_ns` since the last
+/// reading: as many as take less than [`YOUNG_NS`] at that pace. They are at most twice as many as `used`,
+/// because a pace measured on a few slots is not precise. The slot for which the reading is made is one of them.
 fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     let used = used.min(MOST_SLOTS);
     let at_this_pace = (used * YOUNG_NS).saturating_sub(1) / elapsed_ns.max(1).unsigned_abs();
     at_this_pace.min(2 * used).min(MOST_SLOTS)
 }
 
-/// How many slots more than the one that a reading was made for may be granted on it. If no time has
-/// passed since the last reading, it counts as the same one, and the slots that it has served count. When
-/// it has served as many as it may, the clock is too coarse to tell starts apart, and the count begins
-/// anew.
+/// How many slots may be granted on a reading beside the one for which it was made. If no time has passed since
+/// the last reading, both count as the same one, and what that one has served counts towards [`MOST_SLOTS`].
+/// When it has served as many, the clock is too coarse to tell starts apart, and the count begins anew.
 pub(crate) fn more(used: u64, elapsed_ns: i64) -> u64 {
     let more = allowance(used, elapsed_ns).saturating_sub(1);
     if is_the_same(used, elapsed_ns) { more.min(MOST_SLOTS - 1 - used) } else { more }
 }
 
-/// Whether a reading counts as the last one, which has served `used` slots behind its own.
+/// Whether a reading counts as the same one as the last. The last one has served `used` slots beside its own.
 pub(crate) fn is_the_same(used: u64, elapsed_ns: i64) -> bool {
     elapsed_ns <= 0 && used < MOST_SLOTS
 }

@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 /// Ranges of slots, in order. Neighbouring ranges become one.
 #[derive(Debug, Default)]
 pub(super) struct Returned {
-    /// The ranges, from their starts to their ends, both counted from `origin`.
+    /// The ranges: from the position of the first slot to the position behind the last one, both in ticks behind
+    /// `origin`.
     ranges: BTreeMap<u64, u64>,
-    /// Far before all slots that can be in here at one time, so that their order does not wrap.
+    /// A position far before all slots that can be in here at one time, so that their order does not wrap around.
     origin: u64,
+    /// How many slots are in here.
     slots: u64,
 }
 
@@ -33,13 +35,14 @@ impl Returned {
         self.ranges().map(due).sum()
     }
 
+    /// The ranges in order: of each, the position of the first slot and the position behind the last one.
     pub(super) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         let position = |key: u64| self.origin.wrapping_add(key);
         self.ranges.iter().map(move |(&start, &end)| (position(start), position(end)))
     }
 
-    /// Whether there are slots between these positions. A range that ends at `from` counts, too; at worst a
-    /// piece of schedule is kept longer than needed.
+    /// Whether there are slots between these positions. A range that ends at `from` counts, too: at worst a piece of
+    /// the schedule is kept longer than needed.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let [from, to] = [from, to].map(|position| ticks_between(self.origin, position));
         let Ok(to) = u64::try_from(to) else { return false };
@@ -54,14 +57,14 @@ impl Returned {
         }
         self.slots += slots_between(start, end);
         let (mut start, mut end) = (start.wrapping_sub(self.origin), end.wrapping_sub(self.origin));
-        if let Some((&before, &touching)) = self.ranges.range(..start).next_back()
-            && touching == start
+        if let Some((&previous_start, &previous_end)) = self.ranges.range(..start).next_back()
+            && previous_end == start
         {
-            self.ranges.remove(&before);
-            start = before;
+            self.ranges.remove(&previous_start);
+            start = previous_start;
         }
-        if let Some(behind) = self.ranges.remove(&end) {
-            end = behind;
+        if let Some(next_end) = self.ranges.remove(&end) {
+            end = next_end;
         }
         self.ranges.insert(start, end);
     }

@@ -1,4 +1,4 @@
-//! What a caller without the lock has read of what is published, and the grants that follow from it:
+//! What callers without the lock have read of what is published, and the grants that they compute from it:
 //! plain data, without atomics.
 
 use super::Claimed;
@@ -7,7 +7,7 @@ use crate::grant::Stamp;
 use crate::position::{RANGE, SLOT, after, ticks_between};
 use crate::schedule::{Line, Numbering, Stretch};
 
-/// The piece of schedule that was in force at a version.
+/// The piece of schedule that was published at a version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Snapshot {
     pub(super) version: u64,
@@ -17,11 +17,13 @@ pub(crate) struct Snapshot {
 /// The slots that are known to be due, and what their grants are computed from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
+    /// The position of the piece's anchor.
     anchor: u64,
-    /// How far behind the anchor slots are known to be due, in ticks, less one.
+    /// The horizon, in ticks behind the anchor, less one.
     reach: u64,
     formula: Formula,
     numbers: Numbering,
+    /// The reading of the clock by which the slots are due, in nanoseconds.
     reading: u64,
 }
 
@@ -33,13 +35,14 @@ pub(super) struct BentWindow {
     pub(super) bend: u64,
 }
 
-/// What a line's time is computed from, with everything that does not depend on the slot worked out
-/// once.
+/// What the time of a slot on a line is computed from. Everything that does not depend on the slot is worked out
+/// beforehand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Formula {
     /// One nanosecond after the anchor's time, because [`nanos`](crate::scale::Scale::nanos) adds one to
     /// each product.
     time: u64,
+    /// The mantissa of the scale.
     mantissa: u64,
     /// The [`shifts`](crate::scale::Scale::shifts) of the scale.
     pre: u32,
@@ -53,8 +56,8 @@ impl Formula {
         Formula { time, mantissa, pre: pre.into(), post: post.into() }
     }
 
-    /// The result of [`Line::time_of`] for a moment in the past. `shifted` are the ticks behind the anchor,
-    /// one at least, shifted left by `pre`.
+    /// When a slot behind the anchor is intended to start, in nanoseconds: what [`Line::time_of`] returns, for slots
+    /// that are due. `shifted` is how many ticks it lies behind the anchor, at least one, shifted left by `pre`.
     #[inline]
     fn time_of(&self, shifted: u64) -> u64 {
         let wide = u128::from(shifted) * u128::from(self.mantissa);
@@ -69,6 +72,7 @@ impl Formula {
         Formula { mantissa: self.mantissa.wrapping_sub(slots.wrapping_mul(bend)), ..*self }
     }
 
+    /// The formula of this line.
     fn of(line: &Line) -> Formula {
         Formula::new(
             line.time.cast_unsigned().wrapping_add(1),
@@ -79,7 +83,7 @@ impl Formula {
 }
 
 impl Window {
-    /// The window of the slots behind `anchor` and before `horizon`.
+    /// The window with the slots behind `anchor` and before `horizon`.
     #[inline]
     pub(super) fn new(
         anchor: u64,
@@ -133,10 +137,12 @@ impl Snapshot {
         ticks_between(begins_behind, position) > 0 && ticks_between(position, ends_at) >= 0
     }
 
+    /// How far apart slots are where the piece begins, in nanoseconds.
     pub(super) fn interval_ns(&self) -> i64 {
         self.stretch.line.scale.nanos(SLOT)
     }
 
+    /// When the slot at `position` is intended to start, if it lies on this piece.
     pub(super) fn intended(&self, position: u64) -> i64 {
         self.stretch.time_of(position)
     }
@@ -146,8 +152,8 @@ impl Snapshot {
         self.stretch.numbers.slot(position.wrapping_sub(self.stretch.line.position) / SLOT)
     }
 
-    /// When the slot at `position` is intended to start; none if it does not lie on this piece, or
-    /// is so late that this can't be told from being early.
+    /// When the slot at `position` is intended to start. None if it does not lie on this piece, or is so late at `now`
+    /// that it can't be told from one that is early.
     pub(super) fn intended_within(&self, position: u64, now: i64) -> Option<i64> {
         let intended = self.intended(position);
         let range_ns = self.stretch.line.scale.nanos(RANGE.unsigned_abs());
@@ -159,8 +165,8 @@ impl Snapshot {
         self.stretch.first_ahead(now)
     }
 
-    /// Whether a [`run`](Snapshot::run) may begin at `start`. It may not at the anchor, for which [`Formula`]
-    /// would tell a nanosecond too much.
+    /// Whether a [`run`](Snapshot::run) may begin at `start`. It may not begin at the anchor, whose time would be a
+    /// nanosecond too late by [`Formula`].
     pub(super) fn has_run_from(&self, start: u64) -> bool {
         start != self.stretch.line.position
     }
@@ -188,24 +194,27 @@ impl Snapshot {
     }
 }
 
-/// Slots that are due by one reading of the clock. A lane grants them without touching anything
-/// shared but the version.
+/// Slots in a row that are due by one reading of the clock. A lane grants them and reads nothing shared but the
+/// version.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
-    /// The version at which the slots have these times; none has zero.
+    /// The version of the schedule at which the slots have these times. No version of a schedule is zero.
     version: u64,
-    /// The next slot, in ticks behind the anchor, shifted as the scale needs them.
+    /// The next slot, in ticks behind the anchor, shifted left by the formula's `pre`.
     next: u64,
     /// Where the run ends, in the same unit as `next`.
     end: u64,
     /// How long a slot is, in the same unit as `next`.
     step: u64,
-    /// On a bent piece, the formula of the straight line to the next slot.
+    /// The formula by which the next slot's time is computed. On a bent piece, it is that of the straight line from
+    /// the anchor to that slot.
     formula: Formula,
+    /// The [`bend`](Stretch::bend) of the piece.
     bend: u64,
-    /// How many bits of `next` are parts of a slot.
+    /// How many of the lowest bits of `next` are parts of a slot.
     slot_bits: u32,
     numbers: Numbering,
+    /// The reading of the clock by which the slots are due.
     reading: Stamp,
     /// The position behind the last slot of the run.
     end_position: u64,
@@ -225,11 +234,12 @@ impl Run {
         Some(Grant::new(intended, self.reading, self.numbers.slot(slots)))
     }
 
+    /// How many slots have not been granted.
     pub(crate) fn left(&self) -> u64 {
         self.end.wrapping_sub(self.next).checked_div(self.step).unwrap_or(0)
     }
 
-    /// The last `slots` slots of it.
+    /// The last `slots` slots of the run.
     pub(crate) fn rest(&self, slots: u64) -> Claimed {
         Claimed::new(self.end_position.wrapping_sub(slots.wrapping_mul(SLOT)), slots)
     }

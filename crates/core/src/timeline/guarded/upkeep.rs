@@ -12,7 +12,7 @@ use std::ops::Range;
 impl Locked {
     /// Whether slots may be started without the lock, if they lie on a published piece or are drawn.
     fn is_lock_free(&self) -> bool {
-        !self.closed
+        !self.is_closed
             && !self.is_finished
             && self.returned.is_empty()
             && self.schedule.policy().is_open_loop()
@@ -85,12 +85,12 @@ impl Entry<'_> {
     /// last slot. Whoever takes that slot comes to the lock, and then the next stretch is published, or tasks are
     /// told that there is none.
     fn state_for(&mut self, next: u64, is_lock_free: bool) -> State {
-        let Locked { schedule, published_revision, closed, .. } = &mut *self.locked;
+        let Locked { schedule, published_revision, is_closed, .. } = &mut *self.locked;
         let stretch = if is_lock_free { schedule.stretch(next) } else { None };
         let stretch = stretch.map(Stretch::without_last);
         *published_revision = stretch.map(|_| schedule.revision());
         match stretch {
-            _ if *closed => State::Closed,
+            _ if *is_closed => State::Closed,
             Some(stretch) => State::Open(stretch),
             None if is_lock_free => State::Uneven,
             None => State::Guarded,
