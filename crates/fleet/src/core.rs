@@ -1,15 +1,16 @@
-//! What a node does and when: a machine without threads, clocks and connections. It is told the time and
-//! the store's answers, and says what to ask for and what the pacer may start.
+//! What a node does and when, without threads, clocks and connections. A [`Core`] is told the time and the store's
+//! answers. It says what to ask the store for, and what the node's pacer may start.
 //!
 //! A *frame* is a short piece of the schedule, a *track* every so many slots of it, and a
 //! [`Piece`] some tracks of one frame. A node *claims* pieces at the store before their frame *closes*;
 //! the [`Book`] has the frames around now. When no answer comes in time, the node decides alone: it is
 //! *blind*, runs the tracks that are its own by the roster, and *marks* them at the store when it can.
-//! Frames that are old enough are *counted*, and their owners forgotten.
+//! Frames that are old enough are *counted*: their slots by owner are kept, and who owned which is forgotten.
 //!
-//! `asks` has what is asked of the store, `answers` what follows from its answers, `versions` how the load
-//! is replaced under a running pacer, `unclaimed` what was run without a claim, and `counts` the old frames.
-//! All moments are those of the run, in nanoseconds. `docs/FLEET.md` has what each word means.
+//! `asks` has what is asked of the store, and `answers` what follows from its answers. `versions` has how the
+//! load is replaced under a running pacer, `cut` what the pacer gives up then, `unclaimed` what was run without a
+//! claim, and `counts` the old frames. All moments are those of the run, in nanoseconds. `docs/FLEET.md` has
+//! what each word means.
 
 use crate::blind::Blind;
 use crate::book::{Book, Stage};
@@ -35,19 +36,22 @@ pub(crate) mod tests;
 mod unclaimed;
 mod versions;
 
-/// A thread that has not run for this long and half a frame has stood still.
+/// A node's thread that has not run for half a frame and this long has stood still.
 const STALL_NS: u64 = 30_000_000;
 
 /// A node of a running run.
 #[derive(Debug)]
 pub(crate) struct Core {
     node: NodeId,
-    /// The run, as far as the node has heard.
+    /// What the node has heard of the run.
     run: Run,
-    /// The load of the run's last version.
+    /// The load by the last version that the node has heard of.
     load: Load,
+    /// What the node has in the frames around now, and what it has run.
     book: Book,
+    /// What the node has run without a claim.
     unclaimed: Unclaimed,
+    /// Since when the node is without the store, and for how long it goes on so.
     blind: Blind,
     /// How many frames the node has run without knowing who owns what.
     blind_frames: u64,
@@ -57,15 +61,16 @@ pub(crate) struct Core {
     /// The part of its own tracks that the node claims: 1 unless it is or was late.
     appetite: f64,
 
-    /// The number of the last request.
+    /// The number of the last claim or mark.
     sequence: u64,
     /// The number of the last claim or mark that was answered.
-    answered: u64,
-    /// When the request that is under way was sent.
+    last_answered: u64,
+    /// When the request that is under way was sent; none if there is none.
     sent_at: Option<u64>,
     last_reply: LastReply,
+    /// How long the store takes to answer.
     trips: Trips,
-    /// The node asks for nothing before this moment.
+    /// The node sends no request before this moment.
     asks_from: u64,
     /// When the node made its last claim, be it of nothing.
     asked_at: u64,
@@ -74,7 +79,7 @@ pub(crate) struct Core {
 
     /// When the node's thread ran last.
     ran_at: u64,
-    /// When the node's thread ran again after it had stood still.
+    /// When the node's thread last ran again after it had stood still.
     woke_at: u64,
     /// When a claim was answered last.
     heard_at: u64,
@@ -84,42 +89,45 @@ pub(crate) struct Core {
     /// What the pacer has to give up, because the load has changed.
     cut: Option<Cut>,
     /// The slot that the pacer had reached by a load that is no longer in force.
-    reached: u64,
-    /// The frame in which the load in force reaches that slot. The node takes no part before it.
-    resumes: u64,
+    reached_slot: u64,
+    /// The node takes no part in frames before this one: in it the load in force reaches that slot.
+    resumes_in: u64,
 
-    /// The first frame in which the node takes no part any more, once it leaves.
-    leaves: Option<u64>,
-    /// Whether the pacer knows where the node's part ends.
+    /// Once the node leaves: the first frame in which it takes no part any more.
+    leaves_in: Option<u64>,
+    /// Whether the pacer has been told where the node's part of the load ends.
     is_told_of_end: bool,
     /// Why the node can't go on.
     failure: Option<FleetError>,
 }
 
-/// What came back for the last request.
+/// What came back for the last request, as far as it matters for who owns what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LastReply {
+    /// The store has answered.
     Answer,
+    /// There was no answer.
     Nothing,
-    /// An answer to a claim by a clock that has been set.
+    /// The node has refused the answer to a claim, because the store's clock has been set.
     Refused,
 }
 
-/// What the pacer has to be told.
+/// What the pacer has to be told: from a frame on, its leases.
 #[derive(Debug)]
 pub(crate) struct Update {
     /// The first frame of the leases.
     pub(crate) frame: u64,
-    /// The first slot of that frame.
+    /// The number of the first slot of that frame.
     pub(crate) slot: u64,
     /// One lease for each frame, and at the node's end one of nothing behind them.
     pub(crate) leases: Vec<Lease>,
-    /// Whether the pacer has nothing from here on, so that the leases can begin behind what it has started.
+    /// Whether the pacer has nothing from that frame on. Then the leases may begin later: behind the slots there that
+    /// the pacer has started.
     pub(crate) is_rest: bool,
 }
 
 impl Core {
-    /// A node that begins at a moment of the run.
+    /// A node that begins at the moment `now`. The first frame in which it takes part is the next one.
     pub(crate) fn new(
         node: NodeId,
         run: Run,
@@ -139,7 +147,7 @@ impl Core {
             is_late: false,
             appetite: 1.0,
             sequence: 0,
-            answered: 0,
+            last_answered: 0,
             sent_at: None,
             last_reply: LastReply::Answer,
             trips,
@@ -151,9 +159,9 @@ impl Core {
             heard_at: now,
             disturbed_at: now,
             cut: None,
-            reached: 0,
-            resumes: 0,
-            leaves: None,
+            reached_slot: 0,
+            resumes_in: 0,
+            leaves_in: None,
             is_told_of_end: false,
             failure: None,
         })
@@ -175,12 +183,12 @@ impl Core {
         self.run.frames
     }
 
-    /// What the node tells of itself; what its pacer has done is missing.
+    /// What the node tells the others of itself. What its pacer has done is not filled in.
     pub(crate) fn progress(&self, now: u64) -> Progress {
         Progress {
             twice: self.twice(),
             blind_ns: self.blind.since().map_or(0, |since| now.saturating_sub(since)),
-            unmarked: self.unclaimed.unconfirmed(),
+            unmarked: self.unclaimed.unconfirmed_slots(),
             limit_ns: self.blind.limit_ns(),
             members: self.run.roster.rank(self.node).1,
             versions: self.run.versions.len() as u64,
@@ -195,6 +203,7 @@ impl Core {
         self.blind.since()
     }
 
+    /// How many frames the node has run without knowing who owns what.
     pub(crate) fn blind_frames(&self) -> u64 {
         self.blind_frames
     }
@@ -209,32 +218,33 @@ impl Core {
         self.book.due_slots(now, self.frames().at(now), &mut self.load)
     }
 
+    /// Why the node can't go on; none as long as it can.
     pub(crate) fn failure(&self) -> Option<&FleetError> {
         self.failure.as_ref()
     }
 
-    /// Whether the store knows all that the node has run.
+    /// Whether the store has been told all that the node has run.
     pub(crate) fn has_marked_all(&self) -> bool {
         self.unclaimed.to_mark.is_empty() && self.urgent.is_none()
     }
 
     /// The first frame in which the node takes no part any more.
     fn end(&self) -> u64 {
-        let ends = [self.load.end(), self.leaves];
+        let ends = [self.load.end(), self.leaves_in];
         ends.into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
     /// The node's own tracks of a frame, by the roster.
     fn own(&self, frame: u64) -> Tracks {
-        if frame < self.resumes {
+        if frame < self.resumes_in {
             return Tracks::default();
         }
         let (rank, nodes) = self.run.roster.rank(self.node);
         self.frames().own(frame, rank, nodes)
     }
 
-    /// Runs these tracks of a frame without knowing who owns them. It asks for no more of that frame, because
-    /// others may be blind too.
+    /// Runs these tracks of a frame without knowing who owns them. The node asks for no more of that frame, because
+    /// others may be blind too and run what it would get.
     fn runs_blind(&mut self, frame: u64, tracks: Tracks) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
@@ -246,7 +256,7 @@ impl Core {
         }
     }
 
-    /// Notes that the node's thread runs, and decides what has to be decided by now without an answer.
+    /// Notes that the node's thread runs at `now`, and decides what has to be decided by then without an answer.
     pub(crate) fn decide(&mut self, now: u64) {
         if now > self.ran_at + STALL_NS + self.frames().frame_ns / 2 {
             self.woke_at = now;
@@ -257,11 +267,11 @@ impl Core {
         }
     }
 
-    /// Decides about frames that have closed and of which the node does not know what it has: it runs its own
-    /// tracks of them. It runs nothing if it is too late for that, or if it has been blind for too long.
+    /// Decides about frames that have closed and of which the node does not know what it has. The node runs its own
+    /// tracks of them. It runs nothing of a frame that began too long ago, or if it has been blind for too long.
     fn decide_alone(&mut self, now: u64) {
         let frames = self.frames();
-        // How late a node may be for a frame: by one frame, or by `LEAD` of them if it is blind already.
+        // The node may be late for a frame by the length of one frame, or of `LEAD` frames if it is blind already.
         let grace_ns = frames.frame_ns * self.blind.since().map_or(1, |_| LEAD);
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let closed = unknown.map(|entry| entry.frame).filter(|&frame| frames.closes(frame) <= now);
@@ -279,20 +289,25 @@ impl Core {
         }
     }
 
-    /// From when on the node decides without an answer: when the one that it waits for is overdue, and at
-    /// once after a request that had none. Never while the last request is answered and no other is under way:
-    /// if a frame has closed all the same, the thread stood still, and the node can still ask. After its thread
-    /// has stood still, an answer may be there and is given the time to be read.
+    /// From when on the node decides without an answer; `u64::MAX` is never.
+    ///
+    /// * While the node waits for an answer: when that is overdue.
+    /// * After a request without an answer, or with one that was refused: at once.
+    /// * While the last request is answered and no other is under way: never. If a frame has closed all the same,
+    ///   the thread stood still, and the node can still ask.
+    ///
+    /// After the thread has stood still, an answer may be there already. It is given the time to be read.
     fn decides_alone_at(&self) -> u64 {
-        let long = self.trips.long_ns() + self.frames().frame_ns / 8;
+        let overdue_ns = self.trips.long_ns() + self.frames().frame_ns / 8;
         match self.last_reply {
             LastReply::Answer => {
-                self.sent_at.map_or(u64::MAX, |since| since.max(self.woke_at) + long)
+                self.sent_at.map_or(u64::MAX, |since| since.max(self.woke_at) + overdue_ns)
             }
-            LastReply::Nothing | LastReply::Refused => self.woke_at + long,
+            LastReply::Nothing | LastReply::Refused => self.woke_at + overdue_ns,
         }
     }
 
+    /// Notes that the request was sent.
     pub(crate) fn sent(&mut self, now: u64) {
         self.sent_at = Some(now);
     }
@@ -313,24 +328,26 @@ impl Core {
         self.book.past().rows()
     }
 
-    /// What the pacer has to be told.
+    /// What the pacer has to be told now, if anything.
     pub(crate) fn update(&mut self) -> Option<Update> {
         if let Some(frame) = self.book.changed() {
             return Some(self.update_from(frame));
         }
-        let is_end = self.has_closed() && self.book.entries().all(|entry| entry.tracks.is_some());
+        let is_end =
+            self.last_frame_has_closed() && self.book.entries().all(|entry| entry.tracks.is_some());
         (is_end && !self.is_told_of_end).then(|| self.update_from(self.book.next()))
     }
 
     /// Whether the node's last frame has closed. Until then it may get what another node gives back.
-    fn has_closed(&self) -> bool {
+    fn last_frame_has_closed(&self) -> bool {
         let end = self.end();
         self.book.next() >= end && self.ran_at >= self.frames().closes(end.saturating_sub(1))
     }
 
+    /// The update from this frame on, as far as the node knows what it has.
     fn update_from(&mut self, frame: u64) -> Update {
         let mut leases = self.book.leases(frame, &mut self.load);
-        if self.has_closed() && frame + leases.len() as u64 >= self.end() {
+        if self.last_frame_has_closed() && frame + leases.len() as u64 >= self.end() {
             leases.push(Lease::nothing(u64::MAX));
         }
         let is_rest = frame >= self.book.next();
@@ -344,7 +361,8 @@ impl Core {
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }
 
-    /// Notes that the pacer has taken an update, or that it was too late for the update's first frame.
+    /// Notes that the pacer has taken an update. If it has not, it was too late for the update's first frame, and the
+    /// node gives up what it has there.
     pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
         if !is_taken {
             return self.book.give_up(update.frame);
@@ -353,34 +371,34 @@ impl Core {
         self.is_told_of_end = update.frame + update.leases.len() as u64 > self.end();
     }
 
-    /// Whether the node, if it left now, would not know yet what it has in the frames before.
+    /// Whether the node does not know yet what it has in the frames in which it would take part if it left now.
     pub(crate) fn is_undecided(&self, now: u64) -> bool {
         let last = self.leaves_from(now);
         self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
     }
 
-    /// From this frame on a node that leaves now takes no part. It is so far ahead that others still ask for
-    /// what is left of it.
+    /// The first frame in which a node that leaves now takes no part. It is so far ahead that others still ask for
+    /// what this node leaves of it.
     fn leaves_from(&self, now: u64) -> u64 {
         self.frames().at(now + self.frames().frame_ns / 2) + 3
     }
 
-    /// The update by which the pacer of a node that leaves now has nothing more.
+    /// The last update, for a node that leaves now: it tells the pacer where the node's part ends.
     pub(crate) fn last_update(&mut self, now: u64) -> Update {
         let frame = self.leaves_from(now);
         let (slot, leases) = (self.load.first(frame), vec![Lease::nothing(u64::MAX)]);
-        // A pacer that has come further by an old load has nothing there.
-        Update { frame, slot, leases, is_rest: frame < self.resumes }
+        // A node that sits out has nothing there, and its pacer may have come further by an old load.
+        Update { frame, slot, leases, is_rest: frame < self.resumes_in }
     }
 
-    /// The request that gives back what the node has behind the [last update](Core::last_update), which the pacer
-    /// has taken.
+    /// The request that gives back what the node has from the end of its part on. `last` is the [last
+    /// update](Core::last_update), which the pacer has taken.
     pub(crate) fn leave(&mut self, last: &Update) -> Request {
         // All tracks: what the node owns without knowing it goes back, too.
         let all: Tracks = (0..self.frames().tracks).collect();
         let piece = |frame| Piece { frame, tracks: all.clone() };
         let pieces = (last.frame..self.book.next()).map(piece).collect();
-        self.leaves = Some(last.frame);
+        self.leaves_in = Some(last.frame);
         self.book.drop_from(last.frame);
         self.unclaimed.to_mark.retain(|piece| piece.frame < last.frame);
         self.is_told_of_end = true;
@@ -390,6 +408,6 @@ impl Core {
     /// Lets the node claim nothing from the next frame on.
     pub(crate) fn stop_claiming(&mut self, now: u64) {
         let from = self.frames().at(now) + 1;
-        self.leaves = Some(self.leaves.map_or(from, |leaves| leaves.min(from)));
+        self.leaves_in = Some(self.leaves_in.map_or(from, |leaves_in| leaves_in.min(from)));
     }
 }

@@ -147,7 +147,7 @@ impl Driver {
     fn take_in(&mut self, exchange: Exchange) -> Result<bool, FleetError> {
         let Exchange { request, reply, sent_ns, received_ns } = exchange;
         let now = self.clock.now_ns();
-        let reply = reply.inspect_err(|_| self.core.failed(now))?;
+        let reply = reply.inspect_err(|_| self.core.hears_no_answer(now))?;
         let sample = Sample { sent_ns, received_ns, store_us: reply.now_us };
         let is_last = matches!(reply.answer, Answer::Finished { is_last: true });
         take_in(&mut self.core, &mut self.leader, &self.clock, &request, reply.answer, sample)?;
@@ -285,9 +285,9 @@ pub(crate) fn take_in<C: Clock>(
     match answer {
         // By its clock, no frame or the wrong ones are open.
         Answer::Claimed(claimed) if sample.is_off(clock, claimed.origin_us, frame_ns) => {
-            core.refused(&claimed, now);
+            core.hears_refusal(&claimed, now);
         }
-        answer => core.answered(request, answer, sample.round_trip_ns(), now)?,
+        answer => core.hears_answer(request, answer, sample.round_trip_ns(), now)?,
     }
     let origin_us = core.run().origin_us;
     if let Some(step_us) = leader.take(clock, sample, origin_us, frame_ns) {

@@ -249,7 +249,7 @@ impl Slots {
         arrivals.is_some_and(|(arrivals, slot)| arrivals.remembers_many_before(slot))
     }
 
-    /// Reads recorded arrivals ahead of `position`, unless it has read enough. Returns whether it did: then the end
+    /// Reads recorded arrivals ahead of `position`, unless it has read about as far already. Returns whether it did: then the end
     /// has to be looked for again.
     pub(crate) fn read_ahead(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));

@@ -1,4 +1,4 @@
-//! What follows from the answers of the store, and from their absence.
+//! What follows from the store's answers, and from no answer.
 
 use super::{Core, LastReply};
 use crate::book::Stage;
@@ -7,12 +7,12 @@ use crate::message::{Answer, Ask, Claim, Claimed, Piece, Request, Take};
 use crate::owners::Owners;
 use crate::tracks::Tracks;
 
-/// How much later a node asks again after an error.
+/// How long after a request without an answer the node asks again.
 const RETRY_NS: u64 = 5_000_000;
 
 impl Core {
-    /// Hears that the store has not answered.
-    pub(crate) fn failed(&mut self, now: u64) {
+    /// Notes that the store has not answered the last request.
+    pub(crate) fn hears_no_answer(&mut self, now: u64) {
         self.sent_at = None;
         self.trips.failed();
         self.asks_from = now + RETRY_NS;
@@ -21,10 +21,10 @@ impl Core {
         }
     }
 
-    /// Hears an answer to a claim by a clock that has been set. That is no answer, and asking again at once does
-    /// not help. All that is kept of it are the new origin, when the run began by that clock, and its
-    /// epoch.
-    pub(crate) fn refused(&mut self, claimed: &Claimed, now: u64) {
+    /// Refuses the answer to a claim, because the store's clock has been set. Nothing of it is kept but the origin,
+    /// which is when the run began by that clock, and the epoch. To ask again at once would not help, so the next
+    /// request comes a frame later.
+    pub(crate) fn hears_refusal(&mut self, claimed: &Claimed, now: u64) {
         if self.run.origin_us != claimed.origin_us {
             (self.run.origin_us, self.run.epoch) = (claimed.origin_us, claimed.epoch);
         }
@@ -33,8 +33,8 @@ impl Core {
         self.asks_from = now + self.frames().frame_ns;
     }
 
-    /// Hears the answer to the last request.
-    pub(crate) fn answered(
+    /// Takes in the answer to the last request, after a round trip of `trip_ns`.
+    pub(crate) fn hears_answer(
         &mut self,
         request: &Request,
         answer: Answer,
@@ -45,11 +45,11 @@ impl Core {
         match (request, answer) {
             (_, Answer::Gone) => self.restore(),
             (_, Answer::Other) => self.failure = Some(FleetError::Replaced),
-            (Request::Claim(claim), Answer::Claimed(claimed)) => {
-                self.claimed(claim, claimed, now)?;
+            (Request::Claim(claim), Answer::Claimed(answer)) => {
+                self.hears_claimed(claim, answer, now)?;
             }
             (Request::Mark { pieces, sequence, .. }, Answer::Pieces(counted, clashes)) => {
-                self.answered = *sequence;
+                self.last_answered = *sequence;
                 self.unclaimed.marked(pieces, counted);
                 for clash in clashes {
                     self.clash(&clash, now);
@@ -75,7 +75,8 @@ impl Core {
         }
     }
 
-    /// Drops tracks that others own if there is time, and otherwise counts them as started twice.
+    /// Hears that other nodes own tracks that this node has. It drops them if there is time. Otherwise it counts those
+    /// that it has run as started twice.
     pub(super) fn clash(&mut self, clash: &Piece, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
@@ -91,44 +92,48 @@ impl Core {
         }
     }
 
-    /// The answer to a claim: what the run has become, and who owns the frames that were asked for.
-    fn claimed(&mut self, claim: &Claim, claimed: Claimed, now: u64) -> Result<(), FleetError> {
-        self.hears_store(claimed.epoch, now);
-        (self.answered, self.last_reply) = (claim.sequence, LastReply::Answer);
-        let store_knows_less = self.hears_of_run(&claimed);
-        let (same, other) = self.other_versions(&claimed);
+    /// Takes in the answer to a claim: what the run has become, and who owns the frames that were asked for.
+    fn hears_claimed(
+        &mut self,
+        claim: &Claim,
+        answer: Claimed,
+        now: u64,
+    ) -> Result<(), FleetError> {
+        self.hears_store(answer.epoch, now);
+        (self.last_answered, self.last_reply) = (claim.sequence, LastReply::Answer);
+        let store_knows_less = self.hears_of_run(&answer);
+        let new = self.new_versions(&answer);
         // The store grants nothing to a node that has missed more than one version.
-        if claimed.versions.len() <= 1 && !store_knows_less {
-            let unknown = other.iter().chain(&self.run.versions[same..]);
-            let known_until = unknown.map(|version| version.from).min().unwrap_or(u64::MAX);
-            // Behind that the load is not the one that the node has asked by.
-            for (ask, owners) in claim.asks.iter().zip(&claimed.owners) {
-                if ask.frame < known_until {
+        if answer.versions.len() <= 1 && !store_knows_less {
+            // From there on the load is not the one by which the node has asked.
+            let changed_from = self.changed_from(&new);
+            for (ask, owners) in claim.asks.iter().zip(&answer.owners) {
+                if ask.frame < changed_from {
                     self.hears_owners(*ask, owners, now);
                 }
             }
         }
-        if let Some(roster) = claimed.roster {
+        if let Some(roster) = answer.roster {
             self.run.heard.extend(&roster.nodes);
             self.run.roster = roster;
         }
-        self.change_load(same, other, now)?;
+        self.change_load(new, now)?;
         self.blind.ended();
         Ok(())
     }
 
-    /// Hears what the run has become, except its load and its roster. A store that has forgotten something is
-    /// told what this node knows. Returns whether the store knows less of the run than the node.
-    fn hears_of_run(&mut self, claimed: &Claimed) -> bool {
-        let has_counted = claimed.counted.as_ref().is_none_or(|counted| self.take_counted(counted));
-        let store_knows_less = claimed.known < self.run.versions.len() as u64 || !has_counted;
+    /// Hears what the run has become, except its load and its roster. Returns whether the store knows less of the run
+    /// than the node. If it does, or has been filled again, the node will tell it what it knows.
+    fn hears_of_run(&mut self, answer: &Claimed) -> bool {
+        let has_counted = answer.counted.as_ref().is_none_or(|counted| self.take_counted(counted));
+        let store_knows_less = answer.known < self.run.versions.len() as u64 || !has_counted;
         // A new epoch without another origin: somebody has filled the store again.
-        let is_refilled = claimed.epoch > self.run.epoch && claimed.origin_us == self.run.origin_us;
-        self.run.origin_us = claimed.origin_us;
-        self.run.state = claimed.state;
-        self.run.floor = claimed.floor;
-        self.run.lead = claimed.lead;
-        self.run.epoch = self.run.epoch.max(claimed.epoch);
+        let is_refilled = answer.epoch > self.run.epoch && answer.origin_us == self.run.origin_us;
+        self.run.origin_us = answer.origin_us;
+        self.run.state = answer.state;
+        self.run.floor = answer.floor;
+        self.run.lead = answer.lead;
+        self.run.epoch = self.run.epoch.max(answer.epoch);
         if store_knows_less {
             self.restore();
         } else if is_refilled {
@@ -137,7 +142,7 @@ impl Core {
         store_knows_less
     }
 
-    /// Hears who owns a frame that it has asked for.
+    /// Hears who owns a frame that the node has asked for.
     fn hears_owners(&mut self, ask: Ask, owners: &Owners, now: u64) {
         let owned = owners.of(self.node);
         if self.is_below_floor(ask.frame) {
@@ -164,26 +169,29 @@ impl Core {
         entry.tracks = Some(known.iter().chain(owned.iter()).collect());
     }
 
-    /// Whether nobody can claim a frame of which the node does not know what it has.
+    /// Whether a frame lies before the floor, so that nobody can claim it, and the node does not know what it has
+    /// there.
     fn is_below_floor(&mut self, frame: u64) -> bool {
         let entry = self.book.entry(frame);
         frame < self.run.floor && entry.is_some_and(|entry| entry.tracks.is_none())
     }
 
-    /// Makes the node tell the store all that it knows of the run, which the store has forgotten.
+    /// Makes the node tell the store all that it knows of the run and all that it has: the store has forgotten
+    /// something.
     fn restore(&mut self) {
         self.urgent = Some(Request::Restore { node: self.node, run: Box::new(self.run.clone()) });
         self.mark_all();
     }
 
-    /// Makes the node tell the store all that it has, which the store may have forgotten.
+    /// Makes the node tell the store all that it has and has run: the store may have forgotten it.
     pub(super) fn mark_all(&mut self) {
         self.book.mark_known();
         let pieces = self.book.past().pieces().chain(self.book.pieces());
         self.unclaimed.mark_all(pieces);
     }
 
-    /// Lets the run begin at another moment of the store's clock, which has been set.
+    /// Makes the node tell the store that the run began at another moment by the store's clock, which has been set by
+    /// `step_us` microseconds.
     pub(crate) fn clock_was_set(&mut self, step_us: i64) {
         let (id, from_us) = (self.run.id.clone(), self.run.origin_us);
         self.urgent = Some(Request::Rebase { id, from_us, to_us: from_us + step_us });

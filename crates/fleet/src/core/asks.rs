@@ -6,21 +6,22 @@ use crate::error::FleetError;
 use crate::frames::LEAD;
 use crate::message::{Ask, Claim, Piece, Request, Take};
 
-/// A node that has had nothing to claim for this many frames gives a sign of life.
+/// A node that has had nothing to claim for this many frames gives a sign of life: it claims nothing.
 const SIGN_FRAMES: u64 = 5;
 
-/// The longest time between the claims of two nodes in a row: the store wakes up once for all of them, or
-/// finds its caches warm, and still hears them in order.
+/// The longest time between the claims of two nodes that follow each other in the roster. It is short, so that the
+/// store wakes up once for all of them or finds its caches warm, and long enough for it to hear them in order.
 const APART_NS: u64 = 250_000;
 
-/// The most frames whose pieces are marked in one request.
-const MARKED: usize = 64;
+/// The most pieces that are marked in one request; each is of one frame.
+const MOST_MARKED: usize = 64;
 
 /// The most frames that are asked for in one request.
-const ASKED: usize = 64;
+const MOST_ASKED: usize = 64;
 
 impl Core {
-    /// What is to be asked now. `is_late`: the node's oldest slot is more than a frame late.
+    /// The next request, if one is due by now. `is_late` says whether the node's oldest slot is more than a frame
+    /// late; `progress` is what the node tells the others of itself.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.advance(now);
@@ -44,7 +45,7 @@ impl Core {
     /// Whether the store has to be told something before the node claims anything.
     fn repairs_first(&self, now: u64) -> bool {
         let is_open = |piece: &Piece| now < self.frames().closes(piece.frame);
-        // What the node is about to run without a claim goes first, before others claim it.
+        // What the node is about to run without a claim is marked first, before others claim it.
         let marks_first = self.unclaimed.to_mark.front().is_some_and(is_open);
         self.urgent.is_some() || self.failure.is_some() || marks_first
     }
@@ -54,8 +55,9 @@ impl Core {
         self.claim(Vec::new(), progress)
     }
 
-    /// The last claim of a node that leaves late. It has put off what is not its own. Nobody else may have time
-    /// for it, or be there at all.
+    /// The last claim of a node that leaves while it is late, or was late shortly before; none for others. Such a node
+    /// has put off asking for what is left. It asks for all of it now, because the others may have no time for it, or
+    /// there may be no others.
     pub(crate) fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if !self.is_late && self.appetite >= 1.0 {
             return None;
@@ -70,22 +72,24 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
-    /// A request that is sent now and reaches the store after this moment has most likely been given up.
-    fn given_up(&self, now: u64) -> u64 {
+    /// The moment from which on the node has most likely given up a claim that is sent now. If the claim reaches the
+    /// store later than that, it takes nothing.
+    fn given_up_at(&self, now: u64) -> u64 {
         let patience = u64::try_from(self.patience().as_nanos()).unwrap_or(u64::MAX);
         now + patience - patience / 4
     }
 
+    /// A claim by these asks, which may be none.
     fn claim(&mut self, asks: Vec<Ask>, progress: &str) -> Request {
         self.sequence += 1;
         Request::Claim(Claim {
             id: self.run.id.clone(),
             node: self.node,
             sequence: self.sequence,
-            answered: self.answered,
+            answered: self.last_answered,
             epoch: self.run.epoch,
-            lead: self.frames().lead(self.ahead()),
-            until_us: self.given_up(self.ran_at) / 1_000,
+            lead: self.frames().lead(self.ahead_ns()),
+            until_us: self.given_up_at(self.ran_at) / 1_000,
             versions: self.run.versions.len() as u64,
             change: self.run.change(),
             roster: self.run.roster.version,
@@ -95,21 +99,22 @@ impl Core {
         })
     }
 
-    /// The request that must reach the store before it knows what this node has.
+    /// The next request that tells the store something which it does not know, if there is one: the urgent one, or a
+    /// mark of pieces.
     pub(crate) fn next_repair(&mut self) -> Option<Request> {
         if self.urgent.is_some() || self.unclaimed.to_mark.is_empty() {
             return self.urgent.clone();
         }
         self.sequence += 1;
-        let pieces = self.unclaimed.to_mark.iter().take(MARKED).cloned().collect();
+        let pieces = self.unclaimed.to_mark.iter().take(MOST_MARKED).cloned().collect();
         let (id, node, sequence) = (self.run.id.clone(), self.node, self.sequence);
-        let (answered, epoch) = (self.answered, self.run.epoch);
+        let (answered, epoch) = (self.last_answered, self.run.epoch);
         Some(Request::Mark { id, node, sequence, answered, epoch, pieces })
     }
 
-    /// Opens frames, adapts the appetite to whether the node is late, and puts those frames away that are over.
+    /// Opens frames, adapts the appetite to whether the node is late, and puts frames away that have passed.
     pub(super) fn advance(&mut self, now: u64) {
-        let open = self.asks_until(now).min(self.end());
+        let open = self.first_not_asked_for(now).min(self.end());
         if open > self.book.next() {
             self.appetite = if self.is_late {
                 self.appetite / 2.0
@@ -122,29 +127,29 @@ impl Core {
         self.book.pass(self.frames().at(now), &mut self.load, part);
     }
 
-    /// The first frame that the node does not ask for yet. Nodes ask one after the other, a little behind
-    /// the moment at which a frame opens, because clocks differ.
-    fn asks_until(&self, now: u64) -> u64 {
-        let now = now.saturating_sub(self.stagger());
-        self.run.first_unopened(now).min(self.frames().at(now + self.ahead()) + LEAD + 1)
+    /// The first frame that the node does not ask for yet. Nodes ask one after the other, a little after the moment
+    /// at which a frame opens, because clocks differ.
+    fn first_not_asked_for(&self, now: u64) -> u64 {
+        let now = now.saturating_sub(self.stagger_ns());
+        self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)
     }
 
-    /// How much earlier than the lead the node asks: two round trips, because the request before may have to
-    /// be answered first, and half a frame for trips that become longer.
-    fn ahead(&self) -> u64 {
+    /// How much earlier than [`LEAD`] frames before a frame the node asks for it. It is two round trips, because the
+    /// request before may have to be answered first, and half a frame, because trips may become longer.
+    fn ahead_ns(&self) -> u64 {
         2 * self.trips.long_ns() + self.frames().frame_ns / 2
     }
 
     /// How long after a frame opens this node asks: a sixteenth of a frame, and a little more for each node
     /// before it in the roster.
-    fn stagger(&self) -> u64 {
+    fn stagger_ns(&self) -> u64 {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let sixteenth = self.frames().frame_ns / 16;
         let apart = (2 * sixteenth / u64::from(nodes.max(1))).min(APART_NS);
         sixteenth + apart * u64::from(rank)
     }
 
-    /// What is to be asked of the frames that take claims, and of those that the node has missed.
+    /// What the node asks for now: in frames that are open, and in frames that it has missed.
     pub(super) fn asks(&self, now: u64) -> Vec<Ask> {
         let is_open = |entry: &&Entry| now < self.frames().closes(entry.frame);
         let is_missed = |entry: &&Entry| {
@@ -153,7 +158,7 @@ impl Core {
         };
         let entries = self.book.entries().filter(|entry| is_open(entry) || is_missed(entry));
         let due = entries.filter(|entry| self.due_at(entry.frame, entry.stage) <= now);
-        due.take(ASKED)
+        due.take(MOST_ASKED)
             .map(|entry| Ask {
                 frame: entry.frame,
                 take: match self.wanted(entry.frame, entry.stage) {
@@ -164,22 +169,23 @@ impl Core {
             .collect()
     }
 
-    /// When a frame's stage is due; [`u64::MAX`] is never. A late node leaves what is not its own to others
-    /// as long as there is time. A node that is far away asks for its own tracks earlier, but not for those
-    /// of others before they can have asked.
+    /// When the node claims a stage of a frame; [`u64::MAX`] is never. A late node leaves what is not its own to
+    /// others as long as there is time. A node with long round trips asks for its own tracks earlier. It does not ask
+    /// for tracks of others before these can have asked.
     pub(super) fn due_at(&self, frame: u64, stage: Stage) -> u64 {
+        // The moment that lies so many frames before the frame begins.
         let frames_before = |frames: u64| self.frames().begins(frame.saturating_sub(frames));
-        // Earlier by the time that the trips take, but not before the store takes claims.
+        // Earlier than that by the time that the trips take, but not before the store takes claims.
         let asks_before = |frames: u64| {
-            frames_before(frames).saturating_sub(self.ahead()).max(frames_before(self.run.lead))
+            frames_before(frames).saturating_sub(self.ahead_ns()).max(frames_before(self.run.lead))
         };
-        let late = frames_before(1).saturating_sub(2 * self.trips.long_ns());
+        let just_in_time = frames_before(1).saturating_sub(2 * self.trips.long_ns());
         match stage {
-            Stage::Own => asks_before(LEAD) + self.stagger(),
-            Stage::Share if self.is_late => late + self.stagger(),
-            Stage::Rest if self.is_late => late + self.frames().frame_ns / 2,
-            Stage::Share => asks_before(LEAD - 1).max(frames_before(LEAD)) + self.stagger(),
-            Stage::Rest => asks_before(LEAD - 2).max(frames_before(LEAD - 1)) + self.stagger(),
+            Stage::Own => asks_before(LEAD) + self.stagger_ns(),
+            Stage::Share if self.is_late => just_in_time + self.stagger_ns(),
+            Stage::Rest if self.is_late => just_in_time + self.frames().frame_ns / 2,
+            Stage::Share => asks_before(LEAD - 1).max(frames_before(LEAD)) + self.stagger_ns(),
+            Stage::Rest => asks_before(LEAD - 2).max(frames_before(LEAD - 1)) + self.stagger_ns(),
             Stage::Done => u64::MAX,
         }
     }
@@ -192,7 +198,7 @@ impl Core {
         reason = "within the number of tracks"
     )]
     pub(super) fn wanted(&self, frame: u64, stage: Stage) -> Take {
-        if frame < self.resumes {
+        if frame < self.resumes_in {
             return Take::Nothing;
         }
         let (rank, nodes) = self.run.roster.rank(self.node);
@@ -201,8 +207,8 @@ impl Core {
                 let own = self.frames().own(frame, rank, nodes).len();
                 Take::Own { rank, nodes, most: (self.appetite * own as f64).ceil() as u32 }
             }
-            // Nodes ask one after the other, so the last one takes what is left. If it asks first, it leaves
-            // the others their part.
+            // The node takes its part of what is left, for itself and the nodes behind it in the roster. So the last
+            // one takes all that is left. If it asks first, `most` leaves the others their part.
             Stage::Share => {
                 let most = self.frames().tracks.div_ceil(nodes.max(1));
                 Take::Share { nodes: nodes - rank, most }
@@ -216,7 +222,7 @@ impl Core {
         Take::Share { nodes: 1, most: self.frames().tracks }
     }
 
-    /// When something is to be done next.
+    /// When the node has to ask or to decide next; [`u64::MAX`] is never.
     pub(crate) fn due(&self, now: u64) -> u64 {
         self.asks_next_at(now).min(self.decides_next_at(now))
     }
@@ -226,7 +232,7 @@ impl Core {
         if self.sent_at.is_some() {
             return u64::MAX;
         }
-        let next = self.asks_until(now).max(self.book.next());
+        let next = self.first_not_asked_for(now).max(self.book.next());
         let opens = if next < self.end() { self.due_at(next, Stage::Own) } else { u64::MAX };
         let marks = if self.has_marked_all() { u64::MAX } else { now };
         let entries = self.book.entries().filter(|entry| now < self.frames().closes(entry.frame));
@@ -235,7 +241,7 @@ impl Core {
         first.max(self.asks_from)
     }
 
-    /// When the node next decides without an answer, or its last frame closes.
+    /// When the node decides next without an answer, or its last frame closes.
     fn decides_next_at(&self, now: u64) -> u64 {
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let alone = self.decides_alone_at();
@@ -244,7 +250,7 @@ impl Core {
         decides.chain([ends]).filter(|&at| at > now).min().unwrap_or(u64::MAX)
     }
 
-    /// When a claim is due even if there is nothing to claim.
+    /// When a sign of life is due.
     fn sign_at(&self) -> u64 {
         self.asked_at + SIGN_FRAMES * self.frames().frame_ns
     }

@@ -1,19 +1,20 @@
-//! Old frames: their slots are counted for each owner, and the owners then forgotten, here and in the store.
+//! Old frames are *counted*: how many slots each node owned in them is kept. Who owned which is then forgotten, here
+//! and in the store.
 
 use super::Core;
 use crate::message::{Counted, Request};
 use crate::store::CHUNK;
 
-/// How old frames are when they are counted. The store must have been there for as long, so that nobody has
-/// anything to tell of them any more.
+/// How old frames are when they are counted. The store must have been there for as long without a disturbance. Then
+/// nobody has anything to tell of them any more.
 const AGE_NS: u64 = 60_000_000_000;
 
-/// The most pieces that are counted in one request, but at least a frame.
-const PIECES: u64 = 1_024;
+/// The most pieces that are counted in one request, unless a single frame has more.
+const MOST_PIECES: u64 = 1_024;
 
 impl Core {
-    /// Notes that the store has answered a claim. If it was away for long or was filled again, nodes have
-    /// something to tell.
+    /// Notes that the store has answered a claim, in this epoch. If the store was away for long or was filled again,
+    /// that is a disturbance: nodes have something to tell of old frames.
     pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
             self.disturbed_at = now;
@@ -21,11 +22,12 @@ impl Core {
         self.heard_at = now;
     }
 
-    /// What is counted next. The first node of the roster does it.
+    /// The request that counts the next old frames; none if they are not old enough, or this is not the first node of
+    /// the roster.
     pub(super) fn count(&mut self, now: u64) -> Option<Request> {
         let from = self.run.counted.until;
-        let most = PIECES.div_ceil(self.frames().tracks.into());
-        let until = (from + most).min((from / CHUNK + 1) * CHUNK);
+        let most_frames = MOST_PIECES.div_ceil(self.frames().tracks.into());
+        let until = (from + most_frames).min((from / CHUNK + 1) * CHUNK);
         let last = self.disturbed_at.max(self.frames().begins(until));
         if now < last + AGE_NS || self.book.first() < until || self.run.roster.rank(self.node).0 > 0
         {

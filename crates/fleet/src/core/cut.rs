@@ -3,14 +3,13 @@
 use crate::load::Load;
 use crate::message::Piece;
 
-/// The load has changed, from a frame on that may have begun. From there on the pacer has slots by the old
-/// load.
+/// What a pacer has by the old load in frames in which a new load is in force. Such frames may have begun.
 #[derive(Debug)]
 pub(crate) struct Cut {
-    /// From this slot on the pacer gives up what it has: from the first one of the new load or, if that
-    /// comes later, from the first one that is not due yet.
+    /// The number of the slot from which on the pacer gives up what it has: the first slot of the new load or, if
+    /// that comes later, the first slot of the old load that is not due yet.
     pub(crate) slot: u64,
-    /// What the pacer had by the old load.
+    /// What the pacer had by the old load, in those frames.
     pub(super) pieces: Vec<Piece>,
     /// The load by which the pacer had them.
     pub(super) old: Load,

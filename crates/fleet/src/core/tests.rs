@@ -47,7 +47,7 @@ fn look_around(core: &mut Core, now: u64) {
 
 /// A round trip took no time.
 pub(super) fn answered(core: &mut Core, request: &Request, answer: Answer, now: u64) {
-    core.answered(request, answer, 0, now).unwrap();
+    core.hears_answer(request, answer, 0, now).unwrap();
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
         core.ran_at = asked;
         assert!(core.request(asked, false, "").is_some());
         if is_unanswered {
-            core.failed(asked);
+            core.hears_no_answer(asked);
         }
         let last = core.book.next() - 1;
         let now = last * FRAME_NS - 1;
@@ -148,7 +148,7 @@ pub(super) fn claimed(core: &Core) -> Claimed {
 pub(super) fn blind_until(frame: u64) -> Core {
     let mut core = core();
     for at in 2..frame {
-        core.failed(at * FRAME_NS);
+        core.hears_no_answer(at * FRAME_NS);
         core.advance(at * FRAME_NS);
         core.decide(at * FRAME_NS);
         core.update().into_iter().for_each(|update| core.told(&update, true));
@@ -189,14 +189,14 @@ fn what_was_started_by_an_old_load_is_counted() {
     // Eight of 16 tracks in up to eleven frames, each of 20 slots.
     assert!((80..=121).contains(&core.twice()), "{}", core.twice());
     assert!(core.unclaimed.to_mark.iter().all(|piece| !(20..31).contains(&piece.frame)));
-    assert!(core.resumes > 31);
+    assert!(core.resumes_in > 31);
 }
 
 /// A pacer takes the end wherever it has come to, so it is not asked for ever.
 #[test]
 fn the_end_is_told_once() {
     let mut core = core();
-    core.leaves = Some(core.book.next());
+    core.leaves_in = Some(core.book.next());
     let update = core.update().unwrap();
     assert!(update.is_rest);
     core.told(&update, true);
@@ -208,7 +208,7 @@ fn the_end_is_told_once() {
 fn the_end_is_not_told_before_the_last_frame_closes() {
     let mut core = core();
     let first = core.book.next();
-    core.leaves = Some(first + 3);
+    core.leaves_in = Some(first + 3);
     core.book.open(first + 3);
     for frame in first..first + 3 {
         core.book.entry(frame).unwrap().tracks = Some(Tracks::default());
@@ -243,7 +243,7 @@ fn only_what_the_pacer_had_was_started_twice() {
     for (is_taken, slots) in [(true, 10), (false, 0)] {
         let mut core = core();
         core.request(30 * FRAME_NS, false, "");
-        core.failed(30 * FRAME_NS);
+        core.hears_no_answer(30 * FRAME_NS);
         let frame = core.book.next() - 1;
         let closes = core.frames().closes(frame);
         look_around(&mut core, closes);
@@ -301,7 +301,7 @@ fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
     let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
     let (slot, next) = (cut.slot, cut.next);
     core.gave_up(cut, slot);
-    assert_eq!((core.twice(), core.resumes), (0, next));
+    assert_eq!((core.twice(), core.resumes_in), (0, next));
 }
 
 /// A change while it sits out does not bring its pacer back, however long it takes.
@@ -317,7 +317,7 @@ fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
         let same = cut.slot;
         core.gave_up(cut, same);
         assert_eq!(core.twice(), twice, "it has started nothing since");
-        let resumes = core.resumes;
+        let resumes = core.resumes_in;
         assert!(core.load.first(resumes) >= slot, "its pacer has nothing in frame {resumes}");
         assert!(core.load.first(resumes - 1) < slot, "it waits no longer than it must");
     }
@@ -338,9 +338,9 @@ fn what_was_run_by_an_old_load_is_not_told() {
 #[test]
 fn a_node_that_sits_out_runs_and_claims_nothing() {
     let mut core = core();
-    core.resumes = 1_000;
+    core.resumes_in = 1_000;
     core.request(20 * FRAME_NS, false, "");
-    core.failed(20 * FRAME_NS);
+    core.hears_no_answer(20 * FRAME_NS);
     let last = core.book.next() - 1;
     let closes = core.frames().closes(last);
     look_around(&mut core, closes);
@@ -356,7 +356,7 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
 fn a_node_that_sits_out_can_leave() {
     for (resumes, is_rest) in [(0, false), (1_000, true)] {
         let mut core = core();
-        core.resumes = resumes;
+        core.resumes_in = resumes;
         assert_eq!(core.last_update(20 * FRAME_NS).is_rest, is_rest);
     }
 }
@@ -406,7 +406,7 @@ fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
 fn what_was_run_without_the_store_is_told_once() {
     let mut core = core();
     let request = core.request(30 * FRAME_NS, false, "").unwrap();
-    core.failed(30 * FRAME_NS);
+    core.hears_no_answer(30 * FRAME_NS);
     let frame = core.book.next() - 1;
     let closes = core.frames().closes(frame);
     look_around(&mut core, closes);
@@ -450,8 +450,8 @@ fn a_late_node_claims_less_and_less_of_its_own_and_more_again_on_time() {
 #[test]
 fn an_error_does_not_make_a_clock_that_was_set_right() {
     let mut core = core();
-    core.refused(&claimed(&core), 20 * FRAME_NS);
-    core.failed(20 * FRAME_NS);
+    core.hears_refusal(&claimed(&core), 20 * FRAME_NS);
+    core.hears_no_answer(20 * FRAME_NS);
     let request = core.request(22 * FRAME_NS, false, "");
     assert!(matches!(request, Some(Request::Claim(claim)) if claim.asks.is_empty()));
 }

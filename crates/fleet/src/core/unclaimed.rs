@@ -4,16 +4,18 @@ use crate::message::Piece;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
+/// What a node has run without a claim, and what others own of what it has started.
 #[derive(Debug, Default)]
 pub(super) struct Unclaimed {
-    /// Pieces that the node runs and that the store may not know of. What it runs blind comes in front, before
-    /// others claim it.
+    /// Pieces that the node runs and of which the store may not know. What the node runs blind is put in front, so
+    /// that the store knows of it before others claim it.
     pub(super) to_mark: VecDeque<Piece>,
-    /// Slots by frame that were run blind and whose owners the store has not told yet.
+    /// By frame, how many slots were run blind of which the store has not told yet whose they are.
     pub(super) unconfirmed: BTreeMap<u64, u64>,
-    /// Slots by frame that the node has started and another node owns.
+    /// By frame, how many slots the node has started that another node owns.
     pub(super) twice_by_frame: BTreeMap<u64, u64>,
-    /// More such slots, of frames that have been counted and of loads that are no longer in force.
+    /// How many more slots were started twice: in frames that have been counted, and by loads that are no longer in
+    /// force.
     pub(super) twice_besides: u64,
 }
 
@@ -23,8 +25,8 @@ impl Unclaimed {
         self.twice_by_frame.values().sum::<u64>() + self.twice_besides
     }
 
-    /// Slots that were run and whose owners are not known yet.
-    pub(super) fn unconfirmed(&self) -> u64 {
+    /// Slots that were run blind and whose owners are not known yet.
+    pub(super) fn unconfirmed_slots(&self) -> u64 {
         self.unconfirmed.values().sum()
     }
 
@@ -34,9 +36,9 @@ impl Unclaimed {
         self.to_mark.push_front(piece);
     }
 
-    /// The store knows these pieces now. They need not be the first ones any more: more may have been run
-    /// blind since they were told. Of frames before `counted` nobody can say any more whose they were: their
-    /// slots were started twice.
+    /// Notes that the store knows these pieces now. They need not be the first ones of `to_mark` any more, because
+    /// other pieces may have been run blind meanwhile. Nobody can say any more who owned frames before `counted`, so
+    /// their slots count as started twice.
     pub(super) fn marked(&mut self, pieces: &[Piece], counted: u64) {
         self.to_mark.retain(|piece| !pieces.contains(piece));
         for Piece { frame, .. } in pieces {
@@ -50,22 +52,22 @@ impl Unclaimed {
         *self.twice_by_frame.entry(frame).or_default() += slots;
     }
 
-    /// Frames before `until` have been counted: what was started twice in them stays so.
+    /// Notes that frames before `until` have been counted. What was started twice in them stays so.
     pub(super) fn forget(&mut self, until: u64) {
         let kept = self.twice_by_frame.split_off(&until);
         self.twice_besides += mem::replace(&mut self.twice_by_frame, kept).values().sum::<u64>();
     }
 
-    /// Another load is in force from the frame `from` on, and the node takes part in it from `next` on. What
-    /// it ran there by the old load is counted by its [`Cut`](super::cut::Cut), and not marked: the store
-    /// would make the node the owner of slots of the new load.
+    /// Notes that another load is in force from the frame `from` on, and that the node can take part in it from the
+    /// frame `next` on. What the node ran between by the old load is counted by its [`Cut`](super::cut::Cut). It is
+    /// not marked, because the store would make the node the owner of slots of the new load.
     pub(super) fn load_changed(&mut self, from: u64, next: u64) {
         self.twice_by_frame.retain(|&frame, _| frame < from);
         self.unconfirmed.retain(|&frame, _| frame < from);
         self.to_mark.retain(|piece| !(from..next).contains(&piece.frame));
     }
 
-    /// The store is told all that the node has, and says then anew what was started twice.
+    /// Makes the node mark these pieces, all that it has. The store then says anew which of them others own.
     pub(super) fn mark_all(&mut self, pieces: impl Iterator<Item = Piece>) {
         self.twice_by_frame.clear();
         self.to_mark = pieces.collect();

@@ -1,5 +1,6 @@
-//! Another version of the load, from a frame on that may have begun. The pacer gives up what it has by the
-//! old load, and the node takes part again when the new load has come to the slot that its pacer had reached.
+//! How a node takes over another version of the load, which is in force from a frame on that may have begun. The
+//! pacer gives up what it has by the old load. If it has started some of that, the node *sits out* until the new
+//! load has come to the slot that its pacer had reached.
 
 use super::Core;
 use super::cut::Cut;
@@ -8,83 +9,99 @@ use crate::load::Load;
 use crate::message::{Claimed, Version};
 use std::mem;
 
-/// For how many frames a node sits out at most whose pacer has come too far by an old load. They are half a year at
-/// least.
-const SITS_OUT: u64 = 1 << 30;
+/// A node sits out for this many frames at most.
+const MOST_SITTING_OUT: u64 = 1 << 30;
+
+/// Versions of the load that are new to the node.
+#[derive(Debug)]
+pub(super) struct NewVersions {
+    /// How many of the versions that the node knew, from the first on, are still the run's.
+    same: usize,
+    /// The run's versions behind those.
+    versions: Vec<Version>,
+}
 
 impl Core {
-    /// What the pacer has to give up before it is told of another load.
+    /// What the pacer has to give up before it is told of the new load, if anything.
     pub(crate) fn take_cut(&mut self) -> Option<Cut> {
         self.cut.take()
     }
 
-    /// The pacer has given the cut up, and has nothing from `slot` on. What it has started before that slot by
-    /// the old load is not what the new load has there, and counts as started twice.
+    /// Notes that the pacer has given up the cut, and has nothing from `slot` on. What it has started before that slot
+    /// by the old load is not what the new load has there, so it counts as started twice.
     pub(crate) fn gave_up(&mut self, mut cut: Cut, slot: u64) {
-        let wrong = cut.slots_before(slot);
-        self.unclaimed.twice_besides += wrong;
-        if wrong > 0 {
-            self.reached = slot;
+        let started = cut.slots_before(slot);
+        self.unclaimed.twice_besides += started;
+        if started > 0 {
+            self.reached_slot = slot;
         }
         self.sit_out(cut.next);
     }
 
-    /// Like [`gave_up`](Core::gave_up), for a pacer that has started whole frames.
+    /// Notes that a pacer that starts whole frames, as that of a simulation, has given up the cut.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn gave_up_whole_frames(&mut self, mut cut: Cut) {
         let slot = cut.old.first(cut.next);
         self.gave_up(cut, slot);
     }
 
-    /// Takes no part before the load has come to the slot that its pacer had reached, and not before `from`.
+    /// Lets the node take no part before the frame `from`, nor before the load has come to the slot that the pacer had
+    /// reached.
     fn sit_out(&mut self, from: u64) {
-        let far = self.end().clamp(from, from + SITS_OUT);
+        // The first frame that begins with that slot or a later one: steps double, then the rest is halved.
+        let far = self.end().clamp(from, from + MOST_SITTING_OUT);
         let (mut low, mut high, mut step) = (from, from, 1);
-        while high < far && self.load.first(high) < self.reached {
+        while high < far && self.load.first(high) < self.reached_slot {
             (low, high, step) = (high + 1, (high + step).min(far), 2 * step);
         }
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.load.first(middle) < self.reached { low = middle + 1 } else { high = middle }
+            if self.load.first(middle) < self.reached_slot {
+                low = middle + 1
+            } else {
+                high = middle
+            }
         }
-        self.resumes = high;
+        self.resumes_in = high;
     }
 
-    /// How many of the node's versions are the run's, and which versions follow them. Another change may
-    /// have been made in place of the node's last one.
-    pub(super) fn other_versions(&self, claimed: &Claimed) -> (usize, Vec<Version>) {
+    /// Compares the versions in an answer with those that the node knows. Another change may have been made in place
+    /// of the last one that the node knows.
+    pub(super) fn new_versions(&self, answer: &Claimed) -> NewVersions {
         let known = self.run.versions.len();
-        let listed = usize::try_from(claimed.known).unwrap_or(usize::MAX);
-        let start = listed.saturating_sub(claimed.versions.len()).min(known);
-        let pairs = self.run.versions[start..].iter().zip(&claimed.versions);
+        let listed = usize::try_from(answer.known).unwrap_or(usize::MAX);
+        let start = listed.saturating_sub(answer.versions.len()).min(known);
+        let pairs = self.run.versions[start..].iter().zip(&answer.versions);
         let same = pairs.take_while(|(own, other)| own == other).count();
-        match &claimed.versions[same..] {
-            [] => (known, Vec::new()),
-            other => (start + same, other.to_vec()),
+        match &answer.versions[same..] {
+            [] => NewVersions { same: known, versions: Vec::new() },
+            other => NewVersions { same: start + same, versions: other.to_vec() },
         }
     }
 
-    /// Keeps the first `same` versions of the load, and puts these in place of the others.
-    pub(super) fn change_load(
-        &mut self,
-        same: usize,
-        versions: Vec<Version>,
-        now: u64,
-    ) -> Result<(), FleetError> {
+    /// The first frame of which the new versions change the load; `u64::MAX` if none.
+    pub(super) fn changed_from(&self, new: &NewVersions) -> u64 {
+        let changes = new.versions.iter().chain(&self.run.versions[new.same..]);
+        changes.map(|version| version.from).min().unwrap_or(u64::MAX)
+    }
+
+    /// Takes over the new versions, in place of those that are no longer the run's.
+    pub(super) fn change_load(&mut self, new: NewVersions, now: u64) -> Result<(), FleetError> {
+        let NewVersions { same, versions } = new;
         let Some((first, later)) = versions.split_first() else { return Ok(()) };
         let replaced = self.run.versions.split_off(same);
         let from = replaced.first().map_or(first.from, |own| own.from.min(first.from));
         let kept = if replaced.is_empty() { None } else { Some(Load::of(&self.run)?) };
-        let new = kept.as_ref().unwrap_or(&self.load).changed(first)?;
-        let new = later.iter().try_fold(new, |load, change| load.changed(change))?;
+        let load = kept.as_ref().unwrap_or(&self.load).changed(first)?;
+        let load = later.iter().try_fold(load, |load, change| load.changed(change))?;
         self.run.versions.extend(versions);
-        self.follow(new, from, now);
+        self.follow(load, from, now);
         Ok(())
     }
 
-    /// From the frame `from` on the load is this one. What the pacer has there by the old load is cut.
+    /// Puts a new load in force from the frame `from` on. What the pacer has there by the old load is cut.
     fn follow(&mut self, new: Load, from: u64, now: u64) {
-        // The pacer has not started what it was not told of, however late that is.
+        // From the frame `unleased` on the pacer has nothing, so it has started nothing, however late that is.
         let unleased = self.book.unleased().max(from);
         let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
         let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));

@@ -211,7 +211,7 @@ impl Machine {
         self.is_connected = false;
         let now = self.clock.now_ns();
         if let Phase::Running(core) = &mut self.phase {
-            core.failed(now);
+            core.hears_no_answer(now);
         }
     }
 
