@@ -15,9 +15,9 @@
 //! # On time
 //!
 //! Waking takes some ten microseconds. So the timer rings that much earlier ([`waking`]), and the
-//! task that is called holds on to the processor until its slot is due. On some virtual machines
-//! setting the timer takes as long again. It is set for the slot behind while the task holds on,
-//! where that delays nothing.
+//! task that is called *holds on* to the processor until its slot is due. On some virtual machines
+//! setting the timer takes as long again. While the task holds on, it sets the timer for the next slot, because
+//! that delays nothing then.
 //!
 //! If slots are closer than waking is worth, the timer rings for several of them together, and
 //! nobody holds on: see [`Drive::wake_at`](nanopace::driver::Drive::wake_at).
@@ -53,36 +53,37 @@ use std::task::{Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// With less than this left a task does not leave the processor: waking it would take longer.
+/// A task that has less time than this until its slot is due holds on to the processor: waking it would take longer.
 const HOLD_WITHIN: Duration = Duration::from_micros(30);
 
-/// A task that has been called may take this long to come, and not twice as long.
+/// A task that has been called may take this long to come. When it has taken twice as long, it has been passed over.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// The timer is set again so often, should that take longer than it may.
+/// The timer is set this many times in a row at most, if setting it takes too long.
 const SETS: usize = 3;
 
-/// What a wake-up costs, in terms of setting the timer, with the wake-ups of other threads that
-/// start what is due then. At 100 k/s oha took 20 % more processor time than with its own timer of
+/// How many times as much a wake-up costs as setting the timer. The wake-ups of other threads, which start what is
+/// due then, are part of it. At 100 k/s oha took 20 % more processor time than with its own timer of
 /// 1 ms where this was 3, 7 % where it was 6 or 12, and 2 % where it was 24.
 const WAKE_PER_SET: u32 = 12;
 
-/// What took longer to set was not set all the time: the thread had lost the processor.
+/// The most that setting the timer is taken to cost. If it took longer, the thread had lost the processor meanwhile.
 const MOST_SET_COST: Duration = Duration::from_micros(20);
 
+/// The line in front of one pacer.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) pacer: Pacer,
     watch: Watch,
     timer: Box<dyn Timer>,
-    /// For the timer.
+    /// By this the timer rings the bell.
     bell: Waker,
-    /// For the watch.
+    /// By this the watch rings the bell.
     change: Waker,
     queue: Mutex<Queue>,
 }
 
-/// Rings: see the essay above. It does not keep the line alive.
+/// Rings the bell of a line, for the timer or for the watch. It does not keep the line alive.
 struct Bell {
     line: Weak<Line>,
     /// Whether it rings for changes of the schedule.
@@ -112,7 +113,8 @@ struct Stay<'l> {
     dropped: Option<Waker>,
 }
 
-/// One, as a rule: that takes no memory of its own.
+/// The wakers of tasks that have been called. As a rule it is one, and that takes no memory of its own. They are
+/// woken when this is dropped.
 #[derive(Default)]
 struct Called(SmallVec<[Waker; 1]>);
 
@@ -146,8 +148,8 @@ impl Line {
         })
     }
 
-    /// Stands in line, or comes back to its place with another waker. If a slot is due for it right
-    /// now or so soon that it had best hold on, how long to hold on.
+    /// Lets a task stand in line, or come back to its place with another waker. Returns how long it has to hold on, if
+    /// its slot is due now or so soon that holding on is best.
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,
@@ -162,7 +164,7 @@ impl Line {
         if has_to_look { stay.look(Some(number)) } else { None }
     }
 
-    /// Leaves the line, with a slot that has started or without.
+    /// Lets a task leave the line. `started` is the moment at which its slot has started, if it has got one.
     pub(crate) fn leave(&self, ticket: &mut Option<Ticket>, started: Option<Nanos>) {
         let Some(Ticket(number)) = ticket.take() else { return };
         let mut stay = self.enter();
@@ -174,6 +176,7 @@ impl Line {
         }
     }
 
+    /// Rings the bell: looks who has to come. `is_change` says that the schedule has changed.
     fn ring(&self, is_change: bool) {
         let mut stay = self.enter();
         if is_change {
@@ -201,13 +204,14 @@ impl Line {
         self.queue.lock().holding.spent
     }
 
+    /// Takes the queue's lock.
     fn enter(&self) -> Stay<'_> {
         let queue = self.queue.lock();
         Stay { line: self, queue, called: Called::default(), dropped: None }
     }
 
-    /// Timers count from when they are set. A thread that loses the processor before it has set one
-    /// would set it too late by that: then it sets it again.
+    /// Sets the timer to ring at `at`. A timer is told how long to wait, counted from when it is set. If the thread
+    /// loses the processor before that, the timer would ring too late, so it is set again.
     fn set_timer(&self, at: Nanos) {
         for _ in 0..SETS {
             let now = self.pacer.now();
@@ -220,8 +224,9 @@ impl Line {
 }
 
 impl Stay<'_> {
-    /// Looks at the schedule, and sees to it that the task that is to come next comes in time. If
-    /// that is `asking`, the task that looks, and it need not wait for a call: how long to hold on.
+    /// Looks at the schedule, and sees to it that the task that is to come next comes in time. `asking` is the task
+    /// that looks. If that is the one to come next, and it need not wait for a call, returns how long it has to hold
+    /// on.
     fn look(&mut self, asking: Option<u64>) -> Option<Duration> {
         if self.queue.is_idle() {
             return None;
@@ -229,11 +234,12 @@ impl Stay<'_> {
         self.watch();
         let now = self.line.pacer.now();
         self.queue.holding.pass(now);
-        let hold = self.look_for_line(asking, now);
+        let holds_on_for = self.look_for_line(asking, now);
         self.call_claims(now);
-        hold
+        holds_on_for
     }
 
+    /// The part of [`look`](Stay::look) for the tasks in line; claims are the other part.
     fn look_for_line(&mut self, asking: Option<u64>, now: Nanos) -> Option<Duration> {
         if self.queue.uncalled.is_empty() {
             return None;
@@ -251,8 +257,8 @@ impl Stay<'_> {
         None
     }
 
-    /// The task that is to come next, and when its slot is due, if the next slot is at `due`. A
-    /// slot that came back is for none that wants several.
+    /// The task that is to come next, and when its slot is due, if the pacer's next slot is due at `due`. A task that
+    /// wants several slots never gets one that was given back, so a task behind it may come first.
     fn next_to_come(&self, due: Result<Nanos, Ended>) -> Option<(u64, Result<Nanos, Ended>)> {
         let first = *self.queue.uncalled.first()?;
         let slots = self.queue.slots(first);
@@ -267,7 +273,8 @@ impl Stay<'_> {
         }
     }
 
-    /// To be called before each look: a change that comes behind it rings the bell.
+    /// Sets the watch, unless it is set. Called before each look at the schedule, so that a later change rings the
+    /// bell.
     fn watch(&mut self) {
         if !self.queue.is_watched {
             self.line.watch.set(&self.line.change);
@@ -275,32 +282,33 @@ impl Stay<'_> {
         }
     }
 
-    /// Has the first task come when the slot is due, later to save wake-ups if slots are close,
-    /// earlier for a deadline.
+    /// Sets the timer so that the first task comes when the slot is due. If slots are close, it rings later, to save
+    /// wake-ups; for a deadline it rings earlier.
     fn call_at(&mut self, due: Nanos, now: Nanos) {
         let at = self.call_time(due, now).min(self.queue.deadline());
         self.set_timer(at, now);
     }
 
-    /// When a task had best be called for a slot that is due at `due`, after `now`.
+    /// When it is best to call a task for a slot that is due at `due`; a moment after `now`.
     fn call_time(&self, due: Nanos, now: Nanos) -> Nanos {
         match self.wake_at(due, self.queue.started) {
             wake if wake > now => wake,
-            // It has been woken too early to hold on, or may not.
+            // The time to call a task has passed, but it is too early to hold on, or the task may not.
             _ if due - now > HOLD_WITHIN => due - HOLD_WITHIN,
             _ => due,
         }
     }
 
-    /// Whether a task need not leave the processor for a slot. If slots are so close that the pause
-    /// is stretched, a task that holds on would never wait.
+    /// Whether a task stays on the processor for a slot that is due at `due`: the slot is due now, or so soon that the
+    /// task holds on. It does not hold on if slots are so close that the pause is stretched, because it would never
+    /// sleep then.
     fn holds_on(&self, due: Nanos, now: Nanos) -> bool {
         let left = due - now;
         let is_near = left < HOLD_WITHIN && self.queue.holding.affords(left);
         left.is_zero() || is_near && self.wake_at(due, self.queue.started) <= due
     }
 
-    /// For how long the task holds on.
+    /// Lets the task hold on, and returns for how long.
     fn hold(&mut self, due: Nanos, now: Nanos) -> Duration {
         self.set_ahead(due, now);
         let left = due - self.line.pacer.now();
@@ -308,8 +316,8 @@ impl Stay<'_> {
         left
     }
 
-    /// While a task holds on for its slot there is time to set the timer for the slot behind it.
-    /// Later that would delay the task's operation.
+    /// Sets the timer for the slot behind the one at `due`. There is time for that while a task holds on. Later it would
+    /// delay the task's operation.
     fn set_ahead(&mut self, due: Nanos, now: Nanos) {
         let is_last = self.queue.waiting.len() == 1;
         if !is_last
@@ -321,22 +329,21 @@ impl Stay<'_> {
         }
     }
 
-    /// When the timer had best ring for a slot that is due at `due`, if a task in line has started
-    /// at `started`.
+    /// When it is best that the timer rings for a slot that is due at `due`, if a task in line has started at
+    /// `started`.
     fn wake_at(&self, due: Nanos, started: Nanos) -> Nanos {
         let cost = self.queue.set_cost * WAKE_PER_SET;
         let at = self.line.pacer.wake_at(due, started, cost);
-        // Not earlier where the pause is stretched, or nothing is known because the pacer is
-        // paused.
+        // Where the pause is stretched, the timer rings no earlier. While the pacer is paused, nothing is known.
         if at > due || due == Nanos::MAX {
             return at;
         }
         due - self.queue.waking.lead(due - started) - self.queue.set_cost
     }
 
+    /// Sets the timer to ring at `at`, unless it will ring earlier: to set it again would take longer than to be woken
+    /// too early. While the pacer is paused `at` is `Nanos::MAX`, and the timer is not set: a change rings the bell.
     fn set_timer(&mut self, at: Nanos, now: Nanos) {
-        // At no time if it is paused: then a change rings the bell. If it rings earlier: setting it
-        // again takes longer than to be woken too early.
         if at < Nanos::MAX && (self.queue.alarm <= now || at < self.queue.alarm) {
             self.line.set_timer(at);
             self.queue.alarm = at;
@@ -345,7 +352,7 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls the tasks whose deadlines are over, or will be when the next slot is due.
+    /// Calls the tasks whose deadlines have passed, or will have when the next slot is due.
     fn call_expired(&mut self, now: Nanos, due: Nanos) {
         let is_known = due < Nanos::MAX; // not paused
         while let Some(&(deadline, number)) = self.queue.deadlines.first()
@@ -364,8 +371,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Tasks that were called before have not come. With each round twice as many are called, so
-    /// that many such tasks do not hold up the others for long.
+    /// Calls as many more tasks as have been called and have not come. So twice as many are called with each round, and
+    /// many tasks that do not come do not delay the others for long.
     fn call_as_many_again(&mut self) {
         let called = self.queue.waiting.len() - self.queue.uncalled.len();
         for _ in 1..called {
@@ -374,12 +381,14 @@ impl Stay<'_> {
         }
     }
 
+    /// Calls all tasks in line.
     fn call_all(&mut self) {
         while let Some(&first) = self.queue.uncalled.first() {
             self.call(first);
         }
     }
 
+    /// Calls a task: it is woken when this stay has ended.
     fn call(&mut self, number: u64) {
         let waiting = self.queue.called(number).map(|waiting| waiting.waker.clone());
         self.called.0.extend(waiting);

@@ -1,4 +1,4 @@
-//! Counts of slots by which a run ends.
+//! Counts of slots, by which a run knows when it ends.
 
 use super::length::RunLength;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How many slots a run may still start, and what became of those that were granted.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    /// How many recorded slots may still start, if that is limited: threads would pass the count to
-    /// and fro for nothing.
+    /// How many more slots may start that are recorded. None without a limit: then threads need not share a count.
     left: Option<AtomicU64>,
-    /// How many slots were decided about, if the last one of the load ends the run.
+    /// How many of the granted slots were decided about: started or refused. None unless the run ends with the last
+    /// slot of the load.
     decided: Option<AtomicU64>,
-    /// How many of them were not started.
+    /// How many of the granted slots were refused: they are not started.
     refused: AtomicU64,
 }
 
@@ -25,12 +25,13 @@ impl Slots {
         }
     }
 
-    /// Whether their number ends the run.
+    /// Whether the run ends by a number of slots: a limit, or those of the load.
     pub(crate) fn are_limited(&self) -> bool {
         self.left.is_some() || self.decided.is_some()
     }
 
-    /// Takes one of the slots that are left. Returns how many there were, if any.
+    /// Takes one of the slots that are left. Returns how many there were before, `u64::MAX` without a limit; none if
+    /// there were none.
     pub(crate) fn take_one(&self) -> Option<u64> {
         let Some(left) = &self.left else { return Some(u64::MAX) };
         // Relaxed: each decrement must be unique; nothing else is published through it. No loom
@@ -38,7 +39,8 @@ impl Slots {
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).ok()
     }
 
-    /// Leaves `slots` slots of the run unstarted. Returns how many of them are part of the run.
+    /// Takes `slots` slots that will not be started. Returns how many of them are part of the run: no more than were
+    /// left.
     pub(crate) fn leave(&self, slots: u64) -> u64 {
         let Some(left) = &self.left else { return slots };
         let update = |left: u64| Some(left.saturating_sub(slots));
@@ -47,28 +49,29 @@ impl Slots {
         before.map_or(0, |left| left.min(slots))
     }
 
-    /// Counts a slot that was granted and is not started.
+    /// Counts a slot that was granted and will not be started.
     pub(crate) fn refuse(&self) {
-        // Relaxed: a count that is read when the threads are gone.
+        // Relaxed: a count that is read when the threads have ended.
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a granted slot that was decided about. Returns whether that may end the run.
+    /// Counts a granted slot as decided about. Returns whether that may end the run.
     pub(crate) fn count_decided(&self) -> bool {
-        // AcqRel: whoever counts last knows of all grants before it. No loom model: one atomic,
-        // and the pacer's own lock.
+        // AcqRel: whoever counts after another thread knows of the grants of that thread. So whoever counts last
+        // knows of all. No loom model: one atomic, and the pacer's own lock.
         let decided = self.decided.as_ref().map(|decided| decided.fetch_add(1, Ordering::AcqRel));
         decided.is_some()
     }
 
-    /// Whether all that were granted were decided about, if that ends the run.
+    /// Whether all slots that the pacer has granted were decided about, and that ends the run. `granted` reads how many
+    /// it has granted.
     pub(crate) fn are_decided(&self, granted: impl FnOnce() -> u64) -> bool {
         // Acquire: as in `count_decided`.
         self.decided.as_ref().is_some_and(|decided| decided.load(Ordering::Acquire) == granted())
     }
 
-    /// How many of those that were granted were not started, if the last one of the load ends the run. To
-    /// be asked when all threads are gone.
+    /// How many of the slots that the pacer has granted were not started, if the run ends with the last slot of the
+    /// load. Called when all threads have ended.
     pub(crate) fn not_started(&self, granted: u64) -> u64 {
         // Relaxed: as in `refuse`; whoever joined the threads knows what they did.
         let [decided, refused] = [self.decided.as_ref(), Some(&self.refused)]
