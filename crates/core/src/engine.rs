@@ -13,6 +13,7 @@ use crate::timeline::{Attempt, Claimed, Next, NotGranted, Plan, Timeline};
 use crate::{Ended, Grant, Nanos, Refused, Shard, ShardError};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
+/// What all handles to one pacer share.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) timeline: Timeline,
@@ -88,8 +89,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts what is held and nothing else, or the next slot if nothing is. What can't start by
-    /// `limit` stays held. Before any reading of the clock, that is what is not due now.
+    /// Starts what is held and nothing else, or the next slot if nothing is held. What can't start by `limit` stays
+    /// held. With `i64::MIN` as the limit, that is whatever is not due now.
     pub(crate) fn start_kept(
         &self,
         held: &mut Option<Claimed>,
@@ -116,7 +117,8 @@ impl Engine {
         self.start_by(i64::MAX, &mut attempt)
     }
 
-    /// Like [`start`](Engine::start), but at `limit` the attempt is refused, with what it holds by then.
+    /// Starts an operation as soon as it may start, or refuses. At `limit` it refuses, too, and the attempt keeps what
+    /// it holds.
     fn start_by(&self, limit: i64, attempt: &mut Attempt) -> Result<Grant, Refused> {
         loop {
             let plan = match self.timeline.go_on(attempt, &*self.clock) {

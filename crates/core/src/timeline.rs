@@ -61,11 +61,14 @@ pub(crate) struct Timeline {
     /// The next position to be claimed, in ticks. Written by `claim_in` and `claim`, which add,
     /// and by `exchange`.
     allocated: CachePadded<AtomicU64>,
+    /// What callers read of the schedule without the lock.
     published: Published,
     /// The drawn slots, if there is an arrival process. The slots of an uneven shard are not drawn for all: each
     /// is taken under the lock.
     drawn: Option<Box<Drawn>>,
+    /// The schedule itself, and what goes with it.
     locked: CachePadded<Mutex<Locked>>,
+    /// The slots that somebody holds.
     held: Held,
     pub(crate) sleepers: Sleepers,
     /// A slot is due this long before its release, in nanoseconds: the sleep threshold, less one nanosecond.
@@ -93,6 +96,7 @@ pub(crate) struct Spacing {
 }
 
 impl Timeline {
+    /// A timeline of which no slot has been claimed. `now` is a reading of the clock.
     pub(crate) fn new(schedule: Schedule, now: i64, lead_ns: i64) -> Timeline {
         let timeline = Timeline {
             allocated: CachePadded::new(AtomicU64::new(0)),
@@ -108,12 +112,13 @@ impl Timeline {
         timeline
     }
 
-    /// The version of the schedule. A plan holds as long as it stays the same.
+    /// The version of the schedule. A plan is valid as long as the version stays the same.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.published.version()
     }
 
+    /// Whether nothing starts any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.published.is_closed()
     }
@@ -244,6 +249,7 @@ impl Timeline {
         self.under_lock().row_due(slots)
     }
 
+    /// How far apart slots are, and how much lateness the policy tolerates.
     pub(crate) fn spacing(&self) -> Spacing {
         match self.published.snapshot() {
             Some(snapshot) => {

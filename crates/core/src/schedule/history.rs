@@ -23,12 +23,13 @@ use crate::shard::Shard;
 /// on one, and are not known to hold a slot.
 const EXACT: usize = 32;
 
-/// Up to this many pieces are not worth a search.
+/// With no more pieces than this, it is not worth a search which of them are needed.
 const KEPT: usize = EXACT + 4;
 
-/// Up to this many pieces are kept while slots on them have not been claimed.
+/// At most this many older pieces are kept on which nobody holds a slot.
 const MOST: usize = 1024;
 
+/// A course, and where it is in force.
 #[derive(Clone, Debug)]
 struct Piece {
     course: Course,
@@ -51,6 +52,7 @@ impl Piece {
     }
 }
 
+/// The pieces of the schedule, in order, and the slots that lie on them.
 #[derive(Debug)]
 pub(crate) struct History {
     slots: Slots,
@@ -79,6 +81,7 @@ impl History {
         &self.last().course
     }
 
+    /// The piece in force.
     fn last(&self) -> &Piece {
         &self.pieces[self.pieces.len() - 1]
     }
@@ -91,7 +94,7 @@ impl History {
         self.revision
     }
 
-    /// The index of the last piece that begins before `position`.
+    /// The index of the last piece whose anchor lies before `position`; that of the first piece if there is none.
     #[inline]
     fn index_of(&self, position: u64) -> usize {
         self.pieces.iter().rposition(|piece| piece.is_before(position)).unwrap_or(0)
@@ -218,7 +221,7 @@ impl History {
         self.current().position_at(time, &self.slots)
     }
 
-    /// See [`Course::oldest`].
+    /// The oldest intended start that is within the range of positions at `time`.
     pub(crate) fn oldest(&self, time: i64) -> i64 {
         self.current().oldest(time)
     }
@@ -304,24 +307,26 @@ impl History {
         self.revision += 1;
     }
 
-    /// See [`Schedule::count_claimed`](super::Schedule::count_claimed).
+    /// Notes that `claimed` slots lie before the position `next`.
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.slots.count_claimed(next, claimed);
     }
 
-    /// See [`Slots::set_shard`].
+    /// From the slot with the number `from` in the whole load on, gives this process its share by `shard`. False, and
+    /// no slot moves, if the position `next`, which nobody has claimed, lies behind that slot.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         self.revision += 1;
         self.slots.set_shard(shard, from, next)
     }
 
-    /// See [`Slots::lease`]. Slots before `due` may have started.
+    /// From the slot with the number `from` in the whole load on, gives this process what is leased, and nothing yet
+    /// behind that. False, and no slot moves, if a slot there may have started. Slots before `due` may have.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], due: u64) -> bool {
         self.revision += 1;
         self.slots.lease(from, leases, self.first_unstarted(due))
     }
 
-    /// See [`Slots::first_leasable`].
+    /// The number in the whole load of the first slot that may be leased. Slots before `due` may have started.
     pub(crate) fn first_leasable(&self, due: u64) -> u64 {
         self.slots.first_leasable(self.first_unstarted(due))
     }

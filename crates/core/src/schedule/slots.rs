@@ -1,6 +1,6 @@
-//! At which count each slot of this process lies. There are two steps: from the slot's number among the
-//! process's own slots to its number in the whole load ([`Shard`]), and from there to a count ([`Arrivals`]). In
-//! this file `own` is the first of these numbers, and `slot` the second.
+//! At which count each slot of this process lies. There are two steps: from the slot's *own number*, which is its
+//! number among the process's own slots, to its number in the whole load ([`Shard`]), and from there to a count
+//! ([`Arrivals`]). In this file a variable `own` is an own number, and `slot` a number in the whole load.
 //!
 //! Positions between two slots lie at the counts between, in proportion. Rounding: a position's
 //! count is rounded up and a count's position down, so `count_of(p) <= c` says the same as
@@ -12,6 +12,7 @@ use crate::lease::Lease;
 use crate::position::{REACH, SLOT, after, before, ticks_between};
 use crate::shard::Shard;
 
+/// A slot has 2^`PART_BITS` ticks.
 const PART_BITS: u32 = SLOT.trailing_zeros();
 
 /// Slots of this process, in a row, that lie at equal distances.
@@ -44,9 +45,9 @@ pub(crate) struct Slots {
 /// Slots of the load from some number on, up to the next stripe, and the process's share of them.
 #[derive(Debug)]
 struct Stripe {
-    /// The own number of the process's first slot in the stripe.
+    /// The first slot of the process in the stripe, by its own number.
     own_from: u64,
-    /// The number in the whole load with which the stripe begins.
+    /// The slot with which the stripe begins, by its number in the whole load.
     from: u64,
     /// The process's share of these slots. None if it has none, or none yet (a frontier).
     shard: Option<Shard>,
@@ -269,8 +270,8 @@ impl Slots {
         self.own_at(position).and_then(|own| self.slot_of(own))
     }
 
-    /// The own number of the slot at `position`: how many slots of this process lie before it. Between two slots it
-    /// is the number of the earlier one. None before the first slot.
+    /// How many slots of this process lie before the one at `position`, which is that slot's own number. Between two
+    /// slots it is the number of the earlier one. None before the first slot.
     #[inline]
     pub(crate) fn own_at(&self, position: u64) -> Option<u64> {
         let (at, own) = self.counted;

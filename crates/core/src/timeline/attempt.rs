@@ -45,7 +45,7 @@ pub(super) struct AskLock;
 /// When a slot may start, as things stood at `now`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
-    /// The plan holds as long as this is the schedule's version.
+    /// The plan is valid as long as this is the schedule's version.
     pub(crate) version: u64,
     /// The reading of the clock that the plan was made by.
     pub(crate) now: i64,

@@ -143,7 +143,7 @@ impl Entry<'_> {
                 return Err(refused);
             }
             attempt.held = held.or_else(|| self.take(position, attempt.slots));
-            // Without a claim, another thread has claimed that slot meanwhile.
+            // If nothing could be taken, another thread has claimed that slot meanwhile.
             let Some(claimed) = attempt.held else { continue };
             if !plan.is_due() {
                 return Ok(plan);

@@ -57,9 +57,9 @@ impl Core {
         while low < high {
             let middle = low + (high - low) / 2;
             if self.load.first(middle) < self.reached_slot {
-                low = middle + 1
+                low = middle + 1;
             } else {
-                high = middle
+                high = middle;
             }
         }
         self.resumes_in = high;
