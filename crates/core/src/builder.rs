@@ -243,7 +243,7 @@ impl PacerBuilder {
 
     /// The most lateness that is ever made up for.
     ///
-    /// When a start is later than `limit`, the time beyond the limit is given up, as
+    /// When a start is later than `limit`, the time beyond the limit is forfeited, as
     /// [`idle`](crate::Ledger::idle) time, and the slots behind that start are at most `limit`
     /// late. The start itself says how late it really was. By default the backlog is limited only
     /// by the range of positions, to 2^44 intervals of the rate in force.
@@ -266,7 +266,7 @@ impl PacerBuilder {
     /// // Slot 1 was moved from 100 ms to 900 ms.
     /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(100));
     /// let ledger = pacer.ledger();
-    /// assert_eq!(ledger.idle, Duration::from_millis(800)); // given up
+    /// assert_eq!(ledger.idle, Duration::from_millis(800)); // forfeited
     /// assert_eq!(ledger.backlog_slots, 1); // slot 2, due now
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -298,7 +298,7 @@ impl PacerBuilder {
     /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(200)); // slot 8
     /// let ledger = pacer.ledger();
     /// assert_eq!((ledger.skipped, ledger.granted), (8, 1)); // slots 0 to 7, slot 8
-    /// assert_eq!(ledger.idle, Duration::ZERO); // nothing was given up:
+    /// assert_eq!(ledger.idle, Duration::ZERO); // nothing was forfeited:
     /// assert_eq!(ledger.allocated, Duration::from_millis(900)); // slots 0 to 8
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -572,7 +572,7 @@ impl PacerBuilder {
     ///
     /// The time counts from slot 0, and pauses don't count. A slot that is late starts even after
     /// that time, if it is intended before. In an open loop nothing that was due is left out. A late
-    /// policy that gives up time moves slots behind the end, and a slower rate does too. A change of
+    /// policy that forfeits time moves slots behind the end, and a slower rate does too. A change of
     /// the rate behind the end does not continue the schedule: what has not been
     /// [leased](crate::driver::leased) by then has no slot. With [`slots`](PacerBuilder::slots), a
     /// shape or a recording that ends as well, the end that comes first counts.

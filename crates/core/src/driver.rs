@@ -46,7 +46,7 @@ pub trait Drive: sealed::Sealed {
     /// From now on slots are those of a load that has followed this shape since it began: slot n of
     /// it starts when the shape says. For what
     /// hears late of a change of a load that others follow too. Slots that were due by the old shape
-    /// stay as they are, and what a late policy had given up is [`idle`](crate::Ledger::idle) no more.
+    /// stay as they are, and what a late policy had forfeited is [`idle`](crate::Ledger::idle) no more.
     ///
     /// ```
     /// use nanopace::driver::Drive;

@@ -20,7 +20,7 @@ use std::time::Duration;
 ///     .build();
 /// pacer.acquire()?; // slot 0, on time
 /// clock.advance(Duration::from_secs(1));
-/// pacer.acquire()?; // slot 1, intended at 0.1 s: strict gives up 0.9 s
+/// pacer.acquire()?; // slot 1, intended at 0.1 s: strict forfeits 0.9 s
 ///
 /// let ledger = pacer.ledger();
 /// assert_eq!(ledger.allocated, Duration::from_millis(100));
@@ -29,7 +29,7 @@ use std::time::Duration;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Under a burst ratio time is owed instead of given up:
+/// Under a burst ratio time is owed instead of forfeited:
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Strictness};

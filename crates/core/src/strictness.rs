@@ -9,8 +9,8 @@ use std::str::FromStr;
 /// | strictness | name | missed time |
 /// |---|---|---|
 /// | 0, the default | average | is made up for at once: the schedule never bends |
-/// | between 0 and 1 | partial | each late start gives up that fraction of its gap |
-/// | 1 | strict | is given up: no two slots are closer than the interval |
+/// | between 0 and 1 | partial | each late start forfeits that fraction of its gap |
+/// | 1 | strict | is forfeited: no two slots are closer than the interval |
 /// | above 1, to 1000 | burst | is made up for at that multiple of the rate |
 ///
 /// The *gap* of a late start is its wait time. Lateness up to the pacer's tolerance of 100 us is
@@ -54,7 +54,7 @@ use std::str::FromStr;
 ///     let grant = pacer.acquire()?;
 ///     assert_eq!((ms(grant.intended_start()), ms(grant.actual_start())), (intended, actual));
 /// }
-/// assert_eq!(pacer.ledger().idle, Duration::ZERO); // nothing was given up
+/// assert_eq!(pacer.ledger().idle, Duration::ZERO); // nothing was forfeited
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -66,7 +66,7 @@ use std::str::FromStr;
 /// ```
 ///
 /// A late start moves the slots behind it to later, by this fraction of its gap. Slot 1 is 200 ms
-/// late. At 0.5, 100 ms of that are given up and become *idle* time, so slot 2 is intended at 300
+/// late. At 0.5, 100 ms of that are forfeited and become *idle* time, so slot 2 is intended at 300
 /// ms instead of 200 ms. The late slot keeps its own intended start, so its wait time still says
 /// how late it was.
 ///
@@ -96,7 +96,7 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------1     2     3     4     5
 /// ```
 ///
-/// A late start gives up its whole gap. Slot 2 is intended one interval after the actual start of
+/// A late start forfeits its whole gap. Slot 2 is intended one interval after the actual start of
 /// slot 1, so slots stay at least an interval apart, and missed time is never made up for. That
 /// includes the time by which the pacer's own pauses overrun, so the rate that is reached is a
 /// little below the rate that was set. It is the virtual scheduling algorithm of GCRA without a

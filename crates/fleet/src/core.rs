@@ -83,7 +83,8 @@ pub(crate) struct Core {
     woke_at: u64,
     /// When a claim was answered last.
     heard_at: u64,
-    /// When nodes last had something to tell the store anew, because it had been away or was filled again.
+    /// When the store last came back after a long time or was filled again, so that nodes had something to tell it
+    /// anew.
     disturbed_at: u64,
 
     /// What the pacer has to give up, because the load has changed.

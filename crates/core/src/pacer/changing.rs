@@ -226,7 +226,7 @@ impl Pacer {
     /// From now on no more than `limit` is made up for; `None` removes the limit. See
     /// [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
     ///
-    /// What is beyond the limit is given up at the next late start, as [`idle`](crate::Ledger::idle) time.
+    /// What is beyond the limit is forfeited at the next late start, as [`idle`](crate::Ledger::idle) time.
     ///
     /// # Examples
     /// ```
@@ -240,7 +240,7 @@ impl Pacer {
     /// assert_eq!(pacer.ledger().backlog, Duration::from_millis(900));
     ///
     /// pacer.set_max_backlog(Some(Duration::from_millis(200)));
-    /// // Slot 1 says how late it really is. 700 ms of that are given up.
+    /// // Slot 1 says how late it really is. 700 ms of that are forfeited.
     /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(900));
     /// assert_eq!(pacer.ledger().idle, Duration::from_millis(700));
     /// // So slot 2 is intended at 900 ms instead of 200 ms.

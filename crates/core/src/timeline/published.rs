@@ -55,6 +55,7 @@ const BUSY: u64 = 1 << 6;
 const WITH_ANCHOR: u64 = 1 << 7;
 /// No piece is published: the lock decides, except about slots that were drawn.
 const GUARDED: u64 = 1 << 14;
+/// Nothing starts any more.
 const CLOSED: u64 = 1 << 15;
 /// The piece is bent.
 const BENT: u64 = 1 << 16;
@@ -95,8 +96,9 @@ struct Hot {
     anchor: AtomicU64,
     /// The mantissa of the piece's scale.
     mantissa: AtomicU64,
-    /// The [`Numbering`] of the piece's slots, in two words.
+    /// The `base` of the piece's [`Numbering`].
     base: AtomicU64,
+    /// The `stride` of the piece's [`Numbering`].
     stride: AtomicU64,
     /// The last position of the piece. The hot path does not need it, so it comes behind the words above, on
     /// another cache line.

@@ -24,9 +24,9 @@ impl Core {
     /// Refuses the answer to a claim, because the store's clock has been set. Nothing of it is kept but the origin,
     /// which is when the run began by that clock, and the epoch. To ask again at once would not help, so the next
     /// request comes a frame later.
-    pub(crate) fn hears_refusal(&mut self, claimed: &Claimed, now: u64) {
-        if self.run.origin_us != claimed.origin_us {
-            (self.run.origin_us, self.run.epoch) = (claimed.origin_us, claimed.epoch);
+    pub(crate) fn hears_refusal(&mut self, answer: &Claimed, now: u64) {
+        if self.run.origin_us != answer.origin_us {
+            (self.run.origin_us, self.run.epoch) = (answer.origin_us, answer.epoch);
         }
         self.sent_at = None;
         self.last_reply = LastReply::Refused;
