@@ -211,7 +211,7 @@ impl PacerBuilder {
         self
     }
 
-    /// See [`driver::leased`](crate::driver::leased).
+    /// Lets the pacer have no slots until they are leased: [`driver::leased`](crate::driver::leased).
     pub(crate) fn leased(mut self) -> PacerBuilder {
         self.leased = true;
         self

@@ -94,9 +94,11 @@ pub trait Drive: sealed::Sealed {
     /// [`ShardError::Order`] if a lease ends before the one in front of it. Nothing is changed.
     fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError>;
 
-    /// Like [`lease`](Drive::lease), but what may have started stays: the leases hold from `from` or from
-    /// the first slot behind that, and one that ends before the one in front of it is of nothing.
-    /// Returns which slot that is.
+    /// Leases slots as far as that is not too late: from the slot with the number `from` in the whole load on, or from
+    /// the first slot behind that which has certainly not started. Returns the number of the slot that it is.
+    ///
+    /// Slots before that one stay as they are, where [`lease`](Drive::lease) would refuse. A lease that ends before
+    /// the one in front of it is of nothing.
     ///
     /// ```
     /// use nanopace::driver::{Drive, Lease, leased};

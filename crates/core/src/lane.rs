@@ -108,7 +108,7 @@ impl Lane {
         Ok(grant)
     }
 
-    /// Like [`Pacer::try_acquire`]: takes the next slot if it is due now.
+    /// Takes the next slot if it is due now, as [`Pacer::try_acquire`] does.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Rate, Refused};

@@ -101,9 +101,9 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.asked_before(moment.signed()))
     }
 
-    /// Like [`asked_before`](Pacer::asked_before), with the part of the next slot that has passed by
+    /// How many slots the load has asked for by `moment`, with the part of the next slot that has passed by
     /// then. Of random arrivals it is how many there are on average, and of a
-    /// [shard](crate::Shard) its share.
+    /// [shard](crate::Shard) its share. [`asked_before`](Pacer::asked_before) counts whole slots.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

@@ -20,7 +20,7 @@ pub(crate) struct Curve {
     pub(crate) shape: Shape,
     /// The moment at which the shape begins, in nanoseconds of the clock.
     pub(crate) origin: i64,
-    /// The piece holds for slots behind this position.
+    /// The piece's anchor: it has the slots behind this position.
     pub(crate) position: u64,
     /// The moment at which the piece begins. It can't be found again from the counts, which stand still
     /// for long where the shape is very slow.
@@ -31,14 +31,14 @@ pub(crate) struct Curve {
     shape_since: Count,
     /// How much the load's count grows while the shape's grows by one, in units of 2^-32.
     pub(crate) ratio_q32: u64,
-    /// The time that was asked for last: a start asks several times for one.
+    /// The time that was computed last: a start asks several times for the same one.
     known: Cell<Known>,
 }
 
-/// The time of a position.
+/// The time of a position, as it was computed last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    /// The revision of the schedule that it is the time in.
+    /// The revision of the schedule in which the position has this time; 0 if none was computed yet.
     revision: u64,
     position: u64,
     time: i64,

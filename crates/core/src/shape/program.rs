@@ -223,7 +223,7 @@ impl Program {
         }
     }
 
-    /// See [`Leaf::steady_time_of`].
+    /// When a rate that stays for ever has made `count`; none if this is something else: [`Leaf::steady_time_of`].
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         match self {
             Program::Leaf(leaf) => leaf.steady_time_of(count),
@@ -324,7 +324,7 @@ impl Row {
         })
     }
 
-    /// Like [`Program::part`]. What lies outside is dropped.
+    /// The part of this row from one moment until another. Parts outside of that are dropped.
     fn part(&self, from_ns: i64, until_ns: i64, most: Fine) -> Result<Arc<Program>, ShapeError> {
         let mut row = Row { parts: Vec::new(), extent: Extent::NONE };
         for (program, from_ns, until_ns) in self.within(from_ns, until_ns) {
@@ -365,7 +365,7 @@ impl Cycle {
         cycle
     }
 
-    /// Like [`Program::part`], with this count.
+    /// The part of this cycle from one moment until another, in which the count grows by `total`.
     fn part(&self, from_ns: i64, until_ns: i64, total: Fine) -> Cycle {
         let extent = Extent { time_ns: time_between(from_ns, until_ns), total, ..self.extent };
         Cycle::new(Arc::clone(&self.program), self.round(from_ns).1, extent)

@@ -29,13 +29,15 @@ pub(super) struct Drawn {
     /// The position of the first slot, and the position behind the last one.
     start: AtomicU64,
     end: AtomicU64,
-    /// The reading of the clock by which they are due.
+    /// The reading of the clock by which the slots are due, in nanoseconds.
     reading: AtomicU64,
     slots: [Slot; DRAWN],
 }
 
+/// One drawn slot.
 #[derive(Debug)]
 struct Slot {
+    /// When the slot is intended to start, in nanoseconds of the clock.
     intended: AtomicU64,
     /// The slot's number in the whole load.
     number: AtomicU64,
