@@ -83,7 +83,7 @@ pub(crate) struct Schedule {
     starts_on_use: bool,
     /// How long all pauses have taken, without the one under way, in nanoseconds.
     pauses_ns: i64,
-    /// How much time late starts have forfeited, in nanoseconds.
+    /// How much time has been forfeited, in nanoseconds.
     idle: i64,
     /// The load as it was asked for, once time has been forfeited.
     asked: Option<Box<Asked>>,

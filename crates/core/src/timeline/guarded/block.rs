@@ -88,7 +88,7 @@ impl Entry<'_> {
             return None;
         }
         self.draw(block, start, pace, now);
-        if !self.claim_drawn(block, start) {
+        if !self.claim_slots_of(block, start) {
             return None;
         }
         if block.left() > 1 {
@@ -101,7 +101,7 @@ impl Entry<'_> {
 
     /// Claims the slots that were drawn into the block, the first of which lies at `start`. False if there are none,
     /// or another thread has just taken them; then the block is empty.
-    fn claim_drawn(&self, block: &mut Block, start: u64) -> bool {
+    fn claim_slots_of(&self, block: &mut Block, start: u64) -> bool {
         let end = block.end_position;
         let is_claimed = end != start && self.timeline.exchange(start, end);
         if !is_claimed {
