@@ -316,8 +316,8 @@ impl Stay<'_> {
         left
     }
 
-    /// Sets the timer for the slot behind the one at `due`. There is time for that while a task holds on. Later it would
-    /// delay the task's operation.
+    /// Sets the timer for the slot behind the one at `due`. There is time for that while a task holds on. Later it
+    /// would delay the task's operation.
     fn set_ahead(&mut self, due: Nanos, now: Nanos) {
         let is_last = self.queue.waiting.len() == 1;
         if !is_last
