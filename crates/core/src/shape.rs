@@ -184,7 +184,7 @@ impl Shape {
     /// lower bound, at least 1; `i64::MAX` behind the end. And whether the rate falls there.
     pub(crate) fn straight_ns(&self, elapsed_ns: i64) -> (i64, bool) {
         let here = self.program.leaf_at(elapsed_ns.max(0));
-        here.map_or((i64::MAX, false), |Here { leaf, since_ns, rest_ns }| {
+        here.map_or((i64::MAX, false), |Here { leaf, since_ns, rest_ns, .. }| {
             (leaf.straight_for(since_ns).min(rest_ns), leaf.falls())
         })
     }
@@ -193,7 +193,7 @@ impl Shape {
     /// nanosecond.
     pub(crate) fn is_smooth_at(&self, elapsed_ns: i64) -> bool {
         let here = self.program.leaf_at(elapsed_ns.max(0));
-        here.is_some_and(|here| here.since_ns > 0 && here.leaf.straight_for(here.since_ns) > 1)
+        here.is_some_and(|here| here.going_ns > 0 && here.leaf.straight_for(here.since_ns) > 1)
     }
 
     /// How long from `elapsed_ns` on a parabola of time by count stays within 1/4 ns of the curve; zero where a

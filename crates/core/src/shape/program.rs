@@ -50,6 +50,8 @@ pub(super) struct Here<'a> {
     pub(super) leaf: &'a Leaf,
     /// How long the leaf has lasted.
     pub(super) since_ns: i64,
+    /// For how long it has been going on: less than `since_ns` if a cycle begins within the leaf.
+    pub(super) going_ns: i64,
     /// How long it still lasts. A cycle that ends may end it earlier than it would by itself.
     pub(super) rest_ns: i64,
 }
@@ -236,7 +238,8 @@ impl Program {
         match self {
             _ if time_ns >= self.time_ns() => None,
             Program::Leaf(leaf) => {
-                Some(Here { leaf, since_ns: time_ns, rest_ns: leaf.time_ns() - time_ns })
+                let rest_ns = leaf.time_ns() - time_ns;
+                Some(Here { leaf, since_ns: time_ns, going_ns: time_ns, rest_ns })
             }
             Program::Row(row) => {
                 let part = row.part_at(time_ns);
@@ -408,7 +411,7 @@ impl Cycle {
     fn leaf_at(&self, time_ns: i64) -> Option<Here<'_>> {
         let here = self.program.leaf_at(self.round(time_ns).1)?;
         let rest_ns = here.rest_ns.min(self.extent.time_ns - time_ns);
-        Some(Here { rest_ns, ..here })
+        Some(Here { rest_ns, going_ns: here.going_ns.min(time_ns), ..here })
     }
 
     fn flat_until(&self, time_ns: i64) -> i64 {

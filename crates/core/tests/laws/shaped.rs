@@ -596,6 +596,10 @@ fn slots_behind_a_fall_of_the_rate_are_as_exact_as_any() {
         ("hold 777777777/s 10us, ramp 1k/s..1/s 30d", 7_000),
         ("sine 1G/s..1k/s period 10us, hold 1k/s 30d", 4_500),
         ("hold 1143307486/s 7ns, hold 1/d 9d", 0),
+        // The slower part begins within a repetition.
+        ("hold 900M/s 1003ns, hold 100/s 1s x3 skip 1100ms", 900),
+        ("hold 3477653134/s 183ns, ramp 1k/s..2k/s 1s x3 skip 1300ms", 600),
+        ("hold 3M/s 334ns, (hold 1/s 1min x3 take 150s) reverse", 0),
     ] {
         let shape = shape(text);
         let pacer = pacer(&shape, &ManualClock::jumping());
