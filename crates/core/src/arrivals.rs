@@ -42,9 +42,10 @@ use std::time::Duration;
 ///
 /// Nothing is left to chance: a process and its seed determine every slot, on every machine, in
 /// whatever order slots are asked for, and however often. Two pacers with the same process and seed
-/// have the same arrivals. Different seeds, and different processes with one seed, have nothing to
-/// do with each other; but Poisson is gamma of shape 1. The random numbers are the key stream of
-/// `ChaCha8`, which is fixed for good, and logarithms come from the crate `libm`, not from the
+/// have the same arrivals. Arrivals with different seeds are independent of each other. Different processes
+/// with one seed may not be: gamma processes of all shapes (Poisson is gamma of shape 1) are drawn from
+/// the same numbers, and so are exact Poisson processes of all lengths. The random numbers are the key
+/// stream of `ChaCha8`, which is fixed for good, and logarithms come from the crate `libm`, not from the
 /// platform. A later version of this crate or of `libm` may round some positions differently; a
 /// test notices that, and the changelog says so.
 ///

@@ -69,8 +69,9 @@ pub struct Ledger {
     pub granted: u64,
     /// Slots that were skipped because they were too late.
     pub skipped: u64,
-    /// Slots that are due and not yet claimed, or were claimed and given back. Of a
-    /// [recording](crate::Arrivals::replay) no more are known than 2^20 ahead of those that are in use.
+    /// Slots that are due and not yet claimed, or were claimed and given back. On a shape, a slot may count a
+    /// nanosecond before it can be taken. Of a [recording](crate::Arrivals::replay) no more are known than 2^20
+    /// ahead of those that are in use.
     pub backlog_slots: u64,
 }
 

@@ -143,7 +143,8 @@ impl Limiter {
     /// are.
     ///
     /// By default a request gives way while others wait: it is refused, if it costs something, until
-    /// they have got in. It is told the moment of the first of them, or a later one. So whoever asks
+    /// they have got in. It is told the moment of the first of them, or a later one.
+    /// The moment may have come, if whoever waits for it has not looked yet. So whoever asks
     /// often, or for little, takes nothing from those who wait. Limits that count rejected requests
     /// (`sliding-log-all`) count these too, so whoever asks them too often keeps all out, as ever.
     ///

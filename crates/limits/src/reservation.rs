@@ -34,8 +34,9 @@ impl Limiter {
 ///
 /// What is taken back is what would not be counted now if the request had never been made, or less:
 /// what time has paid off since, or what has left its window, can't come back. Of several that are
-/// open at a time, a rate takes each back whole in the order in which they were made, or in reverse;
-/// in another order perhaps less. Limits that have changed since take nothing back.
+/// open at a time, a rate takes each back whole in the order in which they were made, or in reverse if
+/// nothing was let in behind them; otherwise perhaps less. Limits that have changed since take nothing
+/// back. The clock must not go back meanwhile: a rate would give back what time had paid off.
 ///
 /// ```
 /// use nanopace_limits::Limiter;
