@@ -15,5 +15,6 @@ pub(crate) mod over_time;
 pub mod percentiles;
 pub(crate) mod processor;
 pub(crate) mod randomness;
+pub(crate) mod rests;
 pub(crate) mod stats;
 pub(crate) mod tally;

@@ -2,6 +2,7 @@
 
 mod file;
 pub(crate) mod run;
+mod think;
 
 use super::client::filled::Use;
 use super::client::plan::Draft;

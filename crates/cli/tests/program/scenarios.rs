@@ -369,6 +369,21 @@ fn a_scenario_that_is_given_up_leaves_its_steps_counted() {
     assert_eq!(labels(&results), [("first".to_owned(), (4, 0))].into());
 }
 
+/// The target answers at once: whatever is late is so because of the setting.
+#[test]
+fn think_times_that_hold_the_connections_are_told_as_that() {
+    let (address, _asked) = asked::answering(|_| answer("200 OK", "", ""));
+    let text = format!(
+        "[[scenario]]\nname = \"two\"\n[[scenario.step]]\nname = \"one\"\nurl = \"http://{address}\"\n\
+         think = \"500ms\"\n[[scenario.step]]\nname = \"other\"\nurl = \"http://{address}\"\n"
+    );
+    let output = run(&scratch("thinking.toml", &text), &["-n", "20", "-c", "2"]);
+    let results = results(&output);
+    assert_eq!(results["verdict"], "think-times", "{results}");
+    let report = String::from_utf8(output.stderr).unwrap();
+    assert!(report.contains("are needed, and some to spare"), "{report}");
+}
+
 #[test]
 fn the_example_of_the_manual_is_taken() {
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/RUN.md");

@@ -122,7 +122,7 @@ mod tests {
         let mut stats = OperationStats::new();
         assert_eq!(own(&stats), None);
         stats.response.record_n(10_000_000, 100).unwrap();
-        stats.lateness = Lateness { target: 0.5, generator: 0.06, held: 0.0 };
+        stats.lateness = Lateness { target: 0.5, generator: 0.06, ..Lateness::default() };
         stats.queued = Duration::from_millis(20);
         let told = own(&stats).unwrap();
         assert!(told.is_well && told.text.starts_with("8.0 % of all response time"), "{told:?}");

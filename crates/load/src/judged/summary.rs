@@ -14,6 +14,7 @@ use crate::recorded::lateness::Lateness;
 use crate::recorded::over_time::OverTime;
 use crate::recorded::processor::ProcessorTime;
 use crate::recorded::randomness::Randomness;
+use crate::recorded::rests::Rests;
 use crate::recorded::stats::OperationStats;
 use nanopace::{Ledger, Nanos};
 use std::collections::BTreeSet;
@@ -147,7 +148,9 @@ impl Summary {
         let is_recorded = run_end.at > from || stats.due() > 0;
         let scarcity = results.processor.and_then(|time| scarcity(time, duration, stats));
         let mut findings = findings(&results);
-        let warnings = [unopened(results.unopened), scarcity, stopping(stats), holding(stats)];
+        let late = oversleeping(stats.rests);
+        let warnings =
+            [unopened(results.unopened), scarcity, stopping(stats), late, holding(stats)];
         let warnings = warnings.into_iter().flatten().collect();
         let incomplete = if is_recorded {
             incompleteness(results.ending, required, stats)
@@ -197,7 +200,12 @@ impl Summary {
 
     /// The verdict in a sentence.
     pub(crate) fn sentence(&self) -> String {
-        self.verdict.sentence(&self.stats.lateness)
+        let told = self.verdict.sentence(&self.stats.lateness);
+        if self.verdict != Verdict::ThinkTimes || self.stats.completed() == 0 {
+            return told;
+        }
+        let needed = (self.target_hz * self.stats.service.mean() * 1e-9).ceil();
+        format!("{told} At this rate about {needed} are needed, and some to spare.")
     }
 
     /// Notes which of the criteria are missed. If one is about how much of the load was started, it decides
@@ -310,6 +318,17 @@ fn stopping(stats: &OperationStats) -> Option<String> {
     })
 }
 
+/// Says so if a percent of the think times or more ended late.
+fn oversleeping(Rests { over, late, most, .. }: Rests) -> Option<String> {
+    (late > 0 && late * 100 >= over).then(|| {
+        let most = human::time(most);
+        format!(
+            "{late} of {over} think times ended more than 10 ms late by the generator, up to {most}: the response \
+             times of what followed have that in them"
+        )
+    })
+}
+
 /// Says so if the load began without some of its sessions.
 fn unopened(sessions: usize) -> Option<String> {
     (sessions > 0).then(|| {
@@ -415,9 +434,9 @@ mod tests {
         let mut stats = OperationStats::new();
         assert_eq!(stopping(&stats), None);
         stats.service.record_n(1_000_000, 200).unwrap();
-        stats.stopped(Duration::from_millis(900));
+        stats.answered(Duration::ZERO, Duration::from_millis(900));
         assert_eq!(stopping(&stats), None);
-        stats.stopped(Duration::from_millis(300));
+        stats.answered(Duration::ZERO, Duration::from_millis(300));
         let warning = "the generator was stopped while 2 answers were awaited: their service times may be up \
                        to 900ms too long";
         assert_eq!(stopping(&stats).as_deref(), Some(warning));

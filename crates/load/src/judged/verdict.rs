@@ -3,11 +3,13 @@
 //!
 //! The load was **on schedule** if at least 99 % of the requests that were asked for were started, and
 //! the 99th percentile of the wait time is at most 10 ms (about what a busy scheduler takes at a time)
-//! or at most a tenth of the 99th percentile of the service time.
+//! or at most a tenth of the 99th percentile of the service time; and of the requests behind think times, 99 %
+//! began at most 10 ms late.
 //!
 //! Otherwise whoever caused two thirds of the lateness was behind: the **target**, as far as slots
 //! waited for a free connection or were held back afterwards, and else the **generator**: see
-//! [`lateness`](crate::recorded::lateness). If neither did, **both** were.
+//! [`lateness`](crate::recorded::lateness). If neither did, **both** were. Where most slots waited for a connection
+//! whose call rested, it was **think times**: nobody was slow, and there were too few connections for them.
 //!
 //! A **closed loop** has no schedule to follow.
 //!
@@ -18,6 +20,7 @@
 use crate::console::human::{float, percent};
 use crate::recorded::lateness::Lateness;
 use crate::recorded::percentiles;
+use crate::recorded::rests::HICCUP;
 use crate::recorded::stats::OperationStats;
 use serde::Serialize;
 use std::time::Duration;
@@ -35,18 +38,21 @@ pub(crate) struct Evidence {
     pub(crate) lateness: Lateness,
     /// Operations failed per operation started.
     pub(crate) failed: f64,
+    /// Rests that ended late, as a share of all.
+    pub(crate) late: f64,
 }
 
 impl Evidence {
     /// What was recorded of a run, which started this share of what was asked for.
     pub(crate) fn new(stats: &OperationStats, ratio: f64) -> Evidence {
-        let (failed, started) = (float(stats.failed()), float(stats.started()));
+        let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
         Evidence {
             ratio,
             wait_p99: percentiles::at(&stats.wait, 0.99),
             service_p99: percentiles::at(&stats.service, 0.99),
             lateness: stats.lateness,
-            failed: if started > 0.0 { failed / started } else { 0.0 },
+            failed: share(stats.failed(), stats.started()),
+            late: share(stats.rests.late, stats.rests.over),
         }
     }
 }
@@ -61,6 +67,8 @@ pub(crate) enum Verdict {
     TargetBehind,
     /// This program or its machine was too slow.
     GeneratorBehind,
+    /// Calls that rested had the connections.
+    ThinkTimes,
     /// Neither caused much more of the lateness than the other.
     BothBehind,
     /// Too many requests failed.
@@ -71,11 +79,9 @@ pub(crate) enum Verdict {
     NothingRecorded,
 }
 
-/// What a busy scheduler takes at a time.
-pub(crate) const HICCUP: Duration = Duration::from_millis(10);
-
 const LEAST_RATIO: f64 = 0.99;
 const MOST_FAILED: f64 = 0.01;
+const MOST_LATE: f64 = 0.01;
 /// Who caused this much of the lateness is to blame alone.
 const MOST_OF_IT: f64 = 2.0 / 3.0;
 
@@ -83,9 +89,10 @@ impl Verdict {
     /// The verdict on a run.
     pub(crate) fn new(evidence: &Evidence) -> Verdict {
         let small = HICCUP.max(evidence.service_p99 / 10);
+        let is_in_time = evidence.wait_p99 <= small && evidence.late <= MOST_LATE;
         if evidence.failed > MOST_FAILED {
             Verdict::TargetFailing
-        } else if evidence.ratio >= LEAST_RATIO && evidence.wait_p99 <= small {
+        } else if evidence.ratio >= LEAST_RATIO && is_in_time {
             Verdict::OnSchedule
         } else {
             Verdict::on_lateness(&evidence.lateness)
@@ -99,9 +106,12 @@ impl Verdict {
 
     /// Who was behind. Without any lateness it can only have been the generator.
     fn on_lateness(lateness: &Lateness) -> Verdict {
-        match lateness.target_share().unwrap_or(0.0) {
+        let [target, resting] =
+            [lateness.target_share(), lateness.resting_share()].map(|share| share.unwrap_or(0.0));
+        match target {
+            _ if resting >= MOST_OF_IT => Verdict::ThinkTimes,
             MOST_OF_IT.. => Verdict::TargetBehind,
-            share if 1.0 - share >= MOST_OF_IT => Verdict::GeneratorBehind,
+            _ if 1.0 - target - resting >= MOST_OF_IT => Verdict::GeneratorBehind,
             _ => Verdict::BothBehind,
         }
     }
@@ -109,11 +119,15 @@ impl Verdict {
     /// The verdict in a sentence, on a run with this lateness.
     pub(crate) fn sentence(self, lateness: &Lateness) -> String {
         let told = match self {
-            Verdict::BothBehind => return both(lateness.target_share().unwrap_or(0.0)),
+            Verdict::BothBehind => return both(lateness),
             Verdict::OnSchedule => "on schedule: the load is the one that was asked for.",
             Verdict::TargetBehind => {
                 "the target could not keep up: slots fell due while all connections were waiting for answers. \
                  If it should be able to, try more connections."
+            }
+            Verdict::ThinkTimes => {
+                "too few connections: slots fell due while think times held them. The target was not too slow for that; \
+                 a scenario has its connection until its last answer."
             }
             Verdict::GeneratorBehind => {
                 "the generator could not keep up: slots fell due while its threads had no processor time, woke up late or were stopped. \
@@ -135,8 +149,18 @@ impl Verdict {
     }
 }
 
-fn both(target_share: f64) -> String {
-    let [target, generator] = [target_share, 1.0 - target_share].map(percent);
+fn both(lateness: &Lateness) -> String {
+    let [target, resting] =
+        [lateness.target_share(), lateness.resting_share()].map(|share| share.unwrap_or(0.0));
+    let generator = percent(1.0 - target - resting);
+    let target = percent(target);
+    if resting > 0.0 {
+        let resting = percent(resting);
+        return format!(
+            "the load was late for more than one reason: {target} of the lateness is the target's, {generator} the \
+             generator's, and {resting} that of think times, for which there were too few connections."
+        );
+    }
     format!(
         "the target and the generator could not keep up: {target} of the lateness is the target's, \
          {generator} the generator's. The results say as much about this machine as about the target."
@@ -146,7 +170,9 @@ fn both(target_share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Verdict::{BothBehind, GeneratorBehind, OnSchedule, TargetBehind, TargetFailing};
+    use Verdict::{
+        BothBehind, GeneratorBehind, OnSchedule, TargetBehind, TargetFailing, ThinkTimes,
+    };
 
     #[test]
     fn the_table() {
@@ -175,16 +201,47 @@ mod tests {
                 ratio,
                 wait_p99: Duration::from_millis(wait_p99),
                 service_p99: Duration::from_millis(service_p99),
-                lateness: Lateness { target, generator, held: 0.0 },
+                lateness: Lateness { target, generator, ..Lateness::default() },
                 failed,
+                late: 0.0,
             };
             assert_eq!(Verdict::new(&evidence), verdict, "{evidence:?}");
         }
     }
 
     #[test]
+    fn think_times_that_are_too_long_for_the_connections_are_nobodys_fault() {
+        let verdict = |lateness, late| {
+            let (wait_p99, service_p99) =
+                (Duration::from_secs(u64::from(late == 0.0)), Duration::ZERO);
+            Verdict::new(&Evidence {
+                ratio: 1.0,
+                wait_p99,
+                service_p99,
+                lateness,
+                failed: 0.0,
+                late,
+            })
+        };
+        let of = |target, generator, resting| Lateness { target, generator, held: 0.0, resting };
+        for (lateness, expected) in [
+            (of(0.1, 0.1, 0.8), ThinkTimes),
+            (of(0.7, 0.0, 0.3), TargetBehind),
+            (of(0.1, 0.7, 0.2), GeneratorBehind),
+            (of(0.4, 0.3, 0.3), BothBehind),
+        ] {
+            assert_eq!(verdict(lateness, 0.0), expected, "{lateness:?}");
+        }
+        // What follows a think time begins late, although all slots started in time.
+        assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.02), GeneratorBehind);
+        assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.01), OnSchedule);
+        let told = BothBehind.sentence(&of(0.4, 0.3, 0.3));
+        assert!(told.contains("30.0 % the generator's, and 30.0 % that of think times"), "{told}");
+    }
+
+    #[test]
     fn where_both_were_behind_the_shares_are_told() {
-        let lateness = Lateness { target: 1.0, generator: 2.0, held: 2.0 };
+        let lateness = Lateness { target: 1.0, generator: 2.0, held: 2.0, resting: 0.0 };
         let sentence = BothBehind.sentence(&lateness);
         let told = "the target and the generator could not keep up: 60.0 % of the lateness is the target's, \
                     40.0 % the generator's.";

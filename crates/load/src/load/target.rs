@@ -226,6 +226,12 @@ pub trait BlockingSession {
 pub trait Steps: Debug + Send + Sync {
     /// A step of the session with this number was due at one moment, and ended at another. It came to this.
     fn end(&self, session: usize, due: Nanos, end: Nanos, called: Result<Done, Failure>);
+
+    /// The session with this number rests in its call for a slot: until then, it asks the target for nothing.
+    fn rest(&self, session: usize, slot: Slot, until: Nanos);
+
+    /// It goes on. Returns when.
+    fn go_on(&self, session: usize, slot: Slot) -> Nanos;
 }
 
 /// A place on the schedule, which a call is made for.
@@ -256,13 +262,20 @@ pub struct Slot {
     pub(crate) intended_start: Nanos,
     pub(crate) start: Nanos,
     pub(crate) is_recorded: bool,
+    /// Where it is in the record of its thread.
+    pub(crate) place: usize,
 }
 
 impl Slot {
     /// The slot of a call that belongs to no load.
     #[doc(hidden)]
-    pub const ALONE: Slot =
-        Slot { number: 0, intended_start: Nanos::ZERO, start: Nanos::ZERO, is_recorded: false };
+    pub const ALONE: Slot = Slot {
+        number: 0,
+        intended_start: Nanos::ZERO,
+        start: Nanos::ZERO,
+        is_recorded: false,
+        place: 0,
+    };
 
     /// Its number in the whole load, counted from 0: the same for each process that has a part of the load,
     /// as a shard or as a node of a fleet. Data of the operation can follow from it. The first slot of the

@@ -17,6 +17,10 @@
 //! The ideal connections follow the recursion of Kiefer and Wolfowitz for queues with several
 //! servers (*On the theory of queues with many servers*, 1955): a slot takes the connection that is
 //! free first, and keeps it for its service time.
+//!
+//! A call may *rest* between its requests, as scenarios do for think times. Then there is a second set of ideal
+//! connections, to a target that answers at once: what a slot waits even for these is the doing of nobody but who
+//! asked for so few connections. A rest that ends late makes its next request late: the generator's doing, too.
 
 use super::burst::BurstLine;
 use nanopace::Nanos;
@@ -34,12 +38,15 @@ pub(crate) struct Lateness {
     pub(crate) generator: f64,
     /// Held back by a burst ratio, which spreads what the target made late before.
     pub(crate) held: f64,
+    /// Spent waiting for a connection whose call rested.
+    #[serde(default)]
+    pub(crate) resting: f64,
 }
 
 impl Lateness {
     /// All of it.
     pub(crate) fn total(&self) -> f64 {
-        self.target + self.generator + self.held
+        self.target + self.generator + self.held + self.resting
     }
 
     /// Both together.
@@ -48,28 +55,47 @@ impl Lateness {
             target: self.target + other.target,
             generator: self.generator + other.generator,
             held: self.held + other.held,
+            resting: self.resting + other.resting,
         }
     }
 
     /// The lateness of `slots` slots like this one.
     pub(crate) fn times(self, slots: f64) -> Lateness {
-        let Lateness { target, generator, held } = self;
-        Lateness { target: target * slots, generator: generator * slots, held: held * slots }
+        let Lateness { target, generator, held, resting } = self;
+        let [target, generator, held, resting] =
+            [target, generator, held, resting].map(|seconds| seconds * slots);
+        Lateness { target, generator, held, resting }
+    }
+
+    /// So much of what the target seems to have caused is because calls rested.
+    pub(crate) fn but_for_rests(self, rests: Duration) -> Lateness {
+        let resting = rests.as_secs_f64().min(self.target);
+        Lateness { target: self.target - resting, resting, ..self }
     }
 
     /// Of `seconds` that no slot has, the same parts as of this lateness.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let total = self.total();
-        let generator = if total > 0.0 { seconds * self.generator / total } else { 0.0 };
-        // Rounding may make it more than all.
-        let generator = generator.min(seconds);
-        Lateness { target: seconds - generator, generator, held: 0.0 }
+        let part = |of: f64| if total > 0.0 { seconds * of / total } else { 0.0 };
+        // Rounding may make them more than all.
+        let generator = part(self.generator).min(seconds);
+        let resting = part(self.resting).min(seconds - generator);
+        Lateness { target: seconds - generator - resting, generator, held: 0.0, resting }
     }
 
     /// The target's share, if there is any lateness. What is held back is late because of it.
     pub(crate) fn target_share(&self) -> Option<f64> {
+        self.share(self.target + self.held)
+    }
+
+    /// The share of calls that rested, if there is any lateness.
+    pub(crate) fn resting_share(&self) -> Option<f64> {
+        self.share(self.resting)
+    }
+
+    fn share(&self, part: f64) -> Option<f64> {
         let total = self.total();
-        (total > 0.0).then(|| (self.target + self.held) / total)
+        (total > 0.0).then(|| part / total)
     }
 }
 
@@ -127,6 +153,17 @@ impl IdealConnections {
         self.free_since.push(Reverse(start.free + busy - start.moved));
     }
 
+    /// When one of these is free, if those `in_use` are done after what is known of their time so far.
+    pub(crate) fn free_from(
+        &self,
+        in_use: impl Iterator<Item = (Start, Duration)>,
+        moved: Duration,
+    ) -> Option<Nanos> {
+        let since = self.free_since.peek().map(|Reverse(since)| *since);
+        let until = in_use.map(|(start, busy)| start.free + busy - start.moved);
+        until.chain(since).min().map(|since| since + self.ahead(moved))
+    }
+
     /// How far the ideal connections are moved where the schedule is by `moved`.
     fn ahead(&self, moved: Duration) -> Duration {
         moved.saturating_sub(self.given_up)
@@ -147,7 +184,7 @@ impl IdealConnections {
             let all = (now - intended).as_secs_f64();
             let unseen = now - looked.max(intended).min(now);
             let generator = (self.behind + unseen).as_secs_f64().min(all);
-            return Lateness { target: all - generator, generator, held: 0.0 };
+            return Lateness { target: all - generator, generator, ..Lateness::default() };
         };
         let free = intended.max(*since + self.ahead(moved)).min(now);
         let held = burst.map_or(Duration::ZERO, |line| line.held(intended, free, now));
@@ -166,7 +203,14 @@ impl Start {
             target: (self.free - intended).as_secs_f64(),
             generator: self.by_generator().as_secs_f64(),
             held: self.held.as_secs_f64(),
+            resting: 0.0,
         }
+    }
+
+    /// The same, if `rests` is the start by a target that answers at once.
+    pub(crate) fn lateness_beside(&self, rests: Option<Start>, intended: Nanos) -> Lateness {
+        let lateness = self.lateness(intended);
+        rests.map_or(lateness, |rests| lateness.but_for_rests(rests.free - intended))
     }
 }
 
@@ -289,8 +333,8 @@ mod tests {
 
     #[test]
     fn further_lateness_is_split_as_before() {
-        let lateness = Lateness { target: 1.0, generator: 3.0, held: 2.0 };
-        let parts = Lateness { target: 4.0, generator: 4.0, held: 0.0 };
+        let lateness = Lateness { target: 1.0, generator: 3.0, held: 2.0, resting: 0.0 };
+        let parts = Lateness { target: 4.0, generator: 4.0, ..Lateness::default() };
         assert_eq!(lateness.parts_of(8.0), parts);
         assert_eq!(lateness.target_share(), Some(0.5));
         assert_eq!(Lateness { held: 1.0, ..Lateness::default() }.target_share(), Some(1.0));
@@ -301,7 +345,8 @@ mod tests {
         /// However it rounds, no part is negative or more than all.
         #[test]
         fn no_part_is_negative(target in 0.0..1e-9, generator in 0.0..1e6, seconds in 0.0..1e6) {
-            for lateness in [Lateness { target, generator, held: 0.0 }, Lateness { target: 0.0, generator, held: 0.0 }] {
+            for target in [target, 0.0] {
+                let lateness = Lateness { target, generator, ..Lateness::default() };
                 let parts = lateness.parts_of(seconds);
                 prop_assert!((0.0..=seconds).contains(&parts.target), "{parts:?}");
                 prop_assert!((0.0..=seconds).contains(&parts.generator), "{parts:?}");

@@ -1,14 +1,14 @@
 //! What is counted about operations, by one thread or by all of them.
 
 use super::labels::{Labelled, Labels};
-use super::lateness::{Lateness, Start};
+use super::lateness::Lateness;
 use super::operation::{Answer, Operation};
 use super::percentiles::{GROWS, Sample, record};
+use super::rests::Rests;
 use crate::console::human::float;
 use crate::load::details::{Details, SetUp, Traffic};
 use crate::load::kind::Kind;
 use hdrhistogram::Histogram;
-use nanopace::Nanos;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -57,6 +57,8 @@ pub(crate) struct OperationStats {
     pub(crate) queued: Duration,
     /// Answers that were awaited while their thread was stopped, and for how long at most.
     pub(crate) stopped: (u64, Duration),
+    /// Rests of calls between their requests.
+    pub(crate) rests: Rests,
     /// Calls that held a thread which other sessions needed, and for how long at most.
     pub(crate) held: (u64, Duration),
     /// How long threads have spun on the clock until slots were due, warm-up included.
@@ -97,15 +99,16 @@ impl OperationStats {
             causes: Lateness::default(),
             queued: Duration::ZERO,
             stopped: (0, Duration::ZERO),
+            rests: Rests::default(),
             held: (0, Duration::ZERO),
             spun: Duration::ZERO,
         }
     }
 
-    /// Counts a start.
-    pub(crate) fn start(&mut self, intended_start: Nanos, start: Start) {
-        record(&mut self.wait, start.actual - intended_start, 1);
-        self.lateness = self.lateness.plus(start.lateness(intended_start));
+    /// Counts a start, and why it was so late.
+    pub(crate) fn start(&mut self, wait_time: Duration, lateness: Lateness) {
+        record(&mut self.wait, wait_time, 1);
+        self.lateness = self.lateness.plus(lateness);
     }
 
     /// Remembers why a start was late, whether it is counted or not.
@@ -173,10 +176,18 @@ impl OperationStats {
         self.lateness = self.lateness.plus(self.causes.parts_of(time.as_secs_f64()));
     }
 
-    /// Counts an answer that was awaited while its thread was stopped for so long.
-    pub(crate) fn stopped(&mut self, time: Duration) {
-        self.stopped.0 += u64::from(time > Duration::ZERO);
-        self.stopped.1 = self.stopped.1.max(time);
+    /// Counts an answer that was awaited while its thread was stopped for so long, and that waited for the
+    /// processor.
+    pub(crate) fn answered(&mut self, queued: Duration, stopped: Duration) {
+        self.queued += queued;
+        self.stopped.0 += u64::from(stopped > Duration::ZERO);
+        self.stopped.1 = self.stopped.1.max(stopped);
+    }
+
+    /// Counts a rest that ended so late: what follows it begins late by the generator.
+    pub(crate) fn late_after_rest(&mut self, late: Duration) {
+        self.rests.end(late);
+        self.lateness.generator += late.as_secs_f64();
     }
 
     /// Counts a call that held its thread for so long at a time.
@@ -231,6 +242,7 @@ impl OperationStats {
         self.queued += other.queued;
         self.stopped.0 += other.stopped.0;
         self.stopped.1 = self.stopped.1.max(other.stopped.1);
+        self.rests.add(other.rests);
         self.held.0 += other.held.0;
         self.held.1 = self.held.1.max(other.held.1);
         self.spun += other.spun;
@@ -263,6 +275,7 @@ impl OperationStats {
         (self.lateness, self.causes) = (Lateness::default(), Lateness::default());
         (self.queued, self.spun) = (Duration::ZERO, Duration::ZERO);
         (self.stopped, self.held) = ((0, Duration::ZERO), (0, Duration::ZERO));
+        self.rests = Rests::default();
     }
 
     fn histograms(&mut self) -> [&mut Histogram<u64>; 7] {
@@ -313,10 +326,11 @@ impl OperationStats {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nanopace::Nanos;
 
-    fn started(ms: u64) -> Start {
-        let (held, moved) = (Duration::ZERO, Duration::ZERO);
-        Start { actual: at(ms), free: at(100), held, moved }
+    /// What was due at 100 ms.
+    fn start_at(stats: &mut OperationStats, ms: u64) {
+        stats.start(at(ms) - at(100), Lateness::default());
     }
 
     fn at(ms: u64) -> Nanos {
@@ -338,7 +352,7 @@ mod tests {
     ) {
         let details = Details { status: code, traffic: traffic(1), ..Details::default() };
         let answer = Answer { outcome, details, ..Answer::completed(at(sent)) };
-        stats.start(at(100), started(start));
+        start_at(stats, start);
         let operation = Operation { intended_start: at(100), end: at(end), answer };
         stats.end(&operation);
     }
@@ -375,7 +389,7 @@ mod tests {
     fn every_slot_that_was_due_has_a_response_time() {
         let mut stats = OperationStats::new();
         count(&mut stats, [100, 100, 101], Ok(()), Some(200));
-        stats.start(at(100), started(110));
+        start_at(&mut stats, 110);
         assert_eq!((stats.due(), stats.started(), stats.response.len()), (2, 2, 1));
         stats.unfinished(Duration::from_millis(7));
         stats.unstarted(Duration::from_millis(8), Lateness::default(), 1);
@@ -393,7 +407,7 @@ mod tests {
         stats.unstarted(Duration::from_millis(8), Lateness::default(), 1);
         stats.skipped(2, Duration::from_millis(8));
         for ms in [0, 7, 5] {
-            stats.stopped(Duration::from_millis(ms));
+            stats.answered(Duration::ZERO, Duration::from_millis(ms));
             stats.held(Duration::from_millis(ms));
         }
         // No longer than others may have to wait.

@@ -2,6 +2,7 @@
 
 use super::labels::Labelled;
 use super::lateness::Lateness;
+use super::rests::Rests;
 use super::stats::OperationStats;
 use crate::load::details::Traffic;
 use crate::load::kind::Kind;
@@ -44,6 +45,8 @@ pub(crate) struct Tally {
     pub(crate) unstarted: u64,
     /// What lateness was spent on.
     pub(crate) lateness: Lateness,
+    /// Rests of operations.
+    pub(crate) rests: Rests,
     pub(crate) failures: BTreeMap<Kind, u64>,
     pub(crate) statuses: BTreeMap<u16, u64>,
     /// Connections that were opened.
@@ -82,6 +85,7 @@ impl Tally {
         self.unfinished += stats.unfinished;
         self.unstarted += stats.unstarted;
         self.lateness = self.lateness.plus(stats.lateness);
+        self.rests.add(stats.rests);
         for (failure, count) in &stats.failures {
             *self.failures.entry(*failure).or_default() += count;
         }
@@ -114,9 +118,10 @@ impl Tally {
         self.failures.values().sum()
     }
 
-    /// Operations that were started and have no end yet.
+    /// Operations that were started, have no end yet, and do not rest.
     pub(crate) fn in_flight(&self) -> u64 {
-        self.started.saturating_sub(self.completed + self.failed() + self.unfinished)
+        let ended = self.completed + self.failed() + self.unfinished;
+        self.started.saturating_sub(ended + self.rests.now())
     }
 }
 

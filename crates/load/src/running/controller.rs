@@ -14,9 +14,9 @@ use super::workers::shared::RunShared;
 use super::workers::span::RunSpan;
 use super::workers::threads::{self, Threads};
 use crate::judged::summary::{Ending, RunResults, Summary, Title};
-use crate::judged::verdict::HICCUP;
 use crate::load::action::{Action, Refusal};
 use crate::recorded::asked::RunEnd;
+use crate::recorded::rests::HICCUP;
 use crate::shown::snapshot::Phase;
 use audience::Audience;
 use books::Books;
@@ -242,8 +242,9 @@ struct Answers<'control, 'run> {
 impl Answers<'_, '_> {
     fn tick(&mut self, threads: &Threads) {
         let Some(is_second) = self.controller.books.tick() else { return };
-        let answers = self.controller.books.tally.in_flight();
-        self.controller.audience.note = missing(answers, threads.stuck());
+        let tally = &self.controller.books.tally;
+        let (answers, rests) = (tally.in_flight(), tally.rests.now());
+        self.controller.audience.note = missing(answers, rests, threads.stuck());
         self.controller.show(Phase::WaitingForAnswers, is_second);
     }
 
@@ -253,14 +254,15 @@ impl Answers<'_, '_> {
 }
 
 /// What is waited for.
-fn missing(answers: u64, stuck: usize) -> String {
+fn missing(answers: u64, rests: u64, stuck: usize) -> String {
     let stuck = match stuck {
-        0 if answers == 0 => return String::new(),
+        0 if answers + rests == 0 => return String::new(),
         0 => String::new(),
         1 => ", a thread is stuck".to_owned(),
         threads => format!(", {threads} threads are stuck"),
     };
-    format!("waiting for {answers} answers{stuck}; Ctrl-C gives them up")
+    let rests = if rests == 0 { String::new() } else { format!(" and {rests} think times") };
+    format!("waiting for {answers} answers{rests}{stuck}; Ctrl-C gives them up")
 }
 
 impl Stage for Answers<'_, '_> {
@@ -295,10 +297,15 @@ mod tests {
     #[test]
     fn who_waits_is_told_for_what() {
         let told = "waiting for 3 answers; Ctrl-C gives them up";
-        assert_eq!((missing(0, 0), missing(3, 0)), (String::new(), told.to_owned()));
-        assert_eq!(missing(1, 1), "waiting for 1 answers, a thread is stuck; Ctrl-C gives them up");
+        assert_eq!((missing(0, 0, 0), missing(3, 0, 0)), (String::new(), told.to_owned()));
+        let thinking = "waiting for 0 answers and 2 think times; Ctrl-C gives them up";
+        assert_eq!(missing(0, 2, 0), thinking);
         assert_eq!(
-            missing(3, 2),
+            missing(1, 0, 1),
+            "waiting for 1 answers, a thread is stuck; Ctrl-C gives them up"
+        );
+        assert_eq!(
+            missing(3, 0, 2),
             "waiting for 3 answers, 2 threads are stuck; Ctrl-C gives them up"
         );
     }

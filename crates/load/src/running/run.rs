@@ -146,7 +146,7 @@ pub(crate) fn perform<T: Target>(
     let (pacer, timeout) = (setup.pacer(member)?, setup.args.timeout);
     setup.target.paced_by(&pacer);
     let shared = Arc::new(RunShared::new(pacer, timeout, &connections, setup.gives_up()));
-    setup.target.counted_by(Arc::new(StepRecorders(shared.recorders.clone())));
+    setup.target.counted_by(Arc::new(StepRecorders::new(&shared.recorders, &connections)));
     let threads = Threads::start(&setup.target, &shared, &connections, &setup.cores)?;
     let is_wanted = Opening.wait(messages, &threads, &shared);
     let span = start_schedule(setup, member, &shared, sender.clone(), is_wanted)?;

@@ -139,6 +139,7 @@ struct Lateness {
     target_seconds: f64,
     generator_seconds: f64,
     held_seconds: f64,
+    think_times_seconds: f64,
 }
 
 /// Null where the system does not tell.
@@ -210,6 +211,7 @@ impl<F> Object<F> {
                 target_seconds: stats.lateness.target,
                 generator_seconds: stats.lateness.generator,
                 held_seconds: stats.lateness.held,
+                think_times_seconds: stats.lateness.resting,
             },
             processor: summary
                 .processor

@@ -142,11 +142,15 @@ fn ledger(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
 /// Whose lateness it was, summed over slots.
 fn lateness(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     let lateness = &summary.stats.lateness;
-    let [target, generator, held] = [lateness.target, lateness.generator, lateness.held]
-        .map(|seconds| human::time(Duration::from_secs_f64(seconds)));
+    let [target, generator, held, resting] =
+        [lateness.target, lateness.generator, lateness.held, lateness.resting]
+            .map(|seconds| human::time(Duration::from_secs_f64(seconds)));
     write!(f, "lateness  by the target {target}, by the generator {generator}")?;
     if lateness.held > 0.0 {
         write!(f, ", held back by the burst ratio {held}")?;
+    }
+    if lateness.resting > 0.0 {
+        write!(f, ", while think times held connections {resting}")?;
     }
     writeln!(f, "; summed over slots")
 }

@@ -142,6 +142,11 @@ impl Session {
         self.plan.values(number, &self.memory.taken)
     }
 
+    /// Its clock.
+    pub(crate) fn clock(&self) -> Pacer {
+        self.clock.clone()
+    }
+
     /// What its clock says.
     pub(crate) fn now(&self) -> Nanos {
         self.clock.now()

@@ -1,11 +1,11 @@
 //! Sends the steps of a scenario, one after the other.
 
+use super::think;
 use crate::http::client::session::{Answer, Session};
 use crate::http::client::steps::{Scenario, Step};
 use nanopace::Nanos;
 use nanopace_load::load::kind::Kind;
 use nanopace_load::{Done, Failure, Slot};
-use tokio::time::sleep;
 
 /// Sends the slot's scenario. The first step that fails ends it.
 pub(crate) async fn run(
@@ -26,9 +26,10 @@ pub(crate) async fn run(
         }
         outcome.map_err(|kind| Failure::of(kind).with(whole))?;
         (due, now) = (end + step.think, end);
-        if !step.think.is_zero() {
-            sleep(step.think).await;
-            now = session.now();
+        if let Some(steps) = session.counted_by.as_ref().filter(|_| !step.think.is_zero()) {
+            steps.rest(session.index, slot, due);
+            think::until(due, session.clock()).await;
+            now = steps.go_on(session.index, slot);
         }
     }
     Ok(whole)

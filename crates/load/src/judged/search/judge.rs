@@ -222,7 +222,7 @@ pub(crate) mod tests {
         stats.service.record_n(service_ms * 1_000_000, 1_000).unwrap();
         stats.response.record_n(response_ms * 1_000_000, 1_000).unwrap();
         stats.wait.record_n((response_ms - service_ms) * 1_000_000, 1_000).unwrap();
-        stats.lateness = Lateness { target, generator, held: 0.0 };
+        stats.lateness = Lateness { target, generator, ..Lateness::default() };
         Summary {
             title: Title {
                 url: String::new(),

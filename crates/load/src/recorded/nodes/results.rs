@@ -168,8 +168,11 @@ impl Counts {
     }
 
     fn is_late_in_time(&self) -> bool {
-        let Lateness { target, generator, held } = self.lateness;
-        [target, generator, held].map(Duration::try_from_secs_f64).iter().all(Result::is_ok)
+        let Lateness { target, generator, held, resting } = self.lateness;
+        [target, generator, held, resting]
+            .map(Duration::try_from_secs_f64)
+            .iter()
+            .all(Result::is_ok)
     }
 
     fn stats(self, rest: &mut impl Read) -> anyhow::Result<OperationStats> {

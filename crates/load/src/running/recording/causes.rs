@@ -3,7 +3,9 @@
 
 use super::recorder::{Flight, Recorder};
 use crate::console::human::float;
-use crate::judged::verdict::Verdict::{BothBehind, GeneratorBehind, OnSchedule, TargetBehind};
+use crate::judged::verdict::Verdict::{
+    BothBehind, GeneratorBehind, OnSchedule, TargetBehind, ThinkTimes,
+};
 use crate::judged::verdict::{Evidence, Verdict};
 use crate::recorded::attention::BEAT;
 use crate::recorded::operation::Answer;
@@ -29,6 +31,8 @@ struct Cause {
     is_embedded: bool,
     /// How long others have the processor, each time that the thread wakes.
     queued: u64,
+    /// How long a call rests behind its first request, before it sends a second one. Zero if it sends one.
+    think: u64,
     /// The end of the schedule.
     end: u64,
 }
@@ -42,6 +46,7 @@ const USUAL: Cause = Cause {
     generator_stops: &[],
     is_embedded: false,
     queued: 0,
+    think: 0,
     end: 8_000,
 };
 
@@ -63,6 +68,22 @@ fn done(from: Nanos, work: Duration, stops: impl Iterator<Item = Stop>) -> Nanos
     })
 }
 
+/// What is in flight.
+struct Call {
+    /// When it can go on.
+    ready: Nanos,
+    flight: Flight,
+    /// What for.
+    next: Next,
+}
+
+#[derive(Clone, Copy)]
+enum Next {
+    Rest,
+    Send,
+    End,
+}
+
 /// A thread at work.
 struct Thread<'run> {
     cause: Cause,
@@ -70,8 +91,7 @@ struct Thread<'run> {
     pacer: Pacer,
     recorder: &'run Arc<Recorder>,
     processor: ProcessorTime,
-    /// When answers come.
-    in_flight: Vec<(Nanos, Flight)>,
+    in_flight: Vec<Call>,
     next_slot: u64,
     next_beat: Nanos,
 }
@@ -103,7 +123,7 @@ impl Thread<'_> {
     fn sleep(&mut self) {
         let processor = self.processor;
         self.recorder.sleeps(|| processor);
-        let answers = self.in_flight.iter().map(|(answer, _)| *answer);
+        let answers = self.in_flight.iter().map(|call| call.ready);
         let slot = self.has_slot().then(|| self.intended());
         let next = answers.chain(slot).fold(self.next_beat, Nanos::min).max(self.pacer.now());
         self.go_to(next);
@@ -114,14 +134,26 @@ impl Thread<'_> {
         self.recorder.wakes(|| processor);
     }
 
-    fn finish_one(&mut self) -> bool {
+    fn go_on_with_one(&mut self) -> bool {
         let now = self.pacer.now();
-        let Some(found) = self.in_flight.iter().position(|(answer, _)| *answer <= now) else {
+        let Some(found) = self.in_flight.iter().position(|call| call.ready <= now) else {
             return false;
         };
-        let (_, flight) = self.in_flight.swap_remove(found);
-        let sent = flight.started();
-        flight.end(Answer::completed(sent));
+        let Call { flight, next, .. } = self.in_flight.swap_remove(found);
+        let (ready, next) = match next {
+            Next::Rest => {
+                let until = now + ms(self.cause.think);
+                self.recorder.rest(flight.place(), until);
+                (until, Next::Send)
+            }
+            Next::Send => (self.answer(self.recorder.go_on(flight.place())), Next::End),
+            Next::End => {
+                let sent = flight.started();
+                flight.end(Answer::completed(sent));
+                return true;
+            }
+        };
+        self.in_flight.push(Call { ready, flight, next });
         true
     }
 
@@ -131,8 +163,9 @@ impl Thread<'_> {
             return false;
         }
         let flight = self.recorder.start(intended, true);
-        let answer = self.answer(now);
-        self.in_flight.push((answer, flight));
+        let next = if self.cause.think > 0 { Next::Rest } else { Next::End };
+        let ready = self.answer(now);
+        self.in_flight.push(Call { ready, flight, next });
         self.next_slot += 1;
         true
     }
@@ -157,7 +190,7 @@ impl Thread<'_> {
         while self.pacer.now() < at(self.cause.end) || !self.in_flight.is_empty() {
             self.sleep();
             self.beat();
-            while self.finish_one() || self.start_one() {
+            while self.go_on_with_one() || self.start_one() {
                 self.work();
             }
             if self.pacer.now() >= at(self.cause.end) {
@@ -277,4 +310,38 @@ fn a_load_that_is_too_much_is_whose_time_it_takes() {
         assert!(stats.queued / answers <= ms(cause.queued), "{:?}", stats.queued);
         assert!(stats.queued / answers >= ms(cause.queued) / 2, "{:?}", stats.queued);
     }
+}
+
+/// 50/s that think for a second.
+const THINKING: Cause =
+    Cause { per_second: 50, service: 5, think: 1_000, connections: 100, ..USUAL };
+
+#[test]
+fn think_times_are_neither_the_targets_nor_the_generators_doing() {
+    let few = Cause { connections: 16, ..THINKING };
+    for (cause, expected) in [
+        (THINKING, OnSchedule),
+        (few, ThinkTimes),
+        (Cause { end: 900, ..few }, ThinkTimes),
+        (Cause { target_stops: ONCE, ..THINKING }, TargetBehind),
+        (Cause { generator_stops: ONCE, ..THINKING }, GeneratorBehind),
+        // There would be enough if it answered at once.
+        (Cause { service: 500, connections: 60, ..THINKING }, TargetBehind),
+    ] {
+        let (found, stats) = verdict(cause);
+        assert_eq!(found, expected, "{cause:?}: {:?}", stats.lateness);
+    }
+}
+
+#[test]
+fn what_follows_a_think_time_is_late_by_the_generator_and_awaits_no_answer() {
+    let (found, stats) =
+        verdict(Cause { end: 1_000, generator_stops: &[(1_200, 3_200)], ..THINKING });
+    assert_eq!(found, GeneratorBehind, "{:?}", stats.lateness);
+    // Those that began to think before the stop and were to end in it.
+    let (rests, seconds) = (stats.rests, stats.lateness.generator);
+    assert!(rests.over == 50 && (39..=41).contains(&rests.late), "{rests:?}");
+    assert!(ms(1_990) <= rests.most && rests.most <= ms(2_000), "{rests:?}");
+    assert!((50.0..70.0).contains(&seconds), "{seconds}");
+    assert_eq!((stats.stopped.0, stats.lateness.resting), (0, 0.0));
 }

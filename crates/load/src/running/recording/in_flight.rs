@@ -1,13 +1,29 @@
 //! The operations of a thread that are in flight, so that they can be counted without the thread.
 
+use crate::recorded::attention::Sent;
+use crate::recorded::lateness::Start;
 use crate::recorded::outcome::{Ending, Outcome};
 use nanopace::Nanos;
+use std::time::Duration;
 
 /// An operation that has started.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begun {
     pub(super) intended_start: Nanos,
-    pub(super) start: Nanos,
+    pub(super) start: Start,
+    /// Its start by a target that answers at once, if calls rest.
+    pub(super) beside: Option<Start>,
+    pub(super) is_recorded: bool,
+    /// When the answer that is awaited was asked for.
+    pub(super) sent: Sent,
+    /// How long the schedule had been paused when it started.
+    pub(super) paused: Duration,
+    /// How long the target had it, before that, and it rested.
+    pub(super) busy: Duration,
+    /// How long of that it rested.
+    pub(super) rested: Duration,
+    /// Until when it rests, if it does.
+    pub(super) rests_until: Option<Nanos>,
 }
 
 /// Each operation has a place of its own until it ends.
@@ -19,11 +35,11 @@ pub(super) struct InFlight {
 
 impl Begun {
     /// What has become of it.
-    pub(super) fn outcome(self, end: Nanos, ending: Ending) -> Outcome {
-        let Begun { intended_start, start } = self;
+    pub(super) fn outcome(&self, end: Nanos, ending: Ending) -> Outcome {
+        let &Begun { intended_start, start, .. } = self;
         Outcome {
             intended_start,
-            wait_time: Some(start - intended_start),
+            wait_time: Some(start.actual - intended_start),
             response_time: end - intended_start,
             ending,
             slots: 1,
@@ -42,6 +58,21 @@ impl InFlight {
         place
     }
 
+    /// The one at this place, if it has not been given up.
+    pub(super) fn at(&mut self, place: usize) -> Option<&mut Begun> {
+        self.places.get_mut(place)?.as_mut()
+    }
+
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Begun> {
+        self.places.iter().flatten()
+    }
+
+    /// All of them.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Begun> {
+        self.places.iter_mut().flatten()
+    }
+
     /// The one at this place ends. None if all were given up before.
     pub(super) fn end(&mut self, place: usize) -> Option<Begun> {
         let begun = self.places[place].take()?;
@@ -58,11 +89,12 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recorded::attention::Attention;
+    use crate::recorded::lateness::IdealConnections;
     use crate::recorded::operation::Answer;
     use crate::recorded::stats::OperationStats;
     use crate::running::recording::recorder::Recorder;
     use nanopace::{ManualClock, Pacer, Rate};
-    use std::time::Duration;
 
     #[test]
     fn what_is_given_up_is_unfinished_once_even_if_it_ends_later() {
@@ -91,7 +123,18 @@ mod tests {
     #[test]
     fn places_are_used_again() {
         let mut in_flight = InFlight::default();
-        let begun = Begun { intended_start: Nanos::ZERO, start: Nanos::ZERO };
+        let (now, zero) = (Nanos::ZERO, Duration::ZERO);
+        let begun = Begun {
+            intended_start: now,
+            start: IdealConnections::new(1).start(now, now, zero, None),
+            beside: None,
+            is_recorded: true,
+            sent: Attention::new(now).send(now),
+            paused: zero,
+            busy: zero,
+            rested: zero,
+            rests_until: None,
+        };
         let [first, second] = [(); 2].map(|()| in_flight.add(begun));
         assert!(in_flight.end(first).is_some());
         assert_eq!((first, second, in_flight.add(begun)), (0, 1, 0));

@@ -3,7 +3,7 @@
 use super::in_flight::{Begun, InFlight};
 use super::moved::Moved;
 use crate::load::details::SetUp;
-use crate::recorded::attention::{Attention, Sent};
+use crate::recorded::attention::Attention;
 use crate::recorded::burst::BurstLine;
 use crate::recorded::lateness::{IdealConnections, Lateness, Start};
 use crate::recorded::operation::{Answer, Operation};
@@ -28,10 +28,13 @@ pub(crate) struct Recorder {
 struct Record {
     stats: OperationStats,
     starts: Vec<Nanos>,
-    /// Recorded ones.
     in_flight: InFlight,
     outcomes: Vec<Outcome>,
+    /// How many connections the thread has.
+    count: usize,
     connections: IdealConnections,
+    /// Those to a target that answers at once, since a call has rested.
+    beside: Option<IdealConnections>,
     /// How many of them are being opened, for no call.
     opening: usize,
     moved: Moved,
@@ -43,13 +46,13 @@ impl Recorder {
     /// `pacer`. A policy of it may give slots up, or none does.
     pub(crate) fn all(pacer: &Pacer, connections: &[usize], gives_up: bool) -> Vec<Arc<Recorder>> {
         let burst = BurstLine::new(pacer.strictness()).map(|line| Arc::new(Mutex::new(line)));
-        let each = connections.iter().map(|&count| IdealConnections::new(count));
-        each.map(|ideal| Arc::new(Recorder::new(pacer, ideal, burst.clone(), gives_up))).collect()
+        let each = connections.iter();
+        each.map(|&count| Arc::new(Recorder::new(pacer, count, burst.clone(), gives_up))).collect()
     }
 
     fn new(
         pacer: &Pacer,
-        connections: IdealConnections,
+        count: usize,
         burst: Option<Arc<Mutex<BurstLine>>>,
         gives_up: bool,
     ) -> Recorder {
@@ -58,7 +61,9 @@ impl Recorder {
             starts: Vec::new(),
             in_flight: InFlight::default(),
             outcomes: Vec::new(),
-            connections,
+            count,
+            connections: IdealConnections::new(count),
+            beside: None,
             opening: 0,
             moved: Moved::new(pacer, gives_up),
             attention: Attention::new(pacer.now()),
@@ -76,14 +81,57 @@ impl Recorder {
         let (moved, mut burst) = (record.moved.by(now), self.burst());
         let start = record.connections.start(intended_start, now, moved, burst.as_deref_mut());
         drop(burst);
-        record.stats.cause(start.lateness(intended_start));
-        let place = is_recorded.then(|| {
+        let beside = &mut record.beside;
+        let beside = beside.as_mut().map(|ideal| ideal.start(intended_start, now, moved, None));
+        let lateness = start.lateness_beside(beside, intended_start);
+        record.stats.cause(lateness);
+        if is_recorded {
             record.starts.push(start.actual);
-            record.stats.start(intended_start, start);
-            record.in_flight.add(Begun { intended_start, start: start.actual })
+            record.stats.start(start.actual - intended_start, lateness);
+        }
+        let place = record.in_flight.add(Begun {
+            intended_start,
+            start,
+            beside,
+            is_recorded,
+            sent: record.attention.send(now),
+            paused: record.moved.paused(now),
+            busy: Duration::ZERO,
+            rested: Duration::ZERO,
+            rests_until: None,
         });
-        let (sent, paused) = (record.attention.send(now), record.moved.paused(now));
-        Flight { recorder: Arc::clone(self), start, sent, paused, place }
+        Flight { recorder: Arc::clone(self), start: now, place: Some(place) }
+    }
+
+    /// The call at this place rests from now on, and asks for nothing until then.
+    pub(crate) fn rest(&self, place: usize, until: Nanos) {
+        let record = &mut *self.record();
+        let now = self.clock.now();
+        record.begin_to_rest(now);
+        let Some(begun) = record.in_flight.at(place) else { return };
+        let rest = until - now;
+        begun.busy += record.attention.busy(begun.sent, now) + rest;
+        begun.rested += rest;
+        begun.rests_until = Some(until);
+        if begun.is_recorded {
+            let stopped = record.attention.stopped_since(begun.sent);
+            record.stats.answered(record.attention.queued(), stopped);
+            record.stats.rests.begun += 1;
+        }
+    }
+
+    /// The call at this place goes on. Returns when.
+    pub(crate) fn go_on(&self, place: usize) -> Nanos {
+        let record = &mut *self.record();
+        let now = self.clock.now();
+        let Some(begun) = record.in_flight.at(place) else { return now };
+        begun.sent = record.attention.send(now);
+        if let Some(until) = begun.rests_until.take()
+            && begun.is_recorded
+        {
+            record.stats.late_after_rest(now - until);
+        }
+        now
     }
 
     /// What is in flight is unfinished, now: the thread may be stuck. What ends later is not counted.
@@ -91,7 +139,7 @@ impl Recorder {
         let record = &mut *self.record();
         let now = self.clock.now();
         for begun in record.in_flight.give_up() {
-            record.unfinished(begun, now);
+            record.unfinished(&begun, now);
         }
     }
 
@@ -139,12 +187,11 @@ impl Recorder {
         let record = &mut *self.record();
         let now = self.clock.now();
         let looked = record.looked_until(now);
-        let Record { stats, connections, moved, outcomes, .. } = record;
-        let (moved, burst) = (moved.by(now), self.burst());
+        let (moved, burst) = (record.moved.by(now), self.burst());
         for &(intended_start, slots) in left {
             let age = end - intended_start;
-            let lateness =
-                connections.unstarted(intended_start, end, looked, moved, burst.as_deref());
+            let lateness = record.lateness(intended_start, [end, looked], moved, burst.as_deref());
+            let Record { stats, outcomes, .. } = record;
             stats.unstarted(age, lateness, slots);
             let ending = Ending::Unstarted;
             let outcome =
@@ -159,7 +206,7 @@ impl Recorder {
         let now = self.clock.now();
         let intended = Nanos::ZERO + (now - Nanos::ZERO).saturating_sub(age);
         let (looked, moved, burst) = (record.looked_until(now), record.moved.by(now), self.burst());
-        record.connections.unstarted(intended, now, looked, moved, burst.as_deref())
+        record.lateness(intended, [now, looked], moved, burst.as_deref())
     }
 
     /// The thread opens a connection: no slot can have it until it is [opened](Recorder::opened).
@@ -226,10 +273,41 @@ impl Record {
         if self.opening > 0 { now } else { self.attention.looked_until(now) }
     }
 
-    fn unfinished(&mut self, begun: Begun, now: Nanos) {
-        let outcome = begun.outcome(now, Ending::Unfinished);
-        self.stats.unfinished(outcome.response_time);
-        self.outcomes.push(outcome);
+    /// The lateness, at `now`, of a slot that has not been started. Answers were looked for until `looked`.
+    fn lateness(
+        &self,
+        intended: Nanos,
+        [now, looked]: [Nanos; 2],
+        moved: Duration,
+        burst: Option<&BurstLine>,
+    ) -> Lateness {
+        let lateness = self.connections.unstarted(intended, now, looked, moved, burst);
+        let in_use =
+            self.in_flight.iter().filter_map(|it| it.beside.map(|start| (start, it.rested)));
+        let free = self.beside.as_ref().and_then(|beside| beside.free_from(in_use, moved));
+        lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
+    }
+
+    /// From the first rest on there are ideal connections to a target that answers at once. What is in flight
+    /// has them, too.
+    fn begin_to_rest(&mut self, now: Nanos) {
+        if self.beside.is_some() {
+            return;
+        }
+        let moved = self.moved.by(now);
+        let beside = self.beside.insert(IdealConnections::new(self.count));
+        for begun in self.in_flight.iter_mut() {
+            let (intended, actual) = (begun.intended_start, begun.start.actual);
+            begun.beside = Some(beside.start(intended, actual, moved, None));
+        }
+    }
+
+    fn unfinished(&mut self, begun: &Begun, now: Nanos) {
+        if begun.is_recorded {
+            let outcome = begun.outcome(now, Ending::Unfinished);
+            self.stats.unfinished(outcome.response_time);
+            self.outcomes.push(outcome);
+        }
     }
 }
 
@@ -238,30 +316,37 @@ impl Record {
 #[must_use = "an operation that is dropped is unfinished"]
 pub(crate) struct Flight {
     recorder: Arc<Recorder>,
-    start: Start,
-    sent: Sent,
-    /// How long the schedule had been paused until then.
-    paused: Duration,
-    /// Where it is in the record, until it has ended. None in the warm-up.
+    start: Nanos,
+    /// Where it is in the record, until it has ended.
     place: Option<usize>,
 }
 
 impl Flight {
     /// When the operation started.
     pub(crate) fn started(&self) -> Nanos {
-        self.start.actual
+        self.start
+    }
+
+    /// Where it is in the record of its thread.
+    pub(crate) fn place(&self) -> usize {
+        self.place.unwrap_or_default()
     }
 
     /// Records that the operation has ended, now. Returns when.
     pub(crate) fn end(mut self, answer: Answer) -> Nanos {
         let record = &mut *self.recorder.record();
         let end = self.recorder.clock.now();
-        let busy = record.attention.busy(self.sent, end);
-        let paused = record.moved.paused(end).saturating_sub(self.paused);
-        record.connections.end(self.start, busy.saturating_sub(paused));
-        if let Some(begun) = self.place.take().and_then(|place| record.in_flight.end(place)) {
-            record.stats.queued += record.attention.queued();
-            record.stats.stopped(record.attention.stopped_since(self.sent));
+        let begun = self.place.take().and_then(|place| record.in_flight.end(place));
+        let Some(begun) = begun else { return end };
+        let paused = record.moved.paused(end).saturating_sub(begun.paused);
+        let busy = (begun.busy + record.attention.busy(begun.sent, end)).saturating_sub(paused);
+        record.connections.end(begun.start, busy);
+        if let (Some(beside), Some(start)) = (&mut record.beside, begun.beside) {
+            beside.end(start, begun.rested.min(busy));
+        }
+        if begun.is_recorded {
+            let stopped = record.attention.stopped_since(begun.sent);
+            record.stats.answered(record.attention.queued(), stopped);
             let operation = Operation { intended_start: begun.intended_start, end, answer };
             let ending = answer.outcome.map_or_else(Ending::Failed, |()| Ending::Completed);
             record.stats.end(&operation);
@@ -277,7 +362,7 @@ impl Drop for Flight {
         let record = &mut *self.recorder.record();
         let now = self.recorder.clock.now();
         if let Some(begun) = record.in_flight.end(place) {
-            record.unfinished(begun, now);
+            record.unfinished(&begun, now);
         }
     }
 }

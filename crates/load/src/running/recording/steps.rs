@@ -1,20 +1,36 @@
 //! Counts the steps of calls.
 
 use super::recorder::Recorder;
-use crate::load::target::{Done, Failure, Steps};
+use crate::load::target::{Done, Failure, Slot, Steps};
 use crate::recorded::operation::{Answer, Operation};
 use nanopace::Nanos;
+use std::iter;
 use std::sync::Arc;
 
-/// The recorders of a run.
+/// The recorders of a run, by session.
 #[derive(Debug)]
-pub(crate) struct StepRecorders(pub(crate) Vec<Arc<Recorder>>);
+pub(crate) struct StepRecorders(Vec<Arc<Recorder>>);
+
+impl StepRecorders {
+    /// The recorders of threads which have so many sessions, one behind the other.
+    pub(crate) fn new(recorders: &[Arc<Recorder>], sessions: &[usize]) -> StepRecorders {
+        let each = recorders.iter().zip(sessions);
+        StepRecorders(each.flat_map(|(it, count)| iter::repeat_n(Arc::clone(it), *count)).collect())
+    }
+}
 
 impl Steps for StepRecorders {
     fn end(&self, session: usize, due: Nanos, end: Nanos, called: Result<Done, Failure>) {
-        // Any of them counts the same. Sessions of different threads should not wait for each other.
-        let recorder = &self.0[session % self.0.len()];
-        recorder.step(&Operation { intended_start: due, end, answer: Answer::new(due, called) });
+        let answer = Answer::new(due, called);
+        self.0[session].step(&Operation { intended_start: due, end, answer });
+    }
+
+    fn rest(&self, session: usize, slot: Slot, until: Nanos) {
+        self.0[session].rest(slot.place, until);
+    }
+
+    fn go_on(&self, session: usize, slot: Slot) -> Nanos {
+        self.0[session].go_on(slot.place)
     }
 }
 
@@ -27,10 +43,10 @@ mod tests {
     #[test]
     fn steps_are_counted_by_their_labels_and_are_no_operations() {
         let pacer = Pacer::new(Rate::per_second(1).unwrap());
-        let recorders = Recorder::all(&pacer, &[1, 1], false);
-        let steps = StepRecorders(recorders.clone());
+        let recorders = Recorder::all(&pacer, &[1, 2], false);
+        let steps = StepRecorders::new(&recorders, &[1, 2]);
         let at = |ms: u64| Nanos::from_nanos(ms * 1_000_000);
-        for (session, status, due) in [(0, 200, 3), (1, 503, 5), (7, 200, 7)] {
+        for (session, status, due) in [(0, 200, 3), (1, 503, 5), (2, 200, 7)] {
             let done = Done::new().label("log in").status(status).bytes(10, 1).sent(at(9), None);
             let called = if status == 200 { Ok(done) } else { Err(Failure::new("x").with(done)) };
             steps.end(session, at(due), at(19), called);

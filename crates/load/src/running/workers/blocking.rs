@@ -171,7 +171,8 @@ impl Worker {
         is_recorded: bool,
     ) {
         let flight = self.recorder.start(intended_start, is_recorded);
-        let slot = Slot { number, intended_start, start: flight.started(), is_recorded };
+        let (start, place) = (flight.started(), flight.place());
+        let slot = Slot { number, intended_start, start, is_recorded, place };
         let answer = self.call(session, slot);
         flight.end(answer);
     }

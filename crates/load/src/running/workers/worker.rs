@@ -65,7 +65,8 @@ impl<T: Target> Worker<T> {
 
     async fn operation(&mut self, number: u64, intended_start: Nanos, is_recorded: bool) {
         let flight = self.recorder.start(intended_start, is_recorded);
-        let slot = Slot { number, intended_start, start: flight.started(), is_recorded };
+        let (start, place) = (flight.started(), flight.place());
+        let slot = Slot { number, intended_start, start, is_recorded, place };
         let answer = self.call(slot).await;
         flight.end(answer);
     }

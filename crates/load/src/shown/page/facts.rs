@@ -170,6 +170,7 @@ pub(crate) fn lateness(lateness: Lateness) -> Markup {
         ("by the target", lateness.target),
         ("by the generator", lateness.generator),
         ("held back by the burst ratio", lateness.held),
+        ("while think times held connections", lateness.resting),
     ];
     let parts = parts.map(|(name, seconds)| (name, Duration::from_secs_f64(seconds)));
     html! { (times(&parts)) p.note { "Summed over all slots." } }

@@ -67,6 +67,7 @@ fn causes(lateness: &Lateness) -> String {
         ("target", lateness.target),
         ("generator", lateness.generator),
         ("burst ratio", lateness.held),
+        ("think times", lateness.resting),
     ];
     let shares = each.into_iter().filter(|(_, part)| *part > 0.0);
     let shares = shares.map(|(whose, part)| format!("{whose} {}", human::percent(part / total)));

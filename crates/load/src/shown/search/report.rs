@@ -67,6 +67,7 @@ fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::OnSchedule => "on schedule",
         Verdict::TargetBehind => "target behind",
+        Verdict::ThinkTimes => "think times",
         Verdict::GeneratorBehind => "generator behind",
         Verdict::BothBehind => "both behind",
         Verdict::TargetFailing => "target failing",

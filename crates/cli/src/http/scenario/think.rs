@@ -1,0 +1,56 @@
+//! Think times, which end as exactly as slots are started: tokio's own timers count whole milliseconds.
+
+use nanopace::{Nanos, Pacer};
+use nanopace_async::timer::{Alarms, best};
+use std::cell::OnceCell;
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::time::sleep;
+
+thread_local! {
+    /// Of this thread's sessions; none if the system has no timer left.
+    static ALARMS: OnceCell<Option<Alarms>> = const { OnceCell::new() };
+}
+
+/// Waits until a moment has come by this clock, and not before it.
+pub(super) async fn until(moment: Nanos, clock: Pacer) {
+    let alarms = ALARMS.with(|alarms| alarms.get_or_init(|| best().ok().map(Alarms::new)).clone());
+    let Some(alarms) = alarms else { return sleep(moment - clock.now()).await };
+    let mut alarm = alarms.alarm();
+    poll_fn(|cx| match moment - clock.now() {
+        Duration::ZERO => Poll::Ready(()),
+        left => {
+            alarm.set(left, cx.waker());
+            Poll::Pending
+        }
+    })
+    .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nanopace::{ManualClock, Rate};
+    use tokio::task::yield_now;
+
+    /// However fast or slow that clock is: here it stands still until somebody moves it.
+    #[tokio::test]
+    async fn a_think_time_ends_at_its_moment() {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
+        let moment = Nanos::ZERO + Duration::from_micros(100);
+        let moves = async {
+            for _ in 0..100 {
+                yield_now().await;
+                clock.advance(Duration::from_micros(1));
+            }
+        };
+        let waits = async {
+            until(moment, pacer.clone()).await;
+            pacer.now()
+        };
+        let (at, ()) = tokio::join!(waits, moves);
+        assert_eq!(at, moment);
+    }
+}

@@ -1,0 +1,39 @@
+//! Rests of calls between their requests: the think times of scenarios.
+
+use std::time::Duration;
+
+/// What a busy scheduler takes at a time.
+pub(crate) const HICCUP: Duration = Duration::from_millis(10);
+
+/// How many there were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rests {
+    pub(crate) begun: u64,
+    pub(crate) over: u64,
+    /// How many ended more than a [`HICCUP`] late.
+    pub(crate) late: u64,
+    /// How late one ended at most.
+    pub(crate) most: Duration,
+}
+
+impl Rests {
+    /// One is over, so late.
+    pub(crate) fn end(&mut self, late: Duration) {
+        self.over += 1;
+        self.late += u64::from(late > HICCUP);
+        self.most = self.most.max(late);
+    }
+
+    /// Adds others.
+    pub(crate) fn add(&mut self, other: Rests) {
+        self.begun += other.begun;
+        self.over += other.over;
+        self.late += other.late;
+        self.most = self.most.max(other.most);
+    }
+
+    /// How many are not over.
+    pub(crate) fn now(&self) -> u64 {
+        self.begun.saturating_sub(self.over)
+    }
+}
