@@ -69,9 +69,10 @@ fn free_port() -> u16 {
 }
 
 fn results(url: &str, options: &[&str]) -> Value {
-    let common = ["run", "--rate", "2k/s", "--requests", "100", "-c", "4", "--json", "-"];
+    let common = ["run", "--requests", "100", "-c", "4", "--json", "-"];
+    let rate = if options.contains(&"--rate") { &[][..] } else { &["--rate", "2k/s"] };
     let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(common).args(["--url", url]).args(options).stdin(Stdio::null());
+    command.args(common).args(rate).args(["--url", url]).args(options).stdin(Stdio::null());
     let output = command.output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
@@ -92,6 +93,7 @@ fn nginx_answers_every_request() {
         (&tls, &trusted),
         (&tls, &["--insecure"]),
         (&tls, &["--http2", trusted[0], trusted[1]]),
+        (&tls, &["--http2", "--streams", "2", "--rate", "max", trusted[0], trusted[1]]),
     ] {
         let results = results(url, options);
         // It closes each connection after seven requests, which costs none of them.

@@ -113,6 +113,21 @@ fn a_stream_that_is_refused_is_sent_once_more() {
     assert_only(serve, 15, "the server refused the stream");
 }
 
+/// It answers the first request on each connection, and tells that it has not processed those behind it.
+#[test]
+fn what_a_shared_connection_does_not_take_any_more_is_sent_on_another_one() {
+    let serve = |served: &mut Served| {
+        let stream = served.await_frame(HEADERS)?;
+        let last = frame(GOAWAY, 0, 0, &[0, 0, 0, stream, 0, 0, 0, NO_ERROR]);
+        served.write(&[answer(stream), last])?;
+        served.hang_up()
+    };
+    for options in ["-c 1", "-c 5 --streams 5 --threads 1", "-c 12 --streams 4 --threads 2"] {
+        let results = results_of(&format!("{options} --rate 1M/s --timeout 1min"), serve);
+        assert_eq!(counts(&results), (30, 0), "{options}: {results}");
+    }
+}
+
 #[test]
 fn a_server_that_ends_the_connection_has_hung_up() {
     for serve in [

@@ -191,9 +191,16 @@ impl Session {
     /// Sends a request. A server may close a connection between two of them; that is no failure.
     async fn send_prepared(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
-        match self.send_on_open(request, now).await {
-            Some(answer) => answer,
-            None => self.send_on_new(request).await,
+        if let Some(answer) = self.send_on_open(request, now).await {
+            return answer;
+        }
+        loop {
+            let answer = self.send_on_new(request).await;
+            // On a connection that others have opened, their requests may have been the last that it took.
+            let is_shared = answer.set_up.is_none();
+            if answer.status != Err(Failure::NotTaken) || !is_shared {
+                return answer;
+            }
         }
     }
 
