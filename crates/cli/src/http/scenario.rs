@@ -16,7 +16,6 @@ use file::{File, LookSpec, ScenarioSpec, StepSpec, Wrong, wrong};
 use hyper::Method;
 use hyper::header::HeaderName;
 use nanopace_load::console::human::positive_duration;
-use nanopace_load::load::kind::Kind;
 use regex::bytes::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -105,12 +104,12 @@ impl Reader<'_, '_> {
         let label = &*self.name(&spec.name)?.leak();
         let request = self.draft.add_step(&target(spec)?, names);
         let request = request.map_err(|error| spec.told(&error))?;
-        for (name, look) in &spec.take {
+        for (name, look) in in_order(&spec.take) {
             let at = look.span().start;
             self.check_taken(name, names).map_err(|told| wrong(at, told))?;
             let source = look.get_ref().source(false).map_err(|told| wrong(at, told))?;
-            let kind = Kind::of_group("take", &format!("{label}: take {name}"));
-            let take = Take { kind, index: names.len(), source, fits: Vec::new() };
+            let what = format!("{label}: take {name}");
+            let take = Take { name: what, index: names.len(), source, fits: Vec::new() };
             names.push(name.clone());
             taken.push(Taken { step: number, at, take });
         }
@@ -190,12 +189,18 @@ fn checks(
     draft: &mut Draft<'_>,
 ) -> Result<Vec<Check>, Wrong> {
     let check = |(name, spec): (&String, &Spanned<LookSpec>)| {
-        let kind = Kind::of_group("check", &format!("{label}: check {name}"));
         let condition = spec.get_ref().condition(draft);
         let condition = condition.map_err(|told| wrong(spec.span().start, told))?;
-        Ok(Check { kind, condition })
+        Ok(Check { name: format!("{label}: check {name}"), condition })
     };
-    specs.iter().map(check).collect()
+    in_order(specs).into_iter().map(check).collect()
+}
+
+/// As they are written.
+fn in_order<T>(named: &BTreeMap<String, Spanned<T>>) -> Vec<(&String, &Spanned<T>)> {
+    let mut all: Vec<_> = named.iter().collect();
+    all.sort_by_key(|(_, it)| it.span().start);
+    all
 }
 
 impl LookSpec {
@@ -245,14 +250,18 @@ impl LookSpec {
             (Some(name), None) => {
                 HeaderName::from_bytes(name.as_bytes()).map(Part::Header).map_err(|_| usage())?
             }
-            (None, Some(text)) if text.is_empty() || text.starts_with('/') => {
-                Part::Json(text.clone())
-            }
+            (None, Some(text)) if is_pointer(text) => Part::Json(text.clone()),
             (None, None) if regex.is_some() => Part::Body,
             _ => return Err(usage()),
         };
         Ok(Source { part, regex })
     }
+}
+
+/// Whether this is a pointer into JSON (RFC 6901).
+fn is_pointer(text: &str) -> bool {
+    let is_escape = |part: &str| part.starts_with(['0', '1']);
+    (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(is_escape)
 }
 
 /// What something has to equal: a text, unless it is of JSON.
@@ -261,7 +270,7 @@ fn expected(source: &Source, value: &Value) -> Result<serde_json::Value, String>
     match value {
         Value::String(text) => Ok(text.as_str().into()),
         Value::Integer(number) if is_json => Ok((*number).into()),
-        Value::Float(number) if is_json => Ok((*number).into()),
+        Value::Float(number) if is_json && number.is_finite() => Ok((*number).into()),
         Value::Boolean(is_so) if is_json => Ok((*is_so).into()),
         _ => Err("equals is a text, and of JSON also a number, true or false".to_owned()),
     }

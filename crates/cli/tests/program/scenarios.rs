@@ -164,7 +164,19 @@ fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
     let file = &file[..front];
     for (from, to, failure, counts) in [
         ("equals = true", "equals = \"true\"", "order: check paid", [(12, 0), (12, 0), (0, 12)]),
+        (
+            "check.paid = {",
+            "check.zeal = { json = \"/zeal\" }\ncheck.all = {",
+            "order: check zeal",
+            [(12, 0), (12, 0), (0, 12)],
+        ),
         ("status = 201", "status = 200", "log in: check created", [(0, 12), (0, 0), (0, 0)]),
+        (
+            "{ regex = 'item=(\\S+)' }",
+            "{ json = \"/item\" }",
+            "look: take item (the body is no JSON)",
+            [(12, 0), (0, 12), (0, 0)],
+        ),
         ("item=(", "items=(", "look: take item", [(12, 0), (0, 12), (0, 0)]),
         (
             "Bearer {{token}}\"\ntake",
@@ -236,6 +248,8 @@ fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
         ("take.cart", "take.slot", "{{slot}} is something else"),
         ("take.cart", "take.'a b'", "\"a b\" is no name"),
         ("{ json = \"/a/token\" }", "{ json = \"a\" }", "line 12 column 14: write header ="),
+        ("{ json = \"/a/token\" }", "{ json = \"/a~2\" }", "line 12 column 14: write header ="),
+        ("equals = true", "equals = nan", "equals is a text, and of JSON also a number"),
         ("{ json = \"/a/token\" }", "{ status = 200 }", "line 12 column 14: write header ="),
         (
             "{ json = \"/a/token\" }",

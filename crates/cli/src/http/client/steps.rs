@@ -2,11 +2,12 @@
 //! what answers must be like.
 
 pub(crate) mod look;
+mod number;
 
 use super::kept::Wanted;
 use crate::http::template::Template;
 use crate::http::template::values::Values;
-use look::{Looked, Part, Source};
+use look::{Looked, Missing, Part, Source};
 use nanopace_load::load::kind::Kind;
 use serde_json::Value;
 use std::time::Duration;
@@ -37,7 +38,7 @@ pub(crate) struct Step {
 #[derive(Debug)]
 pub(crate) struct Take {
     /// What a step fails by that can't have it.
-    pub(crate) kind: Kind,
+    pub(crate) name: String,
     /// Its number in the scenario.
     pub(crate) index: usize,
     pub(crate) source: Source,
@@ -49,7 +50,7 @@ pub(crate) struct Take {
 #[derive(Debug)]
 pub(crate) struct Check {
     /// What a step fails by if it is not.
-    pub(crate) kind: Kind,
+    pub(crate) name: String,
     pub(crate) condition: Condition,
 }
 
@@ -87,35 +88,49 @@ impl Take {
     /// # Errors
     /// It is not there, or can't be where it goes to.
     pub(crate) fn value(&self, answer: &Looked<'_>) -> Result<Vec<u8>, Kind> {
-        let value = answer.find(&self.source).ok_or(self.kind)?;
-        let fits = self.fits.iter().all(|fits| fits(&value));
-        if fits { Ok(value.into_owned()) } else { Err(self.kind) }
+        let value = answer.find(&self.source);
+        let value = value.and_then(|value| {
+            let fits = self.fits.iter().all(|fits| fits(&value));
+            if fits { Ok(value.into_owned()) } else { Err(Missing::Unfit) }
+        });
+        value.map_err(|why| Kind::of_group("take", &why.named(&self.name)))
     }
 }
 
 impl Check {
     /// Whether an answer is as it must be, with the slot's values.
-    pub(crate) fn holds(&self, answer: &Looked<'_>, values: &mut Values<'_>) -> bool {
-        match &self.condition {
+    ///
+    /// # Errors
+    /// It is not.
+    pub(crate) fn of(&self, answer: &Looked<'_>, values: &mut Values<'_>) -> Result<(), Kind> {
+        let holds = self.holds(answer, values);
+        let holds = holds.and_then(|holds| if holds { Ok(()) } else { Err(Missing::Absent) });
+        holds.map_err(|why| Kind::of_group("check", &why.named(&self.name)))
+    }
+
+    fn holds(&self, answer: &Looked<'_>, values: &mut Values<'_>) -> Result<bool, Missing> {
+        Ok(match &self.condition {
             Condition::Status(status) => answer.status.as_u16() == *status,
-            Condition::At(source, None) => answer.find(source).is_some(),
-            Condition::Filled(source, text) => answer.find(source).is_some_and(|found| {
-                let mut expected = Vec::new();
+            Condition::At(source, None) => answer.find(source).map(|_| true)?,
+            Condition::Filled(source, text) => {
+                let (found, mut expected) = (answer.find(source)?, Vec::new());
                 text.fill(values, &mut expected);
                 found == expected
-            }),
+            }
             Condition::At(Source { part: Part::Json(pointer), regex: None }, Some(value)) => {
-                answer.json(pointer).is_some_and(|found| are_alike(found, value))
+                are_alike(answer.json(pointer)?.get(), value)
             }
             Condition::At(source, Some(value)) => {
-                let found = answer.find(source);
-                found.is_some_and(|found| value.as_str().map(str::as_bytes) == Some(&found[..]))
+                value.as_str().map(str::as_bytes) == Some(&*answer.find(source)?)
             }
-        }
+        })
     }
 }
 
-/// Whether two values of JSON are the same; `1` and `1.0` are.
-fn are_alike(one: &Value, other: &Value) -> bool {
-    one == other || one.as_f64().is_some_and(|one| Some(one) == other.as_f64())
+/// Whether what is written in JSON is this value; `1` and `1.0` are the same.
+fn are_alike(written: &str, value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number::are_same(written, &number.to_string()),
+        value => serde_json::from_str::<Value>(written).is_ok_and(|written| written == *value),
+    }
 }

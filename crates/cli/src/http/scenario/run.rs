@@ -60,8 +60,7 @@ fn outcome(step: &Step, session: &mut Session, number: u64, answer: &Answer) -> 
     })?;
     if let Some(looked) = answer.status.ok().and_then(|status| session.looked(status)) {
         let mut values = session.values(number);
-        let failed = step.checks.iter().find(|check| !check.holds(&looked, &mut values));
-        failed.map_or(Ok(()), |check| Err(check.kind))?;
+        step.checks.iter().try_for_each(|check| check.of(&looked, &mut values))?;
         for take in &step.takes {
             taken.push(take.value(&looked)?);
         }

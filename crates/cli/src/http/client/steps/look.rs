@@ -4,9 +4,9 @@ use crate::http::client::kept::Kept;
 use hyper::StatusCode;
 use hyper::header::HeaderName;
 use regex::bytes::Regex;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 /// Where something is in an answer.
 #[derive(Clone, Debug)]
@@ -26,55 +26,111 @@ pub(crate) enum Part {
     Body,
 }
 
-/// An answer that is looked into. Its body is read as JSON once at most.
+/// Why something is not found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// It is not there.
+    Absent,
+    /// The body is no JSON.
+    NoJson,
+    /// The body is longer than is looked into.
+    TooLong,
+    /// It can't be where it goes to.
+    Unfit,
+}
+
+impl Missing {
+    /// What a failure is called for this reason, which is called `name` where nothing else is wrong.
+    pub(crate) fn named(self, name: &str) -> String {
+        let why = match self {
+            Missing::Absent => return name.to_owned(),
+            Missing::NoJson => "the body is no JSON",
+            Missing::TooLong => "the body is longer than 1 MiB",
+            Missing::Unfit => "it can't be where it goes to",
+        };
+        format!("{name} ({why})")
+    }
+}
+
+/// An answer that is looked into.
 #[derive(Debug)]
 pub(crate) struct Looked<'a> {
     pub(crate) status: StatusCode,
     kept: &'a Kept,
-    json: OnceCell<Option<Value>>,
 }
 
 impl<'a> Looked<'a> {
     /// An answer with this status.
     pub(crate) fn new(status: StatusCode, kept: &'a Kept) -> Looked<'a> {
-        Looked { status, kept, json: OnceCell::new() }
+        Looked { status, kept }
     }
 
     /// What is there, as text. Null is nothing.
-    pub(crate) fn find(&self, source: &Source) -> Option<Cow<'_, [u8]>> {
+    pub(crate) fn find(&self, source: &Source) -> Result<Cow<'a, [u8]>, Missing> {
         let part = self.part(&source.part)?;
-        let Some(regex) = &source.regex else { return Some(part) };
-        let groups = regex.captures(&part)?;
+        let Some(regex) = &source.regex else { return Ok(part) };
+        let groups = regex.captures(&part).ok_or(Missing::Absent)?;
         let found = if groups.len() > 1 { groups.get(1) } else { groups.get(0) };
-        Some(Cow::Owned(found?.as_bytes().to_owned()))
+        let found = found.ok_or(Missing::Absent)?;
+        Ok(Cow::Owned(found.as_bytes().to_owned()))
     }
 
-    fn part(&self, part: &Part) -> Option<Cow<'_, [u8]>> {
+    fn part(&self, part: &Part) -> Result<Cow<'a, [u8]>, Missing> {
         match part {
-            Part::Header(name) => self.kept.headers.get(name).map(|it| it.as_bytes().into()),
-            Part::Json(pointer) => match self.json(pointer)? {
-                Value::Null => None,
-                Value::String(text) => Some(text.as_bytes().into()),
-                other => Some(other.to_string().into_bytes().into()),
-            },
-            Part::Body => self.kept.body().map(Cow::Borrowed),
+            Part::Header(name) => {
+                let value = self.kept.headers.get(name).ok_or(Missing::Absent)?;
+                Ok(value.as_bytes().into())
+            }
+            Part::Json(pointer) => {
+                let text = self.json(pointer)?.get();
+                match text.as_bytes().first() {
+                    Some(b'n') => Err(Missing::Absent),
+                    Some(b'"') => {
+                        let text: String =
+                            serde_json::from_str(text).map_err(|_| Missing::NoJson)?;
+                        Ok(Cow::Owned(text.into_bytes()))
+                    }
+                    _ => Ok(text.as_bytes().into()),
+                }
+            }
+            Part::Body => self.body().map(Cow::Borrowed),
         }
     }
 
-    /// What is at a place of its JSON.
-    pub(crate) fn json(&self, pointer: &str) -> Option<&Value> {
-        let read = || serde_json::from_slice(self.kept.body()?).ok();
-        self.json.get_or_init(read).as_ref()?.pointer(pointer)
+    fn body(&self) -> Result<&'a [u8], Missing> {
+        self.kept.body().ok_or(Missing::TooLong)
     }
+
+    /// What is at a place of its JSON, as it is written.
+    pub(crate) fn json(&self, pointer: &str) -> Result<&'a RawValue, Missing> {
+        let whole = serde_json::from_slice(self.body()?).map_err(|_| Missing::NoJson)?;
+        let mut tokens = pointer.split('/').skip(1);
+        let found = tokens.try_fold(whole, |value, token| {
+            child(value, &token.replace("~1", "/").replace("~0", "~"))
+        });
+        found.ok_or(Missing::Absent)
+    }
+}
+
+/// What is inside by this name or number.
+fn child<'a>(value: &'a RawValue, token: &str) -> Option<&'a RawValue> {
+    let text = value.get();
+    if text.starts_with('{') {
+        let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+        return members.get(token).copied();
+    }
+    let is_number = token == "0" || token.starts_with(|first: char| matches!(first, '1'..='9'));
+    let elements: Vec<&RawValue> = serde_json::from_str(text).ok().filter(|_| is_number)?;
+    elements.get(token.parse::<usize>().ok()?).copied()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::client::kept::Wanted;
+    use crate::http::client::kept::{LONGEST_BODY, Wanted};
     use crate::http::client::steps::{Check, Condition};
     use crate::http::template::values::Values;
-    use nanopace_load::load::kind::Kind;
+    use serde_json::Value;
 
     fn kept(body: &str) -> Kept {
         let mut kept = Kept::default();
@@ -102,34 +158,61 @@ mod tests {
 
     #[test]
     fn what_is_in_an_answer_is_found() {
-        let kept = kept(r#"{"a": {"b/c": ["x", 1.5, null, true]}, "id=12": "é"}"#);
+        let kept = kept(
+            r#"{"a": {"b/c": ["x", 1.50, null, true]}, "id=12": "é", "n": [1e2, -0, 18446744073709551616, 1e400]}"#,
+        );
         let answer = Looked::new(StatusCode::CREATED, &kept);
         for (source, found) in [
             (header("location"), Some("/a/7")),
             (header("x"), None),
             (matched("/a/(.*)", header("location")), Some("7")),
-            (matched(r"\d$", json("/a/b~1c/1")), Some("5")),
+            (matched(r"\d$", json("/a/b~1c/1")), Some("0")),
             (matched("b", header("location")), None),
             (json("/a/b~1c/0"), Some("x")),
-            (json("/a/b~1c/1"), Some("1.5")),
+            (json("/a/b~1c/1"), Some("1.50")),
+            (json("/a/b~1c/01"), None),
+            (json("/a/b~1c/-"), None),
+            (json("/n/0"), Some("1e2")),
+            (json("/n/1"), Some("-0")),
+            (json("/n/2"), Some("18446744073709551616")),
+            (json("/n/3"), Some("1e400")),
+            (json("/n/3/0"), None),
             (json("/a/b~1c/2"), None),
             (json("/a/b~1c/9"), None),
-            (json("/a"), Some(r#"{"b/c":["x",1.5,null,true]}"#)),
+            (json("/a"), Some(r#"{"b/c": ["x", 1.50, null, true]}"#)),
             (regex(r"id=(\d+)"), Some("12")),
             (regex(r"id=\d"), Some("id=1")),
             (regex("nothing"), None),
         ] {
             let text =
                 answer.find(&source).map(|text| String::from_utf8(text.into_owned()).unwrap());
-            assert_eq!(text.as_deref(), found, "{source:?}");
+            assert_eq!(text.as_deref(), found.ok_or(&Missing::Absent), "{source:?}");
         }
-        let none = super::tests::kept("no JSON");
-        assert!(Looked::new(StatusCode::OK, &none).find(&json("")).is_none());
+    }
+
+    #[test]
+    fn why_nothing_is_found_is_told() {
+        for (body, source, why) in [
+            ("no JSON", json(""), Missing::NoJson),
+            ("{} {}", json("/a"), Missing::NoJson),
+            (r#"["\ud800"]"#, json("/0"), Missing::NoJson),
+            ("{}", json("/a"), Missing::Absent),
+            (&"x".repeat(LONGEST_BODY + 1), regex("x"), Missing::TooLong),
+            (&"x".repeat(LONGEST_BODY + 1), json(""), Missing::TooLong),
+        ] {
+            let kept = kept(body);
+            assert_eq!(Looked::new(StatusCode::OK, &kept).find(&source), Err(why), "{source:?}");
+        }
+        let told = Missing::NoJson.named("one: take t");
+        assert_eq!(
+            (told.as_str(), Missing::Absent.named("x")),
+            ("one: take t (the body is no JSON)", "x".to_owned())
+        );
     }
 
     #[test]
     fn an_answer_is_as_it_must_be_or_not() {
-        let kept = kept(r#"{"n": 1, "t": "1", "f": false}"#);
+        let kept = kept(r#"{"n": 1, "t": "1", "f": false, "l": 9007199254740992, "d": 150e-2}"#);
         let answer = Looked::new(StatusCode::CREATED, &kept);
         let header = || header("location");
         for (condition, holds) in [
@@ -141,13 +224,17 @@ mod tests {
             (Condition::At(json("/n"), Some(1.into())), true),
             (Condition::At(json("/n"), Some(1.0.into())), true),
             (Condition::At(json("/t"), Some(1.into())), false),
+            (Condition::At(json("/l"), Some(9_007_199_254_740_992_i64.into())), true),
+            (Condition::At(json("/l"), Some(9_007_199_254_740_993_i64.into())), false),
+            (Condition::At(json("/d"), Some(1.5.into())), true),
+            (Condition::At(json("/d"), Some(Value::from("1.5"))), false),
             (Condition::At(json("/f"), Some(false.into())), true),
             (Condition::At(json("/g"), Some(false.into())), false),
             (Condition::At(regex("true|false"), None), true),
         ] {
-            let check = Check { kind: Kind::new("check"), condition };
+            let check = Check { name: "check".to_owned(), condition };
             let mut values = Values::of_slot(0, 0, None);
-            assert_eq!(check.holds(&answer, &mut values), holds, "{check:?}");
+            assert_eq!(check.of(&answer, &mut values).is_ok(), holds, "{check:?}");
         }
     }
 }
