@@ -2,7 +2,7 @@
 
 use httpdate::parse_http_date;
 use hyper::header::{HeaderMap, SET_COOKIE};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// With more cookies than this, the oldest go.
 const MOST: usize = 100;
@@ -12,9 +12,19 @@ const LONGEST: usize = 4096;
 /// The cookies of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Jar {
-    /// Names and values.
-    cookies: Vec<(Vec<u8>, Vec<u8>)>,
+    cookies: Vec<Kept>,
     header: Vec<u8>,
+    /// When the first of them is over, if any will be.
+    next_over: Option<SystemTime>,
+}
+
+/// A cookie that goes back to its server.
+#[derive(Debug)]
+struct Kept {
+    name: Vec<u8>,
+    value: Vec<u8>,
+    /// From when on it is over, if it will be.
+    over: Option<SystemTime>,
 }
 
 /// A cookie as it is set.
@@ -22,7 +32,8 @@ pub(crate) struct Jar {
 struct Cookie<'a> {
     name: &'a [u8],
     value: &'a [u8],
-    is_over: bool,
+    /// From when on it is over, if it will be.
+    over: Option<SystemTime>,
 }
 
 impl Jar {
@@ -30,6 +41,7 @@ impl Jar {
     pub(crate) fn clear(&mut self) {
         self.cookies.clear();
         self.header.clear();
+        self.next_over = None;
     }
 
     /// The value of the header `Cookie`; empty without any.
@@ -37,18 +49,33 @@ impl Jar {
         &self.header
     }
 
-    /// Takes what an answer sets.
-    pub(crate) fn set(&mut self, headers: &HeaderMap) {
-        let set = headers.get_all(SET_COOKIE).iter();
-        let set: Vec<_> = set.filter_map(|line| Cookie::read(line.as_bytes())).collect();
-        if set.is_empty() {
+    /// A request is sent that begins when `now` says: what is over by then does not go with it.
+    pub(crate) fn send(&mut self, now: impl FnOnce() -> SystemTime) {
+        if let Some(over) = self.next_over {
+            let now = now();
+            if over <= now {
+                self.forget(now);
+            }
+        }
+    }
+
+    /// Takes what an answer sets that comes now.
+    pub(crate) fn set(&mut self, headers: &HeaderMap, now: impl FnOnce() -> SystemTime) {
+        let mut set = headers.get_all(SET_COOKIE).iter().peekable();
+        if set.peek().is_none() {
             return;
         }
-        for cookie in &set {
-            self.put(cookie);
-        }
+        let now = now();
+        set.filter_map(|line| Cookie::read(line.as_bytes(), now)).for_each(|it| self.put(&it));
+        self.forget(now);
+    }
+
+    /// Forgets what is over, and writes the others.
+    fn forget(&mut self, now: SystemTime) {
+        self.cookies.retain(|cookie| cookie.over.is_none_or(|over| over > now));
+        self.next_over = self.cookies.iter().filter_map(|cookie| cookie.over).min();
         self.header.clear();
-        for (name, value) in &self.cookies {
+        for Kept { name, value, .. } in &self.cookies {
             let end = if self.header.is_empty() { &b""[..] } else { b"; " };
             for part in [end, name, b"=", value] {
                 self.header.extend_from_slice(part);
@@ -57,24 +84,20 @@ impl Jar {
     }
 
     fn put(&mut self, cookie: &Cookie<'_>) {
-        let place = self.cookies.iter().position(|(name, _)| name == cookie.name);
-        let value = || cookie.value.to_owned();
-        match place {
-            Some(place) if cookie.is_over => drop(self.cookies.remove(place)),
-            Some(place) => self.cookies[place].1 = value(),
-            None if cookie.is_over => {}
-            None => {
-                if self.cookies.len() == MOST {
-                    self.cookies.remove(0);
-                }
-                self.cookies.push((cookie.name.to_owned(), value()));
-            }
+        let (value, over) = (cookie.value.to_owned(), cookie.over);
+        if let Some(kept) = self.cookies.iter_mut().find(|kept| kept.name == cookie.name) {
+            (kept.value, kept.over) = (value, over);
+            return;
         }
+        if self.cookies.len() == MOST {
+            self.cookies.remove(0);
+        }
+        self.cookies.push(Kept { name: cookie.name.to_owned(), value, over });
     }
 }
 
 impl Cookie<'_> {
-    fn read(line: &[u8]) -> Option<Cookie<'_>> {
+    fn read(line: &[u8], now: SystemTime) -> Option<Cookie<'_>> {
         let mut parts = line.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
         let pair = parts.next().filter(|pair| pair.len() <= LONGEST)?;
         let end = pair.iter().position(|byte| *byte == b'=').filter(|end| *end > 0)?;
@@ -82,13 +105,14 @@ impl Cookie<'_> {
         let (mut max_age, mut expires) = (None, None);
         for (attribute, value) in parts.filter_map(attribute) {
             match attribute.to_ascii_lowercase().as_str() {
-                "max-age" => max_age = value.parse().ok().map(|seconds: i64| seconds <= 0),
+                "max-age" => max_age = value.parse().ok().map(|seconds: i64| seconds.max(0)),
                 "expires" => expires = parse_http_date(value).ok(),
                 _ => {}
             }
         }
-        let is_past = || expires.is_some_and(|at| at <= SystemTime::now());
-        Some(Cookie { name, value, is_over: max_age.unwrap_or_else(is_past) })
+        // One that is far away never comes.
+        let after = |seconds: i64| now.checked_add(Duration::from_secs(seconds.unsigned_abs()));
+        Some(Cookie { name, value, over: max_age.map_or(expires, after) })
     }
 }
 
@@ -129,7 +153,7 @@ mod tests {
             ),
             (&["b=5; Expires=Fri, 31 Dec 9999 23:59:59 GMT; Max-Age=soon"], "b=5"),
         ] {
-            jar.set(&answer(lines));
+            jar.set(&answer(lines), SystemTime::now);
             assert_eq!(std::str::from_utf8(jar.header()).unwrap(), header, "{lines:?}");
         }
         jar.clear();
@@ -137,12 +161,43 @@ mod tests {
     }
 
     #[test]
+    fn what_is_over_later_is_not_sent_any_more() {
+        let begin = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        let at = |seconds| move || begin + Duration::from_secs(seconds);
+        let mut jar = Jar::default();
+        let lines = [
+            "a=1; Max-Age=1",
+            "b=2; Expires=Sun, 09 Sep 2001 01:46:45 GMT",
+            "c=3; Max-Age=9; Expires=Sun, 09 Sep 2001 01:46:41 GMT",
+            "d=4; Max-Age=9223372036854775807",
+            "e=5",
+        ];
+        jar.set(&answer(&lines), at(0));
+        for (seconds, header) in [
+            (0, "a=1; b=2; c=3; d=4; e=5"),
+            (1, "b=2; c=3; d=4; e=5"),
+            (4, "b=2; c=3; d=4; e=5"),
+            (5, "c=3; d=4; e=5"),
+            (9, "d=4; e=5"),
+        ] {
+            jar.send(at(seconds));
+            assert_eq!(std::str::from_utf8(jar.header()).unwrap(), header, "{seconds}");
+        }
+        // It is set anew, for ever.
+        jar.set(&answer(&["a=1; Max-Age=1"]), at(9));
+        jar.set(&answer(&["a=2"]), at(9));
+        jar.send(at(99));
+        assert_eq!(jar.header(), b"d=4; e=5; a=2");
+    }
+
+    #[test]
     fn there_are_not_too_many_and_none_is_too_long() {
         let mut jar = Jar::default();
-        (0..150).for_each(|number| jar.set(&answer(&[&format!("a{number}={number}")])));
+        let now = SystemTime::now;
+        (0..150).for_each(|number| jar.set(&answer(&[&format!("a{number}={number}")]), now));
         assert!(jar.cookies.len() == MOST && jar.header().starts_with(b"a50=50; a51"));
         let before = jar.header().len();
-        jar.set(&answer(&[&format!("long={}", "x".repeat(LONGEST))]));
+        jar.set(&answer(&[&format!("long={}", "x".repeat(LONGEST))]), now);
         assert_eq!(jar.header().len(), before);
     }
 }

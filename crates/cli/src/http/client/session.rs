@@ -18,6 +18,7 @@ use nanopace_load::load::target::Steps;
 use nanopace_load::running::workers::deadline::Deadline;
 use std::mem;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Sends one request at a time, and keeps a connection to each server open.
 pub(crate) struct Session {
@@ -244,6 +245,9 @@ impl Session {
         let Some(connection) = &mut connections[request.endpoint] else {
             return self.unsent(Failure::HungUp);
         };
+        if let Some(jar) = memory.jars.get_mut(request.endpoint) {
+            jar.send(SystemTime::now);
+        }
         let mut status = connection.exchange(plan, request, memory, deadline, watch.as_mut()).await;
         if status == Err(Failure::Refused) {
             // Once more, as the server has not processed it (RFC 9113, section 8.7).
@@ -251,7 +255,7 @@ impl Session {
         }
         let jar = memory.jars.get_mut(request.endpoint);
         if let (Some(jar), Some(Watch::Kept(kept))) = (jar, watch) {
-            jar.set(&kept.headers);
+            jar.set(&kept.headers, SystemTime::now);
         }
         let traffic = connection.take_traffic();
         let is_spoiled = status.is_err_and(|failure| !failure.spares_connection());
