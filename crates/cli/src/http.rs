@@ -62,6 +62,10 @@ pub(crate) fn job(args: HttpSearchArgs) -> anyhow::Result<Job<Http>> {
 /// Servers that take HTTP requests.
 pub(crate) struct Http {
     url: String,
+    /// The file of scenarios, if they are what is sent.
+    scenarios: Option<String>,
+    /// The hash of its text.
+    scenario_hash: Option<String>,
     /// By which socket, if that is not what the URL says.
     by: String,
     /// Whether requests go through a proxy.
@@ -83,6 +87,7 @@ impl Http {
         kind::expect(&GROUPS);
         let (embedded, draft) = what(args, load)?;
         let url = draft.url.clone();
+        let scenario_hash = draft.scenario_hash.map(|hash| format!("{hash:016x}"));
         let seed = load.schedule.seed;
         let plan = draft.complete(trust(args, embedded.as_ref()), load.timeout, seed)?;
         let plan = Arc::new(plan);
@@ -96,7 +101,20 @@ impl Http {
         let clock = Mutex::new(Pacer::new(Rate::per_second(1)?));
         let streams = plan.items.map(|_| Streams::new());
         let counted_by = Mutex::new(None);
-        Ok(Http { url, by, has_proxy, plan, streams, embedded, clock, counted_by })
+        let scenarios =
+            args.scenario.as_ref().map(|path| format!("scenarios of {}", path.display()));
+        Ok(Http {
+            url,
+            scenarios,
+            scenario_hash,
+            by,
+            has_proxy,
+            plan,
+            streams,
+            embedded,
+            clock,
+            counted_by,
+        })
     }
 
     fn session(&self, index: usize) -> Session {
@@ -144,7 +162,7 @@ impl Target for Http {
     }
 
     fn name(&self) -> String {
-        self.url.clone()
+        self.scenarios.clone().unwrap_or_else(|| self.url.clone())
     }
 
     fn remark(&self) -> &'static str {
@@ -189,6 +207,14 @@ impl Target for Http {
 
     fn has_labels(&self) -> bool {
         self.plan.labels.count() > 1 || self.plan.has_scenarios()
+    }
+
+    fn scenario_hash(&self) -> Option<String> {
+        self.scenario_hash.clone()
+    }
+
+    fn labels(&self) -> Vec<&'static str> {
+        self.plan.scenario_labels()
     }
 
     fn most_slots(&self) -> Option<u64> {

@@ -15,7 +15,6 @@ use super::template::{Form, Place};
 use file::{File, LookSpec, ScenarioSpec, StepSpec, Wrong, wrong};
 use hyper::Method;
 use hyper::header::HeaderName;
-use nanopace_load::console::human::positive_duration;
 use regex::bytes::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -25,12 +24,18 @@ use toml::{Spanned, Value};
 /// What failures of steps are counted as in metrics, besides those of their requests.
 pub(crate) const GROUPS: [&str; 2] = ["check", "take"];
 
+/// Whoever thinks for longer has mistaken the unit.
+const LONGEST_THINK: Duration = Duration::from_secs(86_400);
+
 /// Reads the scenarios of a file into a plan.
 ///
 /// # Errors
 /// What is wrong, in one line, with the file, the line and the column.
 pub(crate) fn read(path: &Path, draft: &mut Draft<'_>) -> anyhow::Result<()> {
-    file::read(path, |file| Reader { draft, names: BTreeSet::new() }.file(file))
+    let names = BTreeSet::new();
+    let hash = file::read(path, |file| Reader { draft: &mut *draft, names }.file(file))?;
+    draft.scenario_hash = Some(hash);
+    Ok(())
 }
 
 /// Adds scenarios to a plan.
@@ -64,13 +69,13 @@ impl Reader<'_, '_> {
         }
         let last = spec.step.last();
         let last = last.ok_or_else(|| wrong(spec.name.span().start, "it has no step"))?;
-        if let Some(think) = &last.think {
-            let told = "nothing follows: the schedule says when the next scenario begins";
-            return Err(wrong(think.span().start, told));
-        }
         let (mut steps, mut taken, mut names) = (Vec::new(), Vec::new(), Vec::new());
         for (number, step) in spec.step.iter().enumerate() {
             steps.push(self.step(number, step, &mut names, &mut taken)?);
+        }
+        if let Some(think) = &last.think {
+            let told = "nothing follows: the schedule says when the next scenario begins";
+            return Err(wrong(think.span().start, told));
         }
         self.give(&mut steps, taken, &names)?;
         let label = (!is_only).then(|| &*name.leak());
@@ -113,9 +118,10 @@ impl Reader<'_, '_> {
             names.push(name.clone());
             taken.push(Taken { step: number, at, take });
         }
-        let think = spec.think.as_ref().map(|text| {
-            positive_duration(text.get_ref()).map_err(|told| wrong(text.span().start, told))
-        });
+        let think = spec
+            .think
+            .as_ref()
+            .map(|text| think_time(text.get_ref()).map_err(|told| wrong(text.span().start, told)));
         let think = think.transpose()?.unwrap_or(Duration::ZERO);
         let checks = checks(label, &spec.check, self.draft)?;
         Ok(Step { request, label, think, takes: Vec::new(), checks })
@@ -156,6 +162,13 @@ impl Reader<'_, '_> {
     }
 }
 
+/// How long the next step is held back. It may be zero.
+fn think_time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let is_short = time <= LONGEST_THINK;
+    is_short.then_some(time).ok_or_else(|| "a think time is a day at most".to_owned())
+}
+
 /// What a value must be like.
 fn fits((_, place, form): &Use) -> fn(&[u8]) -> bool {
     match (place, form) {
@@ -174,8 +187,15 @@ fn target(spec: &StepSpec) -> Result<TargetSpec, Wrong> {
         None if spec.body.is_some() => Method::POST,
         None => Method::GET,
     };
+    if let Some(at) = spec.method.as_ref().filter(|_| method == Method::CONNECT) {
+        return Err(told(at, "it opens a tunnel, and nothing here would use that".to_owned()));
+    }
     let url = template::url(spec.url.get_ref()).map_err(|why| told(&spec.url, why))?;
     let header = |(name, value): (&String, &Spanned<String>)| {
+        if name.eq_ignore_ascii_case("transfer-encoding") {
+            let why = "it says how a body is sent, which is known from its length";
+            return Err(told(value, why.to_owned()));
+        }
         targets::header(name, value.get_ref()).map_err(|why| told(value, why))
     };
     let headers = spec.headers.iter().map(header).collect::<Result<_, _>>()?;

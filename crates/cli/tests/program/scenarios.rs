@@ -192,12 +192,10 @@ fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
         let results = results(&output);
         assert_eq!(results["failures"], json!({ failure: 12 }), "{results}");
         assert_eq!(results["failed"], 12);
-        // With one label nothing is told apart.
-        let labels = results.get("labels").map(|_| labels(&results)).unwrap_or_default();
+        // Also of a step that is never sent.
         let steps = ["log in", "look", "order"].map(str::to_owned);
-        let ended = counts.iter().filter(|(well, failed)| well + failed > 0).count();
-        let expected = steps.into_iter().zip(counts).take(if ended == 1 { 0 } else { ended });
-        assert_eq!(labels, expected.collect(), "{failure}");
+        assert_eq!(labels(&results), steps.into_iter().zip(counts).collect(), "{failure}");
+        assert_eq!(results["url"], format!("scenarios of {path}"));
         let ordered = asked.try_iter().filter(|it| it.first.contains("/order")).count();
         assert_eq!(ordered, if failure.starts_with("order") { 12 } else { 0 });
     }
@@ -239,6 +237,14 @@ fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
         ),
         ("think = \"20ms\"", "think = \"20\"", "line 21 column 9: "),
         ("check.paid", "think = \"1s\"\ncheck.paid", "column 9: nothing follows"),
+        ("check.paid", "think = \"1\"\ncheck.paid", "column 9: time unit needed"),
+        ("think = \"20ms\"", "think = \"25h\"", "line 21 column 9: a think time is a day at most"),
+        ("\"PUT\"", "\"CONNECT\"", "line 8 column 10: it opens a tunnel"),
+        (
+            "{ X-Slot = \"{{slot}}\" }",
+            "{ Transfer-Encoding = \"chunked\" }",
+            "line 10 column 33: it says how a body is sent",
+        ),
         (
             "take.cart",
             "take.carts",
@@ -295,6 +301,10 @@ fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
         let stderr = refusal(run(&scratch("wrong.toml", text), &[]));
         assert!(stderr.contains(told) && stderr.contains(" line "), "{text}: {stderr}");
     }
+    let path = scratch("wrong.toml", &file);
+    fs::write(&path, b"[[scenario]]\nname = \"\xff\"").unwrap();
+    let stderr = refusal(run(&path, &[]));
+    assert!(stderr.contains("wrong.toml line 2: this is no UTF-8"), "{stderr}");
     let path = scratch("wrong.toml", &file);
     let stderr = refusal(run(&path, &["--data", &data, "--items", "sse"]));
     assert!(stderr.contains("cannot be used with"), "{stderr}");
@@ -380,7 +390,8 @@ fn a_scenario_that_is_given_up_leaves_its_steps_counted() {
     progress.errors.read_to_string(&mut progress.said).unwrap();
     let results = results(&child.wait_with_output().unwrap());
     assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()), "{results}");
-    assert_eq!(labels(&results), [("first".to_owned(), (4, 0))].into());
+    let expected = [("first".to_owned(), (4, 0)), ("second".to_owned(), (0, 0))];
+    assert_eq!(labels(&results), expected.into());
 }
 
 /// The target answers at once: whatever is late is so because of the setting.
@@ -396,6 +407,26 @@ fn think_times_that_hold_the_connections_are_told_as_that() {
     assert_eq!(results["verdict"], "think-times", "{results}");
     let report = String::from_utf8(output.stderr).unwrap();
     assert!(report.contains("are needed, and some to spare"), "{report}");
+    // One that is over at once is none.
+    let output = run(&scratch("thinking.toml", &text.replace("500ms", "0s")), &["-n", "20"]);
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// A single step has a label, too.
+#[test]
+fn a_scenario_of_one_step_has_its_label() {
+    let (address, _asked) = asked::answering(|_| answer("200 OK", "", ""));
+    let text = format!(
+        "[[scenario]]\nname = \"one\"\n[[scenario.step]]\nname = \"only\"\nurl = \"http://{address}\"\n"
+    );
+    let file = scratch("only.toml", &text);
+    let ran = || results(&run(&file, &["-n", "3"]));
+    let first = ran();
+    assert_eq!(labels(&first), [("only".to_owned(), (3, 0))].into());
+    // Whether its text was changed, is told when runs are compared.
+    assert_eq!(ran()["scenario_hash"], first["scenario_hash"]);
+    fs::write(&file, format!("{text}# another\n")).unwrap();
+    assert_ne!(ran()["scenario_hash"], first["scenario_hash"]);
 }
 
 #[test]

@@ -80,6 +80,8 @@ pub(crate) struct Required {
 pub(crate) struct Title {
     /// Where requests went.
     pub(crate) url: String,
+    /// What tells the text of its scenarios from others, if it has any.
+    pub(crate) scenario_hash: Option<String>,
     /// When the schedule started.
     pub(crate) start: SystemTime,
     /// All options by name, as they are written.

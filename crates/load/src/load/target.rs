@@ -187,6 +187,18 @@ pub trait Target: Send + Sync + 'static {
         true
     }
 
+    /// What tells the text of its scenarios from others, if it has any.
+    #[doc(hidden)]
+    fn scenario_hash(&self) -> Option<String> {
+        None
+    }
+
+    /// Labels that are told whether any operation of theirs has ended or not.
+    #[doc(hidden)]
+    fn labels(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// How many slots of the whole load it has something to do for, if that has an end: then the load
     /// ends, too.
     #[doc(hidden)]

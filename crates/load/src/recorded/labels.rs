@@ -27,9 +27,18 @@ pub(crate) struct Labelled {
     /// The lower bounds among the response times.
     pub(crate) bounds: Histogram<u64>,
     pub(crate) traffic: Traffic,
+    /// Whether it is told although no operation of it has ended.
+    pub(crate) is_expected: bool,
 }
 
 impl Labels {
+    /// From now on these are told, whether any operation of theirs has ended or not.
+    pub(crate) fn expect(&mut self, labels: &[&str]) {
+        for label in labels {
+            self.labelled(label).is_expected = true;
+        }
+    }
+
     /// Counts the end of an operation, if it has a label.
     pub(crate) fn end(&mut self, operation: &Operation) {
         let details = operation.answer.details;
@@ -71,9 +80,9 @@ impl Labels {
         }
     }
 
-    /// The labels of which an operation has ended.
+    /// The labels of which an operation has ended, and those that are expected.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Labelled> {
-        self.0.iter().filter(|labelled| !labelled.response.is_empty())
+        self.0.iter().filter(|labelled| labelled.is_expected || !labelled.response.is_empty())
     }
 
     fn labelled(&mut self, label: &str) -> &mut Labelled {
@@ -92,8 +101,14 @@ impl Labelled {
     fn new(label: &str) -> Labelled {
         let histogram = Histogram::new(2).expect("2 is a number of digits");
         let (service, response) = (histogram.clone(), histogram.clone());
-        let label = label.to_owned();
-        Labelled { label, service, response, bounds: histogram, traffic: Traffic::default() }
+        Labelled {
+            label: label.to_owned(),
+            service,
+            response,
+            bounds: histogram,
+            traffic: Traffic::default(),
+            is_expected: false,
+        }
     }
 
     fn histograms(&mut self) -> [&mut Histogram<u64>; 3] {
@@ -155,6 +170,14 @@ pub(crate) mod tests {
         assert_eq!(sum.iter().nth(1).unwrap().responses().at_least(), 2);
         sum.clear();
         assert!(counts(&sum).is_empty());
+    }
+
+    #[test]
+    fn what_is_expected_is_told_although_nothing_of_it_has_ended() {
+        let mut labels = Labels::default();
+        labels.expect(&["read", "write"]);
+        labels.end(&ended("read", true, 1));
+        assert_eq!(counts(&labels), [("read", 1, 0, 4), ("write", 0, 0, 0)]);
     }
 
     #[test]

@@ -289,12 +289,14 @@ impl OperationStats {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// The labels in order, where they tell operations apart. A single one that all have does not.
+    /// The labels in order, where they tell operations apart. A single one that all have does not, unless it is
+    /// expected.
     pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
         let mut labels: Vec<_> = self.labels.iter().collect();
         if let [only] = labels[..]
             && only.response.len() == ended
+            && !only.is_expected
         {
             labels.clear();
         }

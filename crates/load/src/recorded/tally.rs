@@ -66,6 +66,7 @@ pub(crate) struct LabelTally {
     pub(crate) failed: u64,
     pub(crate) service: Buckets,
     pub(crate) response: Buckets,
+    is_expected: bool,
 }
 
 impl LabelTally {
@@ -78,6 +79,13 @@ impl LabelTally {
 }
 
 impl Tally {
+    /// From now on these labels are told, whether any operation of theirs has ended or not.
+    pub(crate) fn expect(&mut self, labels: &[&str]) {
+        for label in labels {
+            self.labels.entry((*label).to_owned()).or_default().is_expected = true;
+        }
+    }
+
     /// Adds what `stats` have counted.
     pub(crate) fn add(&mut self, stats: &OperationStats) {
         self.started += stats.started();
@@ -110,7 +118,9 @@ impl Tally {
         let ended = self.completed + self.failed();
         let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));
         let is_only = self.labels.len() == 1;
-        all.filter(move |(_, tally)| !is_only || tally.completed + tally.failed < ended)
+        all.filter(move |(_, tally)| {
+            tally.is_expected || !is_only || tally.completed + tally.failed < ended
+        })
     }
 
     /// Operations that failed, for any reason.

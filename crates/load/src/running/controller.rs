@@ -73,6 +73,11 @@ impl<'run> Controller<'run> {
         }
     }
 
+    /// From now on these labels are told, whether any operation of theirs has ended or not.
+    pub(crate) fn expect(&mut self, labels: &[&str]) {
+        self.books.expect(labels);
+    }
+
     /// Returns when the schedule should end.
     pub(crate) fn run(&mut self, messages: &Receiver<Message>) {
         let recorders = &self.course.shared.recorders;

@@ -152,6 +152,7 @@ pub(crate) fn perform<T: Target>(
     let span = start_schedule(setup, member, &shared, sender.clone(), is_wanted)?;
     outlets.logs.begin(span.began);
     let mut controller = Controller::new(&shared, span, member, setup.policy(), outlets);
+    controller.expect(&setup.target.labels());
     match member {
         _ if is_wanted => controller.run(messages),
         // What can't be given back is lost, and counted.
@@ -163,6 +164,7 @@ pub(crate) fn perform<T: Target>(
     threads.join()?;
     let title = Title {
         url: setup.target.name(),
+        scenario_hash: setup.target.scenario_hash(),
         start: span.began,
         settings: setup.args.settings.clone(),
         given: setup.args.given.clone(),

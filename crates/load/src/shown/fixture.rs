@@ -17,6 +17,7 @@ use std::time::{Duration, SystemTime};
 /// A run of which nothing was recorded.
 pub(crate) fn empty() -> Summary {
     let title = Title {
+        scenario_hash: None,
         url: "http://127.0.0.1/".to_owned(),
         start: SystemTime::UNIX_EPOCH,
         settings: toml::from_str("rate = '5k/s'\nheader = []\npin = false").unwrap(),

@@ -24,6 +24,8 @@ use toml::Table;
 pub(crate) struct Object<F> {
     version: &'static str,
     url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scenario_hash: Option<String>,
     start: String,
     settings: Table,
     target_rate: f64,
@@ -183,6 +185,7 @@ impl<F> Object<F> {
         Object {
             version: env!("CARGO_PKG_VERSION"),
             url: title.url.clone(),
+            scenario_hash: title.scenario_hash.clone(),
             start: humantime::format_rfc3339_millis(title.start).to_string(),
             settings: title.settings.clone(),
             target_rate: summary.target_hz,

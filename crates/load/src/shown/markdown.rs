@@ -1,8 +1,10 @@
 //! A run in short, as Markdown.
 
-use super::times::{AT_LEAST, Cell};
+use super::times::{AT_LEAST, Cell, NONE};
 use crate::console::human;
 use crate::judged::summary::{Required, Summary};
+use crate::recorded::percentiles::Sample;
+use crate::recorded::stats::OperationStats;
 use std::fmt::{self, Display, Formatter};
 
 /// Its percentiles.
@@ -21,6 +23,8 @@ impl Display for Markdown<'_> {
             .iter()
             .try_for_each(|why| writeln!(f, "Incomplete: {}\n", plain(why)))?;
         figures(f, summary)?;
+        labels(f, &summary.stats)?;
+        failures(f, &summary.stats)?;
         if summary.required.is_empty() {
             return Ok(());
         }
@@ -48,6 +52,35 @@ fn figures(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     writeln!(f, "\n{achieved} of {asked} over {duration}: {completed} completed, {failed} failed.")
 }
 
+fn labels(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+    let labels = stats.labels_apart();
+    if !labels.is_empty() {
+        writeln!(
+            f,
+            "\n| label | completed | failed | p99 service | p99 response |\n|---|---|---|---|---|"
+        )?;
+    }
+    labels.into_iter().try_for_each(|labelled| {
+        let [service, response] = [Sample::exact(&labelled.service), labelled.responses()]
+            .map(|times| plain(&times.shown(0.99, AT_LEAST).unwrap_or_else(|| NONE.to_owned())));
+        let (completed, failed) = (labelled.completed(), labelled.failed());
+        writeln!(
+            f,
+            "| {} | {completed} | {failed} | {service} | {response} |",
+            plain(&labelled.label)
+        )
+    })
+}
+
+/// How many failed, and why.
+fn failures(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+    if !stats.failures.is_empty() {
+        writeln!(f, "\n| failed | |\n|---|---|")?;
+    }
+    let mut failures = stats.failures.iter();
+    failures.try_for_each(|(kind, count)| writeln!(f, "| {} | {count} |", plain(&kind.to_string())))
+}
+
 /// A text that stays what it is in a cell of a table.
 fn plain(text: &str) -> String {
     let escaped = |letter: char| {
@@ -63,12 +96,17 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::kind::Kind;
+    use crate::recorded::labels::tests::ended;
     use crate::shown::fixture::long;
 
     #[test]
     fn a_run_in_short_has_its_figures_and_what_was_required() {
         let mut summary = long(40, 500);
         summary.title.url = "http://x/|<b>\n*a*".to_owned();
+        summary.stats.labels.expect(&["a|b"]);
+        summary.stats.labels.end(&ended("a|b", true, 7));
+        summary.stats.failures.insert(Kind::new("a: check <b>"), 3);
         let missed = Some("p99 response is 7ms, wanted < 5ms".to_owned());
         summary.required = vec![
             Required { text: "errors <= 1%".to_owned(), missed: None },
@@ -78,6 +116,8 @@ mod tests {
         for line in [
             r"### http://x/\|\<b\>\\n\*a\*",
             "| | service | response |",
+            r"| a\|b | 1 | 0 | 7.01ms | 7.01ms |",
+            r"| a: check \<b\> | 3 |",
             r"| errors \<= 1% | holds |",
             r"| p99 response \< 5ms | p99 response is 7ms, wanted \< 5ms |",
         ] {

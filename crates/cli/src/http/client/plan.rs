@@ -125,6 +125,8 @@ pub(crate) struct Draft<'args> {
     compiler: Compiler,
     /// The URL of the first request.
     pub(crate) url: String,
+    /// Of the file that scenarios are from.
+    pub(crate) scenario_hash: Option<u64>,
 }
 
 impl Draft<'_> {
@@ -133,7 +135,19 @@ impl Draft<'_> {
         let (requests, labels, known) = (Requests::default(), Labels::default(), HashMap::new());
         let (endpoints, common, url) = (Vec::new(), Vec::new(), String::new());
         let (compiler, turns, scenarios) = (Compiler::default(), Turns::default(), Vec::new());
-        Draft { args, requests, turns, scenarios, labels, endpoints, common, known, compiler, url }
+        Draft {
+            args,
+            requests,
+            turns,
+            scenarios,
+            labels,
+            endpoints,
+            common,
+            known,
+            compiler,
+            url,
+            scenario_hash: None,
+        }
     }
 
     /// Its requests are filled with rows of this data.
@@ -321,6 +335,15 @@ impl Plan {
     /// Whether slots have scenarios.
     pub(crate) fn has_scenarios(&self) -> bool {
         !self.scenarios.is_empty()
+    }
+
+    /// By what scenarios and their steps are counted.
+    pub(crate) fn scenario_labels(&self) -> Vec<&'static str> {
+        let of = |scenario: &Scenario| {
+            let steps = scenario.steps.iter().map(|step| step.label);
+            scenario.label.into_iter().chain(steps).collect::<Vec<_>>()
+        };
+        self.scenarios.iter().flat_map(of).collect()
     }
 
     /// The scenario of the slot with this number, if slots have scenarios.

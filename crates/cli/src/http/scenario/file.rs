@@ -65,23 +65,35 @@ pub(super) fn wrong(at: usize, told: impl Into<String>) -> Wrong {
     Wrong { at, told: told.into() }
 }
 
-/// Reads a file, and gives what is in it to `take`.
+/// Reads a file, and gives what is in it to `take`. Returns the hash of its text.
 pub(super) fn read(
     path: &Path,
     take: impl FnOnce(&File) -> Result<(), Wrong>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<u64> {
     let file = path.display();
-    let text = fs::read_to_string(path);
+    let text = fs::read(path);
     let text = text.map_err(|error| anyhow::anyhow!("--scenario: cannot read {file}: {error}"))?;
+    let hash = hash(&text);
+    let text = String::from_utf8(text).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        anyhow::anyhow!("--scenario: {file} line {line}: this is no UTF-8")
+    })?;
     let read = toml::from_str(&text).map_err(|error: toml::de::Error| {
         wrong(error.span().map_or(0, |span| span.start), error.message().replace('\n', ", "))
     });
-    read.and_then(|file| take(&file)).map_err(|Wrong { at, told }| {
+    read.and_then(|file| take(&file)).map(|()| hash).map_err(|Wrong { at, told }| {
         let before = &text[..at];
         let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
         let column = 1 + before.rsplit('\n').next().unwrap_or_default().chars().count();
         anyhow::anyhow!("--scenario: {file} line {line} column {column}: {told}")
     })
+}
+
+/// By FNV-1a (Fowler, Noll and Vo), which is the same in all versions.
+fn hash(text: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    text.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 impl StepSpec {

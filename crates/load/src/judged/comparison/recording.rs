@@ -46,6 +46,8 @@ const ASIDE: [&str; 29] = [
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Recording {
     pub(crate) url: String,
+    #[serde(default)]
+    pub(crate) scenario_hash: Option<String>,
     pub(crate) settings: Map<String, Value>,
     pub(crate) target_rate: f64,
     pub(crate) duration_seconds: f64,
@@ -135,9 +137,11 @@ pub(crate) fn differences(first: &[Recording], second: &[Recording]) -> Vec<Stri
     let names: BTreeSet<_> = names.filter(|name| !ASIDE.contains(&name.as_str())).collect();
     let settings =
         names.into_iter().map(|name| told(&format!("--{name}"), &|run| run.setting(name)));
+    let scenario = |run: &Recording| run.scenario_hash.clone().unwrap_or_else(|| "none".to_owned());
     let incomplete = |run: &Recording| run.incomplete.clone().unwrap_or_else(|| "no".to_owned());
     [
         told("URLs", &|run| run.url.clone()),
+        told("hashes of the file of --scenario", &scenario),
         told("machines", &machine),
         told("incomplete", &incomplete),
     ]

@@ -13,6 +13,7 @@ fn queue(slower: f64) -> Queue {
 fn recording(queue: Queue, requests: f64, seed: u64) -> Recording {
     Recording {
         url: "http://127.0.0.1/".to_owned(),
+        scenario_hash: None,
         settings: [("pin".to_owned(), false.into())].into_iter().collect(),
         target_rate: 100.0,
         duration_seconds: 1.0,
@@ -105,6 +106,8 @@ fn what_is_not_the_same_load_is_refused_and_what_else_differs_is_told() {
     assert!(with(|run| drop(run.settings.insert("rate".to_owned(), "max".into()))).is_err());
     let told = with(|run| run.incomplete = Some("3 of 9 slots never started".to_owned())).unwrap();
     assert_eq!(told, ["incomplete: no and 3 of 9 slots never started"]);
+    let told = with(|run| run.scenario_hash = Some("5f".to_owned())).unwrap();
+    assert_eq!(told, ["hashes of the file of --scenario: none and 5f"]);
     let told = with(|run| run.machine.cores = 7).unwrap();
     assert_eq!(told, ["machines: 2 cores, linux, unknown and 7 cores, linux, unknown"]);
     let told = with(|run| drop(run.settings.insert("pin".to_owned(), true.into()))).unwrap();

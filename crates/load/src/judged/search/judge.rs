@@ -225,6 +225,7 @@ pub(crate) mod tests {
         stats.lateness = Lateness { target, generator, ..Lateness::default() };
         Summary {
             title: Title {
+                scenario_hash: None,
                 url: String::new(),
                 start: SystemTime::UNIX_EPOCH,
                 settings: toml::Table::new(),

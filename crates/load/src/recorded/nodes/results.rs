@@ -211,7 +211,8 @@ impl LabelHead {
 
     fn labelled(self, rest: &mut impl Read) -> anyhow::Result<Labelled> {
         let [service, response, bounds] = read(rest)?;
-        Ok(Labelled { label: self.label, service, response, bounds, traffic: self.traffic })
+        let LabelHead { label, traffic } = self;
+        Ok(Labelled { label, service, response, bounds, traffic, is_expected: false })
     }
 }
 

@@ -64,6 +64,12 @@ impl<'run> Books<'run> {
         }
     }
 
+    /// From now on these labels are told, whether any operation of theirs has ended or not.
+    pub(crate) fn expect(&mut self, labels: &[&str]) {
+        self.collector.expect(labels);
+        self.tally.expect(labels);
+    }
+
     /// A tick also ends the warm-up, so that what follows is collected apart; and in a fleet each second of
     /// the load, so that what all nodes did in it can be added up.
     pub(crate) fn next_tick(&self) -> Nanos {

@@ -62,6 +62,11 @@ impl<'run> Collector<'run> {
         }
     }
 
+    /// From now on these labels are told, whether any operation of theirs has ended or not.
+    pub(crate) fn expect(&mut self, labels: &[&str]) {
+        self.total.labels.expect(labels);
+    }
+
     /// Takes what has become of slots since the last time. All of them were due by now.
     pub(crate) fn take_outcomes(&mut self) {
         self.outcomes.clear();
