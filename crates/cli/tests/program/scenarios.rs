@@ -292,23 +292,26 @@ fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
     let stderr = refusal(run(&scratch("wrong.toml", &unused), &["--data", &data]));
     let told = "line 13 column 13: no step behind this one has {{cart}} in it";
     assert!(stderr.contains(told), "{stderr}");
+    let stderr = refusal(run(&scratch("wrong.toml", &file), &["--data", &data, "--items", "sse"]));
+    assert!(stderr.contains("cannot be used with"), "{stderr}");
+    assert_eq!(asked.try_iter().count(), 0);
+}
+
+#[test]
+fn what_is_no_file_of_scenarios_is_refused() {
     for (text, told) in [
         ("", "missing field `scenario`"),
         ("scenario = []", "there is no scenario in it"),
         ("[[scenario]]\nname = \"a\"", "line 2 column 8: it has no step"),
         ("[[scenario]\n", "line 1 column "),
     ] {
-        let stderr = refusal(run(&scratch("wrong.toml", text), &[]));
+        let stderr = refusal(run(&scratch("no-file.toml", text), &[]));
         assert!(stderr.contains(told) && stderr.contains(" line "), "{text}: {stderr}");
     }
-    let path = scratch("wrong.toml", &file);
+    let path = scratch("no-file.toml", "");
     fs::write(&path, b"[[scenario]]\nname = \"\xff\"").unwrap();
     let stderr = refusal(run(&path, &[]));
-    assert!(stderr.contains("wrong.toml line 2: this is no UTF-8"), "{stderr}");
-    let path = scratch("wrong.toml", &file);
-    let stderr = refusal(run(&path, &["--data", &data, "--items", "sse"]));
-    assert!(stderr.contains("cannot be used with"), "{stderr}");
-    assert_eq!(asked.try_iter().count(), 0);
+    assert!(stderr.contains("no-file.toml line 2: this is no UTF-8"), "{stderr}");
 }
 
 /// With the row of its slot, and with what was taken from earlier answers.
@@ -388,8 +391,11 @@ fn a_scenario_that_is_given_up_leaves_its_steps_counted() {
         progress.errors.read_line(&mut progress.said).unwrap();
     }
     progress.errors.read_to_string(&mut progress.said).unwrap();
-    let results = results(&child.wait_with_output().unwrap());
+    let output = child.wait_with_output().unwrap();
+    let results = results(&output);
     assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()), "{results}");
+    // That is no success.
+    assert_eq!(output.status.code(), Some(4), "{results}");
     let expected = [("first".to_owned(), (4, 0)), ("second".to_owned(), (0, 0))];
     assert_eq!(labels(&results), expected.into());
 }
@@ -441,7 +447,13 @@ fn the_example_of_the_manual_is_taken() {
         answer("200 OK", "", &json!({"token": "x", "paid": is_paid}).to_string())
     });
     let file = scratch("manual.toml", &text.replace("127.0.0.1:8080", &address));
-    let output = run(&file, &["-n", "4", "-c", "4", "--data", &users()]);
+    let load = |requirement| {
+        let data = users();
+        run(&file, &["-n", "4", "-c", "4", "--data", &data, "--fail-if", requirement])
+    };
+    let missed = load(r#"completed of "order" > 4"#);
+    assert_eq!(missed.status.code(), Some(3), "{missed:?}");
+    let output = load(r#"completed of "order" = 4"#);
     assert!(output.status.success(), "{output:?}");
     let expected = ["log in", "order"].map(|name| (name.to_owned(), (4, 0)));
     assert_eq!(labels(&results(&output)), expected.into());

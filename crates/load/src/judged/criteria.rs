@@ -15,6 +15,8 @@
 //! - `confidence p99`, `confidence p99.9 service`: how far the 95 % confidence interval reaches from a percentile of
 //!   `response`, `service` or `wait` times, on its wider side. The limit is a share of the percentile.
 //!
+//! - service and response times, `errors`, `completed` and `failed` may be those of one label: `p99 response of "order"`.
+//!
 //! Times are as exact as the histograms they come from, in which every value is the largest of its
 //! bucket (the smallest for `min`). A message about a miss shows as many digits as it takes to see
 //! it.
@@ -49,10 +51,15 @@ use std::time::Duration;
 use unit::{Limit, Unit};
 use words::Parts;
 
+const A_FIGURE_OF_A_LABEL: &str =
+    "of a label there are service and response times, errors, completed and failed";
+
 /// A requirement on a figure of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Criterion {
     figure: Figure,
+    /// The label whose figure it is, if it is not that of all requests.
+    label: Option<String>,
     operator: Operator,
     limit: Limit,
 }
@@ -68,19 +75,22 @@ impl Criterion {
     /// At least this share of the rate that was asked for is achieved.
     pub(crate) fn at_least_ratio(share: f64) -> Criterion {
         let limit = Limit { value: share, text: share.to_string() };
-        Criterion { figure: Figure::Single(Single::Ratio), operator: Operator::AtLeast, limit }
+        let figure = Figure::Single(Single::Ratio);
+        Criterion { figure, label: None, operator: Operator::AtLeast, limit }
     }
 
     /// What a run requires if no criterion [names errors](Criterion::names_errors): at most one
     /// request in a hundred fails.
     pub(crate) fn default_errors() -> Criterion {
         let limit = Limit { value: 0.01, text: "1%".to_owned() };
-        Criterion { figure: Figure::Single(Single::Errors), operator: Operator::AtMost, limit }
+        let figure = Figure::Single(Single::Errors);
+        Criterion { figure, label: None, operator: Operator::AtMost, limit }
     }
 
-    /// Whether the criterion is about `errors` or `failed`.
+    /// Whether the criterion is about `errors` or `failed` of all requests.
     pub(crate) fn names_errors(&self) -> bool {
-        matches!(self.figure, Figure::Single(Single::Errors | Single::Failed))
+        self.label.is_none()
+            && matches!(self.figure, Figure::Single(Single::Errors | Single::Failed))
     }
 
     /// Whether it is about how much of the load was started.
@@ -115,7 +125,7 @@ impl Criterion {
     pub(crate) fn deciding_share(&self) -> Option<f64> {
         let is_errors = matches!(self.figure, Figure::Single(Single::Errors));
         let share = if is_errors { Some(self.limit.value) } else { self.figure.tail() };
-        share.filter(|share| *share > 0.0)
+        share.filter(|share| *share > 0.0 && self.label.is_none())
     }
 
     /// How many of so many requests may fail. With more it can't hold, whatever becomes of the others.
@@ -125,18 +135,26 @@ impl Criterion {
             Figure::Single(Single::Failed) => self.limit.value,
             _ => return None,
         };
-        self.breaks_above_a_rate().then_some(most)
+        (self.label.is_none() && self.breaks_above_a_rate()).then_some(most)
     }
 
     /// Its figure, by name.
     pub(crate) fn name(&self) -> String {
-        self.figure.to_string()
+        let label = self.label.as_ref().map(|label| format!(" of \"{label}\""));
+        format!("{}{}", self.figure, label.unwrap_or_default())
+    }
+
+    fn actual(&self, figures: &Figures<'_>) -> Option<Value> {
+        match &self.label {
+            None => self.figure.value(figures),
+            Some(label) => self.figure.value(&figures.of_label(label)?),
+        }
     }
 
     /// Its figure in a run, in its unit: nanoseconds, if it is a time. At least, if that is all that is
     /// known.
     pub(crate) fn value(&self, figures: &Figures<'_>) -> Option<f64> {
-        self.figure.value(figures).map(|value| value.least)
+        self.actual(figures).map(|value| value.least)
     }
 
     /// Its limit, if it is a time.
@@ -148,7 +166,7 @@ impl Criterion {
 
     /// Its figure in a run, for people: on the same side of the limit as it is.
     pub(crate) fn shown(&self, figures: &Figures<'_>) -> String {
-        self.figure.value(figures).map_or_else(|| "unknown".to_owned(), |value| self.text(value))
+        self.actual(figures).map_or_else(|| "unknown".to_owned(), |value| self.text(value))
     }
 
     /// A value on the same side of the limit as it is; with a sign, if it is not known exactly.
@@ -164,7 +182,7 @@ impl Criterion {
 
     /// Nothing if the criterion holds.
     pub(crate) fn check(&self, figures: &Figures<'_>) -> Option<Missed<'_>> {
-        let actual = self.figure.value(figures);
+        let actual = self.actual(figures);
         // Wherever it lies, as far as is known.
         let holds = |value: Value| self.holds(value.least) && self.holds(value.most);
         (!actual.is_some_and(holds)).then_some(Missed { criterion: self, actual })
@@ -198,33 +216,38 @@ impl FromStr for Criterion {
     type Err = CriterionError;
 
     fn from_str(text: &str) -> Result<Criterion, CriterionError> {
-        let Parts { figure: words, operator, limit } = Parts::split(text)?;
+        let Parts { figure: words, label, operator, limit } = Parts::split(text)?;
         let names: Vec<_> = words.iter().map(|word| word.text.to_ascii_lowercase()).collect();
         let figure = Figure::named(&names.join(" ")).ok_or_else(|| misnamed::misnamed(&words))?;
+        if let Some(label) = label.as_ref().filter(|_| !figure.is_by_label()) {
+            return Err(CriterionError::at(label, A_FIGURE_OF_A_LABEL));
+        }
         let operator = Operator::read(&operator)?;
-        Ok(Criterion { figure, operator, limit: figure.unit().limit(&limit)? })
+        let label = label.map(|label| label.text);
+        Ok(Criterion { figure, label, operator, limit: figure.unit().limit(&limit)? })
     }
 }
 
 /// The criterion as it is read; its limit as it was written.
 impl Display for Criterion {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.figure, self.operator, self.limit.text)
+        write!(f, "{} {} {}", self.name(), self.operator, self.limit.text)
     }
 }
 
 impl Display for Missed<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Criterion { figure, operator, limit } = self.criterion;
+        let Criterion { figure, operator, limit, .. } = self.criterion;
+        let name = self.criterion.name();
         match self.actual {
             Some(actual) => {
-                write!(f, "{figure} {} {}", figure.verb(), self.criterion.text(actual))?;
+                write!(f, "{name} {} {}", figure.verb(), self.criterion.text(actual))?;
                 let Value { least, most, bounds: (bounds, times) } = actual;
                 if least < most {
                     write!(f, " ({bounds} of {times} times are lower bounds)")?;
                 }
             }
-            None => write!(f, "{figure} {} unknown ({})", figure.verb(), figure.absence())?,
+            None => write!(f, "{name} {} unknown ({})", figure.verb(), figure.absence())?,
         }
         write!(f, ", wanted {operator} {}", limit.text)
     }

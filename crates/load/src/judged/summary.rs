@@ -251,6 +251,7 @@ impl Summary {
             target_lateness: Duration::from_secs_f64(stats.lateness.target),
             generator_lateness: Duration::from_secs_f64(stats.lateness.generator),
             confidence: None,
+            labels: Some(&stats.labels),
         }
     }
 }
@@ -276,8 +277,8 @@ fn ratio(started: f64, required: f64) -> f64 {
     share(started, required, 1.0).min(1.0)
 }
 
-/// Says so if a run was ended with slots overdue, or if half of the slots that were `required` never
-/// started. Those that fell due just before the end don't count for that, but they are told with the others.
+/// Says so if a run was ended with slots overdue, if half of the slots that were `required` never started, or if
+/// half of what was started was given up. Those that fell due just before the end don't count for that, but they are told with the others.
 fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
     let Ending { is_cut_short, overdue } = ending?;
     if is_cut_short && overdue > 0 {
@@ -286,7 +287,12 @@ fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats)
     let late = float(stats.unstarted.saturating_sub(overdue));
     let missing = (required - float(stats.started())).floor();
     let is_half = missing > late && (missing - late) * 2.0 >= required;
-    is_half.then(|| format!("{missing} of {} slots never started", required.floor()))
+    let (given_up, started) = (stats.unfinished, stats.started());
+    if is_half {
+        return Some(format!("{missing} of {} slots never started", required.floor()));
+    }
+    let is_given_up = given_up > 0 && given_up * 2 >= started;
+    is_given_up.then(|| format!("{given_up} of {started} requests were given up before they ended"))
 }
 
 /// Why nothing was recorded.
@@ -397,6 +403,12 @@ mod tests {
         assert_eq!(told(ending(false, 400), 1_402.0, &stats).as_deref(), Some(half));
         let early = "ended early, when 7 slots were overdue";
         assert_eq!(told(ending(true, 7), 1_402.0, &stats).as_deref(), Some(early));
+        // Nobody knows what would have become of half of them.
+        let given_up = "251 of 501 requests were given up before they ended";
+        (stats.skipped, stats.unstarted, stats.unfinished) = (0, 0, 251);
+        assert_eq!(told(ending(false, 0), 501.0, &stats).as_deref(), Some(given_up));
+        stats.unfinished = 250;
+        assert_eq!(told(ending(false, 0), 501.0, &stats), None);
         // They fell due just before the end.
         stats.skipped = 0;
         stats.unstarted = 600;

@@ -146,6 +146,7 @@ impl Whole {
             target_lateness: Duration::from_secs_f64(stats.lateness.target),
             generator_lateness: Duration::from_secs_f64(stats.lateness.generator),
             confidence: None,
+            labels: Some(&stats.labels),
         }
     }
 

@@ -76,7 +76,7 @@ pub(super) fn read(
     let hash = hash(&text);
     let text = String::from_utf8(text).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let line = before.split(|byte| *byte == b'\n').count();
         anyhow::anyhow!("--scenario: {file} line {line}: this is no UTF-8")
     })?;
     let read = toml::from_str(&text).map_err(|error: toml::de::Error| {

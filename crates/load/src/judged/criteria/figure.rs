@@ -3,6 +3,7 @@
 use super::unit::{Unit, nanos};
 use crate::console::human::float;
 use crate::recorded::confidence::{Batched, Confidence};
+use crate::recorded::labels::Labels;
 use crate::recorded::percentiles::Sample;
 use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
@@ -45,6 +46,24 @@ pub(crate) struct Figures<'run> {
     pub(crate) generator_lateness: Duration,
     /// How sure its percentiles are, if that is known.
     pub(crate) confidence: Option<&'run Confidence<'run>>,
+    /// What is counted apart, if that is known.
+    pub(crate) labels: Option<&'run Labels>,
+}
+
+impl<'run> Figures<'run> {
+    /// Those of a label, if there is such a one.
+    pub(crate) fn of_label(&self, label: &str) -> Option<Figures<'run>> {
+        let labelled = self.labels?.iter().find(|labelled| labelled.label == label)?;
+        let (completed, failed) = (labelled.completed(), labelled.failed());
+        Some(Figures {
+            service: &labelled.service,
+            response: labelled.responses(),
+            started: completed + failed,
+            completed,
+            failed,
+            ..*self
+        })
+    }
 }
 
 /// What is known of a figure: it lies between two values. They are the same, unless times are known
@@ -170,6 +189,17 @@ impl Figure {
                 is_known.then_some(Figure::Confidence(percent, times))
             }
             _ => None,
+        }
+    }
+
+    /// Whether labels have it, too.
+    pub(crate) fn is_by_label(self) -> bool {
+        match self {
+            Figure::Of(_, times) => matches!(times, Times::Service | Times::Response),
+            Figure::Confidence(..) => false,
+            Figure::Single(single) => {
+                matches!(single, Single::Errors | Single::Completed | Single::Failed)
+            }
         }
     }
 

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::recorded::confidence::Confidence;
+use crate::recorded::labels::Labels;
+use crate::recorded::labels::tests::ended;
 use crate::recorded::outcome::Due;
 use crate::recorded::over_time::{Backlog, Brief, Interval};
 use crate::recorded::stats::OperationStats;
@@ -45,8 +47,42 @@ fn check(criterion: &str) -> Option<String> {
         target_lateness: Duration::from_millis(1_100),
         generator_lateness: Duration::ZERO,
         confidence: None,
+        labels: None,
     };
     read(criterion).check(&figures).map(|missed| missed.to_string())
+}
+
+#[test]
+fn a_label_has_figures_of_its_own() {
+    let mut labels = Labels::default();
+    for (label, is_well, ms) in [("a < b", true, 3), ("a < b", false, 7), ("other", true, 9)] {
+        labels.end(&ended(label, is_well, ms));
+    }
+    let stats = OperationStats::new();
+    let figures = Figures { labels: Some(&labels), ..nothing(&stats) };
+    let missed = |text: &str| read(text).check(&figures).map(|missed| missed.to_string());
+    for (text, told) in [
+        (r#"max service of "a < b" < 4ms"#, None),
+        (r#"completed of "a < b" = 1"#, None),
+        (r#"errors of "a < b" <= 50%"#, None),
+        (r#"errors of "other" < 1%"#, None),
+        (r#"failed of "a < b" = 0"#, Some(r#"failed of "a < b" is 1, wanted = 0"#)),
+        (r#"min response of "none" < 1s"#, Some(r#"min response of "none" is unknown"#)),
+    ] {
+        let found = missed(text);
+        let is_told = found.as_deref().unwrap_or_default().starts_with(told.unwrap_or("?"));
+        assert!(is_told || found.is_none() && told.is_none(), "{text}: {found:?}");
+        assert_eq!(read(text).to_string(), text);
+    }
+    // A failure may have been answered at any time later.
+    assert!(missed(r#"p99 response of "a < b" < 1s"#).is_some());
+    for (text, error) in [
+        (r#"p99 wait of "a" < 1s"#, "column 13: of a label there are service and response times"),
+        (r#"ratio of "a" > 1"#, "column 10: of a label there are"),
+        (r#"p99 response "a" < 1s"#, r#"column 14: "\"a\"" is a word too many"#),
+    ] {
+        assert!(told(text).starts_with(error), "{text}: {}", told(text));
+    }
 }
 
 #[test]
@@ -186,6 +222,7 @@ fn check_bounded(criterion: &str) -> Option<String> {
         target_lateness: Duration::ZERO,
         generator_lateness: Duration::ZERO,
         confidence: None,
+        labels: None,
     };
     read(criterion).check(&figures).map(|missed| missed.to_string())
 }
@@ -241,6 +278,7 @@ fn short_lower_bounds_do_not_hide_what_was_measured() {
         target_lateness: Duration::ZERO,
         generator_lateness: Duration::ZERO,
         confidence: None,
+        labels: None,
     };
     let missed = |text: &str| read(text).check(&figures).map(|missed| missed.to_string());
     assert_eq!(missed("p50 response < 41ms"), None);
@@ -287,6 +325,7 @@ fn nothing(stats: &OperationStats) -> Figures<'_> {
         target_lateness: Duration::ZERO,
         generator_lateness: Duration::ZERO,
         confidence: None,
+        labels: None,
     }
 }
 

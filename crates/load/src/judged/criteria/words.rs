@@ -16,6 +16,8 @@ pub(crate) struct Word {
 pub(crate) struct Parts {
     /// What stands before the operator: one word or more.
     pub(crate) figure: Vec<Word>,
+    /// What follows the word `of` between quotes before the operator, if that is there.
+    pub(crate) label: Option<Word>,
     /// The characters that operators are made of.
     pub(crate) operator: Word,
     /// All that follows. If nothing does, it is empty and stands where the operator does.
@@ -55,6 +57,8 @@ impl std::error::Error for CriterionError {}
 impl Parts {
     /// Cuts a criterion at its operator.
     pub(crate) fn split(text: &str) -> Result<Parts, CriterionError> {
+        let (label, text) = label(text);
+        let text = text.as_str();
         let Some(at) = text.find(is_operator) else { return Err(no_operator(text)) };
         let length = text[at..].find(|c| !is_operator(c)).unwrap_or(text.len() - at);
         let operator = piece(text, at, at + length);
@@ -67,8 +71,22 @@ impl Parts {
         if limit.text.is_empty() {
             limit.column = operator.column;
         }
-        Ok(Parts { figure, operator, limit })
+        Ok(Parts { figure, label, operator, limit })
     }
+}
+
+/// Cuts `of "..."` out of a text, and leaves blanks in its place.
+fn label(text: &str) -> (Option<Word>, String) {
+    let cut = || {
+        let (from, to) = (text.find('"')?, text.rfind('"')?);
+        let before = text[..from].trim_end().strip_suffix("of").filter(|it| it.ends_with(' '))?;
+        let label = text.get(from + 1..to)?;
+        let blanks = " ".repeat(text[before.len()..=to].chars().count());
+        let column = text[..from].chars().count() + 1;
+        let word = Word { text: label.to_owned(), column };
+        Some((word, format!("{before}{blanks}{}", &text[to + 1..])))
+    };
+    cut().map_or_else(|| (None, text.to_owned()), |(word, rest)| (Some(word), rest))
 }
 
 fn is_operator(c: char) -> bool {

@@ -37,7 +37,7 @@ mod tests {
             &["18446744073709551616", "18446744073709551616.0"],
             &["1e400", "10e399"],
         ] {
-            same.iter().for_each(|one| assert!(are_same(one, same[0]), "{one} {same:?}"));
+            assert!(same.iter().all(|one| are_same(one, same[0])), "{same:?}");
         }
         for (one, other) in [
             ("9007199254740992", "9007199254740993"),
