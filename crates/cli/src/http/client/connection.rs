@@ -21,7 +21,7 @@ pub(crate) enum Connection {
     Http2 {
         connection: http2::Connection,
         /// Keeps the place of who shares it, if it is shared.
-        _place: Option<Arc<Shared>>,
+        place: Option<Arc<Shared>>,
     },
 }
 
@@ -37,7 +37,7 @@ impl Connection {
                 let (io, set_up) = Connection::stream(plan, endpoint, turn).await?;
                 let connection = if plan.http2 {
                     let connection = http2::Connection::open(io).await?;
-                    Connection::Http2 { connection, _place: None }
+                    Connection::Http2 { connection, place: None }
                 } else {
                     Connection::Http1(http1::Connection::new(io))
                 };
@@ -50,7 +50,7 @@ impl Connection {
                 http2::Connection::open(io).await
             };
             let connection = shared.0.get_or_try_init(|| open).await.cloned()?;
-            Ok((Connection::Http2 { connection, _place: Some(shared) }, opened))
+            Ok((Connection::Http2 { connection, place: Some(shared) }, opened))
         };
         timeout(plan.connect_timeout, opening).await.unwrap_or(Err(Failure::ConnectTimeout))
     }
@@ -83,6 +83,14 @@ impl Connection {
         match self {
             Connection::Http1(connection) => connection.is_over(),
             Connection::Http2 { connection, .. } => connection.is_over(),
+        }
+    }
+
+    /// How often anything was read on it, for all that share it. None if nobody does.
+    pub(crate) fn shared_reads(&self) -> Option<u64> {
+        match self {
+            Connection::Http2 { connection, place: Some(_) } => Some(connection.reads()),
+            _ => None,
         }
     }
 

@@ -67,6 +67,11 @@ impl Connection {
         whole(answer, deadline, watch).await
     }
 
+    /// How often anything was read, ever, also of clones.
+    pub(crate) fn reads(&self) -> u64 {
+        self.traffic.reads()
+    }
+
     /// Bytes read and written since the last time that this was asked, also of clones.
     pub(crate) fn take_traffic(&self) -> (u64, u64) {
         self.traffic.take()

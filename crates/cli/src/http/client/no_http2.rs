@@ -39,6 +39,10 @@ impl Connection {
         match *self {}
     }
 
+    pub(crate) fn reads(&self) -> u64 {
+        match *self {}
+    }
+
     pub(crate) fn take_traffic(&self) -> (u64, u64) {
         match *self {}
     }

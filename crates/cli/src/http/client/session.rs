@@ -248,6 +248,7 @@ impl Session {
         if let Some(jar) = memory.jars.get_mut(request.endpoint) {
             jar.send(SystemTime::now);
         }
+        let reads = connection.shared_reads();
         let mut status = connection.exchange(plan, request, memory, deadline, watch.as_mut()).await;
         if status == Err(Failure::Refused) {
             // Once more, as the server has not processed it (RFC 9113, section 8.7).
@@ -258,7 +259,9 @@ impl Session {
             jar.set(&kept.headers, SystemTime::now);
         }
         let traffic = connection.take_traffic();
-        let is_spoiled = status.is_err_and(|failure| !failure.spares_connection());
+        // What others have heard on it meanwhile tells that it is not the connection that is silent.
+        let is_heard = status == Err(Failure::Timeout) && connection.shared_reads() != reads;
+        let is_spoiled = status.is_err_and(|failure| !failure.spares_connection()) && !is_heard;
         carried[request.endpoint] += 1;
         let is_enough = carried[request.endpoint] >= plan.requests_each;
         if is_spoiled || connection.is_over() || is_enough {

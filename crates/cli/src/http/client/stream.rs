@@ -22,9 +22,17 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
 pub(crate) struct Traffic {
     read: AtomicU64,
     written: AtomicU64,
+    /// How often anything was read, ever.
+    reads: AtomicU64,
 }
 
 impl Traffic {
+    /// How often anything was read, ever.
+    pub(crate) fn reads(&self) -> u64 {
+        // Relaxed: as in `take`.
+        self.reads.load(Ordering::Relaxed)
+    }
+
     /// Bytes read and written since the last time that this was asked.
     pub(crate) fn take(&self) -> (u64, u64) {
         // Relaxed: a count, taken by the thread that counts. No model: nothing is ordered by it.
@@ -73,6 +81,7 @@ impl AsyncRead for Counted {
         let bytes = buf.filled().len() - before;
         // Relaxed: as in `take`.
         self.traffic.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.traffic.reads.fetch_add(u64::from(bytes > 0), Ordering::Relaxed);
         charge(bytes, cx);
         Poll::Ready(Ok(()))
     }

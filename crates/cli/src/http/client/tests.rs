@@ -4,6 +4,8 @@
 mod answers;
 mod requests;
 mod server;
+#[cfg(feature = "http2")]
+mod shared;
 mod splits;
 mod streams;
 
