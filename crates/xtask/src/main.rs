@@ -147,7 +147,7 @@ fn tests(are_ignored_too: bool, names: &[&str]) -> Vec<Step> {
     let lanes = available_parallelism().map_or(1, usize::from);
     vec![
         Step::new("unit and integration tests", move || {
-            test_programs(&words).is_some_and(|programs| programs::run_all(&programs, lanes, &run))
+            test_programs(&words).is_some_and(|programs| programs::run_all(&programs, lanes, run))
         }),
         Step::new("documentation tests", move || {
             let test = ["test", "--doc", "--no-fail-fast", FEATURES];
