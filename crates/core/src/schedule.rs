@@ -146,7 +146,7 @@ impl Schedule {
     }
 
     /// The slots around the one at `position` that lie on one line, straight or bent, as far as there are slots.
-    /// None if they lie unevenly.
+    /// None if they lie unevenly, are not known yet, or lie on a piece that was forgotten.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let stretch = self.history.stretch(position)?;
         Some(Stretch { ends_at: self.before_end(stretch.ends_at), ..stretch })

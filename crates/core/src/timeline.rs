@@ -4,11 +4,11 @@
 //! A claim is `allocated.fetch_add(SLOT)`. Slots are also claimed, skipped and taken back by
 //! compare-and-swap, and nothing else writes the word. So claims are unique and without gaps.
 //!
-//! In an *open loop* (average strictness, no limits) slots are claimed and started without the
-//! lock. The hot path starts what is known to be due ([`published`]). All other slots start by a plan. To
-//! make one, a caller reads the published piece of schedule, then the clock, then whether that piece is still
-//! the published one ([`open`]). Where slots lie unevenly there is no such piece. There, slots are drawn
-//! under the lock: for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
+//! In an *open loop* (average strictness, no limits) slots are claimed and started without the lock. The hot path
+//! starts what is known to be due ([`published`]). All other slots start by a plan, but for the runs of lanes. To
+//! make a plan, a caller reads the published piece of schedule, then the clock, then whether that piece is still the
+//! published one ([`open`]). Where slots lie unevenly there is no such piece. There, slots are drawn under the lock:
+//! for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
 //!
 //! Under a late policy each start may move the slots behind it. So starts are judged one after the
 //! other, each by a reading of its own, under the lock ([`guarded`]). That is also the way while
@@ -77,7 +77,8 @@ pub(crate) struct Timeline {
     early: AtomicU64,
 }
 
-/// Slots granted, skipped, and due but not yet claimed (`overdue`), with the account of time.
+/// Slots granted, skipped, and overdue, with the account of time: as in [`Ledger`](crate::Ledger), where
+/// `overdue` is `backlog_slots`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Totals {
     pub(crate) account: Account,

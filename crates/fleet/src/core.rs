@@ -53,7 +53,7 @@ pub(crate) struct Core {
     unclaimed: Unclaimed,
     /// Since when the node is without the store, and for how long it goes on so.
     blind: Blind,
-    /// How many frames the node has run without knowing who owns what.
+    /// For how many frames the node has decided without knowing who owns what.
     blind_frames: u64,
 
     /// Whether the node's oldest slot is more than a frame late.
@@ -204,7 +204,7 @@ impl Core {
         self.blind.since()
     }
 
-    /// How many frames the node has run without knowing who owns what.
+    /// For how many frames the node has decided without knowing who owns what.
     pub(crate) fn blind_frames(&self) -> u64 {
         self.blind_frames
     }
@@ -292,9 +292,9 @@ impl Core {
 
     /// From when on the node decides without an answer; `u64::MAX` is never.
     ///
-    /// * While the node waits for an answer: when that is overdue.
-    /// * After a request without an answer, or with one that was refused: at once.
-    /// * While the last request is answered and no other is under way: never. If a frame has closed all the same,
+    /// * If the last request was answered and another is under way: when its answer is overdue.
+    /// * If the last request had no answer, or the node refused it: at once, also while another is under way.
+    /// * If the last request was answered and no other is under way: never. If a frame has closed all the same,
     ///   the thread stood still, and the node can still ask.
     ///
     /// After the thread has stood still, an answer may be there already. It is given the time to be read.

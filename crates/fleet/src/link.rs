@@ -44,7 +44,7 @@ impl Link {
         Ok(Link(sender))
     }
 
-    /// Sends a request whose answer is waited for as `patience` says. `duration` is that of the load, if it ends.
+    /// Sends a request whose answer is waited for as `patience` says. `load` is how long the load lasts, if it ends.
     pub(crate) fn send(&self, request: Request, patience: Duration, load: Option<Duration>) {
         // The thread is there as long as this is.
         let _ = self.0.send(Order { request, patience, load });

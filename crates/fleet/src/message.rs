@@ -137,8 +137,8 @@ pub(crate) struct Claim {
     pub(crate) epoch: u64,
     /// How many frames ahead the node has to ask, because its round trips take so long.
     pub(crate) lead: u64,
-    /// A claim that reaches the store after this moment of the run takes nothing: its answer is not waited
-    /// for any more.
+    /// A claim that reaches the store after this moment of the run takes nothing: its answer might come
+    /// too late.
     pub(crate) until_us: u64,
     /// How many versions of the load the node knows.
     pub(crate) versions: u64,

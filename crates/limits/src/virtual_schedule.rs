@@ -94,13 +94,13 @@ impl VirtualSchedule {
         Err(Rejected::NotUntil(self.units.first(earliest)))
     }
 
-    /// The debt with `n` more, which `check` allows.
+    /// The debt with `n` more, which `peek` allows.
     #[inline]
     pub(crate) fn owing(&self, owed: u64, now: Nanos, n: u64) -> u64 {
         if n == 0 { owed } else { self.base(owed, now) + n * self.cost_units }
     }
 
-    /// The debt with `n` more, which `check` may not allow.
+    /// The debt with `n` more, which `peek` may not allow.
     pub(crate) fn owing_beyond(&self, owed: u64, now: Nanos, n: u64) -> u64 {
         if n == 0 {
             return owed;
@@ -126,7 +126,7 @@ impl VirtualSchedule {
         owed.saturating_sub(self.units.round_down(now)).div_ceil(self.units.units_per_interval)
     }
 
-    /// The most requests that `check` allows.
+    /// The most requests that `peek` allows.
     pub(crate) fn remaining(&self, owed: u64, now: Nanos) -> u64 {
         let free = (self.limit_units + self.units.round_up(now)).saturating_sub(owed);
         (free / self.cost_units).min(self.most)

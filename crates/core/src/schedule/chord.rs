@@ -1,12 +1,13 @@
 //! A straight line along a curve, for callers that take no lock: it is within 1 ns of the curve as
 //! far as it reaches.
 //!
-//! The first slot's intended start is exact, so whatever has been said of it stays true. The times of the
+//! The first slot's intended start is exact, so whatever callers have been told of it stays true. The times of the
 //! chord's two ends are rounded up to whole nanoseconds, as intended starts are.
 //!
 //! * Where the rate rises, the chord's times are before the curve's. Rounding up makes that less.
-//! * Where the rate falls, the chord's times are after the curve's, and rounding up makes that more. So the
-//!   chord reaches half as far, which makes it four times as close, and its end is taken a nanosecond earlier.
+//! * Where the rate falls, the chord's times are after the curve's, and rounding up makes that more. So the chord
+//!   reaches half as far, which makes it four times as close, and its end is taken a nanosecond earlier, unless that
+//!   is the slot that is asked for.
 
 use super::curve::Curve;
 use super::line::Line;

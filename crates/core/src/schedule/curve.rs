@@ -1,9 +1,10 @@
 //! A piece of schedule that need not be straight: a shape from a moment on, for slots that lie
 //! wherever the arrival process puts them.
 //!
-//! Two counts run along a curve. The *shape's count* begins at 0 with the shape. Slots lie on the *load's
-//! count*. At the moment `since`, the two have the values `shape_since` and `load_since`. Whenever the shape's
-//! count grows by one, the load's grows by `ratio_q32` / 2^32. A variable `load` or `shape` is such a count.
+//! Two counts run along a curve. The *shape's count* begins at 0 with the shape. Slots lie on the *load's count*. At
+//! the moment `since`, the two have the values `shape_since` and `load_since`. Whenever the shape's count grows by
+//! one, the load's grows by `ratio_q32` / 2^32. A variable `load` is such a count, and so is `shape` where it is no
+//! [`Shape`].
 //!
 //! Rounding as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which
 //! its count is reached. So `time_of(p) <= t` says exactly the same as `p <= position_at(t)`.
@@ -25,7 +26,8 @@ pub(crate) struct Curve {
     /// The moment at which the piece begins. It can't be found again from the counts, which stand still
     /// for long where the shape is very slow.
     pub(crate) since: i64,
-    /// The load's count at `since`. It is the count of `position`, or less if a load was corrected to less.
+    /// The load's count at `since`. It is the count of `position` or up to a tick more, and less only if a load
+    /// was corrected to less.
     load_since: Count,
     /// The shape's count at `since`.
     shape_since: Count,

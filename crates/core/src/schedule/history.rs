@@ -19,7 +19,7 @@ use crate::position::{RANGE, REACH, SLOT, before, earlier, first_after, later, t
 use crate::shape::Shape;
 use crate::shard::Shard;
 
-/// This many of the last pieces are kept in any case, because callers that are about to start may be
+/// This many of the last pieces are kept, if they have slots, because callers that are about to start may be
 /// on one, and are not known to hold a slot.
 const EXACT: usize = 32;
 
@@ -58,7 +58,7 @@ pub(crate) struct History {
     slots: Slots,
     /// The oldest piece comes first. There is one at least; positions and times both ascend.
     pieces: Vec<Piece>,
-    /// The last slot whose start forfeited time. The piece that is anchored there begins after the forfeited
+    /// The last slot behind which time was forfeited. The piece that is anchored there begins after the forfeited
     /// time. (A piece that is anchored at any other slot only means that the tempo changed within a tick of it.)
     forfeited_at: u64,
     /// A number that grows with everything that moves a slot.

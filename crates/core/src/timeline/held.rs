@@ -3,8 +3,9 @@
 //!
 //! A slot that is taken under the timeline's lock is entered here under that lock, so none is missing. Where
 //! slots are taken without that lock, these are entered: the slot of a `Claim`, the slot of a `Poller` that
-//! has come early, and the run of a lane. A caller that pauses is known to the sleepers instead. In the short
-//! time between its claim and its pause, or between its pause and its start, its slot is known to nobody.
+//! has come early, and the run of a lane. A caller that sleeps is known to the sleepers instead. While it spins
+//! or yields, and for a moment between its claim, its sleep and its start, its slot is known to nobody. The last
+//! pieces are kept for such slots.
 
 use super::claimed::Claimed;
 use crate::position::{REACH, earlier, last_up_to, ticks_between};

@@ -91,8 +91,8 @@ impl Timeline {
     }
 
     /// Keeps what has been claimed until its caller comes back, by a plan for later. If the caller is fixed on its
-    /// slot, it may come back without having slept, so the slot is entered as held. The slots of all others are
-    /// known to the sleepers.
+    /// slot, it may come back without having slept, so the slot is entered as held. Others that sleep
+    /// are known to the sleepers.
     #[inline]
     fn keep_open(&self, claimed: &mut Claimed, is_fixed: bool, plan: &Plan) {
         if is_fixed {
@@ -164,8 +164,8 @@ impl Timeline {
         }
     }
 
-    /// The plan for the slot at `position`, at the reading `now`. None if the slot is not on this snapshot's piece, or
-    /// is later than the range of positions.
+    /// The plan for the slot at `position`, at the reading `now`. None if the slot is not on this snapshot's piece,
+    /// or is later than the range of positions.
     #[inline]
     fn plan_open(&self, snapshot: &Snapshot, position: u64, now: i64) -> Option<Plan> {
         let intended = snapshot.intended_within(position, now)?;

@@ -23,20 +23,20 @@
 //!
 //! # The horizon
 //!
-//! The horizon is the first slot that is not known to be due. It also moves without the lock, as long as the
-//! state stays the same. Otherwise a thread that is preempted while it has the lock would make every other
-//! thread read the clock until it runs again. The horizon only moves forwards, by compare-and-swap. The two
-//! words that say when and where the clock was read move before it. A thread that reads the new horizon, with
-//! `Acquire`, gets them or later ones, so no grant is stamped with a moment before its slot was known to be due.
+//! The horizon is the first slot that is not known to be due. It also moves without the lock, as long as the state
+//! stays the same. Otherwise a thread that is preempted while it has the lock would make every other thread read the
+//! clock until it runs again. Within a state the horizon only moves forwards, by compare-and-swap. The two words
+//! that say when and where the clock was read move before it. A thread that reads the new horizon, with `Acquire`,
+//! gets them or later ones, so no grant is stamped with a moment before its slot was known to be due.
 //!
 //! The lowest 16 bits of the horizon are a *tag*, from the number of its state, so that a reading of the clock
 //! that was made in an earlier state moves nothing. Whoever moves the horizon loads it, then looks whether its
 //! own state is still the current one, by all 47 bits, and then moves the very word that it loaded.
 //!
 //! The tag repeats after 65 536 states. A thread that is halted before the last of these steps for exactly this
-//! many states (or a multiple), and then finds the same horizon, moves the horizon of a newer state. That is
-//! harmless: pieces are not renewed so often without a slot being taken, so all these states are changes of
-//! the schedule, and what was due before a change stays due.
+//! many states (or a multiple), and then finds the same horizon, moves the horizon of a newer state. Nothing
+//! starts early by that, because what was due before a change of the schedule stays due. Where slots that came
+//! back made the states, the wait time of a slot may be too short.
 
 use super::reading;
 use super::window::{BentWindow, Formula, Snapshot, Window};
@@ -113,8 +113,8 @@ struct Hot {
 pub(super) enum State {
     /// Slots on this piece may be claimed and started without the lock.
     Open(Stretch),
-    /// Slots lie unevenly, so there is no piece. No start moves another. Slots are drawn under the lock, and may
-    /// then be claimed without it.
+    /// No line has the next slot: slots lie unevenly there, or are not known yet. No start moves another. Slots are
+    /// drawn under the lock, and may then be claimed without it.
     Uneven,
     /// Everything is decided under the lock.
     Guarded,

@@ -55,9 +55,9 @@ impl Core {
         self.claim(Vec::new(), progress)
     }
 
-    /// The last claim of a node that leaves while it is late, or was late shortly before; none for others. Such a node
-    /// has put off asking for what is left. It asks for all of it now, because the others may have no time for it, or
-    /// there may be no others.
+    /// The last claim of a node that leaves while it is late, or was late shortly before; none for others. Such a
+    /// node has put off asking for what is left. It asks for all of it now, because the others may have no time for
+    /// it, or there may be no others.
     pub(crate) fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if !self.is_late && self.appetite >= 1.0 {
             return None;
@@ -72,8 +72,8 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
-    /// The moment from which on the node has most likely given up a claim that is sent now. If the claim reaches the
-    /// store later than that, it takes nothing.
+    /// A claim that is sent now takes nothing if it reaches the store after this moment: a quarter of the patience is
+    /// left for the answer's way back.
     fn given_up_at(&self, now: u64) -> u64 {
         let patience = u64::try_from(self.patience().as_nanos()).unwrap_or(u64::MAX);
         now + patience - patience / 4
@@ -127,8 +127,8 @@ impl Core {
         self.book.pass(self.frames().at(now), &mut self.load, part);
     }
 
-    /// The first frame that the node does not ask for yet. Nodes ask one after the other, a little after the moment
-    /// at which a frame opens, because clocks differ.
+    /// The first frame that the node does not ask for yet. Nodes ask one after the other, a little later than
+    /// they could, because clocks differ.
     fn first_not_asked_for(&self, now: u64) -> u64 {
         let now = now.saturating_sub(self.stagger_ns());
         self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)
@@ -140,8 +140,8 @@ impl Core {
         2 * self.trips.long_ns() + self.frames().frame_ns / 2
     }
 
-    /// How long after a frame opens this node asks: a sixteenth of a frame, and a little more for each node
-    /// before it in the roster.
+    /// By how much this node asks later than [`ahead_ns`](Core::ahead_ns) allows: a sixteenth of a frame, and a
+    /// little more for each node before it in the roster.
     fn stagger_ns(&self) -> u64 {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let sixteenth = self.frames().frame_ns / 16;

@@ -57,7 +57,7 @@ impl Timeline {
 
     /// Claims slots that are due and lie unevenly for a lane: as many as the lane takes while a reading of the clock
     /// is young, at least one and at most [`LONGEST`]. Fills the block, and returns that reading. None if no slot is
-    /// due, another thread has just taken them, or each has to be judged by itself.
+    /// due, another thread has just taken them, or the lock has to decide about each.
     pub(crate) fn claim_block(
         &self,
         pace: Pace,

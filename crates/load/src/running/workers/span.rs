@@ -43,7 +43,7 @@ pub(crate) enum Admission {
     WarmUp,
     /// It was due in the run, which has ended meanwhile. Count it.
     Unstarted,
-    /// It is not part of the run.
+    /// The run has ended, and it is not part of what was to be recorded. Don't start or count it.
     Over,
 }
 
@@ -192,7 +192,7 @@ impl RunSpan {
         Admission::Recorded
     }
 
-    /// Ends the schedule at `at`, which is capped at the end that was planned. Only the first call
+    /// Ends the run at `at`, which is capped at the end that was planned. Only the first call
     /// counts.
     pub(crate) fn end_run(&self, at: Nanos) -> RunEnd {
         self.end_at(at, at)
