@@ -15,6 +15,7 @@ mod place;
 mod progress;
 pub mod refusal;
 mod result_file;
+pub(crate) mod secret;
 
 pub use log_file::LogFile;
 pub use output::Output;

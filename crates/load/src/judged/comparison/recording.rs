@@ -1,6 +1,7 @@
 //! A run as its file of results has it.
 
 use crate::console::machine::Machine;
+use crate::console::secret::public;
 use crate::recorded::kept::{Batch, Kept};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -112,11 +113,24 @@ impl Recording {
     }
 
     fn setting(&self, name: &str) -> String {
-        match self.settings.get(name) {
-            None => "none".to_owned(),
-            Some(Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
-        }
+        self.settings.get(name).map_or_else(|| "none".to_owned(), text)
+    }
+
+    fn public_setting(&self, name: &str) -> String {
+        let value = self.settings.get(name);
+        value.map_or_else(|| "none".to_owned(), |value| text(&public_value(name, value)))
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn public_value(name: &str, value: &Value) -> Value {
+    match value {
+        Value::String(text) => public(name, text).into(),
+        Value::Array(values) => values.iter().map(|value| public_value(name, value)).collect(),
+        other => other.clone(),
     }
 }
 
@@ -125,18 +139,23 @@ pub(crate) fn differences(first: &[Recording], second: &[Recording]) -> Vec<Stri
     let of = |runs: &[Recording], text: &dyn Fn(&Recording) -> String| {
         runs.iter().map(text).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
     };
-    let told = |what: &str, text: &dyn Fn(&Recording) -> String| {
-        let [one, two] = [first, second].map(|runs| of(runs, text));
-        (one != two).then(|| format!("{what}: {one} and {two}"))
+    let differ = |text: &dyn Fn(&Recording) -> String| of(first, text) != of(second, text);
+    let tell = |what: &str, text: &dyn Fn(&Recording) -> String| {
+        format!("{what}: {} and {}", of(first, text), of(second, text))
     };
+    let told =
+        |what: &str, text: &dyn Fn(&Recording) -> String| differ(text).then(|| tell(what, text));
     let machine = |run: &Recording| {
         let Machine { cores, system, processor } = &run.machine;
         format!("{cores} cores, {system}, {}", processor.as_deref().unwrap_or("unknown"))
     };
     let names = first.iter().chain(second).flat_map(|run| run.settings.keys());
     let names: BTreeSet<_> = names.filter(|name| !ASIDE.contains(&name.as_str())).collect();
-    let settings =
-        names.into_iter().map(|name| told(&format!("--{name}"), &|run| run.setting(name)));
+    let setting = |name: &String| {
+        differ(&|run| run.setting(name))
+            .then(|| tell(&format!("--{name}"), &|run| run.public_setting(name)))
+    };
+    let settings = names.into_iter().map(setting);
     let scenario = |run: &Recording| run.scenario_hash.clone().unwrap_or_else(|| "none".to_owned());
     let incomplete = |run: &Recording| run.incomplete.clone().unwrap_or_else(|| "no".to_owned());
     [

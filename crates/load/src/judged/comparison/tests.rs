@@ -115,6 +115,18 @@ fn what_is_not_the_same_load_is_refused_and_what_else_differs_is_told() {
 }
 
 #[test]
+fn values_that_log_in_are_told_to_differ_and_not_shown() {
+    let mut first = recording(queue(1.0), 2_000.0, 1);
+    let headers = serde_json::json!(["Accept: b", "Authorization: Bearer abc"]);
+    first.settings.insert("header".to_owned(), headers);
+    let mut second = first.clone();
+    second.settings["header"][1] = "Authorization: Bearer def".into();
+    let told = compared(&first, &second).told;
+    let shown = "[\"Accept: b\",\"Authorization: (not shown)\"]";
+    assert_eq!(told, [format!("--header: {shown} and {shown}")]);
+}
+
+#[test]
 fn closed_loops_are_compared_whatever_rate_they_came_to() {
     let mut first = recording(queue(1.0), 2_000.0, 1);
     first.settings.insert("rate".to_owned(), "max".into());

@@ -1,0 +1,48 @@
+//! What options say that must not be passed on.
+
+/// Headers and fields of forms with one of these in their name stay secret.
+const SECRET: [&str; 6] = ["auth", "cookie", "key", "token", "secret", "password"];
+
+/// Instead of what lets somebody in.
+const NOT_SHOWN: &str = "(not shown)";
+
+/// A value of an option, as pages and reports may have it.
+pub(crate) fn public(option: &str, text: &str) -> String {
+    match option {
+        "header" => public_pair(text, ": "),
+        "form" => public_pair(text, "="),
+        "basic-auth" => NOT_SHOWN.to_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+/// A header, or a field of a form.
+fn public_pair(text: &str, behind_name: &str) -> String {
+    match text.split_once(behind_name.trim_end()) {
+        Some((name, _)) if is_secret(name) => format!("{name}{behind_name}{NOT_SHOWN}"),
+        _ => text.to_owned(),
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    SECRET.iter().any(|part| name.to_ascii_lowercase().contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_stay_secret() {
+        for header in
+            ["Authorization: Bearer abc", "cookie:abc", " X-Api-Key : abc", "X-CSRF-Token: abc"]
+        {
+            assert!(!public("header", header).contains("abc"), "{header}");
+        }
+        assert_eq!(public("header", "Accept: application/json"), "Accept: application/json");
+        assert_eq!(public("form", "Password=abc"), "Password=(not shown)");
+        assert_eq!(public("form", "user=key"), "user=key");
+        assert_eq!(public("basic-auth", "ann:abc"), "(not shown)");
+        assert_eq!(public("url", "key=abc"), "key=abc");
+    }
+}
