@@ -1,5 +1,6 @@
 //! What is shown: reports, pages, logs, metrics, and the view of a run that goes on.
 
+pub(crate) mod compared;
 pub(crate) mod comparison;
 pub(crate) mod confidence;
 pub(crate) mod csv_log;

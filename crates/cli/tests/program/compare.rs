@@ -60,6 +60,15 @@ fn a_run_is_as_good_as_itself_and_better_than_one_that_fails() {
     assert_eq!(figure("p99.99 service")["word"], "too-few-samples");
     let with = compare(&[&good, &good], &["--with", good.to_str().unwrap()]);
     assert!(text(&with.stdout).contains("A: 2 runs"), "{with:?}");
+    let page = scratch("compared.html");
+    let fails = ["--fail-if", "errors higher by 10%", "--html", page.to_str().unwrap()];
+    for (other, status) in [(&good, 0), (&bad, 3)] {
+        let output = compare(&[&good, other], &fails);
+        assert_eq!(output.status.code(), Some(status), "{output:?}");
+        let page = fs::read_to_string(&page).unwrap();
+        assert_eq!(page.contains("Failed: errors are higher by "), status == 3, "{page}");
+        assert!(page.contains("compare-good.json") && page.ends_with("</html>"), "{page}");
+    }
 }
 
 #[test]
@@ -104,8 +113,12 @@ fn what_cannot_be_compared_is_refused() {
     }
     let refused = compare(&[&one, &one], &["--fail-if", "p50 response better by 5%"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-    let refused = compare(&[&one, &one], &["--json", one.to_str().unwrap()]);
-    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    for wrong in
+        [["--json", one.to_str().unwrap()], ["--html", one.to_str().unwrap()], ["--html", "-"]]
+    {
+        let refused = compare(&[&one, &one], &wrong);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod side;
 #[cfg(test)]
 mod tests;
 
+use crate::recorded::kept::Times;
 pub(crate) use figure::{Estimate, Figure};
 use recording::Recording;
 use side::Side;
@@ -25,6 +26,10 @@ pub(crate) struct Comparison {
     /// How many runs each side has.
     pub(crate) runs: [usize; 2],
     pub(crate) rows: Vec<Row>,
+    /// All times of each side.
+    pub(crate) times: [Times; 2],
+    /// Where requests went; of the first run, if they differ.
+    pub(crate) url: String,
     /// What else is not the same on both sides.
     pub(crate) told: Vec<String>,
     /// Whether a run was not the load that was asked for.
@@ -74,7 +79,8 @@ impl Comparison {
         let sides = [Side::new(first), Side::new(second)];
         let rows = Figure::all().map(|figure| Row::new(figure, &sides)).collect();
         let is_incomplete = all.iter().any(|run| run.incomplete.is_some());
-        Ok(Comparison { runs, rows, told, is_incomplete })
+        let (times, url) = (sides.map(Side::into_times), all[0].url.clone());
+        Ok(Comparison { runs, rows, times, url, told, is_incomplete })
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::args::RunArgs;
 use super::fleet::Shown;
-use crate::console::{Output, keep_apart};
+use crate::console::{Output, ResultFile, is_stdout, keep_apart};
 use crate::judged::comparison::Comparison;
 use crate::judged::comparison::demand::Demand;
 use crate::judged::comparison::recording::Recording;
 use crate::judged::summary::Summary;
+use crate::shown::compared;
 use crate::shown::comparison::{ComparisonObject, ComparisonText};
 use crate::shown::json;
 use anyhow::{Context, anyhow, ensure};
@@ -21,6 +22,7 @@ pub const HELP: &str = "\
 Examples:
   nanopace compare before.json after.json
   nanopace compare before.json after.json --fail-if \"p99 response slower by 5%\"
+  nanopace compare before.json after.json --html compared.html
   nanopace compare a1.json a2.json a3.json --with b1.json b2.json b3.json
 
 A difference is told if its 95 % confidence interval does not have zero in it, and a time if it
@@ -47,6 +49,10 @@ pub struct CompareArgs {
     /// standard error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+
+    /// Write the comparison as a page, with the response times of both sides over each other
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 impl CompareArgs {
@@ -63,7 +69,12 @@ impl CompareArgs {
 pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     let files = args.sides()?;
     let inputs = files.into_iter().flatten().map(|file| ("results", file.as_path()));
-    keep_apart([("json", args.json.as_deref())], inputs)?;
+    let (json, html) = (args.json.as_deref(), args.html.as_deref());
+    ensure!(
+        !html.is_some_and(is_stdout),
+        "--html -: the page needs a file; --json can go to standard output"
+    );
+    keep_apart([("json", json), ("html", html)], inputs)?;
     let read_all =
         |files: &[PathBuf]| files.iter().map(|file| read(file)).collect::<Result<_, _>>();
     let sides: [anyhow::Result<Vec<Recording>>; 2] = files.map(read_all);
@@ -71,10 +82,13 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     let comparison = Comparison::new(&first?, &second?).map_err(|why| anyhow!("{why}"))?;
     let failed: Vec<_> =
         args.fail_if.iter().filter_map(|demand| demand.check(&comparison)).collect();
-    let output = Output::create(args.json.as_deref())?;
+    let output = Output::create(json)?;
+    let page = html.map(ResultFile::create).transpose()?;
+    let html = || compared::html(&comparison, files, &failed);
+    let page = page.map_or(Ok(()), |page| page.write_text(&html()));
     let json = output.write_json(|| ComparisonObject::new(&comparison, &failed));
     let text = output.write_text(&ComparisonText(&comparison, &failed));
-    Ok((json.and(text), failed.is_empty()))
+    Ok((page.and(json).and(text), failed.is_empty()))
 }
 
 /// What a run is to be compared with. A change that fails needs it.

@@ -7,9 +7,25 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
+/// What differences are.
+pub(crate) const BESIDE: &str = "B beside A";
+
+const NOTE: &str = "in brackets: 95 % confidence intervals; ~: too few requests to be sure";
+const FEW_RUNS: &str =
+    "from three runs of each side on, what changes from run to run is counted, too";
+
 /// Below a comparison.
-pub(crate) const NOTE: &str =
-    "in brackets: 95 % confidence intervals; ~: too few requests to be sure";
+pub(crate) fn notes(comparison: &Comparison) -> impl Iterator<Item = &'static str> {
+    let is_few = comparison.runs.iter().any(|runs| *runs < 3);
+    [NOTE].into_iter().chain(is_few.then_some(FEW_RUNS))
+}
+
+/// How many runs each side has, in words.
+pub(crate) fn sides(comparison: &Comparison) -> [String; 2] {
+    let runs = |count| if count == 1 { "1 run".to_owned() } else { format!("{count} runs") };
+    let [a, b] = comparison.runs.map(runs);
+    [format!("A: {a}"), format!("B: {b}")]
+}
 
 /// Shows a comparison as text of many lines, and by what it failed.
 #[derive(Debug)]
@@ -17,22 +33,16 @@ pub(crate) struct ComparisonText<'a>(pub(crate) &'a Comparison, pub(crate) &'a [
 
 impl Display for ComparisonText<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Comparison { runs, rows, told, .. } = self.0;
+        let Comparison { rows, told, .. } = self.0;
         told.iter().try_for_each(|told| writeln!(f, "differ    {}", human::visible(told)))?;
-        let [a, b] =
-            runs.map(|runs| if runs == 1 { "1 run".into() } else { format!("{runs} runs") });
-        line(f, ["", &format!("A: {a}"), &format!("B: {b}"), "B beside A", ""])?;
+        let [a, b] = sides(self.0);
+        line(f, ["", &a, &b, BESIDE, ""])?;
         for row in rows {
             let [a, b] = row.sides.map(|side| estimate(row.figure, side));
             let (name, word) = (row.figure.to_string(), row.word.to_string());
             line(f, [&name, &a, &b, &difference(row), &word])?;
         }
-        writeln!(f, "({NOTE})")?;
-        if runs.iter().any(|runs| *runs < 3) {
-            let more =
-                "from three runs of each side on, what changes from run to run is counted, too";
-            writeln!(f, "({more})")?;
-        }
+        notes(self.0).try_for_each(|note| writeln!(f, "({note})"))?;
         self.1.iter().try_for_each(|failed| writeln!(f, "failed    {failed}"))
     }
 }

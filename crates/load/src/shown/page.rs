@@ -4,7 +4,7 @@
 //! `maud`; the page's own policy (`Content-Security-Policy`) forbids all but its own style and
 //! script. Without the script everything is there; with it, figures follow the pointer.
 
-mod baseline;
+pub(crate) mod baseline;
 mod chart;
 pub(crate) mod facts;
 mod heat;
@@ -14,9 +14,9 @@ mod missing;
 pub(crate) mod numbers;
 mod over_time;
 mod silence;
-mod spectrum_chart;
+pub(crate) mod spectrum_chart;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod times_table;
 
 use super::curve::Curve;

@@ -33,6 +33,11 @@ impl<'run> Side<'run> {
         Side { runs, sum }
     }
 
+    /// The times of all its runs.
+    pub(crate) fn into_times(self) -> Times {
+        self.sum
+    }
+
     /// A figure of it, if there is enough to judge by.
     pub(crate) fn estimate(&self, figure: Figure) -> Option<Estimate> {
         match figure {

@@ -3,7 +3,7 @@
 use crate::console::human;
 use crate::judged::comparison::{Comparison, Row};
 use crate::judged::summary::Summary;
-use crate::shown::comparison::{NOTE, difference, estimate};
+use crate::shown::comparison::{difference, estimate, notes};
 use maud::{Markup, html};
 
 /// What `--baseline` has come to, if it was given.
@@ -13,7 +13,7 @@ pub(crate) fn section(summary: &Summary) -> Markup {
             section {
                 h2 { "Beside the baseline" }
                 @match beside {
-                    Ok(comparison) => { (table(comparison)) }
+                    Ok(comparison) => { (table(comparison, ["baseline", "this run", "difference", ""])) }
                     Err(why) => { p { "Not compared: " (human::visible(why)) } }
                 }
             }
@@ -21,18 +21,19 @@ pub(crate) fn section(summary: &Summary) -> Markup {
     }
 }
 
-fn table(Comparison { rows, told, .. }: &Comparison) -> Markup {
+/// What differs besides, and each figure, in columns of these names.
+pub(crate) fn table(comparison: &Comparison, columns: [&str; 4]) -> Markup {
     html! {
-        @for told in told { p.note { "They differ: " (human::visible(told)) } }
+        @for told in &comparison.told { p.note { "They differ: " (human::visible(told)) } }
         div.wide {
-            table #baseline {
+            table #comparison {
                 thead {
-                    tr { th { "" } @for name in ["baseline", "this run", "difference", ""] { th scope="col" { (name) } } }
+                    tr { th { "" } @for name in columns { th scope="col" { (name) } } }
                 }
-                tbody { @for row in rows { (line(row)) } }
+                tbody { @for row in &comparison.rows { (line(row)) } }
             }
         }
-        p.note { "(" (NOTE) ")" }
+        @for note in notes(comparison) { p.note { "(" (note) ")" } }
     }
 }
 

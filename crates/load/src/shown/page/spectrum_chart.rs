@@ -1,7 +1,7 @@
-//! The percentile spectrum: what a closed-loop tool would report, and what users saw.
+//! Percentile spectra: what a closed-loop tool would report and what users saw, or the sides of a comparison.
 
 use super::chart::{Chart, key, key_at_least, line, steps, upward};
-use super::numbers::time;
+use super::numbers::{NONE, time};
 use super::over_time::log_axis;
 use crate::console::axis::LogTimeAxis;
 use crate::console::human;
@@ -14,35 +14,72 @@ use maud::{Markup, html};
 const HEIGHT: u32 = 260;
 const TABLE: &str = "spectrum-table";
 
-/// The chart and the table with its figures. `hidden` is what there is to say about it.
+/// What there is to say where nothing else is.
+pub(crate) const ABOUT: &str = "Each label along the bottom has one nine more.";
+
+/// Times as a line of the chart and a column of the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spectrum<'run> {
+    /// In the key.
+    pub(crate) name: &'static str,
+    /// In the table.
+    pub(crate) column: &'static str,
+    pub(crate) class: &'static str,
+    pub(crate) sample: Sample<'run>,
+}
+
+/// Those of a run. `hidden` is what there is to say about it.
 pub(crate) fn spectrum(stats: &OperationStats, hidden: Option<&str>) -> Markup {
-    if stats.response.is_empty() {
+    let service = Spectrum {
+        name: "service, uncorrected",
+        column: "service",
+        class: "line uncorrected",
+        sample: Sample::exact(&stats.service),
+    };
+    let response = Spectrum {
+        name: "response, corrected",
+        column: "response",
+        class: "line corrected",
+        sample: stats.responses(),
+    };
+    let name = "Percentiles, uncorrected and corrected";
+    spectra(name, hidden.unwrap_or(ABOUT), [service, response])
+}
+
+/// The chart and the table with its figures.
+pub(crate) fn spectra(name: &'static str, about: &str, both: [Spectrum<'_>; 2]) -> Markup {
+    let shown: Vec<_> = both.into_iter().filter(|one| !one.sample.is_empty()).collect();
+    let Some(longest) = shown.iter().map(|one| one.sample.times).max_by_key(|it| it.len()) else {
         return html! { p { "No slot was due: there are no response times." } };
-    }
-    let axis = log_axis([&stats.service, &stats.response].into_iter());
-    // At least one nine, so that a run of a few requests has a width.
-    let most = human::float(stats.response.len()).log10().max(1.0);
+    };
+    let axis = log_axis(shown.iter().map(|one| one.sample.times));
+    let most = extent(longest);
     let chart = Chart {
         id: "spectrum",
-        name: "Percentiles, uncorrected and corrected",
-        about: hidden.unwrap_or("Each label along the bottom has one nine more.").to_owned(),
+        name,
+        about: about.to_owned(),
         height: HEIGHT,
         silent: Vec::new(),
         across: labels(most),
         up: axis.ticks().collect(),
         key: html! {
-            (key("line corrected", "response, corrected"))
-            @if !stats.service.is_empty() { (key("line uncorrected", "service, uncorrected")) }
-            @if stats.responses().at_least() > 0 { (key_at_least()) }
+            @for one in &shown { (key(one.class, one.name)) }
+            @if shown.iter().any(|one| one.sample.at_least() > 0) { (key_at_least()) }
         },
         table: (TABLE, "1 2"),
         body: html! {
-            (line("line uncorrected", &path(&stats.service, axis, most)))
-            (line("line corrected", &path(&stats.response, axis, most)))
-            (line("line corrected upward", &bounds(stats.responses(), axis, most)))
+            @for one in &shown {
+                (line(one.class, &path(one.sample.times, axis, most)))
+                (line(&format!("{} upward", one.class), &bounds(one.sample, axis, most)))
+            }
         },
     };
-    html! { (chart.figure()) (table(stats, most)) }
+    html! { (chart.figure()) (table(longest, both)) }
+}
+
+/// How many nines so many times have. At least one, so that a run of a few requests has a width.
+fn extent(times: &Histogram<u64>) -> f64 {
+    human::float(times.len()).log10().max(1.0)
 }
 
 /// Where p50 is, and each nine.
@@ -61,11 +98,12 @@ fn labels(most: f64) -> Vec<(f64, String)> {
 }
 
 /// From where to where each time is drawn: up to the next quantile. The longest one is drawn at the
-/// end of the one before it.
+/// end of the one before it, which is where there are no more times.
 fn spans(times: &Histogram<u64>, most: f64) -> Vec<(f64, f64, Point)> {
     let points = points(times);
-    let place = |point: &Point| (nines(point.quantile) / most).min(1.0);
-    let next = points.iter().skip(1).map(place).chain([1.0]);
+    let end = extent(times) / most;
+    let place = |point: &Point| (nines(point.quantile) / most).min(end);
+    let next = points.iter().skip(1).map(place).chain([end]);
     points.iter().zip(next).map(|(point, next)| (place(point), next, *point)).collect()
 }
 
@@ -81,21 +119,21 @@ fn bounds(sample: Sample<'_>, axis: LogTimeAxis, most: f64) -> String {
     upward(bounds.map(|(from, to, point)| ((from, to), axis.part(point.ns))), HEIGHT)
 }
 
-fn table(stats: &OperationStats, most: f64) -> Markup {
+/// The percentiles that the longest column has.
+fn table(longest: &Histogram<u64>, both: [Spectrum<'_>; 2]) -> Markup {
     html! {
         details {
             summary { "All percentiles" }
             div.wide {
                 table id=(TABLE) {
                     thead {
-                        tr { th scope="col" { "percentile" } th scope="col" { "service" } th scope="col" { "response" } }
+                        tr { th scope="col" { "percentile" } @for one in &both { th scope="col" { (one.column) } } }
                     }
                     tbody {
-                        @for (_, to, point) in spans(&stats.response, most) {
+                        @for (_, to, point) in spans(longest, extent(longest)) {
                             tr data-x=(format!("{to:.4}")) {
                                 td { (name(point.quantile)) }
-                                td { (time(Sample::exact(&stats.service), point.quantile)) }
-                                td { (time(stats.responses(), point.quantile)) }
+                                @for one in &both { td { (cell(one.sample, point.quantile)) } }
                             }
                         }
                     }
@@ -103,6 +141,12 @@ fn table(stats: &OperationStats, most: f64) -> Markup {
             }
         }
     }
+}
+
+/// A percentile, if there are enough times for it.
+fn cell(sample: Sample<'_>, quantile: f64) -> String {
+    let is_known = quantile >= 1.0 || nines(quantile) < extent(sample.times);
+    if is_known { time(sample, quantile) } else { NONE.to_owned() }
 }
 
 fn name(quantile: f64) -> String {

@@ -21,7 +21,8 @@ use std::time::Duration;
 use std::{env, fs};
 use tempfile::TempDir;
 
-const HOSTILE: &str = "http://x/<script>alert('1')</script>\"onload=\"f()&amp;ü/日本/\u{202e}";
+pub(crate) const HOSTILE: &str =
+    "http://x/<script>alert('1')</script>\"onload=\"f()&amp;ü/日本/\u{202e}";
 
 fn hostile() -> Summary {
     let mut summary = long(40, 500);
@@ -64,7 +65,7 @@ fn a_baseline_has_a_row_for_each_figure_with_what_the_text_says() {
     let text = ComparisonText(&comparison, &[]).to_string();
     let page = xml(&html(&compared(Ok(comparison))));
     let page = Document::parse(&page).unwrap();
-    let table = page.descendants().find(|node| node.attribute("id") == Some("baseline")).unwrap();
+    let table = page.descendants().find(|node| node.attribute("id") == Some("comparison")).unwrap();
     let rows = table.descendants().filter(|node| node.has_tag_name("tr")).skip(1);
     let cells = |row: Node<'_, '_>| -> Vec<String> {
         row.children().map(|cell| cell.text().unwrap_or_default().to_owned()).collect()
@@ -78,7 +79,7 @@ fn a_baseline_has_a_row_for_each_figure_with_what_the_text_says() {
 }
 
 /// The page with every element closed, as XML has it.
-fn xml(page: &str) -> String {
+pub(crate) fn xml(page: &str) -> String {
     let parts = page.trim_start_matches("<!DOCTYPE html>").split("<meta ");
     let mut parts = parts.map(str::to_owned);
     let first = parts.next().unwrap();
@@ -153,7 +154,7 @@ fn every_chart_names_itself_and_its_figures() {
 }
 
 /// The texts of a table, row by row.
-fn cells(page: &str, id: &str) -> Vec<Vec<String>> {
+pub(crate) fn cells(page: &str, id: &str) -> Vec<Vec<String>> {
     let page = xml(page);
     let document = Document::parse(&page).unwrap();
     let table = document.descendants().find(|node| node.attribute("id") == Some(id)).unwrap();
