@@ -1,8 +1,12 @@
 //! Streamed answers, from a server that sends events one after the other.
 
+use crate::refusal::refusal;
+use roxmltree::Document;
 use serde_json::Value;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -11,9 +15,14 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_millis(15);
 const EVENTS: u32 = 3;
 
-fn run(args: &[&str]) -> (Value, String) {
+fn program(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    let output = command.args(args).args(["--json", "-"]).stdin(Stdio::null()).output().unwrap();
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> (Value, String) {
+    let output = program(args).args(["--json", "-"]).output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{args:?}: {told}");
     (serde_json::from_slice(&output.stdout).unwrap(), told)
@@ -86,6 +95,43 @@ fn first_items_and_gaps_are_timed() {
             report.contains("first byte      first item       since due       item gaps"),
             "{report}"
         );
+    }
+}
+
+/// The first item is behind one pause at least, and a gap is.
+#[test]
+fn what_is_required_may_be_about_items() {
+    let url = server(serve);
+    let junit = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("items.xml");
+    let status = |options: &[&str]| {
+        let mut command = program(&["run", "--url", &url, "--rate", "50/s", "-n", "10"]);
+        command.arg("--junit").arg(&junit).args(options).output().unwrap().status.code()
+    };
+    let well = ["--fail-if", "p99 first item < 1h", "--fail-if", "max item-gap < 1h"];
+    assert_eq!(status(&[&["--items", "sse"], &well[..]].concat()), Some(0));
+    let missed = ["--items", "sse", "--fail-if", "p50 first-item < 15ms"];
+    assert_eq!(status(&missed), Some(3));
+    let junit = fs::read_to_string(&junit).unwrap();
+    let junit = Document::parse(&junit).unwrap();
+    let case = |name| junit.descendants().find(|node| node.attribute("name") == Some(name));
+    let failed = case("p50 first-item < 15ms").unwrap().first_element_child().unwrap();
+    assert!(failed.attribute("message").unwrap().starts_with("p50 first-item is "), "{failed:?}");
+    let steps = ["--items", "sse", "--from", "50/s", "--max-steps", "1", "--step", "200ms"];
+    let search = ["search", "--url", &url, "--json", "-", "--until", "p50 item-gap < 15ms"];
+    let output = program(&[&search, &steps[..]].concat()).output().unwrap();
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let told = results["steps"][0]["missed"][0].as_str().unwrap();
+    assert!(told.starts_with("p50 item-gap is ") && told.ends_with(", wanted < 15ms"), "{told}");
+}
+
+#[test]
+fn what_is_not_timed_cannot_be_required() {
+    for options in
+        [["run", "--fail-if", "p99 first-item < 1s"], ["search", "--until", "p99 first-item < 1s"]]
+    {
+        let told = refusal(program(&options).output().unwrap());
+        let advice = "p99 first-item < 1s: the parts of answers are not timed; write --items sse";
+        assert!(told.contains(advice), "{told}");
     }
 }
 

@@ -6,7 +6,9 @@
 //! - `p99`, `p99.9`, any percentile from `p0` to `p100`, `mean`, `min` or `max`, of `wait`,
 //!   `service`, `response` or `setup` times (those of connections), in this order or the other.
 //!   The limit is a time: `50ms`, `1.5s`.
-//! - `count`, of the same times. The limit is a count.
+//! - the same of `first-byte`, `first-item`, `first-item-response` and `item-gap` times, if the parts of answers are
+//!   timed.
+//! - `count`, of all these times. The limit is a count.
 //! - `due`, `started`, `completed`, `failed`, `skipped`, `unfinished`, `unstarted`: counts.
 //! - `errors` (failed per started), `ratio` (achieved rate per asked), `gaps` (the share of them within
 //!   25 % of nominal). The limit is a share: `0.1%`, `0.001`.
@@ -35,6 +37,7 @@ mod misnamed;
 mod operator;
 #[cfg(test)]
 mod tests;
+mod times;
 mod unit;
 mod words;
 
@@ -42,7 +45,6 @@ pub(crate) use figure::Figures;
 pub(crate) use goal::Goal;
 pub(crate) use words::CriterionError;
 
-use crate::recorded::percentiles::Sample;
 use figure::{Better, Figure, Single, Value};
 use operator::Operator;
 use std::fmt::{self, Display, Formatter};
@@ -103,6 +105,11 @@ impl Criterion {
         matches!(self.figure, Figure::Single(Single::Ratio))
     }
 
+    /// Whether it is about times of the parts of answers.
+    pub(crate) fn names_parts(&self) -> bool {
+        self.figure.is_about_parts()
+    }
+
     /// Whether a higher rate can only break it: then there is a highest rate at which it holds.
     pub(crate) fn breaks_above_a_rate(&self) -> bool {
         match self.figure.better() {
@@ -114,10 +121,8 @@ impl Criterion {
 
     /// Whether it would hold, had no request waited for its start.
     pub(crate) fn holds_without_waiting(&self, figures: &Figures<'_>) -> bool {
-        self.figure.is_about_waiting()
-            || self
-                .check(&Figures { response: Sample::exact(figures.service), ..*figures })
-                .is_none()
+        let without = Criterion { figure: self.figure.without_waiting(), ..self.clone() };
+        self.figure.is_about_waiting() || without.check(figures).is_none()
     }
 
     /// The share of the requests that it is decided by: of a 99th percentile, a hundredth. None if

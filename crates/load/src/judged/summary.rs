@@ -238,6 +238,7 @@ impl Summary {
             service: &stats.service,
             response: stats.responses(),
             setup: &stats.set_ups.all,
+            own: &self.own_times,
             due: stats.due(),
             started: stats.started(),
             completed: stats.completed(),

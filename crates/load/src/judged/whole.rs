@@ -133,6 +133,7 @@ impl Whole {
             service: &stats.service,
             response: stats.responses(),
             setup: &stats.set_ups.all,
+            own: &[],
             due: account.expected,
             started: stats.started(),
             completed: stats.completed(),

@@ -16,7 +16,7 @@ use super::files::Input;
 use super::message::Message;
 use super::outlets::Outlets;
 use super::run::{self, INTERRUPTS};
-use super::setup::Setup;
+use super::setup::{Setup, check_parts};
 use crate::console::chart as console;
 use crate::console::interrupt::Interrupt;
 use crate::console::{Progress, ResultFile, human};
@@ -74,6 +74,12 @@ impl<T: Target> Job<T> {
             human::time(first)
         );
         let (least, svg) = (args.step, args.svg.clone());
+        let until = args.until.clone();
+        let make = |args: &RunArgs| {
+            let target = make(args)?;
+            check_parts(&target, &until)?;
+            Ok(target)
+        };
         let setup = Setup::new(args.into_run(), inputs, make)?;
         let svg = svg.as_deref().map(ResultFile::create).transpose()?;
         let (sender, messages) = mpsc::channel();

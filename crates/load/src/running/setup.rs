@@ -17,6 +17,7 @@ use super::workers::length::{RunLength, Spacing};
 use super::workers::threads;
 use crate::console::{Output, ResultFile, is_stdout};
 use crate::judged::comparison::recording::Recording;
+use crate::judged::criteria::Criterion;
 use crate::load::schedule::args::ScheduleArgs;
 use crate::load::target::Target;
 use crate::shown::csv_log::CsvLog;
@@ -94,6 +95,7 @@ impl<T: Target> Setup<T> {
         #[cfg(feature = "otlp")]
         let collector = args.push.collector()?.map(Arc::new);
         let target = Arc::new(make(&args)?);
+        check_parts(&*target, &args.criteria())?;
         let most = target.most_slots().map(|slots| part_of(slots, &args)).transpose()?;
         allow_open_files(args.connections)?;
         probe(&target, args.timeout)?;
@@ -272,6 +274,17 @@ fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     let second = Shape::constant(Rate::per_second(1)?);
     let end = Duration::from_secs(slots);
     Ok(Arrivals::even().starts_before(end, &second, &args.schedule.shard()?))
+}
+
+/// Refuses requirements on times that the target does not take.
+pub(super) fn check_parts(target: &impl Target, criteria: &[Criterion]) -> anyhow::Result<()> {
+    let is_taken = !target.take_own_times().is_empty();
+    match criteria.iter().find(|criterion| criterion.names_parts() && !is_taken) {
+        Some(untaken) => bail!(
+            "{untaken}: the parts of answers are not timed; write --items sse or --items lines"
+        ),
+        None => Ok(()),
+    }
 }
 
 fn cores() -> anyhow::Result<Vec<CoreId>> {

@@ -205,7 +205,7 @@ impl<F> Object<F> {
             own_times: summary
                 .own_times
                 .iter()
-                .map(|own| (own.key, Percentiles::new(&own.times)))
+                .map(|own| (own.part.key(), Percentiles::new(&own.times)))
                 .collect(),
             bytes_read: stats.traffic.read,
             bytes_written: stats.traffic.written,

@@ -20,7 +20,7 @@ impl Display for OwnTable<'_> {
             writeln!(f)
         };
         writeln!(f)?;
-        row(f, "", &|own| own.name.to_owned())?;
+        row(f, "", &|own| own.part.name().to_owned())?;
         row(f, "count", &|own| own.times.len().to_string())?;
         POINTS.iter().try_for_each(|(name, quantile)| {
             let shown = |own: &OwnTimes| Sample::exact(&own.times).shown(*quantile, AT_LEAST);
@@ -32,20 +32,21 @@ impl Display for OwnTable<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::own_times::Part;
     use hdrhistogram::Histogram;
 
     #[test]
     fn each_kind_has_a_column() {
         let mut times = Histogram::new(3).unwrap();
         times.record_n(2_000_000, 3).unwrap();
-        let none = OwnTimes { name: "gap", key: "gap", times: Histogram::new(3).unwrap() };
-        let own = [OwnTimes { name: "first item", key: "first", times }, none];
+        let none = OwnTimes { part: Part::ItemGap, times: Histogram::new(3).unwrap() };
+        let own = [OwnTimes { part: Part::FirstItem, times }, none];
         let shown = OwnTable(&own).to_string();
         let lines: Vec<_> = shown.lines().skip(1).collect();
         assert_eq!(
             lines[..3],
             [
-                "              first item             gap",
+                "              first item       item gaps",
                 "count                  3               0",
                 "p50               2.00ms               -",
             ]

@@ -73,7 +73,7 @@ pub(crate) struct ClientArgs {
     pub(crate) basic_auth: Option<String>,
 
     /// Answers are streams of items: server-sent events, or lines. Times the first byte, the first item
-    /// and the gaps between items
+    /// and the gaps between items, which requirements may be about: "p99 first-item < 500ms"
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) items: Option<Items>,
 

@@ -3,7 +3,7 @@
 use super::items::{Items, Scanner};
 use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer};
-use nanopace_load::load::own_times::OwnTimes;
+use nanopace_load::load::own_times::{OwnTimes, Part};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl Timed {
     }
 }
 
-/// The times of all streamed answers of a run.
+/// The times of all streamed answers of a run, in the order of [`Part::ALL`].
 #[derive(Debug)]
 pub(crate) struct Streams {
     times: Mutex<[Histogram<u64>; 4]>,
@@ -84,14 +84,6 @@ pub(crate) struct Streams {
 
 /// Times beyond a day are a day.
 const LONGEST: u64 = 86_400 * 1_000_000_000;
-
-/// In the order of the histograms.
-const NAMES: [(&str, &str); 4] = [
-    ("first byte", "first_byte_time_ns"),
-    ("first item", "first_item_time_ns"),
-    ("since due", "first_item_response_time_ns"),
-    ("item gaps", "item_gap_time_ns"),
-];
 
 impl Streams {
     pub(crate) fn new() -> Streams {
@@ -120,7 +112,7 @@ impl Streams {
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = mem::replace(&mut *times, empty()).into_iter();
-        taken.zip(NAMES).map(|(times, (name, key))| OwnTimes { name, key, times }).collect()
+        taken.zip(Part::ALL).map(|(times, part)| OwnTimes { part, times }).collect()
     }
 }
 

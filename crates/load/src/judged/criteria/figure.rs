@@ -1,8 +1,11 @@
 //! The figures that a criterion can name.
 
+use super::times::Times;
 use super::unit::{Unit, nanos};
+use super::words::{look_up, name_of};
 use crate::console::human::float;
-use crate::recorded::confidence::{Batched, Confidence};
+use crate::load::own_times::OwnTimes;
+use crate::recorded::confidence::Confidence;
 use crate::recorded::labels::Labels;
 use crate::recorded::percentiles::Sample;
 use hdrhistogram::Histogram;
@@ -20,6 +23,8 @@ pub(crate) struct Figures<'run> {
     pub(crate) response: Sample<'run>,
     /// The time it took to set up a connection.
     pub(crate) setup: &'run Histogram<u64>,
+    /// Times of the parts of answers, if they were taken.
+    pub(crate) own: &'run [OwnTimes],
     /// Slots that fell due.
     pub(crate) due: u64,
     /// Requests started.
@@ -64,6 +69,18 @@ impl<'run> Figures<'run> {
             ..*self
         })
     }
+
+    /// These times, if they were taken.
+    fn times(&self, times: Times) -> Option<Sample<'run>> {
+        let own = |part| self.own.iter().find(|own| own.part == part);
+        Some(match times {
+            Times::Wait => Sample::exact(self.wait),
+            Times::Service => Sample::exact(self.service),
+            Times::Response => self.response,
+            Times::Setup => Sample::exact(self.setup),
+            Times::Of(part) => Sample::exact(&own(part)?.times),
+        })
+    }
 }
 
 /// What is known of a figure: it lies between two values. They are the same, unless times are known
@@ -105,15 +122,6 @@ pub(crate) enum Statistic {
     Count,
 }
 
-/// The distributions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Times {
-    Wait,
-    Service,
-    Response,
-    Setup,
-}
-
 /// The numbers that have a name of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Single {
@@ -138,13 +146,6 @@ pub(crate) enum Better {
     Less,
     More,
 }
-
-const TIMES: [(&str, Times); 4] = [
-    ("wait", Times::Wait),
-    ("service", Times::Service),
-    ("response", Times::Response),
-    ("setup", Times::Setup),
-];
 
 const STATISTICS: [(&str, Statistic); 4] = [
     ("mean", Statistic::Mean),
@@ -185,7 +186,7 @@ impl Figure {
     fn confidence(of: &str) -> Option<Figure> {
         match Figure::named(of).or_else(|| Figure::named(&format!("{of} response")))? {
             Figure::Of(Statistic::Percentile(percent), times) => {
-                let is_known = percent > 0.0 && percent < 100.0 && times != Times::Setup;
+                let is_known = percent > 0.0 && percent < 100.0 && times.is_in_batches();
                 is_known.then_some(Figure::Confidence(percent, times))
             }
             _ => None,
@@ -216,7 +217,7 @@ impl Figure {
     /// Its value in a run, in its unit. Some runs don't have it.
     pub(crate) fn value(self, figures: &Figures<'_>) -> Option<Value> {
         match self {
-            Figure::Of(statistic, times) => statistic.value(times.of(figures)),
+            Figure::Of(statistic, times) => statistic.value(figures.times(times)?),
             Figure::Confidence(..) => self.reach(figures.confidence?).and_then(Value::exact),
             Figure::Single(single) => single.value(figures).and_then(Value::exact),
         }
@@ -235,6 +236,19 @@ impl Figure {
             Figure::Of(..) => Some(Better::Less),
             Figure::Single(single) => single.better(),
         }
+    }
+
+    /// The figure that it would be if no request had waited for its start.
+    pub(crate) fn without_waiting(self) -> Figure {
+        match self {
+            Figure::Of(statistic, times) => Figure::Of(statistic, times.without_waiting()),
+            other => other,
+        }
+    }
+
+    /// Whether it is about times of the parts of answers.
+    pub(crate) fn is_about_parts(self) -> bool {
+        matches!(self, Figure::Of(_, Times::Of(_)))
     }
 
     /// Whether it only tells how long requests waited for their start.
@@ -287,15 +301,15 @@ impl Display for Figure {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Figure::Of(Statistic::Percentile(percent), times) => {
-                write!(f, "p{percent} {}", name(&TIMES, *times))
+                write!(f, "p{percent} {times}")
             }
             Figure::Of(statistic, times) => {
-                write!(f, "{} {}", name(&STATISTICS, *statistic), name(&TIMES, *times))
+                write!(f, "{} {}", name_of(&STATISTICS, *statistic), times)
             }
             Figure::Confidence(percent, times) => {
-                write!(f, "confidence p{percent} {}", name(&TIMES, *times))
+                write!(f, "confidence p{percent} {times}")
             }
-            Figure::Single(single) => f.write_str(name(&SINGLES, *single)),
+            Figure::Single(single) => f.write_str(name_of(&SINGLES, *single)),
         }
     }
 }
@@ -330,32 +344,6 @@ impl Statistic {
             Statistic::Percentile(percent) => sample.at_most(quantile(percent)).map(float),
             Statistic::Min => sample.at_most(0.0).map(float),
             _ => None,
-        }
-    }
-}
-
-impl Times {
-    /// The distribution of this name, in lower case.
-    pub(crate) fn named(name: &str) -> Option<Times> {
-        look_up(&TIMES, name)
-    }
-
-    fn of<'run>(self, figures: &Figures<'run>) -> Sample<'run> {
-        match self {
-            Times::Wait => Sample::exact(figures.wait),
-            Times::Service => Sample::exact(figures.service),
-            Times::Response => figures.response,
-            Times::Setup => Sample::exact(figures.setup),
-        }
-    }
-
-    /// These times in batches; none if they are not kept so.
-    fn batched<'run>(self, confidence: &'run Confidence<'run>) -> Option<Batched<'run>> {
-        match self {
-            Times::Wait => Some(confidence.wait()),
-            Times::Service => Some(confidence.service()),
-            Times::Response => Some(confidence.response()),
-            Times::Setup => None,
         }
     }
 }
@@ -404,14 +392,6 @@ impl Single {
     }
 }
 
-fn look_up<T: Copy>(names: &[(&str, T)], wanted: &str) -> Option<T> {
-    names.iter().find(|(name, _)| *name == wanted).map(|&(_, meant)| meant)
-}
-
-fn name<T: Copy + PartialEq>(names: &[(&'static str, T)], wanted: T) -> &'static str {
-    names.iter().find(|(_, meant)| *meant == wanted).map_or("", |&(name, _)| name)
-}
-
 fn percentile(name: &str) -> Option<f64> {
     let digits = name.strip_prefix('p')?;
     let plain = digits.starts_with(|c: char| c.is_ascii_digit())
@@ -434,7 +414,8 @@ mod tests {
         let statistics = STATISTICS.map(|(_, statistic)| statistic);
         let percentiles = [0.0, 50.0, 99.9, 99.999, 100.0].map(Statistic::Percentile);
         let asked = statistics.into_iter().chain(percentiles);
-        let of = asked.flat_map(|statistic| TIMES.map(|(_, times)| Figure::Of(statistic, times)));
+        let of =
+            asked.flat_map(|statistic| Times::ALL.map(|(_, times)| Figure::Of(statistic, times)));
         let kept = [Times::Wait, Times::Service, Times::Response];
         let sure = kept.map(|times| Figure::Confidence(99.9, times));
         for figure in singles.into_iter().chain(of).chain(sure) {
@@ -447,9 +428,16 @@ mod tests {
         let named = |name: &str| Figure::named(name);
         assert_eq!(named("confidence p99"), Some(Figure::Confidence(99.0, Times::Response)));
         assert_eq!(named("confidence wait p50"), Some(Figure::Confidence(50.0, Times::Wait)));
-        for of in
-            ["p100", "p0 service", "p99 setup", "mean", "mean wait", "errors", "confidence p99"]
-        {
+        for of in [
+            "p100",
+            "p0 service",
+            "p99 setup",
+            "p99 item-gap",
+            "mean",
+            "mean wait",
+            "errors",
+            "confidence p99",
+        ] {
             assert_eq!(named(&format!("confidence {of}")), None, "{of}");
         }
     }

@@ -1,12 +1,14 @@
 //! What to write instead of words that name no figure.
 
-use super::figure::{Single, Statistic, Times};
+use super::figure::{Single, Statistic};
+use super::times::Times;
 use super::words::{CriterionError, Word};
 
 const ANY: &str = "write p99 response, mean wait, max service, count setup, errors, ratio, gaps, \
                    achieved, due, started, completed, failed, skipped, unfinished, unstarted, \
-                   lateness target, lateness generator or confidence p99";
-const A_TIME: &str = "write wait, service, response or setup";
+                   lateness target, lateness generator, confidence p99 or, with --items, p99 first-item";
+const A_TIME: &str = "write wait, service, response, setup or, with --items, first-byte, first-item, \
+                      first-item-response or item-gap";
 const A_STATISTIC: &str = "write mean, min, max, count or a percentile from p0 to p100, as p99.9";
 const A_CAUSE: &str = "write lateness target or lateness generator";
 const A_PERCENTILE: &str = "write confidence p99, or another percentile between p0 and p100, of response \

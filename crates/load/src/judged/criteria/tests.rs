@@ -6,11 +6,12 @@ use crate::recorded::labels::Labels;
 use crate::recorded::labels::tests::ended;
 use crate::recorded::outcome::Due;
 use crate::recorded::over_time::{Backlog, Brief, Interval};
+use crate::recorded::percentiles::Sample;
 use crate::recorded::stats::OperationStats;
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 
-fn read(text: &str) -> Criterion {
+pub(super) fn read(text: &str) -> Criterion {
     text.parse().unwrap_or_else(|error| panic!("{text:?}: {error}"))
 }
 
@@ -19,7 +20,7 @@ fn told(text: &str) -> String {
 }
 
 /// Histograms of whole milliseconds, exact to a thousandth.
-fn times(ms: impl IntoIterator<Item = u64>) -> Histogram<u64> {
+pub(super) fn times(ms: impl IntoIterator<Item = u64>) -> Histogram<u64> {
     let mut times = Histogram::new(3).unwrap();
     ms.into_iter().for_each(|ms| times.record(ms * 1_000_000).unwrap());
     times
@@ -34,6 +35,7 @@ fn check(criterion: &str) -> Option<String> {
         service: &service,
         response: Sample::exact(&service),
         setup: &none,
+        own: &[],
         due: 1000,
         started: 990,
         completed: 980,
@@ -94,6 +96,8 @@ fn texts_and_what_they_mean() {
         ("ERRORS<0.1 %", "errors < 0.1 %"),
         ("ratio>0.99", "ratio > 0.99"),
         ("max wait <= 2s", "max wait <= 2s"),
+        ("p99 First Item < 1s", "p99 first-item < 1s"),
+        ("item-gap p99.9 < 50ms", "p99.9 item-gap < 50ms"),
         ("mean service < 3ms", "mean service < 3ms"),
         ("skipped == 0", "skipped = 0"),
         ("skipped = 0", "skipped = 0"),
@@ -117,7 +121,11 @@ fn errors_point_at_the_column_and_say_what_to_write() {
         ("p99 response", "column 5: there is no operator; write <, <=, >, >= or ="),
         (
             "p99 respnse < 50ms",
-            r#"column 5: "respnse" is not a figure; write wait, service, response or setup"#,
+            r#"column 5: "respnse" is not a figure; write wait, service, response, setup or, with"#,
+        ),
+        (
+            "p99 gaps < 1s",
+            r#"column 5: "gaps" is not a figure; write wait, service, response, setup"#,
         ),
         ("p101 wait < 1s", r#"column 1: "p101" is not a figure; write mean, min, max, count"#),
         ("wait p101 < 1s", r#"column 6: "p101" is not a figure; write mean, min, max, count"#),
@@ -209,6 +217,7 @@ fn check_bounded(criterion: &str) -> Option<String> {
         service: &none,
         response: Sample::bounded(&all, &bounds),
         setup: &none,
+        own: &[],
         due: 500,
         started: 500,
         completed: 460,
@@ -265,6 +274,7 @@ fn short_lower_bounds_do_not_hide_what_was_measured() {
         wait: &none,
         service: &none,
         setup: &none,
+        own: &[],
         due: 8,
         started: 8,
         completed: 4,
@@ -306,12 +316,13 @@ fn each_operator_at_its_limit() {
 }
 
 /// A run without any slot, and its times.
-fn nothing(stats: &OperationStats) -> Figures<'_> {
+pub(super) fn nothing(stats: &OperationStats) -> Figures<'_> {
     Figures {
         wait: &stats.wait,
         service: &stats.service,
         response: stats.responses(),
         setup: &stats.set_ups.all,
+        own: &[],
         due: 0,
         started: 0,
         completed: 0,

@@ -122,6 +122,16 @@ fn piece(text: &str, from: usize, to: usize) -> Word {
     }
 }
 
+/// What a name means.
+pub(crate) fn look_up<T: Copy>(names: &[(&str, T)], wanted: &str) -> Option<T> {
+    names.iter().find(|(name, _)| *name == wanted).map(|&(_, meant)| meant)
+}
+
+/// The name of what is meant.
+pub(crate) fn name_of<T: Copy + PartialEq>(names: &[(&'static str, T)], wanted: T) -> &'static str {
+    names.iter().find(|(_, meant)| *meant == wanted).map_or("", |&(name, _)| name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -215,7 +215,7 @@ mod tests {
         for (options, told) in [
             (&["--until", "p99 response > 50ms"][..], "write for example p99 response < 50ms"),
             (&["--until", "completed > 5"], "write for example"),
-            (&["--until", "p99 respnse < 50ms"], "write wait, service, response or setup"),
+            (&["--until", "p99 respnse < 50ms"], "write wait, service, response, setup"),
             (&["--precision", "0"], "write a share from 0.5% to 50%"),
             (&["--precision", "nan"], "write a share"),
             (&["--arrivals", "replay:x"], "write even, poisson"),

@@ -139,7 +139,7 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
         let rate = float(items) / summary.duration.as_secs_f64();
         facts.push(("items", format!("{}: {}", count(items), human::hz(rate))));
     }
-    let own: Vec<_> = summary.own_times.iter().map(|own| (own.name, &own.times)).collect();
+    let own: Vec<_> = summary.own_times.iter().map(|own| (own.part.name(), &own.times)).collect();
     html! {
         (quantiles(&columns))
         (rows(&facts))
