@@ -34,12 +34,12 @@ fn names(files: &[PathBuf]) -> String {
 }
 
 fn upshot(rows: &[Row]) -> String {
-    let count = |is: fn(Word) -> bool| rows.iter().filter(|row| is(row.word)).count();
-    let few = count(|word| word == Word::TooFew);
-    match rows.len() - few - count(|word| word == Word::NoDifference) {
-        0 if few == rows.len() => Word::TooFew.to_string(),
-        0 => Word::NoDifference.to_string(),
-        differ => format!("{differ} of {} figures differ", rows.len()),
+    let count = |word: Word| rows.iter().filter(|row| row.word == word).count();
+    let (all, few, same) = (rows.len(), count(Word::TooFew), count(Word::NoDifference));
+    match all - few - same {
+        0 if same == 0 => Word::TooFew.to_string(),
+        0 => format!("{} in {same} of {all} figures", Word::NoDifference),
+        differ => format!("{differ} of {all} figures differ"),
     }
 }
 
@@ -94,7 +94,9 @@ mod tests {
         let page = xml(&page);
         let document = Document::parse(&page).unwrap();
         let texts: Vec<_> = document.descendants().filter_map(|node| node.text()).collect();
-        for wanted in ["no difference seen", "Failed: p50 response is slower", "a.json", HOSTILE] {
+        for wanted in
+            ["no difference seen in ", "Failed: p50 response is slower", "a.json", HOSTILE]
+        {
             assert!(texts.concat().contains(wanted), "{wanted}");
         }
         assert!(texts.iter().any(|text| text.contains("They differ: machines: ")));
@@ -138,7 +140,7 @@ mod tests {
             upshot(&rows.map(|(at, it)| Row { word: row(at), ..it.clone() }).collect::<Vec<_>>())
         };
         assert_eq!(upshot(Word::TooFew, 0), "too few samples to say");
-        assert_eq!(upshot(Word::NoDifference, 1), "no difference seen");
+        assert_eq!(upshot(Word::NoDifference, 1), "no difference seen in 1 of 12 figures");
         assert_eq!(upshot(Word::Slower, 3), "3 of 12 figures differ");
     }
 }
