@@ -108,6 +108,19 @@ fn a_proxy_is_told_the_whole_url() {
 }
 
 #[test]
+fn a_search_warns_of_it_in_its_report() {
+    let (address, _heads) = proxy();
+    let steps = ["--from", "50/s", "--max-steps", "1", "--step", "200ms", "--json", "-"];
+    let mut search = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    search.args(["search", "--url", "http://example.invalid/", "--proxy", &address]).args(steps);
+    let output = search.stdin(Stdio::null()).output().unwrap();
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(results["warnings"], serde_json::json!([WARNING]));
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert!(report.contains(&format!("\nwarning   {WARNING}\n")), "{report}");
+}
+
+#[test]
 fn servers_with_tls_are_reached_by_a_way_through_it() {
     let (address, heads) = proxy();
     let proxy = format!("http://{USER}@{address}/");

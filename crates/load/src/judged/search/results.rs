@@ -18,6 +18,8 @@ pub(crate) struct Results {
     pub(crate) start: SystemTime,
     /// How long it took.
     pub(crate) took: Duration,
+    /// What makes all figures less certain.
+    pub(crate) warnings: Vec<String>,
     /// What follows from the steps.
     pub(crate) conclusion: Conclusion,
     /// Rates at which steps contradicted each other.

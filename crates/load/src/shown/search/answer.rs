@@ -20,6 +20,7 @@ impl Display for Answer<'_> {
         if let Some(why) = results.culprit().and_then(|step| self.why(step)) {
             writeln!(f, "because   {why}")?;
         }
+        results.warnings.iter().try_for_each(|warning| writeln!(f, "warning   {warning}"))?;
         if !results.contradictions.is_empty() {
             let rates: Vec<_> = results.contradictions.iter().copied().map(rate).collect();
             let rates = rates.join(", ");

@@ -21,6 +21,7 @@ pub(crate) struct Object<'run> {
     ended: End,
     failure: Option<String>,
     contradictions: &'run [f64],
+    warnings: &'run [String],
     duration_seconds: f64,
     steps: &'run [Measured],
 }
@@ -41,6 +42,7 @@ impl Object<'_> {
             ended: results.end,
             failure: results.failure.map(|failure| failure.to_string()),
             contradictions: &results.contradictions,
+            warnings: &results.warnings,
             duration_seconds: results.took.as_secs_f64(),
             steps: &results.steps,
         }

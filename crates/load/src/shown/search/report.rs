@@ -92,6 +92,7 @@ mod tests {
             connections: 16,
             start: SystemTime::UNIX_EPOCH,
             took: Duration::from_secs(12),
+            warnings: Vec::new(),
             conclusion,
             contradictions: vec![1_000.0],
             precision: 0.02,
