@@ -159,6 +159,30 @@ fn labels_of_all_nodes_are_added_up() {
     assert!(fs::read_to_string(page).unwrap().contains("id=\"labels\""), "{text}");
 }
 
+/// Each answer of the target is one line.
+#[test]
+#[ignore = "needs Redis"]
+fn times_of_the_items_of_all_nodes_are_added_up() {
+    let _alone = alone();
+    let server = Server::with(ONE_ENGINE).start().unwrap();
+    let options = "--nodes 2 --rate 200/s --duration 1s --items lines";
+    let nodes: Vec<_> = (0..2).map(|_| node(&server, options)).collect();
+    let nodes: Vec<_> = nodes.into_iter().map(ended).collect();
+    let whole = whole(&nodes);
+    for name in ["first_byte_time_ns", "first_item_response_time_ns"] {
+        let count = |of: &Value| of[name]["count"].as_u64().unwrap();
+        let each = nodes.iter().map(|(_, results)| count(results));
+        assert!(count(whole) > 0 && count(whole) == each.sum::<u64>(), "{name}: {whole}");
+    }
+    let folder = TempDir::new().unwrap();
+    let page = folder.path().join("page.html");
+    let output =
+        report(&server, &["--fail-if", "max first-item < 1ns", "--html", page.to_str().unwrap()]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("missed    max first-item is ") && text.contains("item gaps"), "{text}");
+    assert!(fs::read_to_string(page).unwrap().contains("first item"), "{text}");
+}
+
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn four_nodes_make_one_load() {

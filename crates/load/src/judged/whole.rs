@@ -3,6 +3,7 @@
 use super::criteria::{self, Criterion, Figures};
 use super::verdict::{Evidence, Verdict};
 use crate::console::human::float;
+use crate::load::own_times::OwnTimes;
 use crate::recorded::confidence::Confidence;
 use crate::recorded::nodes::results::Results;
 use crate::recorded::over_time::OverTime;
@@ -88,6 +89,11 @@ impl Whole {
         self.told.sum.as_ref().map(|sum| &sum.stats)
     }
 
+    /// Times of the parts of all answers.
+    pub(crate) fn own_times(&self) -> &[OwnTimes] {
+        self.told.sum.as_ref().map_or(&[], |sum| &sum.own_times)
+    }
+
     /// The rates that were asked for and achieved.
     pub(crate) fn rates(&self) -> [f64; 2] {
         rates(&self.account)
@@ -125,7 +131,7 @@ impl Whole {
         over_time
     }
 
-    fn figures<'run>(&self, stats: &'run OperationStats) -> Figures<'run> {
+    fn figures<'run>(&'run self, stats: &'run OperationStats) -> Figures<'run> {
         let account = &self.account;
         let [asked, achieved_hz] = self.rates();
         Figures {
@@ -133,7 +139,7 @@ impl Whole {
             service: &stats.service,
             response: stats.responses(),
             setup: &stats.set_ups.all,
-            own: &[],
+            own: self.own_times(),
             due: account.expected,
             started: stats.started(),
             completed: stats.completed(),

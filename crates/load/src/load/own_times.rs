@@ -1,10 +1,11 @@
 //! Times that only a target knows: those of the parts of an answer.
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// What is timed.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub enum Part {
     /// From when a request was sent until the first byte of its answer.
     FirstByte,
@@ -52,4 +53,37 @@ pub struct OwnTimes {
     pub part: Part,
     /// In nanoseconds.
     pub times: Histogram<u64>,
+}
+
+/// Adds others, part by part.
+pub(crate) fn add(sum: &mut Vec<OwnTimes>, others: Vec<OwnTimes>) {
+    for mut other in others {
+        if let Some(own) = sum.iter_mut().find(|own| own.part == other.part) {
+            own.times += other.times;
+        } else {
+            // Others may have longer times.
+            other.times.auto(true);
+            sum.push(other);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_the_same_part_are_added() {
+        let of = |part, most, count| {
+            let mut times = Histogram::new_with_bounds(1, most, 3).unwrap();
+            times.record_n(most, count).unwrap();
+            OwnTimes { part, times }
+        };
+        let mut sum = Vec::new();
+        add(&mut sum, vec![of(Part::ItemGap, 1_000, 2)]);
+        add(&mut sum, vec![of(Part::FirstItem, 500, 4), of(Part::ItemGap, 1_000, 3)]);
+        add(&mut sum, vec![of(Part::FirstItem, 500_000, 1)]);
+        let counts: Vec<_> = sum.iter().map(|own| (own.part, own.times.len())).collect();
+        assert_eq!(counts, [(Part::ItemGap, 5), (Part::FirstItem, 5)]);
+    }
 }

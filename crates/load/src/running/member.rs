@@ -3,10 +3,12 @@
 pub mod address;
 pub(crate) mod args;
 mod overview;
+pub(crate) mod parts;
 
 use super::workers::length::{RunLength, Spacing};
 use crate::console::{Progress, human};
 use crate::load::action::Action;
+use crate::load::own_times::OwnTimes;
 use crate::recorded::nodes::results::Results;
 use crate::recorded::nodes::timeline::Timeline;
 use crate::recorded::outcome::Outcome;
@@ -17,6 +19,7 @@ use address::RunAddress;
 use nanopace::{Nanos, Pacer, Rate, Shape};
 use nanopace_fleet::{Control, FleetError, Node};
 use overview::Overview;
+use parts::Parts;
 use std::cell::{Cell, RefCell};
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
@@ -36,6 +39,7 @@ pub(crate) struct Member {
     interrupted: Arc<AtomicBool>,
     has_left: Cell<bool>,
     timeline: RefCell<Timeline>,
+    parts: Parts,
     overview: Overview,
 }
 
@@ -49,11 +53,12 @@ impl Member {
         node: Node,
         control: Control,
         interrupted: Arc<AtomicBool>,
+        parts: Parts,
     ) -> anyhow::Result<Member> {
         let joined = node.pacer().now();
         let (has_left, timeline) = (Cell::new(false), RefCell::new(Timeline::new()));
         let overview = Overview::start(&at).map_err(|error| at.told(error))?;
-        Ok(Member { at, node, control, joined, interrupted, has_left, timeline, overview })
+        Ok(Member { at, node, control, joined, interrupted, has_left, timeline, parts, overview })
     }
 
     /// Whether the load had begun when it joined.
@@ -97,8 +102,14 @@ impl Member {
         Results {
             until: at - self.begins(),
             stats: stats.clone(),
+            own_times: self.own_times(),
             timeline: self.timeline.borrow().clone(),
         }
+    }
+
+    /// Times of the parts of all answers so far.
+    pub(crate) fn own_times(&self) -> Vec<OwnTimes> {
+        self.parts.all()
     }
 
     /// Starts this node's slots.

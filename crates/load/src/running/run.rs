@@ -6,6 +6,7 @@ use super::controller::Controller;
 use super::invitation::Invitation;
 use super::keyboard::Keyboard;
 use super::member::Member;
+use super::member::parts::Parts;
 use super::message::Message;
 use super::opening::Opening;
 use super::outlets::Outlets;
@@ -84,12 +85,16 @@ pub(crate) fn run<T: Target>(
     });
     #[cfg(feature = "otlp")]
     let push = push.transpose()?;
+    let target = Arc::clone(&setup.target);
+    let parts = Parts::new(move || target.take_own_times());
     let member = match &setup.invitation {
         None => None,
-        Some(invitation) => match join(invitation, &messages, interrupted).context(NotJoined)? {
-            None => return Ok(None),
-            member => member,
-        },
+        Some(invitation) => {
+            match join(invitation, &messages, interrupted, parts).context(NotJoined)? {
+                None => return Ok(None),
+                member => member,
+            }
+        }
     };
     let title = setup.title(member.as_ref());
     let live = Live::new(&title, keyboard.is_some(), !setup.args.no_tui);
@@ -106,6 +111,7 @@ fn join(
     invitation: &Invitation,
     messages: &Receiver<Message>,
     interrupted: Arc<AtomicBool>,
+    parts: Parts,
 ) -> anyhow::Result<Option<Member>> {
     let progress = Progress::of_a_job();
     let mut shown = None;
@@ -120,8 +126,9 @@ fn join(
         ControlFlow::Continue(())
     });
     let member = member.and_then(|node| {
-        let member =
-            |(node, control)| Member::new(invitation.at().clone(), node, control, interrupted);
+        let member = |(node, control)| {
+            Member::new(invitation.at().clone(), node, control, interrupted, parts)
+        };
         node.map(member).transpose()
     });
     progress.end();
@@ -171,7 +178,7 @@ pub(crate) fn perform<T: Target>(
         machine: Machine::here(),
     };
     let (mut summary, logged) = controller.sum_up(run_end, title, setup.target.resolved_in());
-    summary.own_times = setup.target.take_own_times();
+    summary.own_times = member.map_or_else(|| setup.target.take_own_times(), Member::own_times);
     summary.warnings.extend(setup.target.warning());
     if member.is_none() {
         summary.require(&setup.args.criteria());

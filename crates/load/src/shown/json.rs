@@ -8,6 +8,7 @@ use crate::console::machine::Machine;
 use crate::judged::checks::Finding;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
+use crate::load::own_times::OwnTimes;
 use crate::recorded::confidence::Confidence;
 use crate::recorded::kept::Kept;
 use crate::recorded::outcome::{Due, Ending};
@@ -66,6 +67,11 @@ pub(crate) struct Object<F> {
     comparison: Option<ComparisonObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fleet: Option<F>,
+}
+
+/// Times of the parts of answers, by name.
+pub(crate) fn own_times(own: &[OwnTimes]) -> BTreeMap<&'static str, Percentiles> {
+    own.iter().map(|own| (own.part.key(), Percentiles::new(&own.times))).collect()
 }
 
 /// What happened, on one machine or on all nodes of a fleet.
@@ -202,11 +208,7 @@ impl<F> Object<F> {
             connect_time_ns: Percentiles::new(&stats.set_ups.connect),
             tls_time_ns: Percentiles::new(&stats.set_ups.tls),
             resolve_time_ns: nanos(summary.resolved_in),
-            own_times: summary
-                .own_times
-                .iter()
-                .map(|own| (own.part.key(), Percentiles::new(&own.times)))
-                .collect(),
+            own_times: own_times(&summary.own_times),
             bytes_read: stats.traffic.read,
             bytes_written: stats.traffic.written,
             items: Some(stats.traffic.items).filter(|&items| items > 0),

@@ -110,8 +110,9 @@ impl Streams {
 
     /// All that was recorded since the last time.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
+        let empty = empty();
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = mem::replace(&mut *times, empty()).into_iter();
+        let taken = mem::replace(&mut *times, empty).into_iter();
         taken.zip(Part::ALL).map(|(times, part)| OwnTimes { part, times }).collect()
     }
 }

@@ -4,6 +4,7 @@
 use super::timeline::{MOST, Part, Timeline};
 use crate::load::details::Traffic;
 use crate::load::kind::Kind;
+use crate::load::own_times::{self, OwnTimes, Part as OfAnswer};
 use crate::recorded::labels::{Labelled, Labels};
 use crate::recorded::lateness::Lateness;
 use crate::recorded::outcome::{Due, Ending};
@@ -21,7 +22,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
 /// The form of the results. Nodes of other forms are not added up.
-const FORM: u32 = 4;
+const FORM: u32 = 5;
 
 /// Results that are longer than this before they are compressed are not read.
 const LONGEST: u64 = 64 << 20;
@@ -32,6 +33,7 @@ pub(crate) struct Results {
     /// Up to this time of the load.
     pub(crate) until: Duration,
     pub(crate) stats: OperationStats,
+    pub(crate) own_times: Vec<OwnTimes>,
     pub(crate) timeline: Timeline,
 }
 
@@ -42,6 +44,7 @@ struct Head {
     form: u32,
     until: Duration,
     counts: Counts,
+    own: Vec<OfAnswer>,
     width: u64,
     span: (Duration, Duration),
     parts: Vec<PartHead>,
@@ -85,7 +88,9 @@ impl Results {
         let mut serializer = V2Serializer::new();
         let parts = self.timeline.parts.values().flat_map(histograms_of);
         let labels = self.stats.labels.iter().flat_map(histograms_by_label);
-        for histogram in histograms(&self.stats).into_iter().chain(labels).chain(parts) {
+        let own = self.own_times.iter().map(|own| &own.times);
+        let sums = histograms(&self.stats).into_iter().chain(labels).chain(own);
+        for histogram in sums.chain(parts) {
             let written = serializer.serialize(histogram, &mut bytes);
             written.ok().context("a histogram can't be written")?;
         }
@@ -96,10 +101,15 @@ impl Results {
     pub(crate) fn from_bytes(bytes: &[u8]) -> anyhow::Result<Results> {
         let (head, mut rest) = Head::read(bytes)?;
         let stats = head.counts.stats(&mut rest)?;
+        let own_times = head.own.into_iter().map(|part| {
+            let [times] = read(&mut rest)?;
+            Ok(OwnTimes { part, times })
+        });
+        let own_times = own_times.collect::<anyhow::Result<_>>()?;
         let read = |part: PartHead| Ok((part.number, part.part(&mut rest)?));
         let parts = head.parts.into_iter().map(read).collect::<anyhow::Result<_>>()?;
         let timeline = Timeline { width: head.width, parts, span: head.span };
-        Ok(Results { until: head.until, stats, timeline })
+        Ok(Results { until: head.until, stats, own_times, timeline })
     }
 
     /// Up to which time of the load they are, and what was done: what comes first of what was sent.
@@ -109,11 +119,12 @@ impl Results {
     }
 
     fn head(&self) -> Head {
-        let Results { until, stats, timeline } = self;
+        let Results { until, stats, own_times, timeline } = self;
         Head {
             form: FORM,
             until: *until,
             counts: Counts::of(stats),
+            own: own_times.iter().map(|own| own.part).collect(),
             width: timeline.width,
             span: timeline.span,
             parts: timeline
@@ -127,6 +138,7 @@ impl Results {
     /// With those of another node.
     pub(crate) fn plus(mut self, other: Results) -> Results {
         self.stats.add(&other.stats);
+        own_times::add(&mut self.own_times, other.own_times);
         let (until, timeline) = (self.until.max(other.until), self.timeline.plus(other.timeline));
         Results { until, timeline, ..self }
     }
@@ -284,7 +296,13 @@ mod tests {
         for interval in summary.over_time.intervals() {
             timeline.add(interval.from, interval);
         }
-        Results { until: Duration::from_secs(seconds), stats: summary.stats, timeline }
+        let own_times = [(OfAnswer::FirstItem, 40), (OfAnswer::ItemGap, 3)].map(|(part, count)| {
+            let mut times = Histogram::new(3).unwrap();
+            times.record_n(hz, count).unwrap();
+            OwnTimes { part, times }
+        });
+        let until = Duration::from_secs(seconds);
+        Results { until, stats: summary.stats, own_times: own_times.into(), timeline }
     }
 
     fn intervals(results: Results) -> Vec<Interval> {
@@ -310,6 +328,12 @@ mod tests {
             stats.labels.iter().map(of).collect()
         };
         assert_eq!(labels(&sum.stats), labels(&twice));
+        let own = |results: &Results| {
+            let own = results.own_times.iter();
+            own.map(|own| (own.part, own.times.len(), own.times.max())).collect::<Vec<_>>()
+        };
+        assert_eq!(own(&read()), own(&one));
+        assert_eq!(own(&sum), [(OfAnswer::FirstItem, 80, 500), (OfAnswer::ItemGap, 6, 500)]);
         let (sum, one) = (intervals(sum), intervals(one));
         assert_eq!(sum.len(), one.len());
         for (both, one) in sum.iter().zip(one) {
@@ -350,7 +374,7 @@ mod tests {
             whole[..whole.len() / 2].to_vec(),
             packed(&text[..text.len() - 1]),
             packed(&text[..end]),
-            with("\"form\":4", "\"form\":3"),
+            with("\"form\":5", "\"form\":4"),
             with("\"width\":1", "\"width\":3"),
             with("\"number\":0", "\"number\":120"),
             with("\"target\":0.0", "\"target\":-1.0"),

@@ -4,8 +4,10 @@ use super::account::AccountObject;
 use crate::judged::verdict::Verdict;
 use crate::judged::whole::Whole;
 use crate::recorded::confidence::Confidence;
-use crate::shown::json::{IntervalObject, ResultsObject};
+use crate::recorded::percentiles::Percentiles;
+use crate::shown::json::{IntervalObject, ResultsObject, own_times};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// All of it.
@@ -26,6 +28,8 @@ pub(crate) struct WholeObject {
     missed: Vec<String>,
     #[serde(flatten)]
     results: Option<ResultsObject>,
+    #[serde(flatten)]
+    own_times: BTreeMap<&'static str, Percentiles>,
 }
 
 /// Up to which time of the load it is known what a node did.
@@ -53,6 +57,7 @@ impl WholeObject {
             nodes_with_results: whole.told.given,
             nodes_with_results_so_far: whole.told.so_far.iter().map(SoFarObject::new).collect(),
             missed: whole.missed.clone(),
+            own_times: own_times(whole.own_times()),
             results: whole
                 .stats()
                 .map(|stats| ResultsObject::new(&Confidence::new(stats, &whole.over_time()))),

@@ -83,9 +83,11 @@ fn tables(whole: &Whole, stats: &OperationStats) -> Markup {
         ("Errors", facts::errors(stats)),
         ("Lateness", facts::lateness(stats.lateness)),
     ];
+    let own = whole.own_times();
+    let parts = (!own.is_empty()).then(|| ("Answers", facts::parts(own)));
     html! {
         section { h2 { "Nodes" } (nodes(&whole.account)) }
-        (side_by_side(sections))
+        (side_by_side(sections.into_iter().chain(parts)))
     }
 }
 

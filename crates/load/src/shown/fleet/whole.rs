@@ -6,6 +6,7 @@ use crate::judged::whole::{Told, Whole};
 use crate::recorded::confidence::Confidence;
 use crate::recorded::stats::OperationStats;
 use crate::shown::labels::LabelLines;
+use crate::shown::own_times::OwnTable;
 use crate::shown::report::MissedLines;
 use crate::shown::times::TimesTable;
 use std::fmt::{self, Display, Formatter};
@@ -28,6 +29,7 @@ impl Display for Whole {
         write!(f, "{}", AccountText(&self.account))?;
         if let Some(stats) = self.stats() {
             requests(f, stats, Confidence::new(stats, &self.over_time()))?;
+            write!(f, "{}", OwnTable(self.own_times()))?;
             self.sentence().iter().try_for_each(|verdict| writeln!(f, "\nverdict   {verdict}"))?;
         }
         write!(f, "{}", MissedLines(&self.missed))

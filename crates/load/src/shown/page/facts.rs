@@ -5,6 +5,7 @@ use crate::console::human::{self, float, percent};
 use crate::console::secret::public;
 use crate::judged::summary::{Summary, Title};
 use crate::load::details::Traffic;
+use crate::load::own_times::OwnTimes;
 use crate::recorded::confidence::{Batched, Confidence};
 use crate::recorded::lateness::Lateness;
 use crate::recorded::percentiles::Sample;
@@ -139,12 +140,17 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
         let rate = float(items) / summary.duration.as_secs_f64();
         facts.push(("items", format!("{}: {}", count(items), human::hz(rate))));
     }
-    let own: Vec<_> = summary.own_times.iter().map(|own| (own.part.name(), &own.times)).collect();
     html! {
         (quantiles(&columns))
         (rows(&facts))
-        @if !own.is_empty() { (quantiles(&own)) }
+        (parts(&summary.own_times))
     }
+}
+
+/// Times of the parts of answers, if there are any.
+pub(crate) fn parts(own: &[OwnTimes]) -> Markup {
+    let columns: Vec<_> = own.iter().map(|own| (own.part.name(), &own.times)).collect();
+    html! { @if !columns.is_empty() { (quantiles(&columns)) } }
 }
 
 /// A column for each kind of times.

@@ -1,0 +1,30 @@
+//! Times of the parts of answers, summed up over the run: what is told each second is all of them.
+
+use crate::load::own_times::{self, OwnTimes};
+use std::cell::RefCell;
+use std::fmt::{self, Debug, Formatter};
+
+/// What takes the latest of them from the target, and all that were taken.
+pub(crate) struct Parts {
+    take: Box<dyn Fn() -> Vec<OwnTimes>>,
+    sum: RefCell<Vec<OwnTimes>>,
+}
+
+impl Parts {
+    pub(crate) fn new(take: impl Fn() -> Vec<OwnTimes> + 'static) -> Parts {
+        Parts { take: Box::new(take), sum: RefCell::default() }
+    }
+
+    /// All so far.
+    pub(crate) fn all(&self) -> Vec<OwnTimes> {
+        let mut sum = self.sum.borrow_mut();
+        own_times::add(&mut sum, (self.take)());
+        sum.clone()
+    }
+}
+
+impl Debug for Parts {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").field("sum", &self.sum).finish_non_exhaustive()
+    }
+}
