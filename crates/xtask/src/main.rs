@@ -144,7 +144,8 @@ fn tests(are_ignored_too: bool, names: &[&str]) -> Vec<Step> {
         command.envs(services::variables()).env("RUST_TEST_THREADS", AT_A_TIME);
         command.output()
     };
-    let lanes = available_parallelism().map_or(1, usize::from);
+    // One more than there are cores: most programs wait most of the time.
+    let lanes = available_parallelism().map_or(1, usize::from) + 1;
     vec![
         Step::new("unit and integration tests", move || {
             test_programs(&words).is_some_and(|programs| programs::run_all(&programs, lanes, run))
