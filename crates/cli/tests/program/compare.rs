@@ -94,6 +94,11 @@ fn what_cannot_be_compared_is_refused() {
     let backwards = changed("compare-backwards.json", &|run| {
         run["histograms"]["batches"][1]["to_seconds"] = (-1.0).into();
     });
+    let unbounded = changed("compare-unbounded.json", &|run| {
+        let all = &mut run["histograms"]["all"];
+        let [response, none] = ["response", "lower_bounds"].map(|name| all[name].take());
+        (all["lower_bounds"], all["response"]) = (response, none);
+    });
     let shorter = changed("compare-shorter.json", &|run| run["duration_seconds"] = (-2.0).into());
     for (files, told) in [
         (vec![one.as_path(), other.as_path()], "the loads differ: --arrivals is even and poisson"),
@@ -104,6 +109,7 @@ fn what_cannot_be_compared_is_refused() {
         (vec![&one, &nameless], "compare-nameless.json: it has no `version`"),
         (vec![&one, &empty], "compare-empty.json: its `histograms.batches` has none"),
         (vec![&backwards, &one], "compare-backwards.json: its `histograms.batches[1]` goes from"),
+        (vec![&one, &unbounded], "have lower bounds that are none of the times"),
         (vec![&one, &shorter], "compare-shorter.json: its `duration_seconds` is -2"),
         (vec![&one], "name two files, or those of B behind --with"),
     ] {

@@ -71,6 +71,11 @@ impl Times {
         let OperationStats { service, response, bounds, .. } = stats.clone();
         Times { service, response, lower_bounds: bounds }
     }
+
+    /// Whether the lower bounds are among the response times.
+    pub(crate) fn has_its_bounds(&self) -> bool {
+        self.response.clone().subtract(&self.lower_bounds).is_ok()
+    }
 }
 
 /// A histogram as a text: HDR histogram, version 2, compressed, in base 64.

@@ -2,7 +2,7 @@
 
 use crate::console::machine::Machine;
 use crate::console::secret::public;
-use crate::recorded::kept::{Batch, Kept};
+use crate::recorded::kept::{Batch, Kept, Times};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -70,7 +70,10 @@ impl Recording {
                 return Err(format!("its `{field}` is {value}"));
             }
         }
-        let batches = &self.histograms.batches;
+        let Kept { all, batches } = &self.histograms;
+        if !batches.iter().map(|batch| &batch.times).chain([all]).all(Times::has_its_bounds) {
+            return Err("its `histograms` have lower bounds that are none of the times".to_owned());
+        }
         if batches.is_empty() {
             return Err("its `histograms.batches` has none: nothing was recorded".to_owned());
         }
