@@ -278,8 +278,9 @@ fn ratio(started: f64, required: f64) -> f64 {
     share(started, required, 1.0).min(1.0)
 }
 
-/// Says so if a run was ended with slots overdue, if half of the slots that were `required` never started, or if
-/// half of what was started was given up. Those that fell due just before the end don't count for that, but they are told with the others.
+/// Says so if a run was ended with slots overdue, or if half of the slots that were `required` never started, or of
+/// what was started was given up. Slots that fell due just before the end don't count for half, but they are told
+/// with the others.
 fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
     let Ending { is_cut_short, overdue } = ending?;
     if is_cut_short && overdue > 0 {
@@ -287,13 +288,12 @@ fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats)
     }
     let late = float(stats.unstarted.saturating_sub(overdue));
     let missing = (required - float(stats.started())).floor();
-    let is_half = missing > late && (missing - late) * 2.0 >= required;
-    let (given_up, started) = (stats.unfinished, stats.started());
-    if is_half {
+    if missing > late && (missing - late) * 2.0 >= required {
         return Some(format!("{missing} of {} slots never started", required.floor()));
     }
-    let is_given_up = given_up > 0 && given_up * 2 >= started;
-    is_given_up.then(|| format!("{given_up} of {started} requests were given up before they ended"))
+    let (given_up, started) = (stats.unfinished, stats.started());
+    let is_half = given_up > 0 && given_up * 2 >= started;
+    is_half.then(|| format!("{given_up} of {started} requests were given up before they ended"))
 }
 
 /// Why nothing was recorded.

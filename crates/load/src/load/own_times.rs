@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Part {
     /// From when a request was sent until the first byte of its answer.
     FirstByte,
-    /// From then until the first item.
+    /// From when it was sent until the first item.
     FirstItem,
     /// From the intended start until the first item.
     FirstItemResponse,

@@ -70,6 +70,7 @@ impl Labels {
             }
         }
         labelled.traffic += other.traffic;
+        labelled.is_expected |= other.is_expected;
     }
 
     /// Forgets all operations, and keeps the memory.

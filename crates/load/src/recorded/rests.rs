@@ -1,12 +1,13 @@
 //! Rests of calls between their requests: the think times of scenarios.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What a busy scheduler takes at a time.
 pub(crate) const HICCUP: Duration = Duration::from_millis(10);
 
 /// How many there were.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) struct Rests {
     pub(crate) begun: u64,
     pub(crate) over: u64,

@@ -9,6 +9,7 @@ use crate::recorded::labels::{Labelled, Labels};
 use crate::recorded::lateness::Lateness;
 use crate::recorded::outcome::{Due, Ending};
 use crate::recorded::over_time::{Backlog, Brief};
+use crate::recorded::rests::Rests;
 use crate::recorded::stats::{OperationStats, SetUps};
 use anyhow::{Context, ensure};
 use flate2::Compression;
@@ -60,6 +61,7 @@ struct Counts {
     statuses: BTreeMap<u16, u64>,
     traffic: Traffic,
     lateness: Lateness,
+    rests: Rests,
     labels: Vec<LabelHead>,
 }
 
@@ -68,6 +70,7 @@ struct Counts {
 struct LabelHead {
     label: String,
     traffic: Traffic,
+    is_expected: bool,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -175,6 +178,7 @@ impl Counts {
             statuses: stats.statuses.clone(),
             traffic: stats.traffic,
             lateness: stats.lateness,
+            rests: stats.rests,
             labels: stats.labels.iter().map(LabelHead::of).collect(),
         }
     }
@@ -194,7 +198,15 @@ impl Counts {
             by_label.add_one(&label.labelled(rest)?);
         }
         let Counts {
-            unfinished, unstarted, skipped, answered, statuses, traffic, lateness, ..
+            unfinished,
+            unstarted,
+            skipped,
+            answered,
+            statuses,
+            traffic,
+            lateness,
+            rests,
+            ..
         } = self;
         Ok(OperationStats {
             labels: by_label,
@@ -211,6 +223,7 @@ impl Counts {
             statuses,
             traffic,
             lateness,
+            rests,
             ..OperationStats::new()
         })
     }
@@ -218,13 +231,14 @@ impl Counts {
 
 impl LabelHead {
     fn of(labelled: &Labelled) -> LabelHead {
-        LabelHead { label: labelled.label.clone(), traffic: labelled.traffic }
+        let Labelled { label, traffic, is_expected, .. } = labelled;
+        LabelHead { label: label.clone(), traffic: *traffic, is_expected: *is_expected }
     }
 
     fn labelled(self, rest: &mut impl Read) -> anyhow::Result<Labelled> {
         let [service, response, bounds] = read(rest)?;
-        let LabelHead { label, traffic } = self;
-        Ok(Labelled { label, service, response, bounds, traffic, is_expected: false })
+        let LabelHead { label, traffic, is_expected } = self;
+        Ok(Labelled { label, service, response, bounds, traffic, is_expected })
     }
 }
 
@@ -292,6 +306,9 @@ mod tests {
         for (label, is_well) in [("read", true), ("write", false), ("read", true)] {
             summary.stats.labels.end(&ended(label, is_well, 3));
         }
+        // A step of a scenario that was never reached, and a think time that ended late.
+        summary.stats.labels.expect(&["never"]);
+        summary.stats.rests.end(Duration::from_millis(hz));
         let mut timeline = Timeline::new();
         for interval in summary.over_time.intervals() {
             timeline.add(interval.from, interval);
@@ -328,6 +345,9 @@ mod tests {
             stats.labels.iter().map(of).collect()
         };
         assert_eq!(labels(&sum.stats), labels(&twice));
+        assert_eq!(labels(&sum.stats)[2].0, "never");
+        let late = Rests { begun: 0, over: 2, late: 2, most: Duration::from_millis(500) };
+        assert_eq!((sum.stats.rests, twice.rests), (late, late));
         let own = |results: &Results| {
             let own = results.own_times.iter();
             own.map(|own| (own.part, own.times.len(), own.times.max())).collect::<Vec<_>>()
