@@ -14,8 +14,8 @@ pub(crate) fn unused_proxy(servers: &[Endpoint]) -> Option<String> {
     })?;
     let (name, host) = (variable(url.scheme_str()?), url.host()?);
     Some(format!(
-        "{name} is not used: requests go to {host} itself, as times would be the proxy's. To load the \
-         proxy, give it as --url"
+        "{name} is not used: requests go to {host} itself, as times would be the proxy's as well. To send \
+         them through it, give it as --proxy"
     ))
 }
 

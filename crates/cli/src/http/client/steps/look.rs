@@ -6,6 +6,7 @@ use hyper::header::HeaderName;
 use regex::bytes::Regex;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// Where something is in an answer.
@@ -52,17 +53,18 @@ impl Missing {
     }
 }
 
-/// An answer that is looked into.
+/// An answer that is looked into. Whether its body is JSON is looked at once at most.
 #[derive(Debug)]
 pub(crate) struct Looked<'a> {
     pub(crate) status: StatusCode,
     kept: &'a Kept,
+    whole: OnceCell<Result<&'a RawValue, Missing>>,
 }
 
 impl<'a> Looked<'a> {
     /// An answer with this status.
     pub(crate) fn new(status: StatusCode, kept: &'a Kept) -> Looked<'a> {
-        Looked { status, kept }
+        Looked { status, kept, whole: OnceCell::new() }
     }
 
     /// What is there, as text. Null is nothing.
@@ -103,7 +105,8 @@ impl<'a> Looked<'a> {
 
     /// What is at a place of its JSON, as it is written.
     pub(crate) fn json(&self, pointer: &str) -> Result<&'a RawValue, Missing> {
-        let whole = serde_json::from_slice(self.body()?).map_err(|_| Missing::NoJson)?;
+        let read = || serde_json::from_slice(self.body()?).map_err(|_| Missing::NoJson);
+        let whole = (*self.whole.get_or_init(read))?;
         let mut tokens = pointer.split('/').skip(1);
         let found = tokens.try_fold(whole, |value, token| {
             child(value, &token.replace("~1", "/").replace("~0", "~"))
