@@ -160,9 +160,10 @@ fn tests(are_ignored_too: bool, names: &[&str]) -> Vec<Step> {
 
 /// Builds all test programs. What tests the Python package takes longest to begin, so it is the first.
 fn test_programs(words: &[String]) -> Option<Vec<Program>> {
-    let is_all = words.iter().all(|word| word.starts_with('-'));
-    let mut programs: Vec<Program> =
-        is_all.then(|| Program::own(ROOT, "python")).flatten().into_iter().collect();
+    let mut programs = Vec::new();
+    if words.iter().all(|word| word.starts_with('-')) {
+        programs.push(Program::own("tests of the Python package", ROOT, "python").ok()?);
+    }
     programs.extend(built(&["--package", "xtask"], words)?);
     programs.extend(built(&[&[FEATURES], &TESTED[..]].concat(), words)?);
     Some(programs)

@@ -14,6 +14,7 @@ use std::time::Instant;
 /// A test program.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Program {
+    name: String,
     /// Its package's folder: where its tests expect to be.
     folder: PathBuf,
     path: PathBuf,
@@ -27,19 +28,20 @@ impl Program {
         objects.filter_map(|message| Program::told(&message, words)).collect()
     }
 
-    /// This program, as one that does what `word` says.
-    pub(crate) fn own(root: &str, word: &str) -> Option<Program> {
-        Some(Program { folder: root.into(), path: current_exe().ok()?, words: vec![word.into()] })
+    /// This program, as one of that name which does what `word` says.
+    pub(crate) fn own(name: &str, root: &str, word: &str) -> io::Result<Program> {
+        let (name, path) = (name.to_owned(), current_exe()?);
+        Ok(Program { name, folder: root.into(), path, words: vec![word.into()] })
     }
 
     fn told(message: &Value, words: &[String]) -> Option<Program> {
-        let path = message["executable"].as_str()?.into();
+        let path = PathBuf::from(message["executable"].as_str()?);
         let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_path_buf();
-        (message["profile"]["test"] == true).then(|| Program {
-            folder,
-            path,
-            words: words.to_vec(),
-        })
+        let last = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
+        // Its own name ends with a number of cargo's.
+        let name = format!("{} of {}", last(&path), last(&folder));
+        let words = words.to_vec();
+        (message["profile"]["test"] == true).then_some(Program { name, folder, path, words })
     }
 
     /// The command that runs it.
@@ -47,12 +49,6 @@ impl Program {
         let mut command = Command::new(&self.path);
         command.args(&self.words).current_dir(&self.folder);
         command
-    }
-
-    /// Its package's folder and its own name, which ends with a number of cargo's if it was built to test.
-    fn name(&self) -> String {
-        let last = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
-        format!("{} of {}", last(&self.path), last(&self.folder))
     }
 }
 
@@ -68,7 +64,7 @@ pub(crate) fn run_all(
     let take = || waiting.lock().unwrap().next();
     let lane = || {
         while let Some((number, program)) = take() {
-            let title = format!("[{number}/{}] {}", programs.len(), program.name());
+            let title = format!("[{number}/{}] {}", programs.len(), program.name);
             eprintln!("{title} begins");
             let began = Instant::now();
             let output = run(program);
@@ -104,8 +100,9 @@ fn printed(output: io::Result<Output>) -> bool {
 mod tests {
     use super::*;
 
-    fn program(folder: &str, path: &str) -> Program {
-        Program { folder: folder.into(), path: path.into(), words: Vec::new() }
+    fn program(name: &str, folder: &str, path: &str) -> Program {
+        let name = name.to_owned();
+        Program { name, folder: folder.into(), path: path.into(), words: Vec::new() }
     }
 
     #[test]
@@ -117,13 +114,14 @@ mod tests {
             {"reason":"build-finished","success":true}
             not JSON"#;
         let words = ["a law".to_owned()];
-        let program = Program { words: words.to_vec(), ..program("/it", "/it/laws-1") };
+        let program =
+            Program { words: words.to_vec(), ..program("laws-1 of it", "/it", "/it/laws-1") };
         assert_eq!(Program::told_in(messages, &words), [program]);
     }
 
     #[test]
     fn every_program_runs_and_one_failure_fails_all() {
-        let programs = ["a", "b", "c", "d", "e"].map(|path| program("/", path));
+        let programs = ["a", "b", "c", "d", "e"].map(|path| program(path, "/", path));
         for (lanes, failing, succeeds) in [(1, "b", false), (2, "e", false), (3, "none", true)] {
             let ran = Mutex::new(Vec::new());
             let run = |program: &Program| {
