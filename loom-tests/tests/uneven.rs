@@ -294,7 +294,7 @@ fn what_is_drawn_ends_with_a_close() {
     });
 }
 
-/// Recorded arrivals, all of them due: three have started, and by the reading of the last one the next two
+/// Recorded arrivals, all of them due: three have started, and on the reading of the last one the next two
 /// are drawn.
 fn drawn() -> (Pacer, [u64; 8], [Grant; 3]) {
     let (clock, builder) = manual("1/s");

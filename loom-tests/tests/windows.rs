@@ -194,7 +194,7 @@ impl Clock for TwoClocks {
 
 /// A reading that another thread has reported after a change is used with the schedule as it is since then.
 ///
-/// Threads: one whose clock is behind, which tries to acquire by the latest reading of all; one that pauses, for a
+/// Threads: one whose clock is behind, which tries to acquire on the latest reading of all; one that pauses, for a
 /// second, and resumes. Edit: `reading` loads it `Relaxed`.
 #[test]
 fn a_reading_comes_with_its_change() {

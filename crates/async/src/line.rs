@@ -168,10 +168,10 @@ impl Line {
     pub(crate) fn leave(&self, ticket: &mut Option<Ticket>, started: Option<Nanos>) {
         let Some(Ticket(number)) = ticket.take() else { return };
         let mut stay = self.enter();
-        let was_meant = stay.queue.leads(number) || !stay.queue.uncalled.contains(&number);
+        let was_to_come = stay.queue.leads(number) || !stay.queue.uncalled.contains(&number);
         stay.dropped = stay.queue.remove(number);
         stay.queue.started = started.unwrap_or(stay.queue.started);
-        if was_meant {
+        if was_to_come {
             stay.look(None);
         }
     }
@@ -189,9 +189,9 @@ impl Line {
             return;
         }
         self.timer.went_off(&self.bell);
-        let was_meant = stay.queue.rang(self.pacer.now());
+        let was_due = stay.queue.rang(self.pacer.now());
         stay.look(None);
-        if !was_meant && !stay.called.0.is_empty() {
+        if !was_due && !stay.called.0.is_empty() {
             stay.call_as_many_again();
         }
         if stay.queue.waits_for_a_change() {
@@ -286,7 +286,7 @@ impl Stay<'_> {
     /// wake-ups; for a deadline it rings earlier.
     fn call_at(&mut self, due: Nanos, now: Nanos) {
         let at = self.call_time(due, now).min(self.queue.deadline());
-        self.set_timer(at, now);
+        self.set_timer_if_earlier(at, now);
     }
 
     /// When it is best to call a task for a slot that is due at `due`; a moment after `now`.
@@ -325,7 +325,7 @@ impl Stay<'_> {
             && let Ok(next) = self.line.pacer.due_after(1)
         {
             let at = self.wake_at(next, due);
-            self.set_timer(at, now);
+            self.set_timer_if_earlier(at, now);
         }
     }
 
@@ -343,7 +343,7 @@ impl Stay<'_> {
 
     /// Sets the timer to ring at `at`, unless it will ring earlier: to set it again would take longer than to be woken
     /// too early. While the pacer is paused `at` is `Nanos::MAX`, and the timer is not set: a change rings the bell.
-    fn set_timer(&mut self, at: Nanos, now: Nanos) {
+    fn set_timer_if_earlier(&mut self, at: Nanos, now: Nanos) {
         if at < Nanos::MAX && (self.queue.alarm <= now || at < self.queue.alarm) {
             self.line.set_timer(at);
             self.queue.alarm = at;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// One worker's handle to a [`Pacer`]. Make one in each worker thread, with [`Pacer::lane`].
 ///
-/// A lane that is behind schedule takes a *run* of slots at once, all of them due: as many as it
+/// A lane whose slots are late takes a *run* of them at once, all of them due: as many as it
 /// starts within 10 us at its own pace, and at most 2048. It grants them without touching anything
 /// that other threads write. A lane whose operations take 10 us or longer takes its slots one by
 /// one, so no slot waits behind a slow operation while another worker could start it. Under a late

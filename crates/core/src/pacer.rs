@@ -46,7 +46,7 @@ impl Pacer {
     /// Takes the next slot, blocks until its intended start, and says how late it is.
     ///
     /// A slot that is known to be due costs one atomic addition and no reading of the clock. If a
-    /// late policy is set, each start is judged by a reading of its own, under a lock.
+    /// late policy is set, each start is judged on a reading of its own, under a lock.
     ///
     /// # Errors
     /// [`Ended`] as soon as the pacer is closed or its schedule has no slot left. Callers that are

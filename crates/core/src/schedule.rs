@@ -1,8 +1,9 @@
 //! The schedule: when each slot starts, what late starts do to it, and where its time went.
 //!
 //! Plain data and arithmetic: no atomics and no clock; every moment is an argument, in nanoseconds. `now` is
-//! what the clock says. `time` is the schedule's time, which stands still while the pacer is paused. The
-//! history and its courses know no pause: all their moments are the schedule's. Four rules:
+//! what the clock says. `time` is the schedule's time, which stands still while the pacer is paused. When it goes
+//! on, all moments of the schedule move up to the clock instead. The history and its courses know no pause: all
+//! their moments are the schedule's. Four rules:
 //!
 //! * A slot's position never changes, only the time that belongs to it. So a claim can't race a
 //!   change of rate.
@@ -45,7 +46,7 @@ use crate::{Rate, Strictness};
 pub(crate) use account::Account;
 use asked::Asked;
 use course::{Course, Tempo};
-use curve::WHOLE;
+use curve::ONE_Q32;
 pub(crate) use end::End;
 use history::History;
 pub(crate) use late::Fate;
@@ -94,7 +95,7 @@ impl Schedule {
     pub(crate) fn new(load: Load, slots: Slots, policy: Policy, end: End, now: i64) -> Schedule {
         let end = end.with_shape(load.end(now));
         Schedule {
-            history: History::new(&load.tempo(&slots, now, WHOLE), slots, now),
+            history: History::new(&load.tempo(&slots, now, ONE_Q32), slots, now),
             load,
             origin: now,
             policy,
@@ -266,12 +267,12 @@ impl Schedule {
         }
     }
 
-    /// Lets the schedule follow `shape` from its beginning, from now on.
+    /// Lets the schedule follow `shape` from now on, which is the shape's beginning.
     pub(crate) fn set_shape(&mut self, shape: Shape, now: i64) {
         self.set_load(shape.into(), self.schedule_time(now));
     }
 
-    /// Gives slots from now on the times of a load that has followed `shape` from its beginning.
+    /// Gives slots from now on the times of a load that has followed `shape` since the load in force began.
     pub(crate) fn correct_shape(&mut self, shape: Shape, now: i64) {
         let time = self.schedule_time(now);
         self.drop_paid(time);
@@ -298,7 +299,7 @@ impl Schedule {
 
     /// Lets slots follow the load as it has been set, from `time` on.
     fn follow_load(&mut self, time: i64) {
-        self.history.append(&self.tempo(WHOLE), time);
+        self.history.append(&self.tempo(ONE_Q32), time);
         self.rescale_catch_up(time);
     }
 
@@ -308,7 +309,7 @@ impl Schedule {
     }
 
     /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False,
-    /// and no slot moves, if that lies before `next`, which nobody has claimed.
+    /// and no slot moves, if `from` lies before the slot at `next`, the first one that nobody has claimed.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
         self.leave_line(from, next, now);
         self.history.set_shard(shard, from, next)
@@ -333,7 +334,7 @@ impl Schedule {
         self.history.lease(from, leases, due)
     }
 
-    /// Gives this process what is leased, from the first slot on that may be leased, but not before `from`. Returns
+    /// Gives this process what is leased, beginning with the first slot that may be leased, but not before `from`. Returns
     /// the number of the slot that it begins with.
     pub(crate) fn lease_rest(
         &mut self,

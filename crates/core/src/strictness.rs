@@ -132,7 +132,7 @@ use std::str::FromStr;
 /// ```
 ///
 /// Intended starts stay where they are, as with average. Missed time is *owed*, and is paid back at
-/// a bounded speed: while starts are behind schedule they come at up to this multiple of the rate,
+/// a bounded speed: while slots are late they start at up to this multiple of the rate,
 /// here twice the rate, or 50 ms apart. A ratio of 1.1 catches up at 110 % of the rate. Wait times
 /// include what is still owed. These are two rates that hold at once, the sustained rate and the
 /// peak rate, as in the dual generic cell rate algorithm (GCRA) of ATM (ITU-T I.371).

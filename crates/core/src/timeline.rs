@@ -11,7 +11,7 @@
 //! for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
 //!
 //! Under a late policy each start may move the slots behind it. So starts are judged one after the
-//! other, each by a reading of its own, under the lock ([`guarded`]). That is also the way while
+//! other, each on a reading of its own, under the lock ([`guarded`]). That is also the way while
 //! the pacer is paused, and while slots that were given back wait to be handed out again.
 
 mod attempt;
@@ -315,8 +315,8 @@ impl Timeline {
 
     /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False if
     /// a slot there has been claimed. A slot that is due counts as claimed, because it may be granted without the
-    /// lock meanwhile. So does one that is due but may not start yet because time is owed: the pieces that it
-    /// lies on were made for the present slots. Model: `a_slot_that_is_due_stays_with_its_process`.
+    /// lock meanwhile. A slot that waits because time is owed counts as claimed, too, once it is due: it lies on pieces
+    /// in the past, whose times were computed for the present slots. Model: `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {
@@ -344,7 +344,7 @@ impl Timeline {
         is_leased
     }
 
-    /// Gives this process what is leased, from the first slot on that may be leased, but not before `from`. Returns
+    /// Gives this process what is leased, beginning with the first slot that may be leased, but not before `from`. Returns
     /// the number of the slot that it begins with.
     pub(crate) fn lease_rest(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> u64 {
         let mut leased_from = from;

@@ -71,7 +71,7 @@ impl Book {
     }
 
     /// Makes entries for the frames before `until`.
-    pub(crate) fn open(&mut self, until: u64) {
+    pub(crate) fn extend(&mut self, until: u64) {
         for frame in self.next..until {
             let (stage, is_marked) = (Stage::Own, false);
             self.entries.push_back(Entry { frame, stage, tracks: None, is_marked, leased: None });

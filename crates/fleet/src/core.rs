@@ -36,7 +36,7 @@ pub(crate) mod tests;
 mod unclaimed;
 mod versions;
 
-/// A node's thread that has not run for half a frame and this long has stood still.
+/// A node's thread that has not run for this long plus half a frame counts as having stood still.
 const STALL_NS: u64 = 30_000_000;
 
 /// A node of a running run.
@@ -77,9 +77,9 @@ pub(crate) struct Core {
     /// A request that has to come before all others.
     urgent: Option<Request>,
 
-    /// When the node's thread ran last.
-    ran_at: u64,
-    /// When the node's thread last ran again after it had stood still.
+    /// When the node's thread was last awake.
+    awake_at: u64,
+    /// When the node's thread was last awake again after it had stood still.
     woke_at: u64,
     /// When a claim was answered last.
     heard_at: u64,
@@ -91,7 +91,7 @@ pub(crate) struct Core {
     cut: Option<Cut>,
     /// The slot that the pacer had reached by a load that is no longer in force.
     reached_slot: u64,
-    /// The node takes no part in frames before this one: in it the load in force reaches that slot.
+    /// The node takes no part in frames before this one, in which the load in force reaches `reached_slot`.
     resumes_in: u64,
 
     /// Once the node leaves: the first frame in which it takes no part any more.
@@ -122,9 +122,9 @@ pub(crate) struct Update {
     pub(crate) slot: u64,
     /// One lease for each frame, and at the node's end one of nothing behind them.
     pub(crate) leases: Vec<Lease>,
-    /// Whether the pacer has nothing from that frame on. Then the leases may begin later: behind the slots there that
-    /// the pacer has started.
-    pub(crate) is_rest: bool,
+    /// Whether the leases may begin later, behind the slots there that the pacer has started: it has nothing from that
+    /// frame on.
+    pub(crate) may_begin_later: bool,
 }
 
 impl Core {
@@ -155,7 +155,7 @@ impl Core {
             asks_from: 0,
             asked_at: 0,
             urgent: None,
-            ran_at: now,
+            awake_at: now,
             woke_at: 0,
             heard_at: now,
             disturbed_at: now,
@@ -257,12 +257,12 @@ impl Core {
         }
     }
 
-    /// Notes that the node's thread runs at `now`, and decides what has to be decided by then without an answer.
+    /// Notes that the node's thread is awake at `now`, and decides what has to be decided by then without an answer.
     pub(crate) fn decide(&mut self, now: u64) {
-        if now > self.ran_at + STALL_NS + self.frames().frame_ns / 2 {
+        if now > self.awake_at + STALL_NS + self.frames().frame_ns / 2 {
             self.woke_at = now;
         }
-        self.ran_at = now;
+        self.awake_at = now;
         if now >= self.decides_alone_at() {
             self.decide_alone(now);
         }
@@ -323,7 +323,7 @@ impl Core {
         self.trips.patience((LEAD + 1) * self.frames().frame_ns)
     }
 
-    /// How many rows of frames the node remembers.
+    /// How many entries the node keeps of what it has run: one for frames in a row that are alike.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn rows(&self) -> usize {
         self.book.past().rows()
@@ -342,7 +342,7 @@ impl Core {
     /// Whether the node's last frame has closed. Until then it may get what another node gives back.
     fn last_frame_has_closed(&self) -> bool {
         let end = self.end();
-        self.book.next() >= end && self.ran_at >= self.frames().closes(end.saturating_sub(1))
+        self.book.next() >= end && self.awake_at >= self.frames().closes(end.saturating_sub(1))
     }
 
     /// The update from this frame on, as far as the node knows what it has.
@@ -351,8 +351,8 @@ impl Core {
         if self.last_frame_has_closed() && frame + leases.len() as u64 >= self.end() {
             leases.push(Lease::nothing(u64::MAX));
         }
-        let is_rest = frame >= self.book.next();
-        Update { frame, slot: self.load.first(frame), leases, is_rest }
+        let may_begin_later = frame >= self.book.next();
+        Update { frame, slot: self.load.first(frame), leases, may_begin_later }
     }
 
     /// The tracks of an update, for the pacer of a simulation.
@@ -389,7 +389,7 @@ impl Core {
         let frame = self.leaves_from(now);
         let (slot, leases) = (self.load.first(frame), vec![Lease::nothing(u64::MAX)]);
         // A node that sits out has nothing there, and its pacer may have come further by an old load.
-        Update { frame, slot, leases, is_rest: frame < self.resumes_in }
+        Update { frame, slot, leases, may_begin_later: frame < self.resumes_in }
     }
 
     /// The request that gives back what the node has from the end of its part on. `last` is the [last

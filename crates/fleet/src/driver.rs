@@ -170,7 +170,7 @@ impl Driver {
     }
 
     fn is_taken(&self, update: &Update) -> bool {
-        if update.is_rest {
+        if update.may_begin_later {
             let _ = self.pacer.lease_rest(update.slot, &update.leases);
             return true;
         }
@@ -285,7 +285,7 @@ pub(crate) fn take_in<C: Clock>(
     match answer {
         // By its clock, no frame or the wrong ones are open.
         Answer::Claimed(claimed) if sample.is_off(clock, claimed.origin_us, frame_ns) => {
-            core.hears_refusal(&claimed, now);
+            core.refuses_answer(&claimed, now);
         }
         answer => core.hears_answer(request, answer, sample.round_trip_ns(), now)?,
     }

@@ -137,23 +137,24 @@ impl VirtualSchedule {
         self.units.moment(owed)
     }
 
-    /// The debt without `n` requests, after which `paid` was owed, and by how many requests it has
-    /// gone back, rounded up: none if nothing was counted after them, which would be paid earlier now.
-    /// What time has paid off of them stays paid. `gone_back` is by how many it has gone back since
-    /// they were counted: so much earlier they are paid.
+    /// Takes back `n` requests: returns the new debt, and by how many requests it is less now, rounded up; 0 if nothing
+    /// was counted after these, because then nobody's debt is paid earlier. What time has paid off of them stays paid.
+    ///
+    /// `owed_after` is what was owed right after these requests were counted, and `gone_back` by how many requests
+    /// the debt has become less since, by others that were taken back.
     pub(crate) fn without(
         &self,
         owed: u64,
-        paid: u64,
+        owed_after: u64,
         gone_back: u32,
         now: Nanos,
         n: u64,
     ) -> (u64, u32) {
         let earlier = u64::from(gone_back).saturating_mul(self.cost_units);
-        let paid = paid.saturating_sub(earlier);
-        let unpaid = paid.min(owed).saturating_sub(self.units.round_up(now));
+        let owed_after = owed_after.saturating_sub(earlier);
+        let unpaid = owed_after.min(owed).saturating_sub(self.units.round_up(now));
         let back = unpaid.min(n.saturating_mul(self.cost_units));
-        (owed - back, if paid == owed { 0 } else { self.in_requests(back) })
+        (owed - back, if owed_after == owed { 0 } else { self.in_requests(back) })
     }
 
     /// By how many requests a debt exceeds another, rounded up.
@@ -162,8 +163,7 @@ impl VirtualSchedule {
         u32::try_from(units.div_ceil(self.cost_units)).unwrap_or(u32::MAX >> 1).min(u32::MAX >> 1)
     }
 
-    /// The debt with `n` more, which exhaust it at worst, and by how many requests that is less than
-    /// all of them.
+    /// The debt with `n` more, at most the limit; and how many of the `n` requests did not fit into that, rounded up.
     pub(crate) fn exhausted(&self, owed: u64, now: Nanos, n: u64) -> (u64, u32) {
         let all = self.owing_beyond(owed, now, n);
         let most = owed.max(self.units.round_up(now) + self.limit_units);
@@ -171,9 +171,9 @@ impl VirtualSchedule {
         (owing, self.in_requests(all - owing))
     }
 
-    /// From when on every request that was let in before is paid off, also those that were followed
-    /// by others which were taken back: none is paid off later than a whole burst after it was let
-    /// in, and the debt is never less than the moment of the latest.
+    /// From when on every request that was let in before is paid off, also one that was followed by others that were
+    /// taken back. A request is paid off at the latest a whole burst after it was let in, and the debt is never less
+    /// than the moment at which the last one was.
     pub(crate) fn all_paid_from(&self, owed: u64) -> Nanos {
         self.units.moment(owed.saturating_add(self.limit_units))
     }
@@ -215,7 +215,7 @@ impl Units {
         moment.as_nanos() - (self.shortfall(moment) >> 64) as u64
     }
 
-    /// The first moment that is at least `units`, rounded down.
+    /// The first moment that is at least `units` when the moment is rounded down.
     fn moment(&self, units: u64) -> Nanos {
         if self.shortfall_q64 == 0 {
             return Nanos::from_nanos(units);
@@ -224,7 +224,7 @@ impl Units {
         Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// The first moment that is at least `units` when it is rounded up: one that is more than
+    /// The first moment that is at least `units` when the moment is rounded up: one that is more than
     /// `units` - 1.
     fn first(&self, units: u64) -> Nanos {
         if self.shortfall_q64 == 0 || units == 0 {

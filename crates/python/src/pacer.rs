@@ -80,7 +80,7 @@ impl Pacer {
         until_ended(py, self.acquire(py, None))
     }
 
-    /// A handle for one worker's thread, which takes slots in runs when it is behind.
+    /// A handle for one worker's thread, which takes slots in runs when they are late.
     fn lane(&self) -> Lane {
         Lane::of(&self.0)
     }

@@ -60,7 +60,7 @@ impl Stay<'_> {
     /// would put that off.
     fn set_timer_for_claims(&mut self, at: Nanos, now: Nanos) {
         if at - now <= 2 * PATIENCE || !self.queue.waits_for_a_task() {
-            self.set_timer(at, now);
+            self.set_timer_if_earlier(at, now);
         }
     }
 

@@ -126,12 +126,12 @@ impl Queue {
 
     /// The bell has rung. True if the timer was to ring by now.
     pub(super) fn rang(&mut self, now: Nanos) -> bool {
-        let was_meant = self.alarm != Nanos::ZERO && self.alarm <= now;
-        if was_meant {
+        let was_due = self.alarm != Nanos::ZERO && self.alarm <= now;
+        if was_due {
             self.waking.learn(now - self.alarm);
             self.alarm = Nanos::ZERO;
         }
-        was_meant
+        was_due
     }
 
     /// How many slots the task wants.

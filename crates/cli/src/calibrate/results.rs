@@ -82,7 +82,7 @@ pub(crate) struct Starts {
     pub(crate) pause: Pause,
     /// The rate asked for.
     pub(crate) hz: u32,
-    /// Nanoseconds after the intended start, by the reading that follows the grant.
+    /// Nanoseconds after the intended start, on the reading that follows the grant.
     pub(crate) lateness: Histogram<u64>,
     /// The share of gaps within 25 % of the interval.
     pub(crate) even: Option<f64>,

@@ -24,17 +24,17 @@ pub(super) struct Asked {
     count: Count,
     /// The slots that came before `since` are those below this count.
     came_before_since: Count,
-    /// The slots that came at `since` or before it, by the load before this one, are those below this count. A
-    /// slot at a line's anchor is not one of them: it comes at `since` by this load.
-    came_by_since: Count,
+    /// The slots that the loads until then asked for up to `since`, and at it, are those below this count. A slot at
+    /// a line's anchor is not one of them: the load in force asks for it, at `since`.
+    came_up_to_since: Count,
 }
 
 impl Asked {
-    /// The load while the schedule has not left it yet. From the position `end_position` on, the schedule has no
-    /// slot.
+    /// The load as it is asked for, taken from a schedule that has not forfeited anything yet. From the position
+    /// `end_position` on, the schedule has no slot.
     pub(super) fn new(history: &History, end: &End, end_position: Option<u64>) -> Asked {
         let slots = history.slots();
-        let (origin, since, count, first) = match history.current() {
+        let (origin, since, count, first_of_this) = match history.current() {
             Course::Curve(curve) => (
                 curve.origin,
                 curve.since,
@@ -47,15 +47,21 @@ impl Asked {
                 (line.time, line.time, slots.count_of(line.position), first)
             }
         };
-        let end = end.no_later_than_end(since);
-        let count = if end < since { history.count_at(end) } else { count };
-        let below = |first| {
-            let first = end_position.map_or(first, |end| earlier(first, end));
-            let has_any = slots.own_at(first).is_some_and(|slots| slots > 0);
-            if has_any { slots.count_of(before(first)).saturating_add(1) } else { 0 }
+        let end_moment = end.no_later_than_end(since);
+        let count = if end_moment < since { history.count_at(end_moment) } else { count };
+        // The count below which the slots before `position` lie.
+        let count_before = |position| {
+            let next = end_position.map_or(position, |end| earlier(position, end));
+            let has_any = slots.own_at(next).is_some_and(|own| own > 0);
+            if has_any { slots.count_of(before(next)).saturating_add(1) } else { 0 }
         };
-        let came_before_since = below(history.first_from(since));
-        Asked { origin, since, count, came_before_since, came_by_since: below(first) }
+        Asked {
+            origin,
+            since,
+            count,
+            came_before_since: count_before(history.first_from(since)),
+            came_up_to_since: count_before(first_of_this),
+        }
     }
 
     /// Moves the load to `span_ns` later.
@@ -64,7 +70,8 @@ impl Asked {
         self.since = self.since.saturating_add(span_ns);
     }
 
-    /// How many slots all loads together have asked for by `time`, with parts of slots. `load` is the one in force.
+    /// How many slots all loads together have asked for by `time`, which is `since` or later, with parts of slots.
+    /// `load` is the one in force.
     pub(super) fn count_at(&self, load: &Load, time: i64) -> Count {
         let count_of_this = |time: i64| load.count_at_ns(time.saturating_sub(self.origin));
         self.count + count_of_this(time.max(self.since)) - count_of_this(self.since)
@@ -77,15 +84,15 @@ impl Asked {
             return self.came_before_since;
         }
         let is_waiting = load.is_waiting_at_ns(last.saturating_sub(self.origin));
-        self.came_by_since.max(self.count_at(load, last) + Count::from(!is_waiting))
+        self.came_up_to_since.max(self.count_at(load, last) + Count::from(!is_waiting))
     }
 
     /// Notes that another load begins now. `load` is the one that was in force until now.
     pub(super) fn change(&mut self, load: &Load, end: &End, now: i64) {
         let count = self.count_at(load, end.no_later_than_end(now));
         let came_before_since = self.came_before(load, end.no_later_than_first_without_slot(now));
-        let came_by_since =
+        let came_up_to_since =
             self.came_before(load, end.no_later_than_first_without_slot(now.saturating_add(1)));
-        *self = Asked { origin: now, since: now, count, came_before_since, came_by_since };
+        *self = Asked { origin: now, since: now, count, came_before_since, came_up_to_since };
     }
 }

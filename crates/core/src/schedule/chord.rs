@@ -1,7 +1,7 @@
 //! A straight line along a curve, for callers that take no lock: it is within 1 ns of the curve as
 //! far as it reaches.
 //!
-//! The first slot's intended start is exact, so whatever callers have been told of it stays true. The times of the
+//! The first slot's intended start is exact, so a plan that a caller has for it stays true. The times of the
 //! chord's two ends are rounded up to whole nanoseconds, as intended starts are.
 //!
 //! * Where the rate rises, the chord's times are before the curve's. Rounding up makes that less.

@@ -81,8 +81,8 @@ impl Course {
         }
     }
 
-    /// This course without the slots up to `position`, as if its anchor lay there. It is unchanged if its
-    /// anchor lies there or behind that already.
+    /// This course without the slots up to `position`: its anchor moves there. It is unchanged if its anchor lies
+    /// there or behind that already.
     pub(crate) fn anchored_no_earlier(self, position: u64) -> Course {
         if ticks_between(self.anchor(), position) <= 0 {
             return self;

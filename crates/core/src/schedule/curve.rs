@@ -3,8 +3,7 @@
 //!
 //! Two counts run along a curve. The *shape's count* begins at 0 with the shape. Slots lie on the *load's count*. At
 //! the moment `since`, the two have the values `shape_since` and `load_since`. Whenever the shape's count grows by
-//! one, the load's grows by `ratio_q32` / 2^32. A variable `load` is such a count, and so is `shape` where it is no
-//! [`Shape`].
+//! one, the load's grows by `ratio_q32` / 2^32. Variables of these counts are called `shape_count` and `load_count`.
 //!
 //! Rounding as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which
 //! its count is reached. So `time_of(p) <= t` says exactly the same as `p <= position_at(t)`.
@@ -47,19 +46,25 @@ struct Known {
 }
 
 /// The ratio 1, in units of 2^-32.
-pub(crate) const WHOLE: u64 = 1 << 32;
+pub(crate) const ONE_Q32: u64 = 1 << 32;
 
 impl Curve {
-    /// The piece behind `position` that begins `now`, where the load's count is `load`.
-    pub(crate) fn new(shape: &Shape, origin: i64, now: i64, position: u64, load: Count) -> Curve {
+    /// The piece behind `position` that begins `now`, where the load's count is `load_since`.
+    pub(crate) fn new(
+        shape: &Shape,
+        origin: i64,
+        now: i64,
+        position: u64,
+        load_since: Count,
+    ) -> Curve {
         Curve {
             shape: shape.clone(),
             origin,
             position,
             since: now,
-            load_since: load,
+            load_since,
             shape_since: shape.count_at_ns(now.saturating_sub(origin)),
-            ratio_q32: WHOLE,
+            ratio_q32: ONE_Q32,
             known: Cell::default(),
         }
     }
@@ -97,19 +102,21 @@ impl Curve {
         })
     }
 
-    /// When the load's count is `load`; `i64::MAX` if never.
+    /// When the load's count is `load_count`; `i64::MAX` if never.
     #[inline]
-    fn time_of_count(&self, load: Count) -> i64 {
-        if load == Count::MAX {
+    fn time_of_count(&self, load_count: Count) -> i64 {
+        if load_count == Count::MAX {
             return i64::MAX;
         }
-        let time_of = |shape| self.origin.saturating_add(self.shape.time_of_count(shape));
-        if load < self.load_since {
-            // A slot that was reached before the shape began does not wait for the shape's rate to rise from zero.
-            let shape = self.shape_since.checked_sub(self.load_to_shape(self.load_since - load));
-            return shape.map_or(self.origin, time_of);
+        let time_of =
+            |shape_count| self.origin.saturating_add(self.shape.time_of_count(shape_count));
+        if load_count < self.load_since {
+            // The piece has not begun at that count.
+            let less = self.load_to_shape(self.load_since - load_count);
+            // Nor has the shape, if there is no such count: the slot does not wait for the rate to rise from zero.
+            return self.shape_since.checked_sub(less).map_or(self.origin, time_of);
         }
-        let more = self.load_to_shape(load - self.load_since);
+        let more = self.load_to_shape(load_count - self.load_since);
         time_of(self.shape_since.saturating_add(more)).max(self.since)
     }
 
@@ -135,9 +142,9 @@ impl Curve {
     /// reached, so the last count reached is one less.
     fn reached_at(&self, time: i64) -> (Option<Count>, bool) {
         let elapsed_ns = time.saturating_sub(self.origin);
-        let shape = self.shape.count_at_ns(elapsed_ns);
-        let is_waiting = elapsed_ns < 0 || self.shape.is_waiting_at_ns(elapsed_ns, shape);
-        (self.load_at(shape).checked_sub(Count::from(is_waiting)), is_waiting)
+        let shape_count = self.shape.count_at_ns(elapsed_ns);
+        let is_waiting = elapsed_ns < 0 || self.shape.is_waiting_at_ns(elapsed_ns, shape_count);
+        (self.load_at(shape_count).checked_sub(Count::from(is_waiting)), is_waiting)
     }
 
     /// Moves the curve to `span_ns` later.
@@ -156,33 +163,33 @@ impl Curve {
         slots(self.count_at(time).saturating_sub(first))
     }
 
-    /// The load's count where the shape's is `shape`.
-    fn load_at(&self, shape: Count) -> Count {
-        if shape >= self.shape_since {
-            self.load_since.saturating_add(self.shape_to_load(shape - self.shape_since))
+    /// The load's count where the shape's is `shape_count`.
+    fn load_at(&self, shape_count: Count) -> Count {
+        if shape_count >= self.shape_since {
+            self.load_since.saturating_add(self.shape_to_load(shape_count - self.shape_since))
         } else {
-            self.load_since.saturating_sub(self.shape_to_load(self.shape_since - shape))
+            self.load_since.saturating_sub(self.shape_to_load(self.shape_since - shape_count))
         }
     }
 
-    /// How much the shape's count grows while the load's grows by `load`, rounded up.
+    /// How much the shape's count grows while the load's grows by `more`, rounded up.
     #[inline]
-    fn load_to_shape(&self, load: Count) -> Count {
-        if self.ratio_q32 == WHOLE {
-            return load;
+    fn load_to_shape(&self, more: Count) -> Count {
+        if self.ratio_q32 == ONE_Q32 {
+            return more;
         }
         let ratio = Count::from(self.ratio_q32);
-        let (whole, rest) = (load / ratio, load % ratio);
-        whole.saturating_mul(WHOLE.into()).saturating_add((rest << 32).div_ceil(ratio))
+        let (whole, rest) = (more / ratio, more % ratio);
+        whole.saturating_mul(ONE_Q32.into()).saturating_add((rest << 32).div_ceil(ratio))
     }
 
-    /// How much the load's count grows while the shape's grows by `shape`, rounded down.
-    fn shape_to_load(&self, shape: Count) -> Count {
-        if self.ratio_q32 == WHOLE {
-            return shape;
+    /// How much the load's count grows while the shape's grows by `more`, rounded down.
+    fn shape_to_load(&self, more: Count) -> Count {
+        if self.ratio_q32 == ONE_Q32 {
+            return more;
         }
         let ratio = Count::from(self.ratio_q32);
-        let (whole, rest) = (shape >> 32, shape & Count::from(WHOLE - 1));
+        let (whole, rest) = (more >> 32, more & Count::from(ONE_Q32 - 1));
         whole.saturating_mul(ratio).saturating_add((rest * ratio) >> 32)
     }
 

@@ -1,7 +1,7 @@
 //! The end of a schedule that has one: after a number of slots, after a time, or with its shape.
 //!
 //! An end by count or by duration excludes its own position or moment; the end of a shape includes its last
-//! nanosecond. The account of time ends there.
+//! nanosecond. An end *by time* is one by duration or by shape. The account of time ends with the first of all.
 
 use super::history::History;
 use crate::position::{RANGE, SLOT, after, earlier};
@@ -16,26 +16,26 @@ pub(crate) struct End {
     slots: Option<u64>,
     /// The position behind that many slots: the first one without a slot. None until it is within range.
     position: Option<u64>,
-    /// The moment from which on there is no slot, which a pause moves; `i64::MAX` is never.
-    time: i64,
+    /// The moment of the end by duration, which a pause moves; `i64::MAX` is never.
+    by_duration: i64,
     /// The last moment of the shape, which a pause moves too; `i64::MAX` is never.
-    shape_time: i64,
+    by_shape: i64,
     /// A number that grows with everything that moves the end.
     revision: u64,
 }
 
 impl End {
-    /// After `slots` slots and at the moment `time`, whichever comes first.
-    pub(crate) fn new(slots: Option<u64>, time: Option<i64>) -> End {
-        let time = time.unwrap_or(i64::MAX);
-        let mut end = End { slots, position: None, time, shape_time: i64::MAX, revision: 0 };
+    /// After `slots` slots and at the moment `by_duration`, whichever comes first.
+    pub(crate) fn new(slots: Option<u64>, by_duration: Option<i64>) -> End {
+        let by_duration = by_duration.unwrap_or(i64::MAX);
+        let mut end = End { slots, position: None, by_duration, by_shape: i64::MAX, revision: 0 };
         end.count_claimed(0, 0);
         end
     }
 
     /// This end, with a shape that ends at `moment`; `i64::MAX` is never.
     pub(super) fn with_shape(self, moment: i64) -> End {
-        End { shape_time: moment, revision: self.revision + 1, ..self }
+        End { by_shape: moment, revision: self.revision + 1, ..self }
     }
 
     /// Notes that `claimed` slots lie before the position `next`. Finds the position of the end by count as soon
@@ -53,8 +53,8 @@ impl End {
     /// Moves the ends by time to `span_ns` later.
     pub(super) fn shift(&mut self, span_ns: i64) {
         // What never comes still never does.
-        self.time = self.time.saturating_add(span_ns);
-        self.shape_time = self.shape_time.saturating_add(span_ns);
+        self.by_duration = self.by_duration.saturating_add(span_ns);
+        self.by_shape = self.by_shape.saturating_add(span_ns);
         self.revision += 1;
     }
 
@@ -70,12 +70,12 @@ impl End {
 
     /// The last moment of the shape; `i64::MAX` is never.
     pub(super) fn of_shape(&self) -> i64 {
-        self.shape_time
+        self.by_shape
     }
 
-    /// The moment of the end by time or by shape, whichever comes first; `i64::MAX` is never.
+    /// The moment of the end by time; `i64::MAX` is never.
     fn by_time(&self) -> i64 {
-        self.time.min(self.shape_time)
+        self.by_duration.min(self.by_shape)
     }
 
     /// The first position at which there is no slot any more. None if it is nowhere in range, or not known yet:
@@ -83,7 +83,7 @@ impl End {
     pub(super) fn position(&self, history: &History) -> Option<u64> {
         let is_known = |time: i64| time < i64::MAX && history.is_known_until(time);
         let first_from = |time: i64| is_known(time).then(|| history.first_from(time));
-        [self.position, first_from(self.time), first_from(self.shape_time.saturating_add(1))]
+        [self.position, first_from(self.by_duration), first_from(self.by_shape.saturating_add(1))]
             .into_iter()
             .flatten()
             .reduce(earlier)
@@ -94,10 +94,10 @@ impl End {
         self.by_time() < i64::MAX
     }
 
-    /// Whether a slot with this intended start comes after the end by time. False for `i64::MAX`, which means
+    /// Whether a slot with this intended start would come too late for an end by time. False for `i64::MAX`, which means
     /// unknown.
     pub(super) fn is_past(&self, moment: i64) -> bool {
-        moment < i64::MAX && (moment >= self.time || moment > self.shape_time)
+        moment < i64::MAX && (moment >= self.by_duration || moment > self.by_shape)
     }
 
     /// This moment, or that of the end by time if that comes first.
@@ -107,7 +107,7 @@ impl End {
 
     /// This moment, or the first one from which on the end by time allows no slot, if that comes first.
     pub(super) fn no_later_than_first_without_slot(&self, moment: i64) -> i64 {
-        moment.min(self.time).min(self.shape_time.saturating_add(1))
+        moment.min(self.by_duration).min(self.by_shape.saturating_add(1))
     }
 
     /// How many slots there are at most; `u64::MAX` without a limit.

@@ -148,6 +148,7 @@ impl History {
             position != wanted || curve.may_begin_at(self.slots.count_of(position), time);
         // The range is 2^44 slots. Bounded by that, the product does not overflow.
         let more = RANGE.unsigned_abs().min(even.more.min(1 << 44) * SLOT);
+        // Otherwise the stretch is that one slot.
         let more = if may_begin { more } else { 0 };
         let ends_at_most = earlier(position.wrapping_add(more), ends_at);
         Some(Begin { position, time, wanted, ends_at_most, even })
@@ -216,7 +217,7 @@ impl History {
         }
     }
 
-    /// The last position that has been reached at `time`.
+    /// The last position that has been reached at `time`, when the last piece was in force.
     pub(crate) fn position_at(&self, time: i64) -> u64 {
         self.current().position_at(time, &self.slots)
     }
@@ -367,8 +368,8 @@ impl History {
     }
 
     /// Forgets pieces on which nobody has a slot any more, and pieces that have no slot. A piece without a slot
-    /// matters only while a slot may still be moved into the time when it was in force. No slot from `free` on
-    /// can be, once that time has ended by the intended start of the slot at `free`.
+    /// matters only while a slot may still be moved into the time when it was in force. Once the slot at `free` is
+    /// intended to start after that time, none from there on can be.
     fn forget_unneeded(&mut self, free: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
         let (time, old) = (self.time_of(free), self.old());
         let is_unneeded = |(index, (piece, next)): (usize, (&Piece, &Piece))| {

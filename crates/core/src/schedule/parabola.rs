@@ -1,24 +1,32 @@
 //! A bent line along a curve, for callers that take no lock: it is within 1 ns of the curve as far as it
 //! reaches, which is much farther than a [`chord`](super::chord) does.
 //!
-//! The time of the k-th slot behind the anchor is `gap k - bend k^2` after the anchor's, which is exact. That
-//! is a [`Line`] whose scale has a mantissa that is less by `bend` for each slot.
+//! The time of the k-th slot behind the anchor is `gap_ns k - bend_ns k^2` after the anchor's, which is exact. That
+//! is a [`Line`] whose scale has a mantissa that is less by the same number for each slot.
 //!
 //! # Why it is within 1 ns
 //!
 //! The parabola meets the curve where half of the time has passed and where all of it has. These are whole
-//! nanoseconds, so the counts there are exact, and no slot's time is rounded. At the anchor, a slot's time in
-//! whole nanoseconds, it may be late by f < 1 ns. So it differs from the curve by the sum of these, with x from
-//! 0 to 1 for the slots, and m where half of the time has passed. From [`SHORTEST_NS`] on, m is between 31/64
-//! and 33/64.
+//! nanoseconds, so the counts there are exact, and no slot's time is rounded. At the anchor it may be late by
+//! f < 1 ns, because a slot's time there is rounded up to a whole nanosecond.
+//!
+//! Let x be the share of the slots that have come, from 0 to 1, and m be x when half of the time has passed. From
+//! [`SHORTEST_NS`] on, m is between 31/64 and 33/64. The parabola differs from the curve by the sum of these:
 //!
 //! * For the anchor: f (1 - x) (1 - x / m).
 //! * The parabola's own error: c x (x - m) (1 - x) at most, with 0.051 c at most 1/4 ns (`shape/trend.rs`). So it
 //!   is at most 1/4 ns, and near the anchor at most c m x, which is below 2.6 x ns (1/4 / 0.051 times 33/64).
-//! * Together these stay below 1 ns by 0.15 x at least for x up to 0.1, and by more behind that.
-//! * Rounding grows with x, too, and is less than x / 2^9 ns: a mantissa and its bend by one unit each, which is
-//!   2^-61 of the gap, times the square of at most [`MOST_SLOTS`], and what is computed as `f64` by 2^-50 of at
-//!   most [`LONGEST_NS`].
+//! * These two together are less than 1 ns. What is missing to 1 ns is at least 0.15 x for x up to 0.1, and more
+//!   for a larger x.
+//! * Rounding: less than x / 2^9 ns, as follows.
+//!
+//! The mantissa and the bend are each rounded by less than a unit of the mantissa, which is at most 2^-61 of the
+//! gap. The time of slot k has k mantissas and k^2 bends. The parabola has n slots, at most [`MOST_SLOTS`], and
+//! they take at most [`LONGEST_NS`]. So for k = x n, the three errors are:
+//!
+//! * of the bend: 2^-61 gap k^2, which is 2^-61 (gap n) n x^2, so about 2^-61 2^32 2^18 x = 2^-11 x ns at most;
+//! * of the mantissa: 2^-61 gap k, which is less;
+//! * of what is computed as `f64`: 2^-50 of the time so far, at most 2^-50 2^32 x = 2^-18 x ns.
 //!
 //! Both the curve's time and the parabola's are then rounded up to whole nanoseconds. What differs by less than
 //! 1 ns before that differs by 1 ns at most after it.

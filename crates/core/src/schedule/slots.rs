@@ -12,8 +12,8 @@ use crate::lease::Lease;
 use crate::position::{REACH, SLOT, after, before, ticks_between};
 use crate::shard::Shard;
 
-/// A slot has 2^`PART_BITS` ticks.
-const PART_BITS: u32 = SLOT.trailing_zeros();
+/// A slot has 2^`TICK_BITS` ticks.
+const TICK_BITS: u32 = SLOT.trailing_zeros();
 
 /// Slots of this process, in a row, that lie at equal distances.
 #[derive(Clone, Copy, Debug)]
@@ -187,7 +187,7 @@ impl Slots {
     pub(crate) fn count_of(&self, position: u64) -> Count {
         let (own, part) = (self.own_at(position), position % SLOT);
         if self.is_plain() {
-            let part = Count::from(part) << (ONE.trailing_zeros() - PART_BITS);
+            let part = Count::from(part) << (ONE.trailing_zeros() - TICK_BITS);
             return own.map_or(0, |own| Count::from(own) * ONE + part);
         }
         let here = own.map_or(0, |own| self.count_of_own(own));
@@ -196,14 +196,14 @@ impl Slots {
         }
         let next = self.own_at(after(position, 1)).map_or(0, |next| self.count_of_own(next));
         // The gap times part / SLOT, rounded up. Whole multiples of SLOT are taken apart, so that nothing overflows.
-        here + ((next - here) >> PART_BITS) * Count::from(part)
+        here + ((next - here) >> TICK_BITS) * Count::from(part)
             + (((next - here) % Count::from(SLOT)) * Count::from(part)).div_ceil(SLOT.into())
     }
 
     /// The last position that lies at `count` or before it.
     pub(crate) fn position_by(&self, count: Count) -> u64 {
         if self.is_plain() {
-            let part = (count % ONE) >> (ONE.trailing_zeros() - PART_BITS);
+            let part = (count % ONE) >> (ONE.trailing_zeros() - TICK_BITS);
             return self.position_of(whole(count / ONE)).wrapping_add(whole(part));
         }
         // The next slot, and the one before it, which is the last one that has come.
@@ -275,7 +275,7 @@ impl Slots {
     #[inline]
     pub(crate) fn own_at(&self, position: u64) -> Option<u64> {
         let (at, own) = self.counted;
-        own.checked_add_signed(ticks_between(at, position) >> PART_BITS)
+        own.checked_add_signed(ticks_between(at, position) >> TICK_BITS)
     }
 
     /// The position of the slot with this own number; of the nearest slot within reach if it is out of reach.

@@ -10,8 +10,8 @@ use crate::search;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) line: Line,
-    /// Of a [`parabola`](super::parabola): how much less the mantissa is for each slot that a slot lies
-    /// behind the anchor. Zero: the line is straight. Negative: slots get further apart.
+    /// Of a [`parabola`](super::parabola): for the k-th slot behind the anchor, the mantissa is less by k times
+    /// this. Zero: the line is straight. Negative: slots get further apart.
     pub(crate) bend: i64,
     /// The slots lie behind this position, not at it.
     pub(crate) begins_behind: u64,

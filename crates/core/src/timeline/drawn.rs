@@ -1,6 +1,6 @@
 //! Slots that lie unevenly, drawn under the lock to be claimed without it.
 //!
-//! Whoever starts a slot under the timeline's lock draws those behind it that are due by the same reading,
+//! Whoever starts a slot under the timeline's lock draws those behind it that are due on the same reading,
 //! as many as it may serve. Other callers take the next slot from here by one compare-and-swap of the
 //! shared word, until none is left or the schedule changes.
 //!

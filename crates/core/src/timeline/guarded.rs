@@ -364,7 +364,7 @@ impl Entry<'_> {
         if !self.locked.schedule.is_unsettled(start) {
             return false;
         }
-        // The slot's next owner must not start by the reading at which the slot was first seen to be due: its wait
+        // The slot's next owner must not start on the reading at which the slot was first seen to be due: its wait
         // time would be too short. So nothing published says any more that the slot is due.
         let version = self.timeline.version();
         let is_drawn = self.timeline.drawn.as_ref().is_some_and(|drawn| drawn.has(start, version));

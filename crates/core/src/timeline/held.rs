@@ -31,11 +31,11 @@ pub(crate) struct LaneRun(Mutex<Option<(u64, u64)>>);
 #[derive(Debug)]
 struct Lanes {
     all: Vec<Weak<LaneRun>>,
-    /// Whether lanes may take runs.
-    may_take_runs: bool,
-    /// Whether a lane may have a run. When no more runs may be taken, it stays set until no lane has one. While it
-    /// is not set, the lanes need not be asked.
-    may_have_runs: bool,
+    /// Whether lanes are allowed to take runs.
+    runs_allowed: bool,
+    /// Whether some lane could have a run. When runs are no longer allowed, it stays set until no lane has one.
+    /// While it is not set, the lanes need not be asked.
+    runs_possible: bool,
 }
 
 impl LaneRun {
@@ -47,7 +47,7 @@ impl LaneRun {
 
 impl Held {
     pub(super) fn new() -> Held {
-        let lanes = Lanes { all: Vec::new(), may_take_runs: false, may_have_runs: false };
+        let lanes = Lanes { all: Vec::new(), runs_allowed: false, runs_possible: false };
         Held { ranges: Mutex::new(BTreeMap::new()), lanes: Mutex::new(lanes) }
     }
 
@@ -77,10 +77,10 @@ impl Held {
     }
 
     /// Lets lanes take runs from now on, or not.
-    pub(super) fn allow_runs(&self, may_take_runs: bool) {
+    pub(super) fn allow_runs(&self, runs_allowed: bool) {
         let mut lanes = self.lanes.lock();
-        lanes.may_take_runs = may_take_runs;
-        lanes.may_have_runs |= may_take_runs;
+        lanes.runs_allowed = runs_allowed;
+        lanes.runs_possible |= runs_allowed;
     }
 
     /// The earliest slot that is held.
@@ -107,10 +107,10 @@ impl Lanes {
     /// Whether a lane has a run with a slot between these positions. The lanes are not asked if it is known that none
     /// has a run. If they are, it is noted whether they have to be asked again.
     fn ask(&mut self, from: u64, to: u64) -> bool {
-        if !self.may_have_runs {
+        if !self.runs_possible {
             return false;
         }
-        self.may_have_runs = self.may_take_runs || self.runs().next().is_some();
+        self.runs_possible = self.runs_allowed || self.runs().next().is_some();
         let meets = |(start, end)| ticks_between(start, to) >= 0 && ticks_between(from, end) >= 0;
         self.runs().any(meets)
     }
@@ -182,7 +182,7 @@ mod tests {
         drop(other);
         run.set(None);
         assert!(!has(&held, 0, 100));
-        assert!(!held.lanes.lock().may_have_runs, "nobody is asked any more");
+        assert!(!held.lanes.lock().runs_possible, "nobody is asked any more");
     }
 
     /// 1000 per second from the clock's origin on; slot 0 has started, and the rate has changed.
@@ -255,7 +255,7 @@ mod tests {
             |pacer, _| {
                 let mut claim = pacer.claim().unwrap();
                 assert!(claim.start().is_err(), "it is ahead");
-                pacer.acquire().unwrap(); // behind it, so that the clock has come to it
+                pacer.acquire().unwrap(); // the next slot, so that the clock has come to the first
                 claim.start().unwrap();
             },
             |pacer, _| {
@@ -264,7 +264,7 @@ mod tests {
                 row.start().unwrap();
             },
             |pacer, clock| {
-                clock.advance(Duration::from_millis(1)); // behind, so that it takes runs
+                clock.advance(Duration::from_millis(1)); // slots are late, so it takes runs
                 let mut lane = pacer.lane();
                 (0..5).for_each(|_| assert!(lane.acquire().is_ok()));
                 lane.give_back();

@@ -153,9 +153,9 @@ impl Timeline {
     }
 
     /// Brings the lock's counts up to date if `passed` goes from one span of [`UPKEEP_NS`] into the next. `passed` is
-    /// the time since the last reading, or the last interval before the start. Of all callers together these cover
-    /// all time, so usually somebody does the upkeep once per span. Does nothing if another thread has the lock:
-    /// the counts can wait.
+    /// the time since the last reading; for a slot that is kept, it is the interval that ends when the slot is due.
+    /// Of all callers together these cover all time, so usually somebody does the upkeep once per span. Does nothing
+    /// if another thread has the lock: the counts can wait.
     fn upkeep(&self, passed: Range<i64>, now: i64) {
         if passed.start / UPKEEP_NS != passed.end / UPKEEP_NS
             && let Some(mut entry) = self.try_under_lock()

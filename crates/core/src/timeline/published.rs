@@ -25,8 +25,8 @@
 //!
 //! The horizon is the first slot that is not known to be due. It also moves without the lock, as long as the state
 //! stays the same. Otherwise a thread that is preempted while it has the lock would make every other thread read the
-//! clock until it runs again. Within a state the horizon only moves forwards, by compare-and-swap. The two words
-//! that say when and where the clock was read move before it. A thread that reads the new horizon, with `Acquire`,
+//! clock until it runs again. Within a state the horizon only moves forwards, by compare-and-swap. `reading` and
+//! `claimed`, which say when the clock was read and how far claims had come by then, move before it. A thread that reads the new horizon, with `Acquire`,
 //! gets them or later ones, so no grant is stamped with a moment before its slot was known to be due.
 //!
 //! The lowest 16 bits of the horizon are a *tag*, from the number of its state, so that a reading of the clock
@@ -59,8 +59,8 @@ const GUARDED: u64 = 1 << 14;
 const CLOSED: u64 = 1 << 15;
 /// The piece is bent.
 const BENT: u64 = 1 << 16;
-/// [`GUARDED`], and slots lie unevenly and are drawn, because no start moves another. The lowest bit tells it
-/// from guarded alone. Without a piece, that bit is not needed for [`SHIFTS`].
+/// Like [`GUARDED`], but slots may be drawn: they lie unevenly, and no start moves another. The lowest bit is the
+/// difference. Without a piece, that bit is not needed for [`SHIFTS`].
 const UNEVEN: u64 = GUARDED | 1;
 /// The lowest of the bits that count the states. They lie above all others.
 const STATE: u64 = 1 << 17;
@@ -294,7 +294,7 @@ impl Published {
     }
 
     /// Tells all threads that the clock read `now` when claims had come to the position `claimed`, which is behind
-    /// the slots that start by that reading. Lets as many more slots start by the reading as are due and as the pace
+    /// the slots that start on that reading. Lets as many more slots start on the reading as are due and as the pace
     /// allows. Returns the latest reading that was reported before.
     ///
     /// A reading that counts as the same one as the last is not reported. Slots keep being counted from the last.
@@ -311,7 +311,7 @@ impl Published {
     }
 
     /// Tells all threads that the clock read `now` when claims had come to the position `claimed`, unless the reading
-    /// counts as the same one as the last. Returns how many slots from that position on may start by the reading,
+    /// counts as the same one as the last. Returns how many slots from that position on may start on the reading,
     /// at the pace since the reading before.
     pub(super) fn report_more(&self, claimed: u64, now: i64) -> u64 {
         let last = self.last_reading();
@@ -333,7 +333,7 @@ impl Published {
         LastReading { reading, claimed: self.hot.claimed.load(Relaxed) }
     }
 
-    /// Lets as many slots from `claimed` on start by the reading `now` as are due, and as the pace since the reading
+    /// Lets as many slots from `claimed` on start on the reading `now` as are due, and as the pace since the reading
     /// `last` allows.
     pub(super) fn advance_horizon(
         &self,

@@ -1,10 +1,10 @@
 //! How many slots may be granted on one reading of the clock.
 //!
 //! A slot that is due may be granted on a reading that was made earlier. Its wait time is then too
-//! short by the reading's age. So the number of slots for one reading follows from the pace at which slots are
+//! short on the reading's age. So the number of slots for one reading follows from the pace at which slots are
 //! really taken. That pace is measured in real time between two readings, whatever the rate is. While callers
 //! go on at their pace, a reading is at most about [`YOUNG_NS`] old. Callers that stop in the middle may come
-//! back to a few slots of the reading from before they stopped: as many as they would have taken within
+//! back to slots of the reading from before they stopped: as many as they would have taken within
 //! [`YOUNG_NS`].
 
 /// A reading of the clock is good for this long.
@@ -16,14 +16,14 @@ const MOST_SLOTS: u64 = 2048;
 /// What a lane knows of its own pace.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
-    /// How many slots the lane has started by its last reading of the clock.
+    /// How many slots the lane has started on its last reading of the clock.
     pub(crate) used: u64,
     /// The last reading of the clock that the lane has made.
     pub(crate) read_at: i64,
 }
 
 impl Pace {
-    /// How many slots the lane may take by the reading `now`.
+    /// How many slots the lane may take on the reading `now`.
     pub(crate) fn allowance(self, now: i64) -> u64 {
         allowance(self.used, now.saturating_sub(self.read_at))
     }

@@ -19,7 +19,8 @@ pub(crate) struct Snapshot {
 pub(super) struct Window {
     /// The position of the piece's anchor.
     anchor: u64,
-    /// The horizon, in ticks behind the anchor, less one.
+    /// The horizon, in ticks behind the anchor, less one. The horizon is always behind the anchor, so this is never
+    /// less than zero.
     reach: u64,
     formula: Formula,
     numbers: Numbering,
@@ -171,7 +172,7 @@ impl Snapshot {
         start != self.stretch.line.position
     }
 
-    /// A run of `slots` slots from `start` on, all of them due by the reading `now`.
+    /// A run of `slots` slots from `start` on, all of them due on the reading `now`.
     pub(super) fn run(&self, start: u64, slots: u64, now: i64) -> Run {
         let formula = Formula::of(&self.stretch.line);
         let step = SLOT << formula.pre;
@@ -194,7 +195,7 @@ impl Snapshot {
     }
 }
 
-/// Slots in a row that are due by one reading of the clock. A lane grants them and reads nothing shared but the
+/// Slots in a row that are due on one reading of the clock. A lane grants them and reads nothing shared but the
 /// version.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {

@@ -189,7 +189,7 @@ impl Clock for AlternatingClock {
     fn park(&self, _: &Parker, _: Nanos) {}
 }
 
-/// Slot 1 is due in 1 ms: now by one reading, not yet by the next.
+/// Slot 1 is due in 1 ms: now on one reading, not yet by the next.
 #[test]
 fn a_caller_that_has_seen_its_slot_due_does_not_wait_for_it_again() {
     for number in [0.0, 1.0, 1.1] {

@@ -40,7 +40,7 @@ fn a_claim_given_back_goes_to_a_sleeper_with_a_later_slot() {
     assert_eq!(intended_starts(drain(&pacer)), [400, 500, 600].map(|ms| ms * MILLI));
 }
 
-/// The slot was known to be due when it was claimed. Whoever gets it a second later starts by a reading of
+/// The slot was known to be due when it was claimed. Whoever gets it a second later starts on a reading of
 /// its own.
 #[test]
 fn a_claim_that_comes_back_shows_its_whole_wait() {
@@ -182,7 +182,7 @@ fn a_late_slot_that_comes_back_is_skipped_and_none_behind_the_gap() {
     assert_balanced(&pacer);
 }
 
-/// A slot that was known to be due by a reading of long ago comes back. The caller that takes it
+/// A slot that was known to be due on a reading of long ago comes back. The caller that takes it
 /// then gets its lateness as of now.
 #[test]
 fn a_slot_that_comes_back_is_stamped_by_a_new_reading() {

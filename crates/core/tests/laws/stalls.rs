@@ -239,7 +239,7 @@ fn nothing_starts_later_than_the_limit_whatever_stalls() {
 }
 
 /// 100 M/s, a limit of 200 ns, and a clock on which each reading takes 500 ns: every slot is too
-/// late by the reading after its claim.
+/// late on the reading after its claim.
 #[test]
 fn a_limit_that_is_shorter_than_a_reading_of_the_clock_hangs_no_caller() {
     let clock = Arc::new(SlowClock(AtomicU64::new(0)));

@@ -24,7 +24,7 @@ impl Core {
     /// Refuses the answer to a claim, because the store's clock has been set. Nothing of it is kept but the origin,
     /// which is when the run began by that clock, and the epoch. To ask again at once would not help, so the next
     /// request comes a frame later.
-    pub(crate) fn hears_refusal(&mut self, answer: &Claimed, now: u64) {
+    pub(crate) fn refuses_answer(&mut self, answer: &Claimed, now: u64) {
         if self.run.origin_us != answer.origin_us {
             (self.run.origin_us, self.run.epoch) = (answer.origin_us, answer.epoch);
         }
@@ -68,7 +68,8 @@ impl Core {
     fn hears_reply(&mut self, request: &Request, trip_ns: u64) {
         (self.asks_from, self.sent_at) = (0, None);
         self.trips.took(trip_ns);
-        // The answer to a mark does not tell who owns what, and the next claim may come too late.
+        // After an answer to a mark, the node still does not know who owns what, and the claim that would tell it may
+        // come behind other marks, too late.
         let is_mark = matches!(request, Request::Mark { .. });
         if self.last_reply == LastReply::Nothing && !is_mark {
             self.last_reply = LastReply::Answer;

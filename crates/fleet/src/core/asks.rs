@@ -42,11 +42,12 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
-    /// Whether the store has to be told something before the node claims anything.
+    /// Whether the store has to be told something before the node claims anything. A node that has failed claims
+    /// nothing more.
     fn repairs_first(&self, now: u64) -> bool {
-        let is_open = |piece: &Piece| now < self.frames().closes(piece.frame);
+        let is_not_closed = |piece: &Piece| now < self.frames().closes(piece.frame);
         // What the node is about to run without a claim is marked first, before others claim it.
-        let marks_first = self.unclaimed.to_mark.front().is_some_and(is_open);
+        let marks_first = self.unclaimed.to_mark.front().is_some_and(is_not_closed);
         self.urgent.is_some() || self.failure.is_some() || marks_first
     }
 
@@ -62,9 +63,9 @@ impl Core {
         if !self.is_late && self.appetite >= 1.0 {
             return None;
         }
-        self.book.open((self.frames().at(now) + LEAD + 1).min(self.end()));
-        let is_open = |entry: &&Entry| now < self.frames().closes(entry.frame);
-        let entries = self.book.entries().filter(is_open);
+        self.book.extend((self.frames().at(now) + LEAD + 1).min(self.end()));
+        let is_not_closed = |entry: &&Entry| now < self.frames().closes(entry.frame);
+        let entries = self.book.entries().filter(is_not_closed);
         let rest = entries.filter(|entry| entry.stage != Stage::Done);
         let take = self.all_that_is_left();
         let asks = rest.map(|entry| Ask { frame: entry.frame, take });
@@ -89,7 +90,7 @@ impl Core {
             answered: self.last_answered,
             epoch: self.run.epoch,
             lead: self.frames().lead(self.ahead_ns()),
-            until_us: self.given_up_at(self.ran_at) / 1_000,
+            until_us: self.given_up_at(self.awake_at) / 1_000,
             versions: self.run.versions.len() as u64,
             change: self.run.change(),
             roster: self.run.roster.version,
@@ -112,17 +113,17 @@ impl Core {
         Some(Request::Mark { id, node, sequence, answered, epoch, pieces })
     }
 
-    /// Opens frames, adapts the appetite to whether the node is late, and puts frames away that have passed.
+    /// Enters new frames in the book, adapts the appetite to whether the node is late, and puts frames away that have passed.
     pub(super) fn advance(&mut self, now: u64) {
-        let open = self.first_not_asked_for(now).min(self.end());
-        if open > self.book.next() {
+        let until = self.first_not_asked_for(now).min(self.end());
+        if until > self.book.next() {
             self.appetite = if self.is_late {
                 self.appetite / 2.0
             } else {
                 (self.appetite + 1.0 / 16.0).min(1.0)
             };
         }
-        self.book.open(open);
+        self.book.extend(until);
         let part = self.run.roster.rank(self.node);
         self.book.pass(self.frames().at(now), &mut self.load, part);
     }
@@ -149,20 +150,20 @@ impl Core {
         sixteenth + apart * u64::from(rank)
     }
 
-    /// What the node asks for now: in frames that are open, and in frames that it has missed.
+    /// What the node asks for now: in frames that have not closed, and in frames that it has missed.
     pub(super) fn asks(&self, now: u64) -> Vec<Ask> {
-        let is_open = |entry: &&Entry| now < self.frames().closes(entry.frame);
+        let is_not_closed = |entry: &&Entry| now < self.frames().closes(entry.frame);
         let is_missed = |entry: &&Entry| {
             entry.tracks.is_none()
                 || (entry.stage != Stage::Done && now < self.frames().begins(entry.frame))
         };
-        let entries = self.book.entries().filter(|entry| is_open(entry) || is_missed(entry));
+        let entries = self.book.entries().filter(|entry| is_not_closed(entry) || is_missed(entry));
         let due = entries.filter(|entry| self.due_at(entry.frame, entry.stage) <= now);
         due.take(MOST_ASKED)
             .map(|entry| Ask {
                 frame: entry.frame,
                 take: match self.wanted(entry.frame, entry.stage) {
-                    Take::Own { .. } | Take::Share { .. } if !is_open(&entry) => Take::Missed,
+                    Take::Own { .. } | Take::Share { .. } if !is_not_closed(&entry) => Take::Missed,
                     take => take,
                 },
             })
@@ -175,7 +176,7 @@ impl Core {
     pub(super) fn due_at(&self, frame: u64, stage: Stage) -> u64 {
         // The moment that lies so many frames before the frame begins.
         let frames_before = |frames: u64| self.frames().begins(frame.saturating_sub(frames));
-        // Earlier than that by the time that the trips take, but not before the store takes claims.
+        // Earlier than that by `ahead_ns`, but not before the store takes claims.
         let asks_before = |frames: u64| {
             frames_before(frames).saturating_sub(self.ahead_ns()).max(frames_before(self.run.lead))
         };
@@ -207,8 +208,8 @@ impl Core {
                 let own = self.frames().own(frame, rank, nodes).len();
                 Take::Own { rank, nodes, most: (self.appetite * own as f64).ceil() as u32 }
             }
-            // The node takes its part of what is left, for itself and the nodes behind it in the roster. So the last
-            // one takes all that is left. If it asks first, `most` leaves the others their part.
+            // What is left is divided among this node and those behind it in the roster, and this node takes one part.
+            // So the last one takes all that is left. If it asks first, `most` leaves the others their part.
             Stage::Share => {
                 let most = self.frames().tracks.div_ceil(nodes.max(1));
                 Take::Share { nodes: nodes - rank, most }

@@ -14,7 +14,8 @@ const MOST_PIECES: u64 = 1_024;
 
 impl Core {
     /// Notes that the store has answered a claim, in this epoch. If the store was away for long or was filled again,
-    /// that is a disturbance: nodes have something to tell of old frames.
+    /// that is a disturbance: nodes have something to tell of old frames. After a shorter silence, the other half of
+    /// [`AGE_NS`] is left for that.
     pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
             self.disturbed_at = now;
@@ -22,8 +23,8 @@ impl Core {
         self.heard_at = now;
     }
 
-    /// The request that counts the next old frames; none if they are not old enough, or this is not the first node of
-    /// the roster.
+    /// The request that counts the next old frames; none if they are not old enough, if the node's book still has them,
+    /// or if this is not the first node of the roster.
     pub(super) fn count(&mut self, now: u64) -> Option<Request> {
         let from = self.run.counted.until;
         let most_frames = MOST_PIECES.div_ceil(self.frames().tracks.into());
@@ -65,14 +66,14 @@ mod tests {
     fn hears_of(core: &mut Core, until: u64) {
         let request = core.sign_of_life("");
         let answer = Claimed { counted: Some(counted(until)), ..claimed(core) };
-        answered(core, &request, Answer::Claimed(answer), core.ran_at);
+        answered(core, &request, Answer::Claimed(answer), core.awake_at);
     }
 
     #[test]
     fn what_was_started_twice_stays_so_when_it_is_counted() {
         let mut core = blind_until(40);
         let tracks: Tracks = (0..16).collect();
-        core.clash(&Piece { frame: 20, tracks }, core.ran_at);
+        core.clash(&Piece { frame: 20, tracks }, core.awake_at);
         let twice = core.twice();
         hears_of(&mut core, 30);
         assert!(twice > 0 && core.twice() == twice && core.unclaimed.twice_by_frame.is_empty());
@@ -84,12 +85,12 @@ mod tests {
     #[test]
     fn what_is_told_too_late_was_started_twice() {
         let mut core = blind_until(40);
-        let (now, unsaid) = (core.ran_at, core.unclaimed.unconfirmed.clone());
+        let (now, unsaid) = (core.awake_at, core.unclaimed.unconfirmed.clone());
         let request = core.next_repair().unwrap();
         answered(&mut core, &request, Answer::Pieces(20, Vec::new()), now);
         let slots = unsaid.range(..20).map(|(_, slots)| slots).sum();
         assert_eq!(core.twice(), slots);
-        assert_eq!(core.progress(core.ran_at).unmarked, 0);
+        assert_eq!(core.progress(core.awake_at).unmarked, 0);
         core.mark_all();
         let request = core.next_repair().unwrap();
         answered(&mut core, &request, Answer::Pieces(20, Vec::new()), now);

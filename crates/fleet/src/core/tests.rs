@@ -40,7 +40,7 @@ fn all_that_is_left() -> Take {
 
 /// Looks around, as a node that is run does, up to a moment.
 fn look_around(core: &mut Core, now: u64) {
-    let looks = (core.ran_at..now).step_by(usize::try_from(FRAME_NS / 2).unwrap());
+    let looks = (core.awake_at..now).step_by(usize::try_from(FRAME_NS / 2).unwrap());
     looks.for_each(|at| core.decide(at));
     core.decide(now);
 }
@@ -56,7 +56,7 @@ fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
         let mut core = core();
         let asked = 20 * FRAME_NS;
         core.book = Book::new(23, core.frames());
-        core.ran_at = asked;
+        core.awake_at = asked;
         assert!(core.request(asked, false, "").is_some());
         if is_unanswered {
             core.hears_no_answer(asked);
@@ -198,7 +198,7 @@ fn the_end_is_told_once() {
     let mut core = core();
     core.leaves_in = Some(core.book.next());
     let update = core.update().unwrap();
-    assert!(update.is_rest);
+    assert!(update.may_begin_later);
     core.told(&update, true);
     assert!(core.update().is_none());
 }
@@ -209,13 +209,13 @@ fn the_end_is_not_told_before_the_last_frame_closes() {
     let mut core = core();
     let first = core.book.next();
     core.leaves_in = Some(first + 3);
-    core.book.open(first + 3);
+    core.book.extend(first + 3);
     for frame in first..first + 3 {
         core.book.entry(frame).unwrap().tracks = Some(Tracks::default());
     }
     let closes = core.frames().closes(first + 2);
     for (now, leases) in [(closes - 1, 3), (closes, 4)] {
-        core.ran_at = now;
+        core.awake_at = now;
         assert_eq!(core.update().unwrap().leases.len(), leases);
     }
 }
@@ -227,13 +227,13 @@ fn a_node_that_leaves_is_told_of_the_end_again() {
     let last = core.last_update(0);
     let _ = core.leave(&last);
     let first = core.book.next();
-    core.book.open(last.frame);
+    core.book.extend(last.frame);
     for frame in first..last.frame {
         core.book.entry(frame).unwrap().tracks = Some(Tracks::default());
     }
     let given = core.update().unwrap();
     core.told(&given, true);
-    core.ran_at = core.frames().closes(last.frame);
+    core.awake_at = core.frames().closes(last.frame);
     assert_eq!(core.update().unwrap().leases.len(), 1);
 }
 
@@ -354,10 +354,10 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
 /// Its pacer would be too late for any other last change, and it would try for ever.
 #[test]
 fn a_node_that_sits_out_can_leave() {
-    for (resumes, is_rest) in [(0, false), (1_000, true)] {
+    for (resumes, may_begin_later) in [(0, false), (1_000, true)] {
         let mut core = core();
         core.resumes_in = resumes;
-        assert_eq!(core.last_update(20 * FRAME_NS).is_rest, is_rest);
+        assert_eq!(core.last_update(20 * FRAME_NS).may_begin_later, may_begin_later);
     }
 }
 
@@ -450,7 +450,7 @@ fn a_late_node_claims_less_and_less_of_its_own_and_more_again_on_time() {
 #[test]
 fn an_error_does_not_make_a_clock_that_was_set_right() {
     let mut core = core();
-    core.hears_refusal(&claimed(&core), 20 * FRAME_NS);
+    core.refuses_answer(&claimed(&core), 20 * FRAME_NS);
     core.hears_no_answer(20 * FRAME_NS);
     let request = core.request(22 * FRAME_NS, false, "");
     assert!(matches!(request, Some(Request::Claim(claim)) if claim.asks.is_empty()));
@@ -464,7 +464,7 @@ fn the_end_of_each_load_is_told() {
     let cut = hears_of(&mut core, 20, "hold 1k/s 100ms", 30 * FRAME_NS);
     core.gave_up_whole_frames(cut);
     let update = core.update().unwrap();
-    assert_eq!((update.leases.len(), update.is_rest), (1, true));
+    assert_eq!((update.leases.len(), update.may_begin_later), (1, true));
     core.told(&update, true);
     assert!(core.update().is_none());
 }

@@ -69,6 +69,7 @@ impl Core {
     /// of the last one that the node knows.
     pub(super) fn new_versions(&self, answer: &Claimed) -> NewVersions {
         let known = self.run.versions.len();
+        // The store has `answer.known` versions. The answer lists the last of them.
         let listed = usize::try_from(answer.known).unwrap_or(usize::MAX);
         let start = listed.saturating_sub(answer.versions.len()).min(known);
         let pairs = self.run.versions[start..].iter().zip(&answer.versions);
@@ -101,7 +102,8 @@ impl Core {
 
     /// Puts a new load in force from the frame `from` on. What the pacer has there by the old load is cut.
     fn follow(&mut self, new: Load, from: u64, now: u64) {
-        // From the frame `unleased` on the pacer has nothing, so it has started nothing, however late that is.
+        // From the frame `unleased` on, the pacer has nothing. So it has started nothing there, even if those frames are
+        // due already.
         let unleased = self.book.unleased().max(from);
         let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
         let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));

@@ -220,7 +220,8 @@ impl Machine {
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return u64::MAX };
         while let Some(update) = core.update() {
-            let is_taken = self.pacer.lease(update.frame, core.known(&update)) || update.is_rest;
+            let is_taken =
+                self.pacer.lease(update.frame, core.known(&update)) || update.may_begin_later;
             core.told(&update, is_taken);
         }
         core.due(now).saturating_sub(now)

@@ -30,7 +30,7 @@ impl Policy {
         }
     }
 
-    /// Whether each start is judged by a reading of its own.
+    /// Whether each start is judged on a reading of its own.
     pub(crate) fn is_late(&self) -> bool {
         self.strictness != Strictness::AVERAGE
             || self.max_backlog.is_some()

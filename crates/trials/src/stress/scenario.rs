@@ -130,7 +130,7 @@ impl Scenario {
         u32::try_from(self.rate / 1_000).unwrap_or(u32::MAX).clamp(2, 3_000)
     }
 
-    /// Whether each start is judged by a reading of its own, from the first to the last.
+    /// Whether each start is judged on a reading of its own, from the first to the last.
     pub(crate) fn is_judged_throughout(&self) -> bool {
         self.policy.is_late() && self.changes != Changes::All
     }

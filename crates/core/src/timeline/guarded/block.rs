@@ -10,7 +10,7 @@ use crate::timeline::{Claimed, LaneRun, Pace, Timeline};
 /// A block has no more slots than this: a lane stays small, and the lock is free again soon.
 const LONGEST: usize = 64;
 
-/// Slots that are due by one reading of the clock, each with an intended start of its own. Where slots lie
+/// Slots that are due on one reading of the clock, each with an intended start of its own. Where slots lie
 /// evenly, a lane has a [`Run`](crate::timeline::Run) instead.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
@@ -121,7 +121,7 @@ impl Entry<'_> {
         block.end_position = after(start, block.left());
     }
 
-    /// Draws slots that callers without a lane may take by the reading `now`, unless slots from the next one on
+    /// Draws slots that callers without a lane may take on the reading `now`, unless slots from the next one on
     /// are drawn already.
     pub(super) fn draw_for_all(&self, now: i64) {
         let Timeline { drawn: Some(drawn), published, .. } = self.timeline else { return };

@@ -48,7 +48,7 @@ impl Entry<'_> {
         self.publish_keeping_pace(now);
     }
 
-    /// Publishes the schedule, and lets as many slots that are due start by this reading as the pace of claims
+    /// Publishes the schedule, and lets as many slots that are due start on this reading as the pace of claims
     /// allows. So callers need not each read the clock after a change.
     pub(super) fn publish_keeping_pace(&mut self, now: i64) {
         let (last, version) = (self.timeline.published.last_reading(), self.timeline.version());

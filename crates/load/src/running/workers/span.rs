@@ -22,13 +22,13 @@ pub(crate) struct RunSpan {
     pub(crate) began: SystemTime,
     /// Slots before this belong to the warm-up.
     pub(crate) recorded_from: Nanos,
-    /// The planned end, in nanoseconds.
-    end: AtomicU64,
+    /// In nanoseconds.
+    planned_end: AtomicU64,
     /// The end at the latest, whatever the load is.
     latest: Nanos,
     length: RunLength,
     slots: Slots,
-    /// The load before the recorded part, once that has begun.
+    /// How much the load had asked for before the recorded part, once that has begun.
     warm_up: OnceLock<Asked>,
     ended: OnceLock<RunEnd>,
     messages: Sender<Message>,
@@ -62,7 +62,7 @@ impl RunSpan {
             start,
             began: SystemTime::now(),
             recorded_from,
-            end: AtomicU64::new((recorded_from + length.duration).as_nanos()),
+            planned_end: AtomicU64::new((recorded_from + length.duration).as_nanos()),
             latest: recorded_from + length.longest,
             slots: Slots::new(&length),
             warm_up: OnceLock::new(),
@@ -81,14 +81,14 @@ impl RunSpan {
         if self.length.is_closed { now } else { grant.intended_start() }
     }
 
-    /// The load before a moment, or before the end of the run if that comes first.
+    /// How much the load had asked for before a moment, or before the end of the run if that comes first.
     pub(crate) fn asked(&self, moment: Nanos) -> Asked {
         let ended = self.ended.get().filter(|ended| ended.at <= moment);
         let before = |moment| asked_before(&self.pacer, moment);
         ended.map_or_else(|| before(moment.min(self.end())), |ended| ended.asked)
     }
 
-    /// The load before the recorded part, once that has begun. Call this before each change of the load;
+    /// How much the load had asked for before the recorded part, once that has begun. Call this before each change of the load;
     /// afterwards the earlier count is lost.
     pub(crate) fn warm_up(&self) -> Option<Asked> {
         let has_begun = self.pacer.now() >= self.recorded_from;
@@ -108,7 +108,7 @@ impl RunSpan {
 
     fn planned_end(&self) -> Nanos {
         // Relaxed: a moment in the future, by itself. No loom model: one atomic.
-        Nanos::from_nanos(self.end.load(Ordering::Relaxed))
+        Nanos::from_nanos(self.planned_end.load(Ordering::Relaxed))
     }
 
     /// Lets the run end at the latest with a load that begins `now` and has this length, if it has an end.
@@ -117,7 +117,7 @@ impl RunSpan {
         let end = load.min(self.latest).max(self.recorded_from);
         if end < Nanos::MAX {
             // Relaxed: as in `planned_end`.
-            self.end.store(end.as_nanos(), Ordering::Relaxed);
+            self.planned_end.store(end.as_nanos(), Ordering::Relaxed);
         }
     }
 
@@ -210,29 +210,31 @@ impl RunSpan {
         })
     }
 
-    /// The load of the recorded part before a moment.
+    /// How much the load had asked for in the recorded part before a moment.
     fn recorded(&self, until: Nanos) -> Asked {
         let until = asked_before(&self.pacer, until);
         self.warm_up().map_or_else(Asked::default, |warm_up| until.since(warm_up))
     }
 
-    /// How many recorded slots must have started if none was late and those behind `until` were not asked
-    /// for: the last one may have started late. Of even ones, the last may just have been due. A thread
-    /// may have started a later slot than the last that was asked for, in place of one that another
-    /// thread held.
+    /// How many recorded slots must have started if none was late: those asked for before `until`. The run itself ends
+    /// later if the last slot started late.
     fn required(&self, until: Nanos) -> f64 {
         let Asked { slots, count } = self.recorded(until);
+        // Even slots are required once their interval has passed: until then, the last one may just have been due.
         let required =
             if self.length.spacing == Spacing::Even { count.floor() } else { human::float(slots) };
+        // More may have been asked for by then: a thread may have started a later slot in place of one that another
+        // thread held.
         self.length.slots.map_or(required, |slots| required.min(human::float(slots)))
     }
 }
 
-/// The slots that there are more than the known ones, in batches. They may be cut elsewhere than the known
-/// ones: then what is new is due up to a batch earlier, and no more.
+/// The slots of `all` that are not among `known`, in batches. Only their number is certain. Batches of `all` may be cut
+/// elsewhere than those of `known`: then a new slot may be told as due up to a batch earlier than it is, and no more.
 fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     let count = |batches: &[(Nanos, u64)]| batches.iter().map(|(_, slots)| slots).sum::<u64>();
     let mut missing = count(all).saturating_sub(count(known));
+    // `ahead`: by how many slots the batches of `all` so far exceed the known ones that are due by then.
     let (mut known, mut ahead) = (known.iter().peekable(), 0_u64);
     let mut left = Vec::new();
     for &(due, slots) in all {
@@ -247,7 +249,7 @@ fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     left
 }
 
-/// The load before `moment`, which is not before the last change of the load.
+/// How much the load has asked for before `moment`, which is not before the last change of the load.
 fn asked_before(pacer: &Pacer, moment: Nanos) -> Asked {
     Asked { slots: pacer.asked_before(moment), count: pacer.asked_count(moment) }
 }

@@ -93,7 +93,7 @@ fn readings_are_shared_by_few(evidence: &Evidence) -> Result<(), String> {
     let most = shared.into_iter().max_by_key(|(_, count)| *count);
     let most = most.filter(|(_, count)| *count > MOST_PER_READING);
     law(most.is_none(), || {
-        format!("too many starts by one reading: (lane, moment), count {most:?}")
+        format!("too many starts on one reading: (lane, moment), count {most:?}")
     })
 }
 
