@@ -313,6 +313,10 @@ impl PacerBuilder {
     /// strictness or a burst ratio would hold the caller responsible for the operating system's
     /// timers.
     ///
+    /// Under a burst ratio, lateness counts from the moment at which a slot may start: its intended
+    /// start, or a later one while time is owed. After a start that is later than the tolerance, time
+    /// is paid back from that start on, and what has been paid back before stays so.
+    ///
     /// The range is zero to 292 years, and longer spans are shortened to that.
     ///
     /// ```

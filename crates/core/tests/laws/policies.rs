@@ -231,6 +231,22 @@ fn lateness_within_the_tolerance_is_caught_up_freely_unless_strict() {
 }
 
 #[test]
+fn while_time_is_owed_the_tolerance_counts_from_when_a_slot_may_start() {
+    // Slot 1 starts 10 s late, so slot 2 may start at 10.015 s, and slot 3 at 10.020 s, or 5 ms after slot 2.
+    for (late_ns, third_ns) in [(MILLI, 10_020 * MILLI), (MILLI + 1, 10_021 * MILLI + 1)] {
+        let clock = ManualClock::new();
+        let builder = build("100/s", &clock).strictness(strictness(2.0)).tolerance(span(MILLI));
+        let pacer = builder.build();
+        drain(&pacer);
+        clock.advance(span(10_010 * MILLI));
+        assert_eq!(drain(&pacer).len(), 1);
+        clock.advance(span(5 * MILLI + late_ns));
+        assert_eq!(drain(&pacer).len(), 1);
+        assert_eq!(put_off_to(&pacer), third_ns);
+    }
+}
+
+#[test]
 fn oversleep_within_the_tolerance_costs_no_rate() {
     for number in [0.0, 0.5, 1.1] {
         let clock = Arc::new(RoughClock::default());
