@@ -45,14 +45,17 @@ fn of_two_limits_alike_each_takes_back_its_own_cost() {
 
 #[test]
 fn what_would_be_paid_earlier_without_another_is_not_taken_back_late() {
-    let clock = ManualClock::new();
-    let limiter = Limiter::with_clock("10/s".parse().unwrap(), clock.clone());
-    let (first, second) = (limiter.reserve(4).unwrap(), limiter.reserve(4).unwrap());
-    drop(first); // the second one is paid after 0.4 s now
-    clock.set(at(600_000_000));
-    limiter.try_acquire_costs(4).unwrap();
-    drop(second);
-    assert_eq!(limiter.standing().remaining, 6);
+    // Of one rate, a request finds the word open. Of two limits, all that was counted is brought up to date first.
+    for limits in ["10/s", "10/s, 100/day"] {
+        let clock = ManualClock::new();
+        let limiter = Limiter::with_clock(limits.parse().unwrap(), clock.clone());
+        let (first, second) = (limiter.reserve(4).unwrap(), limiter.reserve(4).unwrap());
+        drop(first); // the second one is paid after 0.4 s now
+        clock.set(at(600_000_000));
+        limiter.try_acquire_costs(4).unwrap();
+        drop(second);
+        assert_eq!(limiter.standing().remaining, 6, "{limits}");
+    }
 }
 
 #[test]
