@@ -34,6 +34,20 @@ fn parts(request: &str) -> (String, Vec<String>, String) {
     (first, headers, body.to_owned())
 }
 
+#[test]
+fn all_requests_send_one_copy_of_a_body_in_which_nothing_is_filled() {
+    for (options, is_one) in [
+        (&["-d", "text"][..], true),
+        (&["-F", "a=text", "--cookies"], true),
+        (&["-d", "{{slot}}"], false),
+    ] {
+        let plan = plan("http://127.0.0.1:1/", options, PATIENCE).unwrap();
+        let mut memories = [Memory::new(), Memory::new()];
+        let bodies = memories.each_mut().map(|memory| plan.text(plan.of_slot(0), memory).parts[1]);
+        assert_eq!(bodies[0].as_ptr() == bodies[1].as_ptr(), is_one, "{options:?}");
+    }
+}
+
 /// A path, options, and what they send: a first line, headers and a body.
 type Sent<'a> = (&'a str, &'a [&'a str], &'a str, &'a [&'a str], &'a str);
 
