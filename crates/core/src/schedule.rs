@@ -242,9 +242,15 @@ impl Schedule {
         self.paused_since.unwrap_or(now)
     }
 
-    /// How far apart slots are at `now`, on average, in nanoseconds.
-    pub(crate) fn interval_ns(&self, now: i64) -> i64 {
-        self.history.current().interval_ns(self.schedule_time(now))
+    /// How far apart this process's slots are at `now`, from the one at `position` on, on average, in nanoseconds.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "saturates, as it should"
+    )]
+    pub(crate) fn interval_ns(&self, position: u64, now: i64) -> i64 {
+        let of_load = self.history.current().interval_ns(self.schedule_time(now));
+        (of_load as f64 / self.history.slots().share_from(position)) as i64
     }
 
     /// The schedule's time, which stands still when the schedule has ended: then nothing becomes

@@ -90,7 +90,7 @@ pub(crate) struct Totals {
 /// By this it is decided how long a caller may sleep on after its slot is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spacing {
-    /// How far apart slots are, on average.
+    /// How far apart the process's slots are, on average, in nanoseconds.
     pub(crate) interval_ns: i64,
     /// The lateness up to which the policy does nothing.
     pub(crate) tolerated_ns: i64,

@@ -111,6 +111,12 @@ impl Slots {
         Some(Even { more: last - own, slot: self.slot_of(own)?, stride })
     }
 
+    /// Which share of the load's slots this process has, from the one at `position` on; 1 as long as it has none there.
+    pub(crate) fn share_from(&self, position: u64) -> f64 {
+        let stripe = self.stripe_of(self.own_at(position).unwrap_or(0));
+        stripe.and_then(|stripe| stripe.shard.as_ref()).map_or(1.0, Shard::share)
+    }
+
     /// Notes that `claimed` slots lie before the position `next`.
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.counted = (next, claimed);
@@ -306,8 +312,12 @@ impl Slots {
 
     /// The number in the whole load of the slot with this own number; none if it is not known yet.
     fn slot_of(&self, own: u64) -> Option<u64> {
-        let stripe = self.stripes.iter().rfind(|stripe| stripe.own_from <= own);
-        stripe.map_or(Some(own), |stripe| stripe.slot_of(own))
+        self.stripe_of(own).map_or(Some(own), |stripe| stripe.slot_of(own))
+    }
+
+    /// The stripe that has the slot with this own number; none if that lies before all stripes.
+    fn stripe_of(&self, own: u64) -> Option<&Stripe> {
+        self.stripes.iter().rfind(|stripe| stripe.own_from <= own)
     }
 
     /// How many of this process's slots lie before the slot with this number in the whole load.

@@ -60,7 +60,8 @@ pub(crate) struct Plan {
     /// From when on the slot is due: its release, less the timeline's `lead_ns`.
     pub(super) due: i64,
     pub(crate) is_paused: bool,
-    /// How far apart slots are, in nanoseconds; zero if the slot is due and the lock has decided.
+    /// How far apart the process's slots are, on average, in nanoseconds; zero if the slot is due and the lock has
+    /// decided.
     pub(crate) interval_ns: i64,
     /// The lateness up to which the policy does nothing, in nanoseconds.
     pub(crate) tolerated_ns: i64,

@@ -203,7 +203,7 @@ impl Entry<'_> {
             release,
             due,
             is_paused,
-            interval_ns: if due > now { schedule.interval_ns(now) } else { 0 },
+            interval_ns: if due > now { schedule.interval_ns(position, now) } else { 0 },
             tolerated_ns: schedule.policy().tolerated_ns(),
         }
     }
@@ -435,7 +435,7 @@ impl Entry<'_> {
     /// How far apart slots are, and how much lateness the policy tolerates.
     pub(super) fn spacing(&self) -> Spacing {
         let schedule = &self.locked.schedule;
-        let interval_ns = schedule.interval_ns(self.locked.latest_reading);
+        let interval_ns = schedule.interval_ns(self.timeline.next(), self.locked.latest_reading);
         Spacing { interval_ns, tolerated_ns: schedule.policy().tolerated_ns() }
     }
 }

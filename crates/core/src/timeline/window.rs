@@ -138,7 +138,7 @@ impl Snapshot {
         ticks_between(begins_behind, position) > 0 && ticks_between(position, ends_at) >= 0
     }
 
-    /// How far apart slots are where the piece begins, in nanoseconds.
+    /// How far apart the process's slots are where the piece begins, in nanoseconds.
     pub(super) fn interval_ns(&self) -> i64 {
         self.stretch.line.scale.nanos(SLOT)
     }

@@ -2,9 +2,11 @@
 //! that costs, and with which timers.
 
 use crate::common::{
-    HOUR, MICRO, MILLI, PAUSES, SECOND, at, intended_ns, put_off_to, rate, span, wait_ns,
+    HOUR, MICRO, MILLI, PAUSES, SECOND, at, intended_ns, put_off_to, rate, span, strictness,
+    wait_ns,
 };
-use nanopace::{Clock, Ended, Nanos, Pacer, PacerBuilder, Parker, Pause, Refused};
+use nanopace::driver::Drive;
+use nanopace::{Clock, Ended, ManualClock, Nanos, Pacer, PacerBuilder, Parker, Pause, Refused};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
 use std::num::NonZero;
@@ -94,6 +96,26 @@ fn callers_of_a_paused_pacer_sleep_whatever_the_strategy() {
         clock.then(move || closed.close());
         assert_eq!(pacer.acquire(), Err(Ended::Closed), "{pause}");
         assert_eq!(clock.sleeps(), [at(SECOND), Nanos::MAX], "{pause}");
+    }
+}
+
+/// 400k/s in 16 shares: the slots of each process are 40 us apart, and those of the load 2.5 us.
+#[test]
+fn pauses_are_stretched_where_the_slots_of_the_process_are_close_and_not_those_of_the_load() {
+    let builders: [fn(PacerBuilder) -> PacerBuilder; 3] = [
+        |builder| builder,
+        |builder| builder.arrivals("poisson".parse().unwrap()),
+        |builder| builder.strictness(strictness(0.5)),
+    ];
+    for (index, builder) in builders.into_iter().enumerate() {
+        for (shard, is_stretched) in [("1/16", false), ("1/2", true)] {
+            let builder = builder(Pacer::builder(rate("400k/s"))).clock(ManualClock::jumping());
+            let pacer = builder.shard(shard.parse().unwrap()).build();
+            pacer.acquire().expect("due soon");
+            let due = pacer.next_due().unwrap();
+            let wakes = pacer.wake_at(due, pacer.now(), span(MILLI));
+            assert_eq!(wakes > due, is_stretched, "{shard}, builder {index}");
+        }
     }
 }
 
