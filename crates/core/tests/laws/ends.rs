@@ -300,26 +300,29 @@ fn the_end_is_told_when_the_last_slot_is_taken_ahead() {
 /// itself, or with slots before it that a reading of the clock has shown to be due.
 #[test]
 fn the_end_is_told_when_the_last_slot_is_taken_however_that_is() {
+    let ways =
+        ["acquire", "try_acquire", "lane", "claim"].map(|by| [(by, "even"), (by, "poisson")]);
     for slots in [2, 3, 5, 100] {
-        for by in ["acquire", "try_acquire", "lane", "claim"] {
+        for (by, arrivals) in ways.into_iter().flatten() {
             let clock = ManualClock::new();
-            let pacer = build("1k/s", &clock).slots(slots).build();
+            let builder = build("1k/s", &clock).arrivals(arrivals.parse().expect("a process"));
+            let pacer = builder.slots(slots).build();
             clock.advance(span(SECOND));
             let mut lane = pacer.lane();
             let (watch, flag) = (pacer.watch(), Arc::new(Flag(AtomicBool::new(false))));
             for slot in 0..slots {
                 watch.set(&Waker::from(Arc::clone(&flag)));
-                assert!(!flag.0.load(Relaxed), "{by}, {slot} of {slots}");
+                assert!(!flag.0.load(Relaxed), "{by}, {arrivals}, {slot} of {slots}");
                 let is_taken = match by {
                     "acquire" => pacer.acquire().is_ok(),
                     "try_acquire" => pacer.try_acquire().is_ok(),
                     "lane" => lane.acquire().is_ok(),
                     _ => pacer.claim().expect("a slot").start().is_ok(),
                 };
-                assert!(is_taken, "{by}, {slot} of {slots}");
+                assert!(is_taken, "{by}, {arrivals}, {slot} of {slots}");
                 clock.advance(span(1));
             }
-            assert!(flag.0.load(Relaxed), "{by}: nothing is left to wait for of {slots}");
+            assert!(flag.0.load(Relaxed), "{by}, {arrivals}: nothing is left of {slots}");
         }
     }
 }

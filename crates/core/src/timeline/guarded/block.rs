@@ -57,7 +57,8 @@ impl Timeline {
 
     /// Claims slots that are due and lie unevenly for a lane: as many as the lane takes while a reading of the clock
     /// is young, at least one and at most [`LONGEST`]. Fills the block, and returns that reading. None if no slot is
-    /// due, another thread has just taken them, or the lock has to decide about each.
+    /// due, only the very last one is, another thread has just taken them, slots lie evenly by now, or the lock has to
+    /// decide about each.
     pub(crate) fn claim_block(
         &self,
         pace: Pace,
@@ -110,13 +111,17 @@ impl Entry<'_> {
         is_claimed
     }
 
-    /// Fills the block with the slots from `start` on that are due: as many as the pace of the lane allows.
+    /// Fills the block with the slots from `start` on that are due, without the very last one: as many as the pace of
+    /// the lane allows.
     fn draw(&self, block: &mut Block, start: u64, pace: Pace, now: i64) {
         let most =
             usize::try_from(pace.allowance(now)).map_or(LONGEST, |most| most.clamp(1, LONGEST));
         let due = self.locked.schedule.due_from(start, now).take(most);
         block.grants.clear();
         block.grants.extend(due.map(|(intended, slot)| Grant::at(intended, now, slot)));
+        if self.has_the_last(start, block.grants.len() as u64) {
+            block.grants.pop();
+        }
         (block.version, block.used) = (self.timeline.version(), 0);
         block.end_position = after(start, block.left());
     }
@@ -134,11 +139,15 @@ impl Entry<'_> {
         let is_in_range = || !Schedule::may_be_out_of_range(schedule.intended(start), now);
         if !drawn.has(start, version) && is_in_range() {
             let due = schedule.due_from(start, now).take(more);
-            // Whoever takes the very last slot of the schedule has to tell tasks that wait. So that slot is not
-            // drawn, but taken under the lock.
-            let is_last = |slots| u64::from(schedule.ends_before(after(start, slots)));
+            let is_last = |slots| u64::from(self.has_the_last(start, slots));
             let end = |slots: u64| after(start, slots.saturating_sub(is_last(slots)));
             drawn.write(version, start, now, due, end);
         }
+    }
+
+    /// Whether the last of so many slots from `start` on is the very last one of the schedule. Whoever takes that has
+    /// to tell tasks that wait, so it is not drawn, but taken by itself under the lock.
+    fn has_the_last(&self, start: u64, slots: u64) -> bool {
+        self.locked.schedule.ends_before(after(start, slots))
     }
 }
