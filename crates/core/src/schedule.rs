@@ -218,8 +218,8 @@ impl Schedule {
     /// The last position released by `now`.
     pub(crate) fn reached(&self, now: i64) -> u64 {
         let time = self.schedule_time(now);
-        let due = self.due_within(0, now);
-        self.paid(time).map_or(due, |paid| earlier(paid, due))
+        let intended = self.intended_within(0, now);
+        self.paid(time).map_or(intended, |paid| earlier(paid, intended))
     }
 
     /// The position that the catch-up has come to by `time`: slots behind it have to wait. None if no time is owed.
@@ -232,7 +232,7 @@ impl Schedule {
 
     /// The last position that is intended to start by `span_ns` after now, or after the beginning of the pause if
     /// the pacer is paused.
-    pub(crate) fn due_within(&self, span_ns: i64, now: i64) -> u64 {
+    pub(crate) fn intended_within(&self, span_ns: i64, now: i64) -> u64 {
         let time = self.schedule_time(now).saturating_add(span_ns);
         self.before_end(self.history.position_at(time))
     }
@@ -278,7 +278,8 @@ impl Schedule {
         self.set_load(shape.into(), self.schedule_time(now));
     }
 
-    /// Gives slots from now on the times of a load that has followed `shape` since the load in force began.
+    /// Gives slots from now on the times of a load that has followed `shape` since the load in force began, with
+    /// slot 0 then. No other load may have come before it.
     pub(crate) fn correct_shape(&mut self, shape: Shape, now: i64) {
         let time = self.schedule_time(now);
         self.drop_paid(time);
@@ -332,12 +333,12 @@ impl Schedule {
     }
 
     /// Gives this process what is leased, from the slot with the number `from` in the whole load on, and nothing
-    /// yet behind that. False, and no slot moves, if a slot there may have started. A slot that is due within
-    /// `lead_ns` counts as one that may have: it may start without the lock meanwhile.
+    /// yet behind that. False, and no slot moves, if a slot there may have started. A slot that is intended to start
+    /// within `lead_ns` counts as one that may have: it may start without the lock meanwhile.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], lead_ns: i64, now: i64) -> bool {
-        let due = first_after(self.due_within(lead_ns, now));
-        self.leave_line(from, due, now);
-        self.history.lease(from, leases, due)
+        let unstarted = first_after(self.intended_within(lead_ns, now));
+        self.leave_line(from, unstarted, now);
+        self.history.lease(from, leases, unstarted)
     }
 
     /// Gives this process what is leased, beginning with the first slot that may be leased, but not before `from`. Returns
@@ -349,8 +350,8 @@ impl Schedule {
         lead_ns: i64,
         now: i64,
     ) -> u64 {
-        let due = first_after(self.due_within(lead_ns, now));
-        let from = from.max(self.history.first_leasable(due));
+        let unstarted = first_after(self.intended_within(lead_ns, now));
+        let from = from.max(self.history.first_leasable(unstarted));
         self.lease(from, leases, lead_ns, now);
         from
     }

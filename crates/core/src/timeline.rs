@@ -5,7 +5,7 @@
 //! compare-and-swap, and nothing else writes the word. So claims are unique and without gaps.
 //!
 //! In an *open loop* (average strictness, no limits) slots are claimed and started without the lock. The hot path
-//! starts what is known to be due ([`published`]). All other slots start by a plan, but for the runs of lanes. To
+//! starts what is known to be due ([`published`]). All other slots that lie evenly start by a plan, but for the runs of lanes. To
 //! make a plan, a caller reads the published piece of schedule, then the clock, then whether that piece is still the
 //! published one ([`open`]). Where slots lie unevenly there is no such piece. There, slots are drawn under the lock:
 //! for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
@@ -314,14 +314,14 @@ impl Timeline {
     }
 
     /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False if
-    /// a slot there has been claimed. A slot that is due counts as claimed, because it may be granted without the
-    /// lock meanwhile. A slot that waits because time is owed counts as claimed, too, once it is due: it lies on pieces
-    /// in the past, whose times were computed for the present slots. Model: `a_slot_that_is_due_stays_with_its_process`.
+    /// a slot there has been claimed. A slot whose intended start has come counts as claimed, because it may be granted
+    /// without the lock meanwhile. So it does if it waits because time is owed: it lies on pieces in the past, whose
+    /// times were computed for the present slots. Model: `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {
-            let due = first_after(schedule.due_within(self.furthest_lead_ns(), now));
-            is_set = schedule.set_shard(shard, from, later(self.next(), due), now);
+            let unstarted = first_after(schedule.intended_within(self.furthest_lead_ns(), now));
+            is_set = schedule.set_shard(shard, from, later(self.next(), unstarted), now);
         });
         is_set
     }

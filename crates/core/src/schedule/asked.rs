@@ -22,10 +22,10 @@ pub(super) struct Asked {
     /// How many slots all loads together had asked for by `since`, with parts of slots; or by the schedule's
     /// end if that came first.
     count: Count,
-    /// The slots that came before `since` are those below this count.
+    /// The slots that earlier loads asked for before `since` lie below this count.
     came_before_since: Count,
-    /// The slots that the loads until then asked for up to `since`, and at it, are those below this count. A slot at
-    /// a line's anchor is not one of them: the load in force asks for it, at `since`.
+    /// The same, with those that earlier loads asked for at `since` itself. A slot at a line's anchor is the present
+    /// load's. Of a corrected load: all that had come when it was corrected.
     came_up_to_since: Count,
 }
 

@@ -6,8 +6,8 @@
 //!
 //! * Where the rate rises, the chord's times are before the curve's. Rounding up makes that less.
 //! * Where the rate falls, the chord's times are after the curve's, and rounding up makes that more. So the chord
-//!   reaches half as far, which makes it four times as close, and its end is taken a nanosecond earlier, unless that
-//!   is the slot that is asked for.
+//!   reaches half as far, which makes it four times as close, and its end is taken a nanosecond earlier. Where it goes
+//!   farther than that, only to have the slot that is asked for, its end is exact.
 
 use super::curve::Curve;
 use super::line::Line;

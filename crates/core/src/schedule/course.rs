@@ -71,7 +71,7 @@ impl Course {
                 let is_reached = slots.count_of(position) <= count;
                 let position = if is_reached { position } else { slots.position_by(count) };
                 let ahead = count - slots.count_of(position);
-                Course::Line(Line::through(position, ahead, now, scale))
+                Course::Line(Line::having_reached(position, ahead, now, scale))
             }
             (_, Tempo::Shape { shape, origin, ratio_q32 }) => {
                 let count = self.count_at(now, slots);

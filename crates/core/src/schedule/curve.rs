@@ -5,6 +5,11 @@
 //! the moment `since`, the two have the values `shape_since` and `load_since`. Whenever the shape's count grows by
 //! one, the load's grows by `ratio_q32` / 2^32. Variables of these counts are called `shape_count` and `load_count`.
 //!
+//! As a rule `since` is when the piece begins. A *corrected* load is given the times that it would have if it had
+//! followed another shape since it began ([`History::correct`](super::history::History::correct)). Its curve counts
+//! from there, where the load's count was 0. Its anchor is the position to which the load had come when it was
+//! corrected, and may lie before that count or behind it.
+//!
 //! Rounding as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which
 //! its count is reached. So `time_of(p) <= t` says exactly the same as `p <= position_at(t)`.
 
@@ -22,11 +27,11 @@ pub(crate) struct Curve {
     pub(crate) origin: i64,
     /// The piece's anchor: it has the slots behind this position.
     pub(crate) position: u64,
-    /// The moment at which the piece begins. It can't be found again from the counts, which stand still
-    /// for long where the shape is very slow.
+    /// The moment from which both counts run: when the piece begins, or when a corrected load began. It can't be found
+    /// again from the counts, which stand still for long where the shape is very slow.
     pub(crate) since: i64,
-    /// The load's count at `since`. It is the count of `position` or up to a tick more, and less only if a load
-    /// was corrected to less.
+    /// The load's count at `since`: that of `position` or up to a tick more. Of a corrected load it is 0. Of the pieces
+    /// behind one that was corrected to less, it is less than that of `position`.
     load_since: Count,
     /// The shape's count at `since`.
     shape_since: Count,

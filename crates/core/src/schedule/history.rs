@@ -237,7 +237,7 @@ impl History {
         self.put_in_force(self.continued(tempo, time), time);
     }
 
-    /// From `time` on, lets the schedule go on as if it had followed this shape since `origin`.
+    /// From `time` on, lets the schedule go on as if it had followed this shape since `origin`, with slot 0 then.
     pub(crate) fn correct(&mut self, shape: &Shape, origin: i64, time: i64) {
         let position = self.current().position_at(time, &self.slots);
         let curve = Curve::new(shape, origin, origin, position, 0);
@@ -322,21 +322,21 @@ impl History {
 
     /// From the slot with the number `from` in the whole load on, gives this process what is leased, and nothing yet
     /// behind that. False, and no slot moves, if a slot there may have started. Slots before `due` may have.
-    pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], due: u64) -> bool {
+    pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], unstarted: u64) -> bool {
         self.revision += 1;
-        self.slots.lease(from, leases, self.first_unstarted(due))
+        self.slots.lease(from, leases, self.first_unstarted(unstarted))
     }
 
-    /// The number in the whole load of the first slot that may be leased. Slots before `due` may have started.
-    pub(crate) fn first_leasable(&self, due: u64) -> u64 {
-        self.slots.first_leasable(self.first_unstarted(due))
+    /// The number in the whole load of the first slot that may be leased. Slots before `unstarted` may have started.
+    pub(crate) fn first_leasable(&self, unstarted: u64) -> u64 {
+        self.slots.first_leasable(self.first_unstarted(unstarted))
     }
 
-    /// The first slot that has certainly not started. Slots before `due` may have, and so may those that were
-    /// due at an earlier change.
-    fn first_unstarted(&self, due: u64) -> u64 {
+    /// The first slot that has certainly not started. Slots before `unstarted` may have, and so may those that were
+    /// intended to start by an earlier change.
+    fn first_unstarted(&self, unstarted: u64) -> u64 {
         let changed = self.pieces.iter().skip(1).map(|piece| first_after(piece.course.anchor()));
-        changed.fold(due, later)
+        changed.fold(unstarted, later)
     }
 
     /// Bounds how much is remembered. Slots before `free` move nothing any more, have been claimed,
@@ -362,7 +362,7 @@ impl History {
         self.pieces.iter().zip(self.pieces.iter().skip(1)).enumerate().skip(1)
     }
 
-    /// How many pieces there are before the last [`EXACT`], which are kept in any case.
+    /// How many pieces there are before the last [`EXACT`], which are kept if they have slots.
     fn old(&self) -> usize {
         self.pieces.len().saturating_sub(EXACT)
     }

@@ -65,7 +65,7 @@ impl Line {
     /// The line of this scale whose last position reached at `time` is `position`, and which has come further by
     /// the count `ahead`. `ahead` is less than a tick, unless `position` lies at the very
     /// [`REACH`](crate::position::REACH) of an anchor. There at most a tick of it is taken.
-    pub(crate) fn through(position: u64, ahead: Count, time: i64, scale: Scale) -> Line {
+    pub(crate) fn having_reached(position: u64, ahead: Count, time: i64, scale: Scale) -> Line {
         let part = ahead.min(TICK) >> (TICK.trailing_zeros() - PART_BITS);
         Line { time: time.saturating_sub(scale.nanos_of_part(part)), position, scale }
     }

@@ -1,14 +1,15 @@
 //! A bent line along a curve, for callers that take no lock: it is within 1 ns of the curve as far as it
 //! reaches, which is much farther than a [`chord`](super::chord) does.
 //!
-//! The time of the k-th slot behind the anchor is `gap_ns k - bend_ns k^2` after the anchor's, which is exact. That
+//! The time of the k-th slot behind the anchor is `gap_ns k - bend_ns k^2` after the anchor's, which is a slot's
+//! intended start, in whole nanoseconds. That
 //! is a [`Line`] whose scale has a mantissa that is less by the same number for each slot.
 //!
 //! # Why it is within 1 ns
 //!
 //! The parabola meets the curve where half of the time has passed and where all of it has. These are whole
-//! nanoseconds, so the counts there are exact, and no slot's time is rounded. At the anchor it may be late by
-//! f < 1 ns, because a slot's time there is rounded up to a whole nanosecond.
+//! nanoseconds, so the counts there are exact, and no slot's time is rounded. The curve reaches the slot at the
+//! anchor up to f < 1 ns before its intended start.
 //!
 //! Let x be the share of the slots that have come, from 0 to 1, and m be x when half of the time has passed. From
 //! [`SHORTEST_NS`] on, m is between 31/64 and 33/64. The parabola differs from the curve by the sum of these:

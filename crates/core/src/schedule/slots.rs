@@ -35,8 +35,8 @@ const STRIPES_KEPT: usize = 1024;
 pub(crate) struct Slots {
     /// Where the slots of the load lie; none if slot n lies at the count n.
     arrivals: Option<Box<Process>>,
-    /// Which slots are this process's, in order. All slots before the first stripe are. The last stripe may be a
-    /// *frontier*: which of the slots there are this process's is not known yet.
+    /// Which slots are this process's, in order. All slots before the first stripe are. The last stripe may be
+    /// *open*: which of the slots there are this process's is not known yet. Its first slot is the *frontier*.
     stripes: Vec<Stripe>,
     /// The position of a slot of this process, and its own number, from which all others are counted.
     counted: (u64, u64),
@@ -49,7 +49,7 @@ struct Stripe {
     own_from: u64,
     /// The slot with which the stripe begins, by its number in the whole load.
     from: u64,
-    /// The process's share of these slots. None if it has none, or none yet (a frontier).
+    /// The process's share of these slots. None if it has none, or none yet (an open stripe).
     shard: Option<Shard>,
 }
 
@@ -150,7 +150,7 @@ impl Slots {
                 at = lease.until;
             }
         }
-        // There is a frontier in any case, also if the last lease is of nothing.
+        // There is an open stripe in any case, also if the last lease is of nothing.
         self.stripes.push(Stripe { own_from: self.own_before(at), from: at, shard: None });
         true
     }
@@ -159,7 +159,7 @@ impl Slots {
     /// have started.
     pub(crate) fn first_leasable(&self, unstarted: u64) -> u64 {
         let own = self.own_at(unstarted).unwrap_or(0);
-        let frontier = || self.stripes.last().map_or(own, |frontier| frontier.from);
+        let frontier = || self.stripes.last().map_or(own, |open| open.from);
         self.slot_of(own).unwrap_or_else(frontier)
     }
 
@@ -173,16 +173,16 @@ impl Slots {
 
     /// Whether it is known which slots up to `count` are this process's.
     pub(crate) fn is_known_until(&self, count: Count) -> bool {
-        let frontier = self.stripes.last().filter(|stripe| stripe.shard.is_none());
+        let open = self.stripes.last().filter(|stripe| stripe.shard.is_none());
         let is_read = self.arrivals.as_ref().is_none_or(|arrivals| arrivals.is_known_until(count));
-        is_read && frontier.is_none_or(|frontier| self.slots_by(count) <= frontier.from)
+        is_read && open.is_none_or(|open| self.slots_by(count) <= open.from)
     }
 
     /// Whether there is a slot at `position`, or may be one. There is none behind the last one of a recording, and
     /// none behind leases that go to the end of all numbers.
     pub(crate) fn has(&self, position: u64) -> bool {
         let Some(slot) = self.slot_of(self.own_at(position).unwrap_or(0)) else {
-            return self.stripes.last().is_some_and(|frontier| frontier.from < u64::MAX);
+            return self.stripes.last().is_some_and(|open| open.from < u64::MAX);
         };
         let limited = self.arrivals.as_ref().filter(|arrivals| !arrivals.is_endless());
         limited.is_none_or(|arrivals| arrivals.count_of(slot).is_some())

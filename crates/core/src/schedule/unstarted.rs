@@ -1,4 +1,5 @@
-//! Slots that are due and that nobody has started, in batches: there may be billions.
+//! Slots of a range of positions that were intended to start within a span, in batches: there may be billions. It is
+//! for those that nobody has started.
 
 use super::Schedule;
 use crate::position::{after, before, earlier, later, slots_between, ticks_between};

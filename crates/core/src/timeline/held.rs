@@ -1,9 +1,10 @@
 //! Which slots somebody *holds*: they are taken, and neither started nor given back. The schedule keeps the
 //! pieces that they lie on.
 //!
-//! A slot that is taken under the timeline's lock is entered here under that lock, so none is missing. Where
-//! slots are taken without that lock, these are entered: the slot of a `Claim`, the slot of a `Poller` that
-//! has come early, and the run of a lane. A caller that sleeps is known to the sleepers instead. While it spins
+//! A slot that is taken under the timeline's lock is entered here under that lock. Where slots are taken without that
+//! lock, these are entered: the slot of a `Claim`, the slot of a `Poller` that has come early, and the run of a lane.
+//! (In this file a block is a run, too. A lane starts the first slot of a run at once, so a run of one slot is not
+//! entered.) A caller that sleeps is known to the sleepers instead. While it spins
 //! or yields, and for a moment between its claim, its sleep and its start, its slot is known to nobody. The last
 //! pieces are kept for such slots.
 

@@ -137,7 +137,7 @@ impl Timeline {
         loop {
             let start = self.next();
             let slots = slots_between(start, first_ahead).min(most);
-            // The lock decides about a slot that is later than the range of positions, or not on this piece.
+            // The lock decides about a slot that is late by more than the range of positions, or not on this piece.
             snapshot
                 .intended_within(start, now)
                 .filter(|_| slots > 0 && snapshot.has_run_from(start))?;
@@ -165,7 +165,7 @@ impl Timeline {
     }
 
     /// The plan for the slot at `position`, at the reading `now`. None if the slot is not on this snapshot's piece,
-    /// or is later than the range of positions.
+    /// or is late by more than the range of positions.
     #[inline]
     fn plan_open(&self, snapshot: &Snapshot, position: u64, now: i64) -> Option<Plan> {
         let intended = snapshot.intended_within(position, now)?;

@@ -176,7 +176,7 @@ impl Published {
         self.version() & NO_PIECE == 0
     }
 
-    /// Whether slots are drawn: they lie unevenly, and no start moves another.
+    /// Whether the state is [`State::Uneven`]: slots may be drawn.
     pub(super) fn is_uneven(&self) -> bool {
         flags(self.version()) == UNEVEN
     }

@@ -1,7 +1,7 @@
 //! How many slots may be granted on one reading of the clock.
 //!
 //! A slot that is due may be granted on a reading that was made earlier. Its wait time is then too
-//! short on the reading's age. So the number of slots for one reading follows from the pace at which slots are
+//! short by the reading's age. So the number of slots for one reading follows from the pace at which slots are
 //! really taken. That pace is measured in real time between two readings, whatever the rate is. While callers
 //! go on at their pace, a reading is at most about [`YOUNG_NS`] old. Callers that stop in the middle may come
 //! back to slots of the reading from before they stopped: as many as they would have taken within

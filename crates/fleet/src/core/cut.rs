@@ -7,7 +7,8 @@ use crate::message::Piece;
 #[derive(Debug)]
 pub(crate) struct Cut {
     /// The number of the slot from which on the pacer gives up what it has: the first slot of the new load or, if
-    /// that comes later, the first slot of the old load that is not due yet.
+    /// that comes later, the first slot of the old load that is not due yet; but none behind the first one that the
+    /// pacer does not have.
     pub(crate) slot: u64,
     /// What the pacer had by the old load, in those frames.
     pub(super) pieces: Vec<Piece>,

@@ -16,7 +16,7 @@ use crate::console::human::four_digits;
 use serde::Serialize;
 use std::cmp::Ordering;
 
-/// How often the generator may fail at a rate before that is its limit.
+/// When the generator has failed so often at a rate, that is its limit.
 const MOST_FAILURES: u32 = 3;
 /// How many steps have to say the same about an end of the bracket.
 const CONFIRMED: u32 = 2;
@@ -44,7 +44,7 @@ pub(crate) struct Bounds {
 /// A rate to try.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Step {
-    /// Operations per second, in four digits.
+    /// Operations per second.
     pub(crate) hz: f64,
     /// Why this one.
     pub(crate) purpose: Purpose,
@@ -244,7 +244,7 @@ impl Search {
         self.trials.iter().rev().find(|trial| trial.is(Outcome::Kept)).copied()
     }
 
-    /// The lowest rate above that, at which it was not kept for any reason.
+    /// The lowest rate above that: at which it was not kept for any reason, or where that is not decided yet.
     fn missed(&self) -> Option<Trial> {
         self.above_kept(|_| true)
     }

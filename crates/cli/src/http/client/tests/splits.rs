@@ -38,7 +38,7 @@ fn read<'a>(parts: impl IntoIterator<Item = &'a [u8]>, asked: Asked) -> Outcome 
     Ok((status.as_u16(), taken, answer.is_kept()))
 }
 
-/// Cuts bytes at these places.
+/// Cuts bytes into parts of these sizes, again and again.
 fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     let mut parts = Vec::new();
     for size in sizes.iter().cycle() {
