@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// After so many slots in a row that were due at once a task yields to its runtime.
 const IN_A_ROW: u32 = 64;
 
-/// Or after it has held on to the processor so often.
+/// After it has held on to the processor so often in a row, it yields, too.
 const HOLDS_IN_A_ROW: u32 = 4;
 
 /// A task that finds slots due and never gets them tries so often before it yields.

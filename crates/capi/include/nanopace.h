@@ -63,7 +63,7 @@ typedef enum {
   NANOPACE_CLOCK_COUNTER = 1,
   // Stands still at 0 until `nanopace_advance` moves it, for tests.
   NANOPACE_CLOCK_MANUAL = 2,
-  // The same, but a caller who is held back moves it to the end of that.
+  // Like a manual one, but a caller who is held back moves it to the end of that.
   NANOPACE_CLOCK_JUMPING = 3,
 } nanopace_clock;
 

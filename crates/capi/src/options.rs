@@ -16,7 +16,7 @@ pub enum Clock {
     Counter = 1,
     /// Stands still at 0 until `nanopace_advance` moves it, for tests.
     Manual = 2,
-    /// The same, but a caller who is held back moves it to the end of that.
+    /// Like a manual one, but a caller who is held back moves it to the end of that.
     Jumping = 3,
 }
 

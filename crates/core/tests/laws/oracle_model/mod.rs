@@ -43,9 +43,9 @@ pub(crate) struct Rules {
     pub(crate) skip_later_than: f64,
     /// A slot is due this long before its release.
     pub(crate) lead: f64,
-    /// There are so many slots,
+    /// There are so many slots.
     pub(crate) slots: u64,
-    /// and none that is intended to start after so much schedule time.
+    /// No slot is intended to start after so much schedule time.
     pub(crate) until: f64,
 }
 
@@ -89,9 +89,9 @@ pub(crate) struct Books {
     pub(crate) granted: u64,
     pub(crate) skipped: u64,
     pub(crate) early: u64,
-    /// How far off the parts may be, in addition to the slack,
+    /// How far off the parts may be, in addition to the slack.
     pub(crate) off: f64,
-    /// and how far off waiting and backlog, in addition to that.
+    /// How far off waiting and backlog may be, in addition to the slack and `off`.
     pub(crate) waiting_off: f64,
     /// How many slots are due and not claimed: any of these numbers is right.
     pub(crate) overdue: RangeInclusive<u64>,
@@ -106,9 +106,9 @@ struct State {
     load: Pace,
     /// If the load is a rate.
     interval: Option<f64>,
-    /// When the load began,
+    /// When the load began.
     origin: f64,
-    /// and when its shape ends.
+    /// When the load's shape ends.
     shape_ends: f64,
     had_shape: bool,
     slots: RefCell<Slots>,

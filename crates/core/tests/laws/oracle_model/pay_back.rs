@@ -17,9 +17,9 @@ use super::slack::{Q32, Slack, When};
 #[derive(Debug)]
 pub(super) struct PayBack {
     course: Course,
-    /// The count that it goes through,
+    /// The count that the course goes through.
     through: f64,
-    /// and how far off it may be there, in slots.
+    /// How far off the course may be there, in slots.
     off: f64,
 }
 
