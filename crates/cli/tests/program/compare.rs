@@ -58,8 +58,11 @@ fn a_run_is_as_good_as_itself_and_better_than_one_that_fails() {
     assert_eq!(names(&errors["difference"]), "by high low");
     assert_eq!((&errors["word"], &errors["relative"]), (&"higher".into(), &Value::Null));
     assert_eq!(figure("p99.99 service")["word"], "too-few-samples");
-    let with = compare(&[&good, &good], &["--with", good.to_str().unwrap()]);
+    let other = run("compare-other.json", "");
+    let with = compare(&[&good, &other], &["--with", good.to_str().unwrap()]);
     assert!(text(&with.stdout).contains("A: 2 runs"), "{with:?}");
+    let twice = compare(&[&good, &good], &["--with", other.to_str().unwrap()]);
+    assert!(text(&twice.stderr).contains("one side has the same run twice"), "{twice:?}");
     let page = scratch("compared.html");
     let fails = ["--fail-if", "errors higher by 10%", "--html", page.to_str().unwrap()];
     for (other, status) in [(&good, 0), (&bad, 3)] {

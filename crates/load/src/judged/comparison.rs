@@ -74,6 +74,9 @@ impl Comparison {
     pub(crate) fn new(first: &[Recording], second: &[Recording]) -> Result<Comparison, String> {
         let all: Vec<_> = first.iter().chain(second).collect();
         all.iter().try_for_each(|other| all[0].is_comparable(other))?;
+        if [first, second].into_iter().any(has_one_twice) {
+            return Err("one side has the same run twice: name each once".to_owned());
+        }
         let runs = [first.len(), second.len()];
         let told = recording::differences(first, second);
         let sides = [Side::new(first), Side::new(second)];
@@ -82,6 +85,10 @@ impl Comparison {
         let (times, url) = (sides.map(Side::into_times), all[0].url.clone());
         Ok(Comparison { runs, rows, times, url, told, is_incomplete })
     }
+}
+
+fn has_one_twice(runs: &[Recording]) -> bool {
+    runs.iter().enumerate().any(|(index, run)| runs[..index].iter().any(|other| other.is_same(run)))
 }
 
 impl Row {

@@ -12,6 +12,11 @@ pub fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
     Duration::from_nanos(times.value_at_quantile(quantile))
 }
 
+/// A percentage as a share. Dividing by 100 would round twice, and then name the next rank of a histogram.
+pub(crate) fn quantile(percent: f64) -> f64 {
+    format!("{percent}e-2").parse().unwrap_or(1.0)
+}
+
 /// Times of which some may be known only as lower bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'run> {

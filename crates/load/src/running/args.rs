@@ -93,7 +93,8 @@ pub struct RunArgs {
     )]
     pub(crate) fail_if: Vec<Requirement>,
 
-    /// Exit with status 3 if less than this share of the scheduled requests is started, e.g. 0.99
+    /// Exit with status 3 if less than this share of the scheduled requests is started, e.g. 0.99. Of a number of
+    /// --requests, all are started in the end
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Requirements")]
     pub(crate) fail_below: Option<f64>,
 

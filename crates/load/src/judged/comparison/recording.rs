@@ -4,6 +4,7 @@ use crate::console::machine::Machine;
 use crate::console::secret::public;
 use crate::recorded::kept::{Batch, Kept, Times};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -47,15 +48,23 @@ const ASIDE: [&str; 29] = [
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Recording {
     pub(crate) url: String,
+    /// When it began.
+    pub(crate) start: String,
     #[serde(default)]
     pub(crate) scenario_hash: Option<String>,
     pub(crate) settings: Map<String, Value>,
     pub(crate) target_rate: f64,
     pub(crate) duration_seconds: f64,
     pub(crate) machine: Machine,
+    pub(crate) started: u64,
+    pub(crate) failed: u64,
+    pub(crate) skipped: u64,
     /// Why its load was not the one that was asked for, if so.
     #[serde(default)]
     pub(crate) incomplete: Option<String>,
+    /// What a fleet tells of itself, if it was one.
+    #[serde(default)]
+    pub(crate) fleet: Option<IgnoredAny>,
     pub(crate) histograms: Kept,
 }
 
@@ -87,7 +96,35 @@ impl Recording {
             }
             end = to;
         }
-        Ok(())
+        self.check_sums()
+    }
+
+    /// Says which sum does not add up, if one does not. What has been skipped is in no batch, and all nodes of a fleet
+    /// together count what none of them has recorded.
+    fn check_sums(&self) -> Result<(), String> {
+        let Kept { all, batches } = &self.histograms;
+        let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).fold(0, u64::saturating_add);
+        let sums = [
+            ("starts", sum(|batch| batch.started), self.started),
+            ("failures", sum(|batch| batch.failed), self.failed),
+            ("service times", sum(|batch| batch.times.service.len()), all.service.len()),
+            (
+                "response times",
+                sum(|batch| batch.times.response.len()).saturating_add(self.skipped),
+                all.response.len(),
+            ),
+        ];
+        match sums.iter().find(|(_, batches, whole)| self.fleet.is_none() && batches != whole) {
+            Some((what, batches, whole)) => Err(format!(
+                "its `histograms.batches` have {batches} {what}, and the whole run has {whole}"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it is the same run as another, perhaps by another name.
+    pub(crate) fn is_same(&self, other: &Recording) -> bool {
+        self.start == other.start && self.histograms.all.response == other.histograms.all.response
     }
 
     /// Says why it can't be compared with another, if so.
@@ -104,7 +141,10 @@ impl Recording {
         }
         // What a closed loop comes to is no load that was asked for.
         let rates = if is_closed { [1.0; 2] } else { [self.target_rate, other.target_rate] };
+        // How long a number of requests takes is up to the target.
+        let is_counted = self.is_counted() && other.is_counted();
         let lengths = [self.duration_seconds, other.duration_seconds];
+        let lengths = if is_counted { [1.0; 2] } else { lengths };
         for (what, [one, two], unit) in
             [("loads", rates, "/s"), ("lengths of the runs", lengths, "s")]
         {
@@ -113,6 +153,11 @@ impl Recording {
             }
         }
         Ok(())
+    }
+
+    /// Whether it ended with its requests, and not at a moment.
+    fn is_counted(&self) -> bool {
+        self.settings.contains_key("requests") || self.setting("data-end") == "stop"
     }
 
     fn setting(&self, name: &str) -> String {

@@ -5,7 +5,7 @@ use super::recording::Recording;
 use crate::console::human::float;
 use crate::recorded::confidence::{self, Batched, LEAST_BATCHES, Range, Share, Z};
 use crate::recorded::kept::{Batch, Times};
-use crate::recorded::percentiles::Sample;
+use crate::recorded::percentiles::{Sample, quantile};
 use hdrhistogram::Histogram;
 
 /// From so many runs on, these are looked at as batches, too: then what changes between runs counts.
@@ -46,11 +46,11 @@ impl<'run> Side<'run> {
             Figure::Response(percent) => {
                 let Times { response, lower_bounds, .. } = &self.sum;
                 let sample = Sample::bounded(response, lower_bounds);
-                self.percentile(sample, |times| &times.response, percent / 100.0)
+                self.percentile(sample, |times| &times.response, quantile(percent))
             }
             Figure::Service(percent) => {
                 let sample = Sample::exact(&self.sum.service);
-                self.percentile(sample, |times| &times.service, percent / 100.0)
+                self.percentile(sample, |times| &times.service, quantile(percent))
             }
         }
     }

@@ -4,6 +4,10 @@ use super::demand::Demand;
 use super::*;
 use crate::console::machine::Machine;
 use crate::recorded::confidence::simulated::Queue;
+use crate::recorded::kept::{Batch, Times};
+use hdrhistogram::Histogram;
+use serde_json::Value;
+use std::cmp::Ordering;
 use std::slice;
 
 fn queue(slower: f64) -> Queue {
@@ -11,15 +15,22 @@ fn queue(slower: f64) -> Queue {
 }
 
 fn recording(queue: Queue, requests: f64, seed: u64) -> Recording {
+    let histograms = queue.run(requests, seed).kept();
+    let sum = |of: fn(&Batch) -> u64| histograms.batches.iter().map(of).sum();
     Recording {
         url: "http://127.0.0.1/".to_owned(),
+        start: format!("2026-11-26T12:00:00.{seed:03}Z"),
+        started: sum(|batch| batch.started),
+        failed: sum(|batch| batch.failed),
+        skipped: 0,
+        fleet: None,
         scenario_hash: None,
         settings: [("pin".to_owned(), false.into())].into_iter().collect(),
         target_rate: 100.0,
         duration_seconds: 1.0,
         machine: Machine { cores: 2, system: "linux".to_owned(), processor: None },
         incomplete: None,
-        histograms: queue.run(requests, seed).kept(),
+        histograms,
     }
 }
 
@@ -54,6 +65,21 @@ fn of_100_pairs_that_do_not_differ_five_at_most_are_said_to() {
 fn times_that_are_a_tenth_longer_are_found() {
     let told = words(1.1, 60_000.0, 100, &[90.0]);
     assert!(told(90.0, Word::Slower) >= 95, "{}", told(90.0, Word::Slower));
+}
+
+/// Each batch has the times from 1 to 1000, so the percentile of n / 10 is n.
+#[test]
+fn a_percentile_names_the_rank_that_its_decimals_say() {
+    let mut run = recording(queue(1.0), 20_000.0, 1);
+    let mut times = Histogram::<u64>::new(3).unwrap();
+    (1..=1_000).for_each(|time| times.record(time).unwrap());
+    let none = Histogram::<u64>::new(3).unwrap();
+    let times = Times { service: times.clone(), response: times, lower_bounds: none };
+    run.histograms.batches.iter_mut().for_each(|batch| batch.times = times.clone());
+    run.histograms.all = times;
+    let side = Side::new(slice::from_ref(&run));
+    let told = side.estimate(Figure::Response(99.9)).unwrap().value;
+    assert_eq!(told.total_cmp(&999.0), Ordering::Equal, "{told}");
 }
 
 fn compared(first: &Recording, second: &Recording) -> Comparison {
@@ -112,6 +138,54 @@ fn what_is_not_the_same_load_is_refused_and_what_else_differs_is_told() {
     assert_eq!(told, ["machines: 2 cores, linux, unknown and 7 cores, linux, unknown"]);
     let told = with(|run| drop(run.settings.insert("pin".to_owned(), true.into()))).unwrap();
     assert_eq!(told, ["--pin: false and true"]);
+}
+
+/// How long a number of requests takes is up to the target.
+#[test]
+fn runs_that_end_with_their_requests_may_differ_in_length() {
+    for (name, value) in [("requests", 100.into()), ("data-end", "stop".into())] {
+        let mut first = recording(queue(1.0), 2_000.0, 1);
+        let counted = Value::clone(&value);
+        first.settings.insert(name.to_owned(), counted);
+        let mut second = Recording { duration_seconds: 9.0, ..first.clone() };
+        let compared = |second: &Recording| {
+            Comparison::new(slice::from_ref(&first), slice::from_ref(second)).is_ok()
+        };
+        assert!(compared(&second), "{name}");
+        second.settings.remove(name);
+        assert!(!compared(&second), "{name}");
+    }
+}
+
+#[test]
+fn a_run_counts_once_on_a_side() {
+    let [one, two] = [1, 2].map(|seed| recording(queue(1.0), 2_000.0, seed));
+    let twice = [one.clone(), two.clone(), one.clone()];
+    for [first, second] in [[&twice[..2], &twice[..]], [&twice[..], &twice[1..2]]] {
+        let refused = Comparison::new(first, second).unwrap_err();
+        assert_eq!(refused, "one side has the same run twice: name each once");
+    }
+    assert!(Comparison::new(&twice[..2], &twice[..2]).is_ok());
+}
+
+#[test]
+fn what_batches_have_is_what_the_run_has() {
+    let run = recording(queue(1.0), 2_000.0, 1);
+    assert_eq!(run.check(), Ok(()));
+    let changes: [fn(&mut Recording); 6] = [
+        |run| run.histograms.batches[0].started = u64::MAX,
+        |run| run.histograms.batches[0].failed += 1,
+        |run| run.histograms.batches.truncate(3),
+        |run| run.histograms.batches[1].times.service.reset(),
+        |run| run.histograms.batches[1].times.response.reset(),
+        |run| run.skipped = 1,
+    ];
+    for (index, change) in changes.into_iter().enumerate() {
+        let mut changed = run.clone();
+        change(&mut changed);
+        let refused = changed.check().unwrap_err();
+        assert!(refused.contains(", and the whole run has "), "{index}: {refused}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::console::human::float;
 use crate::load::own_times::OwnTimes;
 use crate::recorded::confidence::Confidence;
 use crate::recorded::labels::Labels;
-use crate::recorded::percentiles::Sample;
+use crate::recorded::percentiles::{Sample, quantile};
 use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
@@ -397,11 +397,6 @@ fn percentile(name: &str) -> Option<f64> {
     let plain = digits.starts_with(|c: char| c.is_ascii_digit())
         && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
     digits.parse().ok().filter(|percent| plain && (0.0..=100.0).contains(percent))
-}
-
-/// Dividing by 100 would round twice, and then name the next rank of a histogram.
-fn quantile(percent: f64) -> f64 {
-    format!("{percent}e-2").parse().unwrap_or(1.0)
 }
 
 #[cfg(test)]
