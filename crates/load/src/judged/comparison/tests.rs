@@ -172,7 +172,7 @@ fn a_run_counts_once_on_a_side() {
 fn what_batches_have_is_what_the_run_has() {
     let run = recording(queue(1.0), 2_000.0, 1);
     assert_eq!(run.check(), Ok(()));
-    let changes: [fn(&mut Recording); 6] = [
+    let edits: [fn(&mut Recording); 6] = [
         |run| run.histograms.batches[0].started = u64::MAX,
         |run| run.histograms.batches[0].failed += 1,
         |run| run.histograms.batches.truncate(3),
@@ -180,9 +180,9 @@ fn what_batches_have_is_what_the_run_has() {
         |run| run.histograms.batches[1].times.response.reset(),
         |run| run.skipped = 1,
     ];
-    for (index, change) in changes.into_iter().enumerate() {
+    for (index, edit) in edits.into_iter().enumerate() {
         let mut changed = run.clone();
-        change(&mut changed);
+        edit(&mut changed);
         let refused = changed.check().unwrap_err();
         assert!(refused.contains(", and the whole run has "), "{index}: {refused}");
     }
