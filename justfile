@@ -235,6 +235,18 @@ arm-asm: needs_arm
     [[ "$(atomics try_acquire)" = ldadd ]] || { echo "a tried claim is not one relaxed ldadd" >&2; exit 1; }
     ! grep -nE '\b(ldaxr|ldxr|stxr|stlxr|__aarch64_)' "$asm" || { echo "a loop of exclusives, or a call" >&2; exit 1; }
 
+# The tests of engine, limits, keyed and async as programs for Windows, under Wine; some ten minutes. std is compiled along, because Debian has none for Windows.
+windows: (needs "/usr/bin/cargo" "rustc-web cargo-web") (needs rust_src "rust-web-src") (needs "/usr/bin/x86_64-w64-mingw32-gcc" "gcc-mingw-w64-x86-64-posix") (needs "/usr/bin/wine" "wine wine64")
+    #!/usr/bin/env bash
+    set -euo pipefail
+    mkdir -p "{{ target }}/windows"
+    export WINEPREFIX=$(realpath "{{ target }}/windows")/wine WINEDEBUG=-all
+    wine wineboot
+    x86_64-w64-mingw32-gcc -shared -o "$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll" packaging/wine/bcryptprimitives.c -ladvapi32
+    export PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=x86_64-w64-mingw32-gcc
+    CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine cargo test -Zbuild-std --no-fail-fast --tests --target x86_64-pc-windows-gnu \
+        --target-dir "{{ target }}/windows" -p nanopace -p nanopace-limits -p nanopace-keyed -p nanopace-async
+
 # The engine compiles for Windows and macOS; std is compiled along, because Debian has none for them.
 other-systems: (needs "/usr/bin/cargo" "rustc-web cargo-web") (needs rust_src "rust-web-src") (needs "/usr/bin/x86_64-w64-mingw32-dlltool" "binutils-mingw-w64-x86-64")
     PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 cargo check -Zbuild-std --package nanopace --target-dir {{ target }}/other-systems \
