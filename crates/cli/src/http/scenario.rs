@@ -219,7 +219,7 @@ fn checks(
 /// As they are written.
 fn in_order<T>(named: &BTreeMap<String, Spanned<T>>) -> Vec<(&String, &Spanned<T>)> {
     let mut all: Vec<_> = named.iter().collect();
-    all.sort_by_key(|(_, it)| it.span().start);
+    all.sort_unstable_by_key(|(_, it)| it.span().start);
     all
 }
 

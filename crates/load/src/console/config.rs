@@ -89,13 +89,15 @@ pub fn settings(command: &Command, matches: &ArgMatches) -> Table {
 
 /// The names of the options of a run that were given: in the command line, the file or the environment.
 pub fn given(command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
-    let Some(run) = run_matches(matches) else { return BTreeSet::new() };
+    let mut names = BTreeSet::new();
+    let Some(run) = run_matches(matches) else { return names };
     let is_given = |option: &&Arg| {
         let source = run.value_source(option.get_id().as_str());
         source.is_some_and(|source| source != ValueSource::DefaultValue)
     };
     let given = options(command).get_arguments().filter(is_given);
-    given.filter_map(|option| option.get_long().map(str::to_owned)).collect()
+    names.extend(given.filter_map(|option| option.get_long().map(str::to_owned)));
+    names
 }
 
 /// Whether an option of this name is on the command line, or in the file.

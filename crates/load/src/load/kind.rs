@@ -45,6 +45,14 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// a number.
 static KNOWN: Mutex<BTreeMap<&'static str, Kind>> = Mutex::new(BTreeMap::new());
 
+/// Counts of kinds, by their texts. They are put in one by one: each kind of map that is collected brings a sort into
+/// the program.
+pub(crate) fn in_words(counts: impl IntoIterator<Item = (Kind, u64)>) -> BTreeMap<String, u64> {
+    let mut in_words = BTreeMap::new();
+    in_words.extend(counts.into_iter().map(|(kind, count)| (kind.to_string(), count)));
+    in_words
+}
+
 impl Kind {
     /// The kind with this text, in a group of its own.
     pub fn new(text: &str) -> Kind {

@@ -300,7 +300,7 @@ impl OperationStats {
         {
             labels.clear();
         }
-        labels.sort_by_key(|labelled| &labelled.label);
+        labels.sort_unstable_by(|a, b| a.label.cmp(&b.label));
         labels
     }
 

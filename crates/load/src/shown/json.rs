@@ -8,6 +8,7 @@ use crate::console::machine::Machine;
 use crate::judged::checks::Finding;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
+use crate::load::kind;
 use crate::load::own_times::OwnTimes;
 use crate::recorded::confidence::Confidence;
 use crate::recorded::kept::Kept;
@@ -71,7 +72,9 @@ pub(crate) struct Object<F> {
 
 /// Times of the parts of answers, by name.
 pub(crate) fn own_times(own: &[OwnTimes]) -> BTreeMap<&'static str, Percentiles> {
-    own.iter().map(|own| (own.part.key(), Percentiles::new(&own.times))).collect()
+    let mut by_name = BTreeMap::new();
+    by_name.extend(own.iter().map(|own| (own.part.key(), Percentiles::new(&own.times))));
+    by_name
 }
 
 /// What happened, on one machine or on all nodes of a fleet.
@@ -256,7 +259,7 @@ impl ResultsObject {
             completed: stats.completed(),
             failed: stats.failed(),
             unfinished: stats.unfinished,
-            failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
+            failures: kind::in_words(stats.failures.clone()),
             statuses: stats.statuses.clone(),
             labels: labels::objects(stats),
             wait_time_ns: Percentiles::new(&stats.wait),
@@ -305,7 +308,7 @@ impl DueObject {
             failed: due.failures().map(|(_, slots)| slots).sum(),
             unfinished: due.ended(Ending::Unfinished),
             unstarted: due.ended(Ending::Unstarted),
-            failures: due.failures().map(|(kind, slots)| (kind.to_string(), slots)).collect(),
+            failures: kind::in_words(due.failures()),
             wait_time_ns: Brief::new(&due.wait),
             response_time_ns: Brief::new(responses.times),
             response_times_at_least: responses.at_least(),

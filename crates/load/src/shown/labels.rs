@@ -40,7 +40,9 @@ fn spread(sample: Sample<'_>) -> String {
 /// By label, where there is more than one kind of operation.
 pub(crate) fn objects(stats: &OperationStats) -> BTreeMap<String, LabelObject> {
     let object = |labelled: &Labelled| (labelled.label.clone(), LabelObject::new(labelled));
-    stats.labels_apart().into_iter().map(object).collect()
+    let mut objects = BTreeMap::new();
+    objects.extend(stats.labels_apart().into_iter().map(object));
+    objects
 }
 
 /// The operations of one label that ended.

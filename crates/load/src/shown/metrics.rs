@@ -160,8 +160,10 @@ fn times(tally: &Tally) -> Vec<Family<'_>> {
 
 /// By label, where there is more than one kind of request.
 fn labels(tally: &Tally) -> Vec<Family<'_>> {
-    let counts = |count: fn(&LabelTally) -> u64| -> BTreeMap<String, u64> {
-        tally.labels_apart().map(|(label, of)| (label.to_owned(), count(of))).collect()
+    let counts = |count: fn(&LabelTally) -> u64| {
+        let mut counts = BTreeMap::new();
+        counts.extend(tally.labels_apart().map(|(label, of)| (label.to_owned(), count(of))));
+        counts
     };
     let times = |times: fn(&LabelTally) -> &Buckets| {
         let point =
@@ -229,8 +231,8 @@ fn gauges(
 
 /// All kinds, also those that have not happened: an alarm needs a number.
 fn failures(failures: &BTreeMap<Kind, u64>) -> BTreeMap<String, u64> {
-    let expected = kind::expected().into_iter();
-    let mut kinds: BTreeMap<_, _> = expected.map(|group| (group.to_owned(), 0)).collect();
+    let mut kinds = BTreeMap::new();
+    kinds.extend(kind::expected().into_iter().map(|group| (group.to_owned(), 0)));
     for (kind, count) in failures {
         *kinds.entry(kind.group().to_owned()).or_default() += count;
     }

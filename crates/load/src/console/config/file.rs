@@ -59,7 +59,7 @@ impl ConfigFile<'_> {
             told: format!("this is not TOML: {}", error.message().replace('\n', ", ")),
         })?;
         let mut lines: Vec<_> = table.get_ref().iter().collect();
-        lines.sort_by_key(|(key, _)| key.span().start);
+        lines.sort_unstable_by_key(|(key, _)| key.span().start);
         let entries = lines.into_iter().map(|(key, value)| entry(key, value, options));
         Ok(ConfigFile { entries: entries.collect::<Result<_, _>>()? })
     }

@@ -185,7 +185,9 @@ fn public_value(name: &str, value: &Value) -> Value {
 /// What else is not the same on both sides, in words.
 pub(crate) fn differences(first: &[Recording], second: &[Recording]) -> Vec<String> {
     let of = |runs: &[Recording], text: &dyn Fn(&Recording) -> String| {
-        runs.iter().map(text).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+        let mut texts = BTreeSet::new();
+        texts.extend(runs.iter().map(text));
+        texts.into_iter().collect::<Vec<_>>().join(", ")
     };
     let differ = |text: &dyn Fn(&Recording) -> String| of(first, text) != of(second, text);
     let tell = |what: &str, text: &dyn Fn(&Recording) -> String| {
@@ -198,12 +200,14 @@ pub(crate) fn differences(first: &[Recording], second: &[Recording]) -> Vec<Stri
         format!("{cores} cores, {system}, {}", processor.as_deref().unwrap_or("unknown"))
     };
     let names = first.iter().chain(second).flat_map(|run| run.settings.keys());
-    let names: BTreeSet<_> = names.filter(|name| !ASIDE.contains(&name.as_str())).collect();
+    let names = names.filter(|name| !ASIDE.contains(&name.as_str()));
+    let mut settings = BTreeSet::new();
+    settings.extend(names);
     let setting = |name: &String| {
         differ(&|run| run.setting(name))
             .then(|| tell(&format!("--{name}"), &|run| run.public_setting(name)))
     };
-    let settings = names.into_iter().map(setting);
+    let settings = settings.into_iter().map(setting);
     let scenario = |run: &Recording| run.scenario_hash.clone().unwrap_or_else(|| "none".to_owned());
     let incomplete = |run: &Recording| run.incomplete.clone().unwrap_or_else(|| "no".to_owned());
     [

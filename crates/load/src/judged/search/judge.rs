@@ -4,6 +4,7 @@ use super::method::{Outcome, Purpose, Step};
 use crate::judged::criteria::Criterion;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
+use crate::load::kind;
 use crate::recorded::percentiles::{self, Percentiles};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -164,7 +165,7 @@ impl Promise {
             },
             ratio: summary.ratio,
             errors: summary.failed_share,
-            failures: stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
+            failures: kind::in_words(stats.failures.clone()),
             completed: stats.completed(),
             busy,
             mean_service,

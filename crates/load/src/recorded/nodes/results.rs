@@ -109,8 +109,10 @@ impl Results {
             Ok(OwnTimes { part, times })
         });
         let own_times = own_times.collect::<anyhow::Result<_>>()?;
-        let read = |part: PartHead| Ok((part.number, part.part(&mut rest)?));
-        let parts = head.parts.into_iter().map(read).collect::<anyhow::Result<_>>()?;
+        let mut parts = BTreeMap::new();
+        for part in head.parts {
+            parts.insert(part.number, part.part(&mut rest)?);
+        }
         let timeline = Timeline { width: head.width, parts, span: head.span };
         Ok(Results { until: head.until, stats, own_times, timeline })
     }
@@ -193,6 +195,8 @@ impl Counts {
 
     fn stats(self, rest: &mut impl Read) -> anyhow::Result<OperationStats> {
         let [wait, service, response, bounds, all, connect, tls] = read(rest)?;
+        let mut failures = BTreeMap::new();
+        failures.extend(self.failures);
         let mut by_label = Labels::default();
         for label in self.labels {
             by_label.add_one(&label.labelled(rest)?);
@@ -215,7 +219,7 @@ impl Counts {
             response,
             bounds,
             set_ups: SetUps { all, connect, tls },
-            failures: self.failures.into_iter().collect(),
+            failures,
             unfinished,
             unstarted,
             skipped,
@@ -258,8 +262,8 @@ impl PartHead {
         let PartHead { backlog: (slots, time), failed, answered, endings, .. } = self;
         let brief = Brief { wait, service, response, bounds, failed, answered };
         let [wait, response, bounds] = read(rest)?;
-        let endings = endings.into_iter().collect();
-        let due = Due { endings, wait, response, bounds };
+        let mut due = Due { endings: BTreeMap::new(), wait, response, bounds };
+        due.endings.extend(endings);
         Ok(Part { backlog: Backlog { slots, time }, brief, due })
     }
 }

@@ -1,5 +1,6 @@
 //! How a run is going, as JSON.
 
+use crate::load::kind;
 use crate::recorded::percentiles::Percentiles;
 use crate::shown::json::Ledger;
 use crate::shown::metrics;
@@ -103,7 +104,7 @@ impl Going {
             skipped: ledger.skipped,
             unstarted: tally.unstarted,
             unfinished: tally.unfinished,
-            failures: tally.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
+            failures: kind::in_words(tally.failures.clone()),
             statuses: tally.statuses.clone(),
             connections_opened: tally.connections,
             bytes_read: tally.traffic.read,

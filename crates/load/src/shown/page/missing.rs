@@ -9,7 +9,7 @@ use crate::recorded::outcome::Ending;
 use crate::recorded::over_time::Interval;
 use maud::{Markup, html};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 const NAME: &str = "Without a good answer";
 
@@ -21,7 +21,7 @@ const CLASSES: [&str; 4] = ["line c", "line b", "line a", "line d"];
 struct Series {
     name: String,
     class: &'static str,
-    endings: BTreeSet<Ending>,
+    endings: Vec<Ending>,
 }
 
 impl Series {
@@ -66,14 +66,13 @@ fn series(intervals: &[Interval]) -> Vec<Series> {
         *sums.entry(*ending).or_default() += slots;
     }
     let mut sums: Vec<_> = sums.into_iter().collect();
-    sums.sort_by_key(|(_, slots)| Reverse(*slots));
+    sums.sort_unstable_by_key(|&(ending, slots)| (Reverse(slots), ending));
     let endings: Vec<_> = sums.into_iter().map(|(ending, _)| ending).collect();
     let alone = if endings.len() > CLASSES.len() { CLASSES.len() - 1 } else { endings.len() };
     let (alone, others) = endings.split_at(alone);
-    let alone = alone.iter().map(|ending| (ending.to_string(), BTreeSet::from([*ending])));
-    let others =
-        Some(others.iter().copied().collect()).filter(|others: &BTreeSet<_>| !others.is_empty());
-    let all = alone.chain(others.map(|others| ("others".to_owned(), others)));
+    let alone = alone.iter().map(|ending| (ending.to_string(), vec![*ending]));
+    let others = (!others.is_empty()).then(|| ("others".to_owned(), others.to_vec()));
+    let all = alone.chain(others);
     all.zip(CLASSES).map(|((name, endings), class)| Series { name, class, endings }).collect()
 }
 

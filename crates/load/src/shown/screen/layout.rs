@@ -47,8 +47,8 @@ fn parts(wishes: Wishes) -> [(Part, u16, u8); 9] {
 /// The parts that fit into an area, and where they are.
 pub(crate) fn placed(area: Rect, wishes: Wishes) -> Vec<(Part, Rect)> {
     let parts = parts(wishes);
-    let mut by_rank: Vec<_> = parts.into_iter().filter(|&(.., rank)| rank < u8::MAX).collect();
-    by_rank.sort_by_key(|&(.., rank)| rank);
+    let of = |wanted| parts.into_iter().filter(move |&(.., rank)| rank == wanted);
+    let by_rank = (0..u8::MAX).flat_map(of);
     let mut left = area.height;
     let mut chosen = Vec::new();
     for (part, height, _) in by_rank {

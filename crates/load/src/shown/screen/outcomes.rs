@@ -41,9 +41,9 @@ impl Widget for Outcomes<'_> {
 fn answers(tally: &Tally) -> String {
     let is_no_answer = |failure: &Kind| failure.group() != STATUS;
     let mut errors: Vec<_> = tally.failures.iter().filter(|(why, _)| is_no_answer(why)).collect();
-    errors.sort_by_key(|&(_, count)| Reverse(count));
+    errors.sort_unstable_by_key(|&(why, count)| (Reverse(count), why));
     let mut statuses: Vec<_> = tally.statuses.iter().collect();
-    statuses.sort_by_key(|&(status, count)| (Reverse(*status >= 400), Reverse(count)));
+    statuses.sort_unstable_by_key(|&(status, count)| (*status < 400, Reverse(count), status));
     let [errors, statuses] = [list(errors), list(statuses)];
     match (errors.is_empty(), statuses.is_empty()) {
         (true, true) => "no answers yet".to_owned(),

@@ -23,7 +23,7 @@ impl Widget for Times<'_> {
     fn render(self, area: Rect, buffer: &mut Buffer) {
         let fitting = (usize::from(area.width).saturating_sub(NAME) / COLUMN).max(1);
         let mut columns = QUANTILES[..fitting.min(QUANTILES.len())].to_vec();
-        columns.sort_by(|a, b| a.1.total_cmp(&b.1));
+        columns.sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
         let names = columns.iter().map(|(name, _)| (*name).to_owned());
         let head = Line::from(row("last second", names)).dim();
         let [wait, service] = [&self.0.wait, &self.0.service].map(Sample::exact);
