@@ -12,6 +12,7 @@ use anyhow::Context;
 use args::{HttpRunArgs, HttpSearchArgs, RequestArgs};
 use client::args::HAS_HTTP2;
 use client::failure::{Failure as Why, GROUPS};
+use client::kernel::Kernel;
 use client::plan::{Draft, Memory, Plan};
 use client::session::Session;
 use client::timed::Streams;
@@ -137,6 +138,7 @@ impl Target for Http {
     }
 
     async fn call(&self, session: &mut Session, slot: Slot) -> Result<Done, Failure> {
+        session.is_recorded = slot.is_recorded();
         if let Some(scenario) = self.plan.scenario(slot.number()) {
             return scenario::run::run(scenario, session, slot).await;
         }
@@ -222,7 +224,8 @@ impl Target for Http {
     }
 
     fn take_own_times(&self) -> Vec<OwnTimes> {
-        self.streams.as_ref().map_or_else(Vec::new, Streams::take)
+        let streams = self.streams.iter().flat_map(Streams::take);
+        streams.chain(self.plan.kernel.iter().flat_map(Kernel::take)).collect()
     }
 
     fn resolved_in(&self) -> Duration {
@@ -260,6 +263,14 @@ fn what<'a>(
     anyhow::ensure!(
         HAS_HTTP2 || !args.client.http2,
         "--http2: build nanopace-cli with its feature http2"
+    );
+    anyhow::ensure!(
+        !args.client.kernel_timestamps || !args.client.http2,
+        "--kernel-timestamps is for HTTP/1.1: leave --http2 out"
+    );
+    anyhow::ensure!(
+        !args.client.kernel_timestamps || args.client.unix_socket.is_none(),
+        "--kernel-timestamps is for TCP: leave --unix-socket out"
     );
     let mut draft = Draft::new(&args.client);
     draft.fill_with(data::read(&args.data, load.schedule.seed)?);

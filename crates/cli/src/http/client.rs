@@ -19,6 +19,7 @@ mod http1;
 mod http2;
 pub(crate) mod items;
 pub(crate) mod kept;
+pub(crate) mod kernel;
 mod labels;
 mod parts;
 mod patience;
@@ -28,6 +29,8 @@ mod requests;
 pub(crate) mod session;
 mod shared;
 pub(crate) mod single;
+#[cfg_attr(not(target_os = "linux"), path = "client/no_stamps.rs")]
+mod stamped;
 pub(crate) mod steps;
 mod stream;
 pub(crate) mod targets;

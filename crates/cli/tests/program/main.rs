@@ -31,6 +31,8 @@ mod run;
 mod scenarios;
 mod search;
 mod stack;
+#[cfg(target_os = "linux")]
+mod stamped;
 mod steered;
 #[cfg(unix)]
 mod stopped;

@@ -6,10 +6,13 @@ mod trend;
 
 use super::criteria::Goal;
 use crate::console::human::{self, float, percent};
+use crate::load::own_times::{OwnTimes, Part};
 use crate::recorded::confidence::Confidence;
 use crate::recorded::gaps::Quality;
+use crate::recorded::percentiles;
 use crate::recorded::randomness::Randomness;
 use crate::recorded::stats::OperationStats;
+use hdrhistogram::Histogram;
 use std::time::Duration;
 
 /// Less of the gaps near to nominal, and the arrivals are not even.
@@ -27,7 +30,7 @@ const MOST_OWN: f64 = 0.25;
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// What was looked at: `starts`, `steady`, `own` or `sure`.
+    /// What was looked at: `starts`, `steady`, `own`, `sure` or `reading`.
     pub(crate) check: &'static str,
     pub(crate) is_well: bool,
     /// A sentence without its full stop.
@@ -91,6 +94,29 @@ pub(crate) fn own(stats: &OperationStats) -> Option<Finding> {
     Some(Finding { check: "own", is_well: share <= MOST_OWN, text })
 }
 
+/// How much of the service times is the generator's own, by the kernel's stamps. None if it was not asked for them.
+pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Finding> {
+    let OwnTimes { times, unknown, .. } = own.iter().find(|own| own.part == Part::Reading)?;
+    let answers = times.len() + unknown;
+    if times.is_empty() {
+        let text = format!("the kernel stamped none of {answers} answers");
+        return Some(Finding { check: "reading", is_well: false, text });
+    }
+    let at = |quantile| [times, service].map(|of| percentiles::at(of, quantile));
+    let is_small = |[own, all]: [Duration; 2]| own <= all.mul_f64(MOST_OWN);
+    let told = |[own, all]: [Duration; 2]| format!("{} of {}", human::time(own), human::time(all));
+    let (p50, p99) = (at(0.5), at(0.99));
+    let [median, tail] = [p50, p99].map(told);
+    let rest = match unknown {
+        0 => String::new(),
+        _ => format!("; of {unknown} of {answers} answers it is not known"),
+    };
+    let text = format!(
+        "the generator's own part of the service time is {median} at p50 and {tail} at p99{rest}"
+    );
+    Some(Finding { check: "reading", is_well: is_small(p50) && is_small(p99), text })
+}
+
 /// Whether a run has come to what it went on for, and `why` it ended.
 pub(crate) fn sure(goal: &Goal, confidence: &Confidence<'_>, why: &str) -> Finding {
     let text = format!("{}: {why}", goal.told(confidence));
@@ -101,6 +127,28 @@ pub(crate) fn sure(goal: &Goal, confidence: &Confidence<'_>, why: &str) -> Findi
 mod tests {
     use super::*;
     use crate::recorded::lateness::Lateness;
+
+    #[test]
+    fn reading_is_told_beside_the_service_time() {
+        let of = |ns, count| {
+            let mut times = Histogram::new(3).unwrap();
+            times.record_n(ns, count).unwrap();
+            times
+        };
+        let told = |ns, count, unknown| {
+            let own = [OwnTimes { part: Part::Reading, times: of(ns, count), unknown }];
+            let found = reading(&own, &of(1_000_000, 10)).unwrap();
+            (found.is_well, found.text)
+        };
+        let part = "the generator's own part of the service time is";
+        let well = format!("{part} 250us of 1.00ms at p50 and 250us of 1.00ms at p99");
+        assert_eq!(told(249_900, 10, 0), (true, well));
+        let (is_well, text) = told(260_000, 8, 2);
+        assert!(!is_well && text.ends_with("; of 2 of 10 answers it is not known"), "{text}");
+        let none = "the kernel stamped none of 10 answers".to_owned();
+        assert_eq!(told(1, 0, 10), (false, none));
+        assert!(reading(&[], &of(1, 1)).is_none());
+    }
 
     #[test]
     fn starts_are_as_they_were_asked_for_or_not() {

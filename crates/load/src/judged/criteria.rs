@@ -45,6 +45,7 @@ pub(crate) use figure::Figures;
 pub(crate) use goal::Goal;
 pub(crate) use words::CriterionError;
 
+use crate::load::own_times::Part;
 use figure::{Better, Figure, Single, Value};
 use operator::Operator;
 use std::fmt::{self, Display, Formatter};
@@ -105,9 +106,9 @@ impl Criterion {
         matches!(self.figure, Figure::Single(Single::Ratio))
     }
 
-    /// Whether it is about times of the parts of answers.
-    pub(crate) fn names_parts(&self) -> bool {
-        self.figure.is_about_parts()
+    /// The part of answers that it is about the times of, if it is.
+    pub(crate) fn part(&self) -> Option<Part> {
+        self.figure.part()
     }
 
     /// Whether a higher rate can only break it: then there is a highest rate at which it holds.

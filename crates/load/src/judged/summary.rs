@@ -224,6 +224,14 @@ impl Summary {
         }
     }
 
+    /// Notes times that only the target knows, and what they say.
+    pub(crate) fn note_own(&mut self, own_times: Vec<OwnTimes>) {
+        let reading = checks::reading(&own_times, &self.stats.service);
+        let is_told = |found: &Finding| self.incomplete.is_none() || !found.is_well;
+        self.findings.extend(reading.filter(is_told));
+        self.own_times = own_times;
+    }
+
     /// Notes what was required, and in words if it does not hold.
     pub(crate) fn note(&mut self, text: String, missed: Option<String>) {
         self.missed.extend(missed.clone());

@@ -15,13 +15,13 @@ pub enum Part {
     FirstItemResponse,
     /// From an item to the next one of the same answer.
     ItemGap,
+    /// From when the last bytes of a request were written until the kernel had sent the last one.
+    Sending,
+    /// From when the kernel had received the last byte of an answer until the answer was read.
+    Reading,
 }
 
 impl Part {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [Part; 4] =
-        [Part::FirstByte, Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
-
     /// What its times are called in a report.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -30,6 +30,8 @@ impl Part {
             Part::FirstItem => "first item",
             Part::FirstItemResponse => "since due",
             Part::ItemGap => "item gaps",
+            Part::Sending => "sending",
+            Part::Reading => "reading",
         }
     }
 
@@ -41,6 +43,16 @@ impl Part {
             Part::FirstItem => "first_item_time_ns",
             Part::FirstItemResponse => "first_item_response_time_ns",
             Part::ItemGap => "item_gap_time_ns",
+            Part::Sending => "sending_time_ns",
+            Part::Reading => "reading_time_ns",
+        }
+    }
+
+    /// What has it timed.
+    pub(crate) fn option(self) -> &'static str {
+        match self {
+            Part::Sending | Part::Reading => "--kernel-timestamps",
+            _ => "--items sse or --items lines",
         }
     }
 }
@@ -53,6 +65,8 @@ pub struct OwnTimes {
     pub part: Part,
     /// In nanoseconds.
     pub times: Histogram<u64>,
+    /// Of how many more the time is not known.
+    pub unknown: u64,
 }
 
 /// Adds others, part by part.
@@ -60,6 +74,7 @@ pub(crate) fn add(sum: &mut Vec<OwnTimes>, others: Vec<OwnTimes>) {
     for mut other in others {
         if let Some(own) = sum.iter_mut().find(|own| own.part == other.part) {
             own.times += other.times;
+            own.unknown = own.unknown.saturating_add(other.unknown);
         } else {
             // Others may have longer times.
             other.times.auto(true);
@@ -77,13 +92,14 @@ mod tests {
         let of = |part, most, count| {
             let mut times = Histogram::new_with_bounds(1, most, 3).unwrap();
             times.record_n(most, count).unwrap();
-            OwnTimes { part, times }
+            OwnTimes { part, times, unknown: count }
         };
         let mut sum = Vec::new();
         add(&mut sum, vec![of(Part::ItemGap, 1_000, 2)]);
         add(&mut sum, vec![of(Part::FirstItem, 500, 4), of(Part::ItemGap, 1_000, 3)]);
         add(&mut sum, vec![of(Part::FirstItem, 500_000, 1)]);
-        let counts: Vec<_> = sum.iter().map(|own| (own.part, own.times.len())).collect();
-        assert_eq!(counts, [(Part::ItemGap, 5), (Part::FirstItem, 5)]);
+        let counts = sum.iter().map(|own| (own.part, own.times.len(), own.unknown));
+        let counts: Vec<_> = counts.collect();
+        assert_eq!(counts, [(Part::ItemGap, 5, 5), (Part::FirstItem, 5, 5)]);
     }
 }

@@ -21,6 +21,9 @@ impl Name {
 #[derive(Clone, Debug)]
 pub enum Connector {}
 
+/// A stream as it is.
+pub type Stream<S> = S;
+
 impl Connector {
     /// Nobody has a name to connect to.
     pub fn new(_: Trust<'_>, _: Option<Identity<'_>>, _: bool) -> anyhow::Result<Connector> {
@@ -29,13 +32,13 @@ impl Connector {
 
     /// Nobody has this.
     #[expect(clippy::unused_async, reason = "as where there is TLS")]
-    pub async fn connect<S>(&self, _: &Name, _: S) -> io::Result<S> {
+    pub async fn connect<S>(&self, _: &Name, _: S) -> io::Result<Stream<S>> {
         match *self {}
     }
 }
 
 /// No stream does.
-pub fn speaks_http2<S>(_: &S) -> bool {
+pub fn speaks_http2<S>(_: &Stream<S>) -> bool {
     false
 }
 

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
+pub use tokio_rustls::client::TlsStream as Stream;
 
 /// The name that a server's certificate must have.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl Connector {
     }
 
     /// Shakes hands with a server of this name.
-    pub async fn connect<S>(&self, name: &Name, stream: S) -> io::Result<TlsStream<S>>
+    pub async fn connect<S>(&self, name: &Name, stream: S) -> io::Result<Stream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
@@ -64,7 +64,7 @@ impl Debug for Connector {
 }
 
 /// Whether the server has agreed to HTTP/2.
-pub fn speaks_http2<S>(stream: &TlsStream<S>) -> bool {
+pub fn speaks_http2<S>(stream: &Stream<S>) -> bool {
     stream.get_ref().1.alpn_protocol() == Some(b"h2")
 }
 

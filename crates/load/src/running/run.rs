@@ -178,7 +178,7 @@ pub(crate) fn perform<T: Target>(
         machine: Machine::here(),
     };
     let (mut summary, logged) = controller.sum_up(run_end, title, setup.target.resolved_in());
-    summary.own_times = member.map_or_else(|| setup.target.take_own_times(), Member::own_times);
+    summary.note_own(member.map_or_else(|| setup.target.take_own_times(), Member::own_times));
     summary.warnings.extend(setup.target.warning());
     if member.is_none() {
         summary.require(&setup.args.criteria());

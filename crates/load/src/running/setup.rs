@@ -278,13 +278,16 @@ fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
 
 /// Refuses requirements on times that the target does not take.
 pub(super) fn check_parts(target: &impl Target, criteria: &[Criterion]) -> anyhow::Result<()> {
-    let is_taken = !target.take_own_times().is_empty();
-    match criteria.iter().find(|criterion| criterion.names_parts() && !is_taken) {
-        Some(untaken) => bail!(
-            "{untaken}: the parts of answers are not timed; write --items sse or --items lines"
-        ),
-        None => Ok(()),
+    let taken = target.take_own_times();
+    for criterion in criteria {
+        if let Some(part) = criterion.part()
+            && !taken.iter().any(|own| own.part == part)
+        {
+            let option = part.option();
+            bail!("{criterion}: the parts of answers are not timed; write {option}");
+        }
     }
+    Ok(())
 }
 
 fn cores() -> anyhow::Result<Vec<CoreId>> {

@@ -46,7 +46,7 @@ pub(crate) struct Object<F> {
     tls_time_ns: Percentiles,
     resolve_time_ns: u64,
     #[serde(flatten)]
-    own_times: BTreeMap<&'static str, Percentiles>,
+    own_times: BTreeMap<&'static str, OwnObject>,
     bytes_read: u64,
     bytes_written: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,10 +71,27 @@ pub(crate) struct Object<F> {
 }
 
 /// Times of the parts of answers, by name.
-pub(crate) fn own_times(own: &[OwnTimes]) -> BTreeMap<&'static str, Percentiles> {
+pub(crate) fn own_times(own: &[OwnTimes]) -> BTreeMap<&'static str, OwnObject> {
     let mut by_name = BTreeMap::new();
-    by_name.extend(own.iter().map(|own| (own.part.key(), Percentiles::new(&own.times))));
+    by_name.extend(own.iter().map(|own| (own.part.key(), OwnObject::new(own))));
     by_name
+}
+
+/// Times of one part.
+#[derive(Debug, Serialize)]
+pub(crate) struct OwnObject {
+    #[serde(flatten)]
+    times: Percentiles,
+    /// Of how many more the time is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<u64>,
+}
+
+impl OwnObject {
+    fn new(own: &OwnTimes) -> OwnObject {
+        let unknown = Some(own.unknown).filter(|unknown| *unknown > 0);
+        OwnObject { times: Percentiles::new(&own.times), unknown }
+    }
 }
 
 /// What happened, on one machine or on all nodes of a fleet.

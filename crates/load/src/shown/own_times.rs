@@ -22,6 +22,9 @@ impl Display for OwnTable<'_> {
         writeln!(f)?;
         row(f, "", &|own| own.part.name().to_owned())?;
         row(f, "count", &|own| own.times.len().to_string())?;
+        if self.0.iter().any(|own| own.unknown > 0) {
+            row(f, "unknown", &|own| own.unknown.to_string())?;
+        }
         POINTS.iter().try_for_each(|(name, quantile)| {
             let shown = |own: &OwnTimes| Sample::exact(&own.times).shown(*quantile, AT_LEAST);
             row(f, name, &|own| shown(own).unwrap_or_else(|| NONE.to_owned()))
@@ -39,8 +42,9 @@ mod tests {
     fn each_kind_has_a_column() {
         let mut times = Histogram::new(3).unwrap();
         times.record_n(2_000_000, 3).unwrap();
-        let none = OwnTimes { part: Part::ItemGap, times: Histogram::new(3).unwrap() };
-        let own = [OwnTimes { part: Part::FirstItem, times }, none];
+        let times_of = |part, times, unknown| OwnTimes { part, times, unknown };
+        let none = times_of(Part::ItemGap, Histogram::new(3).unwrap(), 0);
+        let mut own = [times_of(Part::FirstItem, times, 0), none];
         let shown = OwnTable(&own).to_string();
         let lines: Vec<_> = shown.lines().skip(1).collect();
         assert_eq!(
@@ -50,6 +54,10 @@ mod tests {
                 "count                  3               0",
                 "p50               2.00ms               -",
             ]
+        );
+        own[1].unknown = 7;
+        assert!(
+            OwnTable(&own).to_string().contains("unknown                0               7\np50")
         );
         assert_eq!(OwnTable(&[]).to_string(), "");
     }

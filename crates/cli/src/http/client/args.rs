@@ -77,6 +77,11 @@ pub(crate) struct ClientArgs {
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) items: Option<Items>,
 
+    /// Have the kernel stamp what is sent and what comes (Linux; plain TCP with HTTP/1.1): the report tells how much of
+    /// the service time was the generator's own, and requirements may be about it: "p99 reading < 100us"
+    #[arg(long)]
+    pub(crate) kernel_timestamps: bool,
+
     /// Give up opening a connection after this time; the request counts as failed
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_duration)]
     pub(crate) connect_timeout: Duration,

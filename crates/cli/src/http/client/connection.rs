@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use super::plan::{Memory, Plan, Prepared};
 use super::shared::Shared;
-use super::stream::Io;
+use super::stream::{Delays, Io};
 use super::watch::Watch;
 use super::{http1, http2, proxy};
 use hyper::StatusCode;
@@ -118,6 +118,14 @@ impl Connection {
             Connection::Http2 { connection, .. } => {
                 connection.exchange(plan.http2(request, memory), deadline, watch).await
             }
+        }
+    }
+
+    /// Of an exchange that has just ended, if the kernel stamps it.
+    pub(crate) fn delays(&mut self) -> Option<Delays> {
+        match self {
+            Connection::Http1(connection) => connection.delays(),
+            Connection::Http2 { .. } => None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! A server: where its connections go.
 
 use super::args::ClientArgs;
+use super::stamped;
 use super::stream::Io;
 use anyhow::{Context, bail};
 use hyper::Uri;
@@ -19,6 +20,8 @@ pub(crate) struct Endpoint {
     /// The name that the server's certificate must have; none without TLS.
     pub(crate) tls_name: Option<Name>,
     route: Route,
+    /// Whether the kernel stamps what is sent and what comes.
+    is_stamped: bool,
     /// What asks a proxy for a way to it, if it is reached by one.
     pub(crate) tunnel: Option<Vec<u8>>,
     /// How long it took to resolve the name.
@@ -46,6 +49,9 @@ impl Endpoint {
         }
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let port = url.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        if args.kernel_timestamps && is_tls {
+            bail!("--kernel-timestamps is for plain TCP: write http://, or leave --target-tls out");
+        }
         if args.proxy.is_some() && args.http2 && !is_tls {
             bail!(
                 "--proxy and --http2: HTTP/2 goes through a proxy with TLS alone; write https://"
@@ -58,6 +64,7 @@ impl Endpoint {
                 Some(proxy) => route(&proxy.host, proxy.port, args).context("--proxy")?,
                 None => route(bare, port, args)?,
             },
+            is_stamped: args.kernel_timestamps,
             tunnel,
             resolved_in: begin.elapsed(),
             authority: authority.as_str().to_owned(),
@@ -81,7 +88,7 @@ impl Endpoint {
             Route::Tcp(addresses) => {
                 let stream = TcpStream::connect(addresses[turn % addresses.len()]).await?;
                 stream.set_nodelay(true)?;
-                Ok(Box::new(stream))
+                if self.is_stamped { stamped::connection(stream) } else { Ok(Box::new(stream)) }
             }
             #[cfg(unix)]
             Route::Unix(path) => Ok(Box::new(tokio::net::UnixStream::connect(path).await?)),

@@ -10,7 +10,7 @@ mod sending;
 
 use super::failure::Failure;
 use super::patience::before;
-use super::stream::{Io, charge};
+use super::stream::{Delays, Io, charge};
 use super::watch::Watch;
 use answer::Answer;
 use buffer::Buffer;
@@ -146,6 +146,13 @@ impl Connection {
         self.read += bytes as u64;
         charge(bytes, cx);
         Poll::Ready(Ok(bytes))
+    }
+
+    /// Of an exchange that has just ended, if the kernel stamps it. Of a request that is not sent yet, nobody knows
+    /// when it was.
+    pub(crate) fn delays(&mut self) -> Option<Delays> {
+        let Delays { sending, reading } = self.io.delays()?;
+        Some(Delays { sending: sending.filter(|_| self.unsent.is_empty()), reading })
     }
 
     /// Bytes read and written since the last time that this was asked.

@@ -7,6 +7,7 @@ use super::filled::{Compiler, Filled, Templates, Use, is_filled};
 use super::http1::request::{Lines, Outgoing, Written};
 use super::http2::request::request as whole;
 use super::items::Items;
+use super::kernel::Kernel;
 use super::labels::Labels;
 use super::proxy;
 use super::requests::{Common, Parts, Requests, authority};
@@ -67,6 +68,8 @@ pub(crate) struct Plan {
     pub(crate) cookies: bool,
     /// What items of answers are, if they are timed.
     pub(crate) items: Option<Items>,
+    /// What the kernel stamped, if it is asked to.
+    pub(crate) kernel: Option<Kernel>,
     /// Connections that are shared, if they are.
     pub(crate) pool: Option<Pool>,
     /// The longest time for a request.
@@ -312,6 +315,7 @@ impl Draft<'_> {
             connection_age: args.connection_age.unwrap_or(Duration::MAX),
             cookies: args.cookies,
             items: args.items,
+            kernel: args.kernel_timestamps.then(Kernel::begin).transpose()?,
             pool: (args.streams > 1).then(|| Pool::new(args.streams as usize)),
             timeout,
             connect_timeout: args.connect_timeout.min(timeout),

@@ -39,6 +39,8 @@ pub(crate) struct Session {
     watch: Option<Watch>,
     /// Its number.
     pub(crate) index: usize,
+    /// Whether its requests are recorded.
+    pub(crate) is_recorded: bool,
     /// Counts the steps of scenarios, and items of answers that are given up.
     pub(crate) counted_by: Option<Arc<dyn Steps>>,
     /// How long it took to open connections, of those that were opened first.
@@ -88,6 +90,7 @@ impl Session {
             deadline: Deadline::new(plan.timeout),
             watch: watch(plan, clock),
             index,
+            is_recorded: false,
             counted_by: None,
             clock: clock.clone(),
             plan: Arc::clone(plan),
@@ -238,7 +241,9 @@ impl Session {
 
     /// Sends the request on the connection that is open, and reads the answer.
     async fn exchange(&mut self, request: Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
-        let Session { plan, connections, carried, memory, deadline, watch, .. } = self;
+        let Session {
+            plan, clock, connections, carried, memory, deadline, watch, is_recorded, ..
+        } = self;
         if let Some(Watch::Timed(timed)) = watch {
             timed.sent(sent);
         }
@@ -253,6 +258,11 @@ impl Session {
         if status == Err(Failure::Refused) {
             // Once more, as the server has not processed it (RFC 9113, section 8.7).
             status = connection.exchange(plan, request, memory, deadline, watch.as_mut()).await;
+        }
+        if let Some(kernel) = plan.kernel.as_ref().filter(|_| *is_recorded && status.is_ok())
+            && let Some(delays) = connection.delays()
+        {
+            kernel.record(delays, clock.now() - sent);
         }
         let jar = memory.jars.get_mut(request.endpoint);
         if let (Some(jar), Some(Watch::Kept(kept))) = (jar, watch) {

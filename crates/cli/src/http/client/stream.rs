@@ -1,11 +1,14 @@
 //! The byte stream of a connection, and one that is counted.
 
+use nanopace_load::net::tls;
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::task::coop::consume_budget;
 
 /// So many bytes count as one of the steps that a task may take in its turn. Else a server that never
@@ -13,9 +16,31 @@ use tokio::task::coop::consume_budget;
 const STEP: usize = 4096;
 
 /// A stream to a server: TCP or a Unix socket, with TLS or without.
-pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
+pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {
+    /// Of an exchange that has just ended, if the kernel stamps it.
+    fn delays(&mut self) -> Option<Delays> {
+        None
+    }
+}
 
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
+impl Io for TcpStream {}
+
+#[cfg(unix)]
+impl Io for tokio::net::UnixStream {}
+
+impl Io for tls::Stream<Box<dyn Io>> {}
+
+#[cfg(test)]
+impl Io for tokio::io::DuplexStream {}
+
+/// What of the time of an exchange passed between this process and the kernel, as far as the kernel has told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Delays {
+    /// From when the last bytes of the request were written until the last one was sent.
+    pub(crate) sending: Option<Duration>,
+    /// From when the last byte of the answer was received until now.
+    pub(crate) reading: Option<Duration>,
+}
 
 /// Bytes of HTTP that went over a connection, without TLS.
 #[derive(Debug, Default)]

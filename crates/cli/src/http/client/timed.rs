@@ -76,18 +76,20 @@ impl Timed {
     }
 }
 
-/// The times of all streamed answers of a run, in the order of [`Part::ALL`].
+/// The times of all streamed answers of a run, in the order of [`PARTS`].
 #[derive(Debug)]
 pub(crate) struct Streams {
     times: Mutex<[Histogram<u64>; 4]>,
 }
+
+const PARTS: [Part; 4] = [Part::FirstByte, Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
 
 /// Times beyond a day are a day.
 const LONGEST: u64 = 86_400 * 1_000_000_000;
 
 impl Streams {
     pub(crate) fn new() -> Streams {
-        Streams { times: Mutex::new(empty()) }
+        Streams { times: Mutex::new(PARTS.map(|_| empty())) }
     }
 
     /// Records an answer, as far as it came, to a request that was due then. First byte and first item are timed
@@ -110,19 +112,20 @@ impl Streams {
 
     /// All that was recorded since the last time.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
-        let empty = empty();
+        let empty = PARTS.map(|_| empty());
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = mem::replace(&mut *times, empty).into_iter();
-        taken.zip(Part::ALL).map(|(times, part)| OwnTimes { part, times }).collect()
+        taken.zip(PARTS).map(|(times, part)| OwnTimes { part, times, unknown: 0 }).collect()
     }
 }
 
-fn empty() -> [Histogram<u64>; 4] {
-    let times = Histogram::new_with_bounds(1, LONGEST, 3).expect("these bounds can be had");
-    [(); 4].map(|()| times.clone())
+/// Without any times.
+pub(crate) fn empty() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST, 3).expect("these bounds can be had")
 }
 
-fn record(times: &mut Histogram<u64>, time: Duration) {
+/// Records a time in nanoseconds.
+pub(crate) fn record(times: &mut Histogram<u64>, time: Duration) {
     times.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(LONGEST));
 }
 

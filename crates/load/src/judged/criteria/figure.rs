@@ -4,7 +4,7 @@ use super::times::Times;
 use super::unit::{Unit, nanos};
 use super::words::{look_up, name_of};
 use crate::console::human::float;
-use crate::load::own_times::OwnTimes;
+use crate::load::own_times::{OwnTimes, Part};
 use crate::recorded::confidence::Confidence;
 use crate::recorded::labels::Labels;
 use crate::recorded::percentiles::{Sample, quantile};
@@ -246,9 +246,12 @@ impl Figure {
         }
     }
 
-    /// Whether it is about times of the parts of answers.
-    pub(crate) fn is_about_parts(self) -> bool {
-        matches!(self, Figure::Of(_, Times::Of(_)))
+    /// The part of answers that it is about the times of, if it is.
+    pub(crate) fn part(self) -> Option<Part> {
+        match self {
+            Figure::Of(_, Times::Of(part)) => Some(part),
+            _ => None,
+        }
     }
 
     /// Whether it only tells how long requests waited for their start.

@@ -6,9 +6,10 @@ use super::words::{CriterionError, Word};
 
 const ANY: &str = "write p99 response, mean wait, max service, count setup, errors, ratio, gaps, \
                    achieved, due, started, completed, failed, skipped, unfinished, unstarted, \
-                   lateness target, lateness generator, confidence p99 or, with --items, p99 first-item";
+                   lateness target, lateness generator, confidence p99 or, with --items, p99 first-item, or \
+                   with --kernel-timestamps p99 reading";
 const A_TIME: &str = "write wait, service, response, setup or, with --items, first-byte, first-item, \
-                      first-item-response or item-gap";
+                      first-item-response or item-gap, or with --kernel-timestamps sending or reading";
 const A_STATISTIC: &str = "write mean, min, max, count or a percentile from p0 to p100, as p99.9";
 const A_CAUSE: &str = "write lateness target or lateness generator";
 const A_PERCENTILE: &str = "write confidence p99, or another percentile between p0 and p100, of response \

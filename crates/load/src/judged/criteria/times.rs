@@ -18,7 +18,7 @@ pub(crate) enum Times {
 
 impl Times {
     /// All of them, with their names.
-    pub(crate) const ALL: [(&str, Times); 8] = [
+    pub(crate) const ALL: [(&str, Times); 10] = [
         ("wait", Times::Wait),
         ("service", Times::Service),
         ("response", Times::Response),
@@ -27,6 +27,8 @@ impl Times {
         ("first-item", Times::Of(Part::FirstItem)),
         ("first-item-response", Times::Of(Part::FirstItemResponse)),
         ("item-gap", Times::Of(Part::ItemGap)),
+        ("sending", Times::Of(Part::Sending)),
+        ("reading", Times::Of(Part::Reading)),
     ];
 
     /// The distribution of this name, in lower case and with hyphens or blanks.
@@ -75,11 +77,11 @@ mod tests {
     #[test]
     fn parts_of_answers_have_times_if_they_were_taken() {
         let stats = OperationStats::new();
-        let of = |part, ms| OwnTimes { part, times: times([ms; 100]) };
+        let of = |part, ms| OwnTimes { part, times: times([ms; 100]), unknown: 0 };
         let own = [
             of(Part::FirstItem, 300),
             of(Part::FirstItemResponse, 700),
-            OwnTimes { part: Part::ItemGap, times: times([]) },
+            OwnTimes { part: Part::ItemGap, times: times([]), unknown: 0 },
         ];
         let figures = Figures { own: &own, ..nothing(&stats) };
         let missed = |text: &str| read(text).check(&figures).map(|missed| missed.to_string());

@@ -23,7 +23,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
 /// The form of the results. Nodes of other forms are not added up.
-const FORM: u32 = 5;
+const FORM: u32 = 6;
 
 /// Results that are longer than this before they are compressed are not read.
 const LONGEST: u64 = 64 << 20;
@@ -45,7 +45,8 @@ struct Head {
     form: u32,
     until: Duration,
     counts: Counts,
-    own: Vec<OfAnswer>,
+    /// With how many of which the time is not known.
+    own: Vec<(OfAnswer, u64)>,
     width: u64,
     span: (Duration, Duration),
     parts: Vec<PartHead>,
@@ -104,9 +105,9 @@ impl Results {
     pub(crate) fn from_bytes(bytes: &[u8]) -> anyhow::Result<Results> {
         let (head, mut rest) = Head::read(bytes)?;
         let stats = head.counts.stats(&mut rest)?;
-        let own_times = head.own.into_iter().map(|part| {
+        let own_times = head.own.into_iter().map(|(part, unknown)| {
             let [times] = read(&mut rest)?;
-            Ok(OwnTimes { part, times })
+            Ok(OwnTimes { part, times, unknown })
         });
         let own_times = own_times.collect::<anyhow::Result<_>>()?;
         let mut parts = BTreeMap::new();
@@ -129,7 +130,7 @@ impl Results {
             form: FORM,
             until: *until,
             counts: Counts::of(stats),
-            own: own_times.iter().map(|own| own.part).collect(),
+            own: own_times.iter().map(|own| (own.part, own.unknown)).collect(),
             width: timeline.width,
             span: timeline.span,
             parts: timeline
@@ -320,7 +321,7 @@ mod tests {
         let own_times = [(OfAnswer::FirstItem, 40), (OfAnswer::ItemGap, 3)].map(|(part, count)| {
             let mut times = Histogram::new(3).unwrap();
             times.record_n(hz, count).unwrap();
-            OwnTimes { part, times }
+            OwnTimes { part, times, unknown: count + 1 }
         });
         let until = Duration::from_secs(seconds);
         Results { until, stats: summary.stats, own_times: own_times.into(), timeline }
@@ -354,10 +355,11 @@ mod tests {
         assert_eq!((sum.stats.rests, twice.rests), (late, late));
         let own = |results: &Results| {
             let own = results.own_times.iter();
-            own.map(|own| (own.part, own.times.len(), own.times.max())).collect::<Vec<_>>()
+            own.map(|own| (own.part, own.times.len(), own.unknown, own.times.max()))
+                .collect::<Vec<_>>()
         };
         assert_eq!(own(&read()), own(&one));
-        assert_eq!(own(&sum), [(OfAnswer::FirstItem, 80, 500), (OfAnswer::ItemGap, 6, 500)]);
+        assert_eq!(own(&sum), [(OfAnswer::FirstItem, 80, 82, 500), (OfAnswer::ItemGap, 6, 8, 500)]);
         let (sum, one) = (intervals(sum), intervals(one));
         assert_eq!(sum.len(), one.len());
         for (both, one) in sum.iter().zip(one) {
@@ -398,7 +400,7 @@ mod tests {
             whole[..whole.len() / 2].to_vec(),
             packed(&text[..text.len() - 1]),
             packed(&text[..end]),
-            with("\"form\":5", "\"form\":4"),
+            with("\"form\":6", "\"form\":5"),
             with("\"width\":1", "\"width\":3"),
             with("\"number\":0", "\"number\":120"),
             with("\"target\":0.0", "\"target\":-1.0"),

@@ -4,8 +4,7 @@ use super::account::AccountObject;
 use crate::judged::verdict::Verdict;
 use crate::judged::whole::Whole;
 use crate::recorded::confidence::Confidence;
-use crate::recorded::percentiles::Percentiles;
-use crate::shown::json::{IntervalObject, ResultsObject, own_times};
+use crate::shown::json::{IntervalObject, OwnObject, ResultsObject, own_times};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,7 +28,7 @@ pub(crate) struct WholeObject {
     #[serde(flatten)]
     results: Option<ResultsObject>,
     #[serde(flatten)]
-    own_times: BTreeMap<&'static str, Percentiles>,
+    own_times: BTreeMap<&'static str, OwnObject>,
 }
 
 /// Up to which time of the load it is known what a node did.

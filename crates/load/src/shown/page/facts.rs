@@ -150,7 +150,12 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
 /// Times of the parts of answers, if there are any.
 pub(crate) fn parts(own: &[OwnTimes]) -> Markup {
     let columns: Vec<_> = own.iter().map(|own| (own.part.name(), &own.times)).collect();
-    html! { @if !columns.is_empty() { (quantiles(&columns)) } }
+    html! {
+        @if !columns.is_empty() { (quantiles(&columns)) }
+        @for own in own.iter().filter(|own| own.unknown > 0) {
+            p.note { (own.part.name()) ": of " (count(own.unknown)) " more it is not known." }
+        }
+    }
 }
 
 /// A column for each kind of times.

@@ -2,9 +2,11 @@
 
 use super::server::{Answer, Server, Then};
 use super::{block_on, plan, session};
+use crate::http::client::kernel::Kernel;
 use crate::http::client::session;
 use Then::{Closes, Goes, Resets, Waits};
 use nanopace::Nanos;
+use nanopace_load::load::own_times::Part;
 use std::fs;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -48,18 +50,26 @@ impl Case {
         Case { options: options.iter().map(ToString::to_string).collect(), ..self }
     }
 
-    /// Sends two requests, and says what became of each.
-    fn run(&self) -> Vec<String> {
+    /// Sends two requests with this option too, if it is one, and says what became of each.
+    fn run(&self, more: Option<&str>) -> Vec<String> {
         let parts = self.answer.split(|byte| *byte == b'|').map(<[u8]>::to_vec).collect();
         let server = Server::start(Answer { parts, is_early: self.is_early, then: self.then });
         let patience = if self.outcome == "timeout" { 100 } else { 10_000 };
-        let options: Vec<_> = self.options.iter().map(String::as_str).collect();
+        let options: Vec<_> = self.options.iter().map(String::as_str).chain(more).collect();
         let plan = plan(&server.url, &options, Duration::from_millis(patience)).unwrap();
         block_on(async {
             let mut session = session(&plan);
+            session.is_recorded = true;
             let mut told = Vec::new();
             for _ in 0..2 {
                 let (answer, _) = session.send(0, Nanos::ZERO).await;
+                for own in plan.kernel.iter().flat_map(Kernel::take) {
+                    let known = own.times.len() + own.unknown;
+                    assert_eq!(known == 1, answer.status.is_ok(), "{}: {own:?}", self.name);
+                    // Of a request that is not sent yet, nobody knows when it was.
+                    let is_sent = own.part != Part::Sending || !self.is_early;
+                    assert!(is_sent || own.unknown == 1, "{}: {own:?}", self.name);
+                }
                 if self.outcome != "timeout" && !self.is_early {
                     server.requests.recv().unwrap();
                 }
@@ -92,11 +102,12 @@ impl Case {
     }
 }
 
-/// Each case beside what came of it.
+/// Each case beside what came of it, also if the kernel stamps.
 fn check(cases: &[Case]) {
-    let wrong: Vec<_> = cases
-        .iter()
-        .map(|case| (case, case.run()))
+    let options = [None, Some("--kernel-timestamps").filter(|_| cfg!(target_os = "linux"))];
+    let all = options.into_iter().flat_map(|option| cases.iter().map(move |case| (case, option)));
+    let wrong: Vec<_> = all
+        .map(|(case, option)| (case, case.run(option)))
         .filter(|(case, told)| *told != case.expected())
         .map(|(case, told)| format!("{}: {told:?}, not {:?}", case.name, case.expected()))
         .collect();

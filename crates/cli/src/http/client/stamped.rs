@@ -1,0 +1,224 @@
+//! A TCP connection of which the kernel stamps what is sent and what comes (`SO_TIMESTAMPING` of Linux).
+//!
+//! The stamp of a receipt comes with the bytes that are read. That of a send comes through the queue of errors of
+//! the socket, which has to be asked for it. As long as anything lies there, the system says that the socket has an
+//! error (`EPOLLERR`), and tokio takes that for a sign that nothing more can be written, and keeps it. So the queue is
+//! emptied right after each write, in which most stamps are there already; and who waits for room to write does so by
+//! a registration that has not seen the sign.
+//!
+//! <https://docs.kernel.org/networking/timestamping.html>
+
+use super::stream::{Delays, Io};
+use anyhow::Context as _;
+use nix::sys::socket::sockopt::Timestamping;
+use nix::sys::socket::{
+    AddressFamily, ControlMessageOwned, MsgFlags, RecvMsg, SockFlag, SockType, TimestampingFlag,
+    recvmsg, setsockopt, socket,
+};
+use nix::sys::time::TimeSpec;
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::TcpStream;
+
+/// What is stamped of any socket.
+const STAMPED: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
+    .union(TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE)
+    .union(TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE)
+    .union(TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY);
+
+/// Stamps of sends tell which byte they are of, counted from when this is set.
+const COUNTED: TimestampingFlag = STAMPED.union(TimestampingFlag::SOF_TIMESTAMPING_OPT_ID);
+
+/// Something that is stamped. While it is kept, the kernel stamps what comes from its first byte on.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    _socket: OwnedFd,
+}
+
+/// Sees whether the kernel stamps.
+pub(crate) fn begin() -> anyhow::Result<Begun> {
+    let refused = "--kernel-timestamps: the kernel refuses SO_TIMESTAMPING; leave the option out";
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    setsockopt(&socket, Timestamping, &STAMPED).context(refused)?;
+    Ok(Begun { _socket: socket })
+}
+
+/// The connection, stamped; nothing was sent on it yet.
+pub(crate) fn connection(tcp: TcpStream) -> io::Result<Box<dyn Io>> {
+    Ok(Box::new(Stamped::new(tcp)?))
+}
+
+/// A connection that is stamped. One task reads and writes it.
+struct Stamped {
+    tcp: TcpStream,
+    /// Bytes, ever.
+    written: u64,
+    /// When the last write began, by the system's clock since 1970 as all stamps.
+    write: Duration,
+    /// When the kernel sent the last byte of it.
+    sent: Option<Duration>,
+    /// When the kernel had received the last byte that was read.
+    received: Option<Duration>,
+    /// Memory for what comes beside the bytes.
+    beside: Vec<u8>,
+}
+
+impl Stamped {
+    fn new(tcp: TcpStream) -> io::Result<Stamped> {
+        // The kernel has been seen to do it; so if it does not, the connection is over already.
+        let over = |_| io::Error::from(ErrorKind::ConnectionReset);
+        setsockopt(&tcp, Timestamping, &COUNTED).map_err(over)?;
+        let (written, write) = (0, Duration::ZERO);
+        let beside = nix::cmsg_space!([TimeSpec; 3], [u64; 8]);
+        Ok(Stamped { tcp, written, write, sent: None, received: None, beside })
+    }
+
+    fn wrote(&mut self, bytes: usize, write: Duration) {
+        self.written += bytes as u64;
+        (self.write, self.sent, self.received) = (write, None, None);
+        self.look_for_sent();
+    }
+
+    /// Takes stamps of sends, up to that of the last write.
+    fn look_for_sent(&mut self) {
+        while self.sent.is_none() && self.take_stamp() {}
+    }
+
+    /// Takes the stamp of a send from the queue of errors; false if there is none.
+    fn take_stamp(&mut self) -> bool {
+        let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+        let message = recvmsg::<()>(self.tcp.as_raw_fd(), &mut [], Some(&mut self.beside), flags);
+        let Ok(message) = message else { return false };
+        // The kernel counts to 2^32 and begins again. What it sends once more has a stamp once more.
+        let last = self.written.wrapping_sub(1) & u64::from(u32::MAX);
+        if last_byte(&message).map(u64::from) == Some(last) {
+            self.sent = self.sent.or(stamp(&message));
+        }
+        true
+    }
+
+    /// Registers the connection anew, with nothing in its queue of errors.
+    fn renew(&mut self) -> io::Result<()> {
+        while self.take_stamp() {}
+        let same = self.tcp.as_fd().try_clone_to_owned()?;
+        self.tcp = TcpStream::from_std(same.into())?;
+        Ok(())
+    }
+}
+
+impl Io for Stamped {
+    fn delays(&mut self) -> Option<Delays> {
+        let now = now();
+        self.look_for_sent();
+        let sending = self.sent.and_then(|sent| sent.checked_sub(self.write));
+        let reading = self.received.and_then(|received| now.checked_sub(received));
+        Some(Delays { sending, reading })
+    }
+}
+
+impl AsyncRead for Stamped {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        loop {
+            ready!(this.tcp.poll_read_ready(cx))?;
+            let room = buf.initialize_unfilled();
+            let (size, mut read) = (room.len(), None);
+            let tried = this.tcp.try_io(Interest::READABLE, || {
+                let fd = this.tcp.as_raw_fd();
+                let mut room = [IoSliceMut::new(room)];
+                let beside = Some(&mut this.beside[..]);
+                let message = recvmsg::<()>(fd, &mut room, beside, MsgFlags::empty())?;
+                read = Some((message.bytes, stamp(&message)));
+                // Nothing is left there, if there was less than there is room for: so the next one waits for more.
+                let is_all = (1..size).contains(&message.bytes);
+                if is_all { Err(ErrorKind::WouldBlock.into()) } else { Ok(()) }
+            });
+            match (read, tried) {
+                (Some((bytes, received)), _) => {
+                    buf.advance(bytes);
+                    this.received = received;
+                    return Poll::Ready(Ok(()));
+                }
+                (None, Err(error)) if error.kind() == ErrorKind::WouldBlock => {}
+                (None, tried) => return Poll::Ready(tried),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Stamped {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(buf)])
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.tcp.poll_write_ready(cx))?;
+            let write = now();
+            match self.tcp.try_write_vectored(bufs) {
+                Ok(bytes) => {
+                    self.wrote(bytes, write);
+                    return Poll::Ready(Ok(bytes));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.renew()?,
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_shutdown(cx)
+    }
+}
+
+/// By the system's clock, since 1970.
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// When the kernel had the bytes of a message, if it says so.
+fn stamp(message: &RecvMsg<'_, '_, ()>) -> Option<Duration> {
+    message.cmsgs().ok()?.find_map(|beside| match beside {
+        ControlMessageOwned::ScmTimestampsns(stamps) => {
+            Some(stamps.system.into()).filter(|stamp: &Duration| !stamp.is_zero())
+        }
+        _ => None,
+    })
+}
+
+/// The number of the last byte that the stamp of a send is of.
+fn last_byte(message: &RecvMsg<'_, '_, ()>) -> Option<u32> {
+    message.cmsgs().ok()?.find_map(|beside| match beside {
+        ControlMessageOwned::Ipv4RecvErr(told, _) | ControlMessageOwned::Ipv6RecvErr(told, _) => {
+            Some(told.ee_data)
+        }
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

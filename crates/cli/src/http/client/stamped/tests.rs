@@ -1,0 +1,176 @@
+//! Both ends of a connection are stamped, on one machine and so by one clock.
+
+use super::*;
+use std::future::poll_fn;
+use std::thread;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+use tokio::time::sleep;
+
+fn block_on<F: Future>(both: F) -> F::Output {
+    Builder::new_current_thread().enable_all().build().unwrap().block_on(both)
+}
+
+/// A client and its server, when the kernel has begun to stamp.
+async fn pair() -> (Stamped, Stamped, Begun) {
+    let begun = begin().unwrap();
+    loop {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (server, _) = listener.accept().await.unwrap();
+        let [mut client, mut server] = [client, server].map(|tcp| {
+            tcp.set_nodelay(true).unwrap();
+            Stamped::new(tcp).unwrap()
+        });
+        pass(&mut client, &mut server, b"?").await;
+        if server.received.is_some() {
+            return (client, server, begun);
+        }
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Sends bytes from one end to the other, which reads them.
+async fn pass(from: &mut Stamped, to: &mut Stamped, bytes: &[u8]) {
+    let mut read = vec![0; bytes.len()];
+    let (written, got) = tokio::join!(from.write_all(bytes), to.read_exact(&mut read));
+    written.unwrap();
+    got.unwrap();
+    assert!(read == bytes, "{} bytes", bytes.len());
+    from.look_for_sent();
+}
+
+/// The last bytes of this length are, one after the other: written, sent, received and read.
+async fn moments(from: &mut Stamped, to: &mut Stamped, length: usize) -> [Duration; 4] {
+    pass(from, to, &vec![b'x'; length]).await;
+    [from.write, from.sent.unwrap(), to.received.unwrap(), now()]
+}
+
+#[test]
+fn stamps_are_in_the_order_in_which_things_happen() {
+    block_on(async {
+        let (mut client, mut server, _begun) = pair().await;
+        for length in [1, 100, 1_448, 20_000, 300_000].into_iter().cycle().take(300) {
+            let there = moments(&mut client, &mut server, length).await;
+            let back = moments(&mut server, &mut client, 300_001 - length).await;
+            let all = [there, back].concat();
+            assert!(all.is_sorted(), "{length}: {all:?}");
+            let Delays { sending, reading } = client.delays().unwrap();
+            let held = back[0].saturating_sub(there[3]);
+            let parts = sending.unwrap_or_default() + held + reading.unwrap();
+            assert!(there[0] + parts <= now(), "{length}: {parts:?} of {all:?}");
+        }
+    });
+}
+
+/// The bytes are counted by 32 bits.
+#[test]
+fn the_count_of_bytes_begins_again() {
+    block_on(async {
+        let (mut client, mut server, _begun) = pair().await;
+        client.written += 1 << 32;
+        for _ in 0..3 {
+            let all = moments(&mut client, &mut server, 70_000).await;
+            assert!(all.is_sorted(), "{all:?}");
+        }
+    });
+}
+
+/// As long as nobody has read, an answer lies in the kernel, and that is the reader's part; not so what the server takes.
+#[test]
+fn what_lies_in_the_kernel_is_the_readers_part() {
+    const HELD: Duration = Duration::from_millis(30);
+    block_on(async {
+        let (mut client, mut server, _begun) = pair().await;
+        pass(&mut client, &mut server, b"request").await;
+        sleep(HELD).await;
+        let begin = now();
+        server.write_all(b"answer").await.unwrap();
+        client.read_exact(&mut [0; 6]).await.unwrap();
+        let of_server = client.delays().unwrap().reading.unwrap();
+        assert!(begin + of_server <= now(), "{of_server:?}");
+
+        pass(&mut client, &mut server, b"request").await;
+        server.write_all(b"answer").await.unwrap();
+        // The whole thread sleeps, so that the client's task can't read.
+        thread::sleep(HELD);
+        client.read_exact(&mut [0; 6]).await.unwrap();
+        let of_client = client.delays().unwrap().reading.unwrap();
+        assert!(of_client >= HELD, "{of_client:?}");
+    });
+}
+
+/// The stamp is that of the last byte that was read, however the bytes come.
+#[test]
+fn an_answer_in_parts_has_the_stamp_of_its_end() {
+    block_on(async {
+        let (mut client, mut server, _begun) = pair().await;
+        for parts in [1, 2, 7] {
+            let mut last = Duration::ZERO;
+            for _ in 0..parts {
+                let all = moments(&mut server, &mut client, 3).await;
+                assert!(all[0] >= last, "{all:?}");
+                last = all[2];
+            }
+            assert_eq!(client.received, Some(last));
+        }
+        // Read in pieces that are smaller than what came.
+        server.write_all(&vec![b'x'; 50_000]).await.unwrap();
+        for _ in 0..50 {
+            client.read_exact(&mut [0; 1_000]).await.unwrap();
+            assert!(client.received.is_some());
+        }
+    });
+}
+
+/// An end is received, but not stamped.
+#[test]
+fn an_end_has_no_stamp() {
+    block_on(async {
+        let (mut client, mut server, _begun) = pair().await;
+        server.write_all(b"answer").await.unwrap();
+        server.shutdown().await.unwrap();
+        client.read_exact(&mut [0; 6]).await.unwrap();
+        assert!(client.delays().unwrap().reading.is_some());
+        assert_eq!(client.read(&mut [0; 6]).await.unwrap(), 0);
+        assert_eq!(client.delays().unwrap().reading, None);
+    });
+}
+
+/// While the other end takes nothing, stamps of what was written come late, each of them a sign of an error. Who waits
+/// is woken by these and by room, and by nothing else.
+#[test]
+fn who_waits_for_room_sleeps() {
+    const ALL: usize = 20_000_000;
+    block_on(async {
+        let (mut client, mut server, _begun) = pair().await;
+        let (mut polls, mut writes, mut written, mut read) = (0, 0, 0, 0);
+        let piece = vec![b'x'; 64 << 10];
+        let write = poll_fn(|cx| {
+            polls += 1;
+            while written < ALL {
+                let size = piece.len().min(ALL - written);
+                written += ready!(Pin::new(&mut client).poll_write(cx, &piece[..size])).unwrap();
+                writes += 1;
+            }
+            Poll::Ready(())
+        });
+        let read = async {
+            let mut room = vec![0; 64 << 10];
+            while read < ALL {
+                // Slowly at first.
+                if read < 2_000_000 {
+                    sleep(Duration::from_millis(5)).await;
+                }
+                read += server.read(&mut room).await.unwrap();
+            }
+        };
+        tokio::join!(write, read);
+        client.look_for_sent();
+        let all = [client.write, client.sent.unwrap(), server.received.unwrap(), now()];
+        assert!(all.is_sorted(), "{all:?}");
+        assert!(polls <= 2 * writes + 1, "polled {polls} times for {writes} writes");
+    });
+}
