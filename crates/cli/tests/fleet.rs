@@ -159,17 +159,20 @@ fn labels_of_all_nodes_are_added_up() {
     assert!(fs::read_to_string(page).unwrap().contains("id=\"labels\""), "{text}");
 }
 
-/// Each answer of the target is one line.
+/// Each answer of the target is one line. On Linux, the kernel stamps it.
 #[test]
 #[ignore = "needs Redis"]
-fn times_of_the_items_of_all_nodes_are_added_up() {
+fn times_of_the_parts_of_all_nodes_answers_are_added_up() {
     let _alone = alone();
     let server = Server::with(ONE_ENGINE).start().unwrap();
     let options = "--nodes 2 --rate 200/s --duration 1s --items lines";
-    let nodes: Vec<_> = (0..2).map(|_| node(&server, options)).collect();
+    let is_stamped = cfg!(target_os = "linux");
+    let stamped = is_stamped.then_some("reading_time_ns");
+    let options = format!("{options}{}", if is_stamped { " --kernel-timestamps" } else { "" });
+    let nodes: Vec<_> = (0..2).map(|_| node(&server, &options)).collect();
     let nodes: Vec<_> = nodes.into_iter().map(ended).collect();
     let whole = whole(&nodes);
-    for name in ["first_byte_time_ns", "first_item_response_time_ns"] {
+    for name in ["first_byte_time_ns", "first_item_response_time_ns"].into_iter().chain(stamped) {
         let count = |of: &Value| of[name]["count"].as_u64().unwrap();
         let each = nodes.iter().map(|(_, results)| count(results));
         assert!(count(whole) > 0 && count(whole) == each.sum::<u64>(), "{name}: {whole}");

@@ -7,7 +7,7 @@
 //!   `service`, `response` or `setup` times (those of connections), in this order or the other.
 //!   The limit is a time: `50ms`, `1.5s`.
 //! - the same of `first-byte`, `first-item`, `first-item-response` and `item-gap` times, if the parts of answers are
-//!   timed.
+//!   timed, and of `sending` and `reading` times, if the kernel stamps.
 //! - `count`, of all these times. The limit is a count.
 //! - `due`, `started`, `completed`, `failed`, `skipped`, `unfinished`, `unstarted`: counts.
 //! - `errors` (failed per started), `ratio` (achieved rate per asked), `gaps` (the share of them within
