@@ -94,9 +94,11 @@ pub(crate) fn own(stats: &OperationStats) -> Option<Finding> {
     Some(Finding { check: "own", is_well: share <= MOST_OWN, text })
 }
 
-/// How much of the service times is the generator's own, by the kernel's stamps. None if it was not asked for them.
+/// How much of the service times is the generator's own, by the kernel's stamps. None if it was not asked for them, or
+/// without any service time.
 pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Finding> {
-    let OwnTimes { times, unknown, .. } = own.iter().find(|own| own.part == Part::Reading)?;
+    let own = own.iter().find(|own| own.part == Part::Reading).filter(|_| !service.is_empty());
+    let OwnTimes { times, unknown, .. } = own?;
     let answers = times.len() + unknown;
     if times.is_empty() {
         let text = format!("the kernel stamped none of {answers} answers");
@@ -148,6 +150,8 @@ mod tests {
         let none = "the kernel stamped none of 10 answers".to_owned();
         assert_eq!(told(1, 0, 10), (false, none));
         assert!(reading(&[], &of(1, 1)).is_none());
+        let own = [OwnTimes { part: Part::Reading, times: of(1, 1), unknown: 0 }];
+        assert!(reading(&own, &of(1, 0)).is_none());
     }
 
     #[test]
