@@ -175,3 +175,18 @@ fn who_waits_for_room_sleeps() {
         assert!(polls <= 2 * writes + 1, "polled {polls} times for {writes} writes");
     });
 }
+
+/// The system's clock may be set back or forward between any two stamps.
+#[test]
+fn what_would_be_negative_is_unknown() {
+    block_on(async {
+        let (mut client, mut server, _begun) = pair().await;
+        pass(&mut client, &mut server, b"request").await;
+        pass(&mut server, &mut client, b"answer").await;
+        let Delays { sending, reading } = client.delays().unwrap();
+        assert!(sending.is_some() && reading.is_some());
+        client.received = Some(now() + Duration::from_secs(3_600));
+        client.write = now() + Duration::from_secs(3_600);
+        assert_eq!(client.delays(), Some(Delays { sending: None, reading: None }));
+    });
+}
