@@ -7,6 +7,8 @@ mod server;
 #[cfg(feature = "http2")]
 mod shared;
 mod splits;
+#[cfg(target_os = "linux")]
+mod stamps;
 mod streams;
 
 use super::args::ClientArgs;
