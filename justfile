@@ -247,10 +247,12 @@ windows: (needs "/usr/bin/cargo" "rustc-web cargo-web") (needs rust_src "rust-we
     CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine cargo test -Zbuild-std --no-fail-fast --tests --target x86_64-pc-windows-gnu \
         --target-dir "{{ target }}/windows" -p nanopace -p nanopace-limits -p nanopace-keyed -p nanopace-async
 
-# The engine compiles for Windows and macOS; std is compiled along, because Debian has none for them.
-other-systems: (needs "/usr/bin/cargo" "rustc-web cargo-web") (needs rust_src "rust-web-src") (needs "/usr/bin/x86_64-w64-mingw32-dlltool" "binutils-mingw-w64-x86-64")
-    PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 cargo check -Zbuild-std --package nanopace --target-dir {{ target }}/other-systems \
-        --target x86_64-pc-windows-gnu --target aarch64-apple-darwin
+# The program compiles for Windows, and the tests of engine, limits, keyed and async for macOS; std is compiled along, because Debian has none for them.
+other-systems: (needs "/usr/bin/cargo" "rustc-web cargo-web") (needs rust_src "rust-web-src") (needs "/usr/bin/x86_64-w64-mingw32-gcc" "gcc-mingw-w64-x86-64-posix")
+    PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 CC_x86_64_pc_windows_gnu=x86_64-w64-mingw32-gcc cargo check -Zbuild-std --package nanopace-cli \
+        --target-dir {{ target }}/other-systems --target x86_64-pc-windows-gnu
+    PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 cargo check -Zbuild-std --tests --package nanopace --package nanopace-limits \
+        --package nanopace-keyed --package nanopace-async --target-dir {{ target }}/other-systems --target aarch64-apple-darwin
 
 [private]
 needs path packages:
