@@ -87,7 +87,7 @@ fn once(
 ) -> Result<Sample> {
     let stamps = options.folder.join("stamps");
     let seconds = options.seconds;
-    let run = Run { state, rate, seconds, witness: witness.address, stamps: &stamps };
+    let run = Run { rate, seconds, witness: witness.address, stamps: &stamps };
     witness.take();
     let (cost, began) = (Cost::now()?, Instant::now());
     let mut command = tool.command(&options.folder.join("bin").join(state), &run);

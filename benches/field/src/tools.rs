@@ -14,8 +14,6 @@ pub struct Tool {
 
 /// What a tool is asked for.
 pub struct Run<'r> {
-    /// As it is, or with nanopace inside: `before` or `after`.
-    pub state: &'static str,
     pub rate: u32,
     pub seconds: u32,
     pub witness: SocketAddr,
@@ -24,7 +22,7 @@ pub struct Run<'r> {
 
 const CONNECTIONS: &str = "32";
 
-pub const TOOLS: [Tool; 8] = [
+pub const TOOLS: [Tool; 9] = [
     Tool {
         name: "oha",
         program: "oha",
@@ -57,30 +55,21 @@ pub const TOOLS: [Tool; 8] = [
             words(&["-c", "8", "-r", &rate, "-d", &seconds, "-q", "--collector", "silent"])
         },
     },
-    Tool {
-        name: "balter",
-        program: "load-balter",
-        is_seen: false,
-        arguments: |run| vec![run.rate.to_string(), run.seconds.to_string()],
-    },
+    Tool { name: "balter", program: "load-balter", is_seen: false, arguments: rate_and_seconds },
     Tool {
         name: "latte-cli",
         program: "load-latte-cli",
         is_seen: false,
-        arguments: |run| vec![run.rate.to_string(), run.seconds.to_string()],
+        arguments: rate_and_seconds,
     },
+    Tool { name: "latte", program: "load-latte", is_seen: false, arguments: rate_and_seconds },
     Tool {
         name: "cql-stress",
-        program: "pacing",
+        program: "load-cql-stress",
         is_seen: false,
-        arguments: |run| run.of_pacing("cql-stress"),
+        arguments: rate_and_seconds,
     },
-    Tool {
-        name: "nb-rs",
-        program: "pacing",
-        is_seen: false,
-        arguments: |run| run.of_pacing("nb-rs"),
-    },
+    Tool { name: "nb-rs", program: "load-nb-rs", is_seen: false, arguments: rate_and_seconds },
     Tool {
         name: "wrk2",
         program: "wrk2",
@@ -93,11 +82,9 @@ pub const TOOLS: [Tool; 8] = [
     },
 ];
 
-impl Run<'_> {
-    /// Of the program that paces as tools do whose sources do not come with cargo.
-    fn of_pacing(&self, tool: &str) -> Vec<String> {
-        words(&[tool, self.state, &self.rate.to_string(), &self.seconds.to_string()])
-    }
+/// Of loads of ours that are built on a tool.
+fn rate_and_seconds(run: &Run) -> Vec<String> {
+    vec![run.rate.to_string(), run.seconds.to_string()]
 }
 
 impl Tool {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Result, Write};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const ROOM: usize = 4 << 20;
 
@@ -36,4 +36,12 @@ pub fn write() -> Result<()> {
         file.write_all(&stamp.load(Ordering::Relaxed).to_le_bytes())?;
     }
     file.flush()
+}
+
+/// Says what response times a tool would report.
+pub fn print(times: &mut [Duration]) {
+    times.sort_unstable();
+    let Some(longest) = times.last() else { return };
+    let [p50, p99] = [50, 99].map(|percent| times[times.len() * percent / 100]);
+    println!("{} operations; response time p50 {p50:?}, p99 {p99:?}, max {longest:?}", times.len());
 }
