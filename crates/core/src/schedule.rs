@@ -336,9 +336,9 @@ impl Schedule {
     /// yet behind that. False, and no slot moves, if a slot there may have started. A slot that is intended to start
     /// within `lead_ns` counts as one that may have: it may start without the lock meanwhile.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], lead_ns: i64, now: i64) -> bool {
-        let unstarted = first_after(self.intended_within(lead_ns, now));
-        self.leave_line(from, unstarted, now);
-        self.history.lease(from, leases, unstarted)
+        let not_started = first_after(self.intended_within(lead_ns, now));
+        self.leave_line(from, not_started, now);
+        self.history.lease(from, leases, not_started)
     }
 
     /// Gives this process what is leased, beginning with the first slot that may be leased, but not before `from`. Returns
@@ -350,8 +350,8 @@ impl Schedule {
         lead_ns: i64,
         now: i64,
     ) -> u64 {
-        let unstarted = first_after(self.intended_within(lead_ns, now));
-        let from = from.max(self.history.first_leasable(unstarted));
+        let not_started = first_after(self.intended_within(lead_ns, now));
+        let from = from.max(self.history.first_leasable(not_started));
         self.lease(from, leases, lead_ns, now);
         from
     }
