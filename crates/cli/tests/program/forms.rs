@@ -152,6 +152,23 @@ fn values_of_fields_are_filled_and_files_are_not() {
     }
 }
 
+/// Also where no value is filled, so that all of the body is a text.
+#[test]
+fn braces_in_files_are_no_places() {
+    let content = b"{{slot}} {{ title }} {{";
+    let page = file("form-{{slot}}.txt", content);
+    let (url, forms) = server();
+    let (page, value) = (format!("page=@{page}"), format!("value=<{page}"));
+    let head = "name=\"page\"; filename=\"form-{{slot}}.txt\"\r\nContent-Type: text/plain";
+    let expected = [field(head, content), field("name=\"value\"", content)];
+    for header in ["X: 1", "X: {{slot}}"] {
+        let output = run(&url, &["-F", &page, "-F", &value, "-H", header]);
+        assert!(output.status.success(), "{output:?}");
+        let sent: Vec<_> = forms.try_iter().collect();
+        assert!(sent.len() == 13 && sent.iter().all(|(_, form)| form[..] == expected), "{sent:?}");
+    }
+}
+
 /// Pages are passed on.
 #[test]
 fn what_a_field_of_a_secret_has_is_not_shown_on_the_page() {

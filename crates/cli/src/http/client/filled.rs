@@ -41,8 +41,15 @@ pub(crate) struct Filled {
 /// Whether anything in a request is filled.
 pub(crate) fn is_filled(target: &TargetSpec) -> bool {
     let headers = target.headers.iter().any(|(_, value)| is_one(value.as_bytes()));
-    let body = is_one(&target.body) || !target.form.is_empty();
-    headers || body || is_one(path(&target.url).as_bytes())
+    headers || has_filled_body(target) || is_one(path(&target.url).as_bytes())
+}
+
+/// Files of a form may have braces, which are no places.
+fn has_filled_body(target: &TargetSpec) -> bool {
+    match &target.form[..] {
+        [] => is_one(&target.body),
+        form => form.iter().any(Piece::is_filled),
+    }
 }
 
 fn path(url: &Uri) -> &str {
@@ -90,18 +97,16 @@ impl Compiler {
     }
 
     fn body(&mut self, target: &TargetSpec) -> anyhow::Result<Body> {
-        if !target.form.is_empty() {
-            let pieces = target.form.iter().map(|piece| self.piece(piece));
-            return Ok(Body::Filled(
-                pieces.collect::<anyhow::Result<Vec<_>>>()?.into_iter().collect(),
-            ));
+        if !has_filled_body(target) {
+            return Ok(Body::AsItIs(target.body.clone()));
         }
-        match std::str::from_utf8(&target.body) {
-            Ok(text) if is_one(text.as_bytes()) => {
-                self.template(text, Place::Body).map(Body::Filled)
-            }
-            _ => Ok(Body::AsItIs(target.body.clone())),
+        if target.form.is_empty() {
+            let text = std::str::from_utf8(&target.body)?;
+            return self.template(text, Place::Body).map(Body::Filled);
         }
+        let pieces = target.form.iter().map(|piece| self.piece(piece));
+        let pieces = pieces.collect::<anyhow::Result<Vec<_>>>()?;
+        Ok(Body::Filled(pieces.into_iter().collect()))
     }
 
     fn piece(&mut self, piece: &Piece) -> anyhow::Result<Template> {

@@ -32,10 +32,9 @@ fn with_form(mut target: TargetSpec, args: &ClientArgs) -> anyhow::Result<Target
     ensure!(!is_twice, "--form and a header {CONTENT_TYPE}: leave one of them out");
     let (form, kind) = form::body(&args.form)?;
     target.headers.push((CONTENT_TYPE, kind));
-    if form.iter().any(Piece::is_filled) {
-        target.form = form;
-    } else {
+    if !form.iter().any(Piece::is_filled) {
         target.body = form.iter().map(Piece::bytes).collect::<Vec<_>>().concat().into();
     }
+    target.form = form;
     Ok(target)
 }

@@ -42,7 +42,7 @@ pub(crate) struct TargetSpec {
     /// In the order of the file. A name may be there more than once.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Bytes,
-    /// The body instead, if it is a form in which anything is filled.
+    /// The pieces of a form; they are the body if anything in them is filled.
     pub(crate) form: Vec<Piece>,
     /// How many of the requests it is, for one of another.
     pub(crate) weight: u32,
