@@ -5,13 +5,8 @@
 pub(crate) enum Turns {
     /// Each of so many has one.
     Even { count: u64 },
-    /// By their weights.
-    Weighted {
-        /// How many turns a round has up to and with each request.
-        up_to: Vec<u64>,
-        /// How far apart the turns of neighbours are.
-        stride: u64,
-    },
+    /// By their weights: how many turns a round has up to and with each request.
+    Weighted(Vec<u64>),
     /// Of each slot, its request.
     Listed(Vec<u32>),
 }
@@ -29,9 +24,9 @@ impl Turns {
             Turns::Even { count } if weight == 1 => *count += 1,
             Turns::Even { count } => {
                 let up_to = (1..=*count).chain([*count + u64::from(weight)]).collect();
-                *self = Turns::Weighted { up_to, stride: 1 };
+                *self = Turns::Weighted(up_to);
             }
-            Turns::Weighted { up_to, .. } => {
+            Turns::Weighted(up_to) => {
                 up_to.push(up_to.last().map_or(0, |before| *before) + u64::from(weight));
             }
             // A list is never mixed with what has turns.
@@ -51,10 +46,7 @@ impl Turns {
     pub(crate) fn complete(mut self) -> Turns {
         match &mut self {
             Turns::Even { .. } => {}
-            Turns::Weighted { up_to, stride } => {
-                up_to.shrink_to_fit();
-                *stride = up_to.last().map_or(1, |round| apart(*round));
-            }
+            Turns::Weighted(up_to) => up_to.shrink_to_fit(),
             Turns::Listed(list) => list.shrink_to_fit(),
         }
         self
@@ -64,12 +56,7 @@ impl Turns {
     pub(crate) fn of_slot(&self, number: u64) -> usize {
         let index = match self {
             Turns::Even { count } => number % count,
-            Turns::Weighted { up_to, stride } => {
-                let round = up_to[up_to.len() - 1];
-                // A round goes through all turns, not side by side, so that those of a request lie apart.
-                let turn = u128::from(number % round) * u128::from(*stride) % u128::from(round);
-                up_to.partition_point(|up_to| u128::from(*up_to) <= turn) as u64
-            }
+            Turns::Weighted(up_to) => return weighted(up_to, number % up_to[up_to.len() - 1]),
             Turns::Listed(list) => {
                 u64::from(list[usize::try_from(number).unwrap_or_default() % list.len()])
             }
@@ -79,16 +66,32 @@ impl Turns {
     }
 }
 
-/// A number without a divisor in common with a round, near its golden section: multiples of it lie as evenly
-/// as any (Knuth, The Art of Computer Programming, volume 3, section 6.4).
-fn apart(round: u64) -> u64 {
-    let section = u128::from(round) * 618_034 / 1_000_000;
-    let begin = u64::try_from(section).unwrap_or_default().max(1);
-    (begin..=round).find(|stride| gcd(*stride, round) == 1).unwrap_or(1)
+/// The request that has this turn of a round. The requests are halved by their turns, again and again, and each
+/// half has its turns spread over those of both, as a line has its steps among pixels (J. E. Bresenham,
+/// "Algorithm for computer control of a digital plotter", 1965).
+fn weighted(up_to: &[u64], mut turn: u64) -> usize {
+    let (mut requests, mut before) = (0..up_to.len(), 0);
+    while requests.len() > 1 {
+        let all = up_to[requests.end - 1] - before;
+        let inner = &up_to[requests.start..requests.end - 1];
+        let first = inner.partition_point(|up_to| *up_to - before <= all / 2).max(1);
+        let its = inner[first - 1] - before;
+        let [had, has] = [turn, turn + 1].map(|turns| share(turns, its, all));
+        if has > had {
+            (requests.end, turn) = (requests.start + first, had);
+        } else {
+            (requests.start, turn) = (requests.start + first, turn - had);
+            before += its;
+        }
+    }
+    requests.start
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
+/// How many of so many turns are those of a part of all, to the nearest.
+fn share(turns: u64, part: u64, all: u64) -> u64 {
+    let [turns, part, all] = [turns, part, all].map(u128::from);
+    // It is no more than the part.
+    u64::try_from((2 * turns * part + all) / (2 * all)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -134,14 +137,57 @@ mod tests {
             prop_assert_eq!(times, weights);
         }
 
-        /// Of 2 in 3 or fewer, no three turns in a row are one request's.
+        /// Whenever one looks.
         #[test]
-        fn turns_of_a_request_lie_apart(one in 3_u32..300, other in 3_u32..300) {
-            prop_assume!(one.max(other) <= 2 * one.min(other));
-            let turns = turns(&[one, other]);
-            let order: Vec<_> = (0..u64::from(one + other)).map(|slot| turns.of_slot(slot)).collect();
-            let longest = order.chunk_by(|a, b| a == b).map(<[usize]>::len).max().unwrap();
-            prop_assert!(longest <= 4, "{}", longest);
+        fn each_has_had_its_share_of_turns_give_or_take_two(
+            weights in prop::collection::vec(prop_oneof![Just(1_u32), 1_u32..10, 1_u32..200], 2..14),
+        ) {
+            let turns = turns(&weights);
+            let length: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
+            let mut had = vec![0_u64; weights.len()];
+            for slot in 0..length {
+                had[turns.of_slot(slot)] += 1;
+                for (had, weight) in had.iter().zip(&weights) {
+                    let off = (had * length).abs_diff((slot + 1) * u64::from(*weight));
+                    prop_assert!(off < 2 * length, "{} of {}", off, length);
+                }
+            }
         }
+
+        /// Also in rounds of four, where they were side by side.
+        #[test]
+        fn turns_of_two_requests_alternate_as_far_as_they_can(one in 1_u32..300, other in 1_u32..300) {
+            let turns = turns(&[one, other]);
+            let order: Vec<_> = (0..2 * u64::from(one + other)).map(|slot| turns.of_slot(slot)).collect();
+            let seldom = usize::from(one > other);
+            prop_assert!(one == other || !order.windows(2).any(|pair| pair == [seldom; 2]));
+            let longest = order.chunk_by(|a, b| a == b).map(<[usize]>::len).max();
+            prop_assert!(one.max(other) > 2 * one.min(other) || longest <= Some(3), "{:?}", longest);
+        }
+    }
+
+    #[test]
+    fn turns_of_small_rounds_lie_apart() {
+        for (weights, order) in [
+            (&[3, 1, 2][..], "acabac"),
+            (&[2, 2, 2], "bacbac"),
+            (&[2, 2], "abab"),
+            (&[3, 1, 1, 1], "acabad"),
+            (&[5, 1, 1], "abaaaca"),
+        ] {
+            let (turns, names) = (turns(weights), ["a", "b", "c", "d"]);
+            let of = |slot| names[turns.of_slot(slot)];
+            assert_eq!((0..order.len() as u64).map(of).collect::<String>(), order);
+        }
+    }
+
+    /// Weights from logs are large.
+    #[test]
+    fn a_round_may_have_more_turns_than_memory_could_hold() {
+        let turns = turns(&[u32::MAX, u32::MAX, 1, u32::MAX]);
+        let round = 3 * u64::from(u32::MAX) + 1;
+        let few: Vec<_> = (0..round).step_by(1 << 30).map(|slot| turns.of_slot(slot)).collect();
+        assert!(few.iter().all(|request| *request < 4), "{few:?}");
+        assert_eq!(turns.of_slot(round), turns.of_slot(0));
     }
 }
