@@ -22,6 +22,36 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio_rustls::TlsAcceptor;
 
+/// A certificate without a version, as `openssl x509 -req` made them for long, and its key.
+const OLD: &str = "\
+-----BEGIN CERTIFICATE-----
+MIIBFjCBvQIUVb6OESb3l147E3K3sk0+XobSw1EwCgYIKoZIzj0EAwIwDTELMAkG
+A1UEAwwCdjEwIBcNMjYxMTI2MTkyMzUxWhgPMjEyNjExMDIxOTIzNTFaMA0xCzAJ
+BgNVBAMMAnYxMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEhUwwvblRLehOyfcf
+tGTrR43LEmqhuZcbsXNnkLn93xuL8B1v0UJb/+hsiGa7UObpXR/ZH7YrA8OLquOw
+Gld8IDAKBggqhkjOPQQDAgNIADBFAiBftm+5yrbWGlE3jIoZSHgpwAuOCcgRFSJs
+slNvR0jcUgIhAM8bbH1ys2PbZ5zxl9X0JkedAeMrWjvIGVTAWTfoNe9T
+-----END CERTIFICATE-----
+";
+const OLD_KEY: &str = "\
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQggdBa3mokczg9UmAo
+uV4BnbYd6ncmvYjt4XRJgwGrsFihRANCAASFTDC9uVEt6E7J9x+0ZOtHjcsSaqG5
+lxuxc2eQuf3fG4vwHW/RQlv/6GyIZrtQ5uldH9kftisDw4uq47AaV3wg
+-----END PRIVATE KEY-----
+";
+/// On a curve that is seldom used.
+const P521: &str = "\
+-----BEGIN PRIVATE KEY-----
+MIHuAgEAMBAGByqGSM49AgEGBSuBBAAjBIHWMIHTAgEBBEIAEyE8mspeHEk5WASA
+12mZXYK75+NOg0vAhqOgVZVeVbH0fUvsaTjz46Fi47IDttj3tepnU6+Tor4ihsr3
+C6avwBKhgYkDgYYABADnFfr+o5RVKDqYVXJbriRf9khhmt/tq8I7es1q8m43IfZ4
+djTHCGTShSTwYgVn3FdhwIbU0ou8+fmnrY85iY8XyQAXbWLxGKZ1MAaGE8DlEw4e
+uXSOe766hmpm/BXl3pWHPjQrXXy+xnCrwwQ57n6ClYflwdf9gMNzE+LMbpx3i9uC
+Iw==
+-----END PRIVATE KEY-----
+";
+
 fn file(name: &str, text: &str) -> String {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&path, text).unwrap();
@@ -123,14 +153,23 @@ fn files_that_are_wrong_are_told() {
     let no_der = file("identity-wrong-der.pem", no_der);
     let hidden = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
     let hidden = file("identity-wrong-hidden.pem", &hidden);
+    let encrypted = key.replacen("KEY-----\n", "KEY-----\nProc-Type: 4,ENCRYPTED\n\n", 1);
+    let encrypted = file("identity-wrong-encrypted.pem", &encrypted);
+    let old = file("identity-wrong-old.pem", OLD);
+    let p521 = file("identity-wrong-p521.pem", P521);
+    let torn_key = file("identity-wrong-torn-key.pem", &key[..key.len() / 2]);
     for (options, told) in [
         (&["--cert", "/nonexistent/file"][..], "--cert: cannot use /nonexistent/file: "),
-        (&["--cert", &cert], "without --key: there is no private key in it"),
+        (&["--cert", &cert], "another file as --key: there is no private key in it"),
         (
             &["--cert", &empty, "--key", &key_file],
             "identity-wrong-empty.pem: there is no certificate in it",
         ),
-        (&["--cert", &torn, "--key", &key_file], "--cert: cannot use "),
+        (
+            &["--cert", &torn, "--key", &key_file],
+            "identity-wrong-torn.pem: it is cut off: what begins in it has no end",
+        ),
+        (&["--cert", &cert, "--key", &torn_key], "identity-wrong-torn-key.pem: it is cut off"),
         (&["--cert", &no_der, "--key", &key_file], "--cert: cannot use "),
         (
             &["--cert", &cert, "--key", &empty],
@@ -138,8 +177,17 @@ fn files_that_are_wrong_are_told() {
         ),
         (
             &["--cert", &cert, "--key", &hidden],
-            "or one with a password, which `openssl pkey` takes off",
+            "the key in it has a password, which `openssl pkey` takes off",
         ),
+        (
+            &["--cert", &cert, "--key", &encrypted],
+            "the key in it has a password, which `openssl pkey` takes off",
+        ),
+        (
+            &["--cert", &cert, "--key", &p521],
+            "the key in it is none that is taken: RSA with 2048 to 4096 bits, ECDSA on P-256 or P-384, Ed25519",
+        ),
+        (&["--cert", &old, "--key", &key_file], "is not that of the certificate in"),
         (&["--cert", &cert, "--key", "/nonexistent/file"], "--key: cannot use /nonexistent/file: "),
         (
             &["--cert", &cert, "--key", &other],
@@ -151,4 +199,13 @@ fn files_that_are_wrong_are_told() {
         let stderr = refusal(output);
         assert!(stderr.contains(told), "{options:?}: {stderr}");
     }
+}
+
+/// It is the server that says no: nobody listens there.
+#[test]
+fn old_certificates_and_files_with_a_mark_are_taken() {
+    let marked = |name, text| file(name, &format!("\u{feff}{text}"));
+    let (old, key) = (marked("identity-old.pem", OLD), marked("identity-old-key.pem", OLD_KEY));
+    let stderr = refusal(run("https://127.0.0.1:1/", &["-k", "--cert", &old, "--key", &key]));
+    assert!(stderr.contains("no answer from https://127.0.0.1:1/: connection refused"), "{stderr}");
 }

@@ -1,14 +1,18 @@
 //! TLS to servers, by rustls.
 
+mod identity;
+
 use super::trust::{Identity, Tls, Trust};
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{Context, bail};
+use identity::certificates;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::sign::SingleCertAndKey;
 use rustls::{
     AlertDescription, CertificateError as Certificate, ClientConfig, DigitallySignedStruct, Error,
-    InconsistentKeys, RootCertStore, SignatureScheme,
+    RootCertStore, SignatureScheme,
 };
 use std::fmt::{self, Debug, Formatter};
 use std::io;
@@ -83,15 +87,16 @@ fn config(
         .with_safe_default_protocol_versions()?;
     let builder = match trust {
         Trust::Anyone => {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider)))
+            let anyone = Anyone(Arc::clone(&provider));
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(anyone))
         }
         trust => builder.with_root_certificates(roots(trust)?),
     };
     let mut config = match identity {
         None => builder.with_no_client_auth(),
         Some(identity) => {
-            let (certificates, key) = identity.read()?;
-            builder.with_client_auth_cert(certificates, key).map_err(|e| identity.told(&e))?
+            let own = SingleCertAndKey::from(identity.read(&provider)?);
+            builder.with_client_cert_resolver(Arc::new(own))
         }
     };
     config.alpn_protocols = vec![if http2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
@@ -149,48 +154,6 @@ fn roots(trust: Trust<'_>) -> anyhow::Result<RootCertStore> {
 
 fn roots_of(path: &Path, roots: &mut RootCertStore) -> anyhow::Result<()> {
     certificates(path)?.into_iter().try_for_each(|certificate| Ok(roots.add(certificate)?))
-}
-
-impl Identity<'_> {
-    fn read(self) -> anyhow::Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
-        let certificates = certificates(self.certificate)
-            .with_context(|| format!("--cert: cannot use {}", self.certificate.display()))?;
-        let key = key(self.key).with_context(|| {
-            let (key, is_same) = (self.key.display(), self.key == self.certificate);
-            if is_same {
-                format!("--cert: cannot use {key} without --key")
-            } else {
-                format!("--key: cannot use {key}")
-            }
-        })?;
-        Ok((certificates, key))
-    }
-
-    /// Why a certificate and a key can't be used.
-    fn told(self, error: &Error) -> anyhow::Error {
-        let [certificate, key] = [self.certificate, self.key].map(Path::display);
-        match error {
-            Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
-                anyhow!("--cert: the key in {key} is not that of the certificate in {certificate}")
-            }
-            error => anyhow!("--cert: cannot use {certificate} with the key in {key}: {error}"),
-        }
-    }
-}
-
-fn certificates(path: &Path) -> anyhow::Result<Vec<CertificateDer<'static>>> {
-    let certificates: Vec<_> = CertificateDer::pem_file_iter(path)?.collect::<Result<_, _>>()?;
-    ensure!(!certificates.is_empty(), "there is no certificate in it");
-    Ok(certificates)
-}
-
-fn key(path: &Path) -> anyhow::Result<PrivateKeyDer<'static>> {
-    PrivateKeyDer::from_pem_file(path).map_err(|error| match error {
-        pem::Error::NoItemsFound => anyhow!(
-            "there is no private key in it, or one with a password, which `openssl pkey` takes off"
-        ),
-        error => error.into(),
-    })
 }
 
 /// Trusts any certificate, but still checks that the server has its key.

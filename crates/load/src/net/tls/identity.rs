@@ -1,0 +1,103 @@
+//! Who the client is, from PEM files: its certificate, and the key of that.
+
+use crate::net::trust::Identity;
+use anyhow::{Context, anyhow, bail, ensure};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::{CertifiedKey, SigningKey};
+use rustls::{CertificateError, Error, InconsistentKeys};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+const KINDS: &str = "RSA with 2048 to 4096 bits, ECDSA on P-256 or P-384, Ed25519";
+/// What some editors write before a text.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
+impl Identity<'_> {
+    /// Reads the files.
+    pub(super) fn read(self, provider: &CryptoProvider) -> anyhow::Result<CertifiedKey> {
+        let [certificate, key] = [self.certificate, self.key].map(Path::display);
+        let certificates = certificates(self.certificate)
+            .with_context(|| format!("--cert: cannot use {certificate}"))?;
+        let own = read_key(self.key, provider).with_context(|| {
+            if self.key == self.certificate {
+                format!("--cert: cannot use {key} without another file as --key")
+            } else {
+                format!("--key: cannot use {key}")
+            }
+        })?;
+        let both = CertifiedKey::new(certificates, own);
+        match keys_match(&both) {
+            Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(both),
+            Err(Error::InconsistentKeys(_)) => {
+                bail!("--cert: the key in {key} is not that of the certificate in {certificate}")
+            }
+            Err(error) => {
+                bail!("--cert: cannot use {certificate} with the key in {key}: {error}")
+            }
+        }
+    }
+}
+
+/// Whether a key is that of its certificate. One in an old version (X.509 v1), which rustls does not take apart,
+/// has the key in it as others have; whether it is good enough is the server's to say.
+fn keys_match(both: &CertifiedKey) -> Result<(), Error> {
+    match (both.keys_match(), both.key.public_key(), both.cert.first()) {
+        (
+            Err(Error::InvalidCertificate(CertificateError::Other(_))),
+            Some(key),
+            Some(certificate),
+        ) => {
+            let is_in = certificate.windows(key.len()).any(|part| part == key.as_ref());
+            is_in.then_some(()).ok_or(InconsistentKeys::KeyMismatch.into())
+        }
+        (matched, ..) => matched,
+    }
+}
+
+/// The certificates in a file: one or more.
+pub(super) fn certificates(path: &Path) -> anyhow::Result<Vec<CertificateDer<'static>>> {
+    let text = fs::read(path)?;
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text_of(&text)).collect();
+    let certificates = certificates.map_err(told)?;
+    ensure!(!certificates.is_empty(), "there is no certificate in it");
+    Ok(certificates)
+}
+
+/// The first key in a file.
+fn read_key(path: &Path, provider: &CryptoProvider) -> anyhow::Result<Arc<dyn SigningKey>> {
+    const HIDDEN: &[u8] = b"ENCRYPTED";
+    let text = fs::read(path)?;
+    let is_hidden = text.windows(HIDDEN.len()).any(|part| part == HIDDEN);
+    let key = PrivateKeyDer::from_pem_slice(text_of(&text)).map_err(|error| match error {
+        _ if is_hidden => anyhow!("the key in it has a password, which `openssl pkey` takes off"),
+        pem::Error::NoItemsFound => anyhow!("there is no private key in it"),
+        error => told(error),
+    })?;
+    provider
+        .key_provider
+        .load_private_key(key)
+        .ok()
+        .with_context(|| format!("the key in it is none that is taken: {KINDS}"))
+}
+
+fn text_of(file: &[u8]) -> &[u8] {
+    file.strip_prefix(MARK).unwrap_or(file)
+}
+
+fn told(error: pem::Error) -> anyhow::Error {
+    match error {
+        pem::Error::MissingSectionEnd { .. } => {
+            anyhow!("it is cut off: what begins in it has no end")
+        }
+        pem::Error::Base64Decode(_) => {
+            anyhow!("what is between its lines with dashes is no base64")
+        }
+        pem::Error::IllegalSectionStart { line } => {
+            anyhow!("{:?} has other dashes than PEM has", String::from_utf8_lossy(&line))
+        }
+        error => error.into(),
+    }
+}
