@@ -82,12 +82,15 @@ fn without_blanks(url: &str) -> Cow<'_, str> {
     let mut whole = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (inside, behind) = part.split_once(CLOSE).map_or((part, None), |(a, b)| (a, Some(b)));
-        let words: Vec<_> = inside.split_whitespace().collect();
         whole.push_str(OPEN);
-        whole.push_str(&words.join(":"));
+        whole.push_str(&with_colons(inside));
         whole.extend(behind.map(|behind| format!("{CLOSE}{behind}")));
     }
     Cow::Owned(whole)
+}
+
+fn with_colons(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(":")
 }
 
 impl Template {
@@ -224,9 +227,12 @@ fn environment(name: &str, place: Place) -> Result<Piece, String> {
 impl<'a> Names<'a> {
     /// The value of this name, in this form.
     fn value(self, name: &str, form: Form) -> Option<Piece> {
-        let column = self.data.and_then(|data| data.column(name));
+        let columns = self.data.map(Data::columns).unwrap_or_default();
+        let column = columns.iter().position(|column| column == name);
+        // In a URL that was read as one, colons are in place of blanks.
+        let of_url = || columns.iter().position(|column| with_colons(column) == name);
+        let column = column.or_else(of_url).map(|column| Piece::Column(column, form));
         let taken = || self.taken.iter().position(|taken| taken == name);
-        let column = column.map(|column| Piece::Column(column, form));
         column.or_else(|| taken().map(|index| Piece::Taken(index, form)))
     }
 

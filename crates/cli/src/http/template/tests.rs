@@ -56,6 +56,18 @@ fn places_are_filled_by_the_row_of_the_slot() {
     }
 }
 
+/// A name with a colon comes before one with a blank.
+#[test]
+fn columns_with_blanks_in_their_names_are_found_in_urls() {
+    let data = data("my col,a: b,c d,c:d\n1 1,2,3,4\n");
+    let text = "http://h/{{my col}}/{{raw my  col}}/{{ my:col }}?{{a: b}}{{c d}}";
+    let path = url(text).unwrap().path_and_query().unwrap().to_string();
+    let template = Template::new(&path, Place::Url, of(&data)).unwrap();
+    let mut whole = Vec::new();
+    template.fill(&mut Values::of_slot(0, 7, Some(&data)), &mut whole);
+    assert_eq!(String::from_utf8(whole).unwrap(), "/1%201/1 1/1%201?24");
+}
+
 #[test]
 fn what_is_random_has_its_form_and_follows_from_slot_and_seed() {
     let text = "{{uuid}} {{random-text 32}} {{random -1..1}}";
