@@ -10,7 +10,7 @@ mod template;
 use crate::target::Target as Embedded;
 use anyhow::Context;
 use args::{HttpRunArgs, HttpSearchArgs, RequestArgs};
-use client::args::HAS_HTTP2;
+use client::args::{ClientArgs, HAS_HTTP2};
 use client::failure::{Failure as Why, GROUPS};
 use client::kernel::Kernel;
 use client::plan::{Draft, Memory, Plan};
@@ -67,7 +67,7 @@ pub(crate) struct Http {
     scenarios: Option<String>,
     /// The hash of its text.
     scenario_hash: Option<String>,
-    /// By which socket, if that is not what the URL says.
+    /// By which socket or proxy, if that is not what the URL says.
     by: String,
     /// Whether requests go through a proxy.
     has_proxy: bool,
@@ -96,8 +96,7 @@ impl Http {
         if let Some(told) = environment::unused_proxy(&plan.endpoints).filter(|_| !has_proxy) {
             Progress::of_a_job().add_line(&told);
         }
-        let by = args.client.unix_socket.as_ref();
-        let by = by.map_or_else(String::new, |path| format!(" by {}", path.display()));
+        let by = by(&args.client);
         // Its rate does not matter: it is the clock.
         let clock = Mutex::new(Pacer::new(Rate::per_second(1)?));
         let streams = plan.items.map(|_| Streams::new());
@@ -272,6 +271,7 @@ fn what<'a>(
         !args.client.kernel_timestamps || args.client.unix_socket.is_none(),
         "--kernel-timestamps is for TCP: leave --unix-socket out"
     );
+    args.client.check_resolved()?;
     let mut draft = Draft::new(&args.client);
     draft.fill_with(data::read(&args.data, load.schedule.seed)?);
     if let Some(path) = load.schedule.arrivals.file()
@@ -310,6 +310,15 @@ fn trust<'a>(args: &'a RequestArgs, embedded: Option<&'a Embedded>) -> Trust<'a>
     }
 }
 
+/// By which socket or proxy requests go, if the URL does not say it.
+fn by(args: &ClientArgs) -> String {
+    match (&args.unix_socket, &args.proxy) {
+        (Some(path), _) => format!(" by {}", path.display()),
+        (_, Some(proxy)) => format!(" by the proxy {}:{}", proxy.host, proxy.port),
+        _ => String::new(),
+    }
+}
+
 /// What to do about it.
 fn advice(kind: Kind) -> &'static str {
     let known = [
@@ -318,6 +327,10 @@ fn advice(kind: Kind) -> &'static str {
         (Why::Tls(Tls::Expired), "; trust any by --insecure"),
         (Why::Tls(Tls::NotKnown), "; give its certificate and key by --cert and --key"),
         (Why::Tls(Tls::NoHttp2), "; leave --http2 out"),
+        (
+            Why::Tls(Tls::BrokenOff),
+            "; it may take other versions or ciphers, or want a certificate: give --cert and --key",
+        ),
         (Why::Tls(Tls::NotAgreed), "; does it speak TLS? Else write http://"),
         (Why::Protocol, "; does it speak this version of HTTP?"),
     ];

@@ -1,5 +1,6 @@
 //! What the client sends, and to whom: headers, bodies, TLS, HTTP/2, sockets, files of requests.
 
+use crate::refusal::refusal;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -466,6 +467,23 @@ fn told_with(host: &str, environment: &[(&str, &str)]) -> String {
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{told}");
     told
+}
+
+/// Behind a proxy, that is so of every name.
+#[test]
+fn a_name_that_is_not_resolved_is_told_with_the_proxy_of_the_environment() {
+    const ADVICE: &str = "; to go through what http_proxy names, give it as --proxy\n";
+    for (name, is_told) in [("http_proxy", true), ("https_proxy", false)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+        command.args(["run", "--url", "http://host.invalid/"]).stdin(Stdio::null());
+        for variable in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
+            command.env_remove(variable).env_remove(variable.to_uppercase());
+        }
+        command.env(name, "http://127.0.0.1:1/");
+        let refused = refusal(command.output().unwrap());
+        assert!(refused.contains("cannot resolve \"host.invalid\": "), "{refused}");
+        assert_eq!(refused.ends_with(ADVICE), is_told, "{refused}");
+    }
 }
 
 #[test]

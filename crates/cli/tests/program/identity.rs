@@ -14,6 +14,7 @@ use rustls::{RootCertStore, ServerConfig};
 use serde_json::Value;
 use std::convert::Infallible;
 use std::fs;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -208,4 +209,21 @@ fn old_certificates_and_files_with_a_mark_are_taken() {
     let (old, key) = (marked("identity-old.pem", OLD), marked("identity-old-key.pem", OLD_KEY));
     let stderr = refusal(run("https://127.0.0.1:1/", &["-k", "--cert", &old, "--key", &key]));
     assert!(stderr.contains("no answer from https://127.0.0.1:1/: connection refused"), "{stderr}");
+}
+
+/// With TLS 1.2, some say no more when they want a certificate.
+#[test]
+fn a_handshake_that_a_server_breaks_off_is_told_with_what_it_may_want() {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            // A fatal alert: handshake_failure (RFC 5246, section 7.2).
+            let _ = stream.write_all(&[21, 3, 3, 0, 2, 2, 40]);
+        }
+    });
+    let stderr = refusal(run(&format!("https://127.0.0.1:{port}/"), &["-k"]));
+    assert!(stderr.contains("the server broke off the handshake of TLS; "), "{stderr}");
+    assert!(stderr.contains("want a certificate: give --cert and --key"), "{stderr}");
 }

@@ -71,6 +71,16 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("run --proxy http://localhost/", "write http://HOST:PORT"),
         ("run --proxy localhost:1 --http2 --url http://127.0.0.1:1/", "with TLS alone"),
         ("run --proxy no-such-host.invalid:1", "--proxy: cannot resolve"),
+        (
+            "run --proxy 127.0.0.1:1 --url http://h.invalid/",
+            "no answer from http://h.invalid/ by the proxy 127.0.0.1:1: connection refused",
+        ),
+        ("run --proxy localhost:1 --resolve a:1:127.0.0.1", "--resolve a:1: the proxy resolves it"),
+        ("run --proxy a.invalid:1 --resolve A.invalid:1:127.0.0.1", "connection refused"),
+        (
+            "run --proxy u:p@127.0.0.1:1 -H Proxy-Authorization:x",
+            "a user of --proxy and a header proxy-authorization: leave one of them out",
+        ),
         ("run --cacert /nonexistent/file --url https://127.0.0.1:1/", "/nonexistent/file"),
         ("run --body-file /nonexistent/file", "/nonexistent/file"),
         (

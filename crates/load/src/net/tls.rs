@@ -128,6 +128,7 @@ impl From<&Error> for Tls {
                 | AlertDescription::CertificateUnknown
                 | AlertDescription::UnknownCA,
             ) => Tls::NotKnown,
+            Error::AlertReceived(_) => Tls::BrokenOff,
             _ => Tls::NotAgreed,
         }
     }

@@ -37,6 +37,8 @@ pub enum Tls {
     NotKnown,
     /// The server does not speak HTTP/2.
     NoHttp2,
+    /// The server ended the handshake and says no more: over a version or cipher, or for want of a certificate.
+    BrokenOff,
     /// The other side does not speak TLS, or no version or cipher of ours.
     NotAgreed,
 }
@@ -50,6 +52,7 @@ impl Tls {
             Tls::Expired => "the certificate is not valid at this time",
             Tls::NotKnown => "the server does not accept the client's certificate, or wants one",
             Tls::NoHttp2 => "the server does not offer HTTP/2",
+            Tls::BrokenOff => "the server broke off the handshake of TLS",
             Tls::NotAgreed => "no TLS could be agreed on",
         }
     }

@@ -123,6 +123,19 @@ impl ClientArgs {
         self.method.clone().unwrap_or(if has_body { Method::POST } else { Method::GET })
     }
 
+    /// Refuses addresses that nobody asks for.
+    ///
+    /// # Errors
+    /// A proxy resolves the names of servers, so only its own address can be given.
+    pub(crate) fn check_resolved(&self) -> anyhow::Result<()> {
+        let Some(proxy) = &self.proxy else { return Ok(()) };
+        for Resolve { host, port, .. } in &self.resolve {
+            let is_its = proxy.host.eq_ignore_ascii_case(host) && proxy.port == *port;
+            anyhow::ensure!(is_its, "--resolve {host}:{port}: the proxy resolves it; leave it out");
+        }
+        Ok(())
+    }
+
     /// Who the client is, if it says so.
     pub(crate) fn identity(&self) -> Option<Identity<'_>> {
         let certificate = self.cert.as_deref()?;

@@ -19,6 +19,16 @@ pub(crate) fn unused_proxy(servers: &[Endpoint]) -> Option<String> {
     ))
 }
 
+/// What to say of a name that can't be resolved: behind a proxy, that is so of all names.
+pub(crate) fn advice(url: &Uri) -> String {
+    match url.scheme_str().filter(|_| Matcher::from_env().intercept(url).is_some()) {
+        Some(scheme) => {
+            format!("; to go through what {} names, give it as --proxy", variable(scheme))
+        }
+        None => String::new(),
+    }
+}
+
 /// Whether a server is this machine, to which nobody goes by a proxy.
 fn is_here(url: &Uri) -> bool {
     let host = url.host().unwrap_or_default();

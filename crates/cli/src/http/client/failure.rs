@@ -38,6 +38,8 @@ pub(crate) enum Failure {
     Unreadable,
     /// The answer is not HTTP.
     Protocol,
+    /// The answer's body comes in chunks, one of which is none.
+    Chunk,
 }
 
 /// What failures are counted as in metrics.
@@ -73,7 +75,7 @@ impl Failure {
             Failure::Reset(_) => "reset",
             Failure::Refused => "refused",
             Failure::TooLarge => "too-large",
-            Failure::Unreadable | Failure::Protocol => "protocol",
+            Failure::Unreadable | Failure::Protocol | Failure::Chunk => "protocol",
         }
     }
 
@@ -117,6 +119,7 @@ impl fmt::Display for Failure {
                 f.write_str("not a valid HTTP/2 answer, or its head is longer than 400 kB")
             }
             Failure::Protocol => f.write_str("not a valid HTTP answer"),
+            Failure::Chunk => f.write_str("the answer has a chunk that is none"),
         }
     }
 }
@@ -154,6 +157,7 @@ mod tests {
             Failure::TooLarge,
             Failure::Unreadable,
             Failure::Protocol,
+            Failure::Chunk,
         ];
         for failure in resets.chain(statuses).chain(others) {
             assert!(GROUPS.contains(&failure.kind().group()), "{failure}");

@@ -3,6 +3,7 @@
 use super::args::{ClientArgs, Header};
 use super::cookies::Jar;
 use super::endpoint::Endpoint;
+use super::environment;
 use super::filled::{Compiler, Filled, Templates, Use, is_filled};
 use super::http1::request::{Lines, Outgoing, Written};
 use super::http2::request::request as whole;
@@ -18,7 +19,7 @@ use super::turns::Turns;
 use crate::http::data::Data;
 use crate::http::template::values::Values;
 use crate::http::template::{Place, Template, is_one};
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{
@@ -29,6 +30,7 @@ use hyper::{Request, StatusCode, Uri};
 use nanopace_load::net::tls::Connector;
 use nanopace_load::net::trust::Trust;
 use std::collections::{BTreeSet, HashMap};
+use std::io;
 use std::mem;
 use std::time::Duration;
 
@@ -225,6 +227,9 @@ impl Draft<'_> {
         let is_user = self.args.basic_auth.is_some();
         self.check_twice(target, is_user.then_some(("--basic-auth", AUTHORIZATION)))?;
         self.check_twice(target, self.args.cookies.then_some(("--cookies", COOKIE)))?;
+        let is_proxys = self.args.proxy.as_ref().is_some_and(|proxy| proxy.user.is_some());
+        let proxys = is_proxys.then_some(("a user of --proxy", PROXY_AUTHORIZATION));
+        self.check_twice(target, proxys)?;
         let templates = self.templates(target)?;
         let body = templates.as_ref().map_or(Some(target.body.len()), Templates::body_length);
         let given = self.common[endpoint].given.get_all(CONTENT_LENGTH).iter();
@@ -272,7 +277,11 @@ impl Draft<'_> {
         if let Some(index) = self.known.get(&server) {
             return Ok(*index);
         }
-        let endpoint = Endpoint::new(url, self.args)?;
+        let endpoint = Endpoint::new(url, self.args).map_err(|error| {
+            let is_unresolved = self.args.proxy.is_none() && error.is::<io::Error>();
+            let advice = if is_unresolved { environment::advice(url) } else { String::new() };
+            anyhow!("{error:#}{advice}")
+        })?;
         self.common.push(common(url, &endpoint.authority, self.args)?);
         self.endpoints.push(endpoint);
         self.known.insert(server, self.endpoints.len() - 1);

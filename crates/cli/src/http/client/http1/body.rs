@@ -3,7 +3,6 @@
 use super::head::Length;
 use crate::http::client::failure::Failure;
 use httparse::{EMPTY_HEADER, Status};
-use std::io::ErrorKind;
 
 /// The longest line with the size of a chunk, and the longest trailers, in bytes.
 const LONGEST: usize = 16 * 1024;
@@ -68,9 +67,8 @@ impl Body {
     }
 }
 
-/// The errors of a body are named as those of its connection.
-const WRONG: Failure = Failure::Connection(ErrorKind::InvalidInput);
-const LONG: Failure = Failure::Connection(ErrorKind::InvalidData);
+const WRONG: Failure = Failure::Chunk;
+const LONG: Failure = Failure::TooLarge;
 
 fn chunk(left: u64) -> Body {
     if left == 0 { Body::Line } else { Body::Chunk(left) }

@@ -116,8 +116,8 @@ const INVALID: &str = "not a valid HTTP answer";
 const TOO_LARGE: &str = "the answer has too many headers, or too long ones";
 const RESET: &str = "connection reset";
 /// What is wrong with a chunked body.
-const WRONG_CHUNK: &str = "invalid input parameter";
-const LONG_CHUNK: &str = "invalid data";
+const WRONG_CHUNK: &str = "the answer has a chunk that is none";
+const LONG_CHUNK: &str = TOO_LARGE;
 
 /// A head with this line.
 fn head(line: &str) -> String {
