@@ -12,13 +12,14 @@ use std::str::FromStr;
 const USAGE: &str = "write NAME=VALUE, or NAME=@FILE, as in photo=@cat.jpg;type=image/jpeg";
 
 /// What files are whose name ends like this, as with curl.
-const KINDS: [(&str, &str); 9] = [
+const KINDS: [(&str, &str); 10] = [
     ("gif", "image/gif"),
     ("jpg", "image/jpeg"),
     ("jpeg", "image/jpeg"),
     ("png", "image/png"),
     ("svg", "image/svg+xml"),
     ("txt", "text/plain"),
+    ("htm", "text/html"),
     ("html", "text/html"),
     ("pdf", "application/pdf"),
     ("xml", "application/xml"),
@@ -66,29 +67,45 @@ impl FromStr for Field {
             None => Value::Text(value),
         };
         let (mut kind, mut file_name) = (None, None);
-        while !rest.is_empty() {
-            let (option, behind) = match (rest.strip_prefix(TYPE), rest.strip_prefix(FILE_NAME)) {
-                (Some(behind), _) => (&mut kind, behind),
-                (_, Some(behind)) => (&mut file_name, behind),
-                _ => return Err(format!("{rest:?} is neither {TYPE} nor {FILE_NAME}; {USAGE}")),
+        while let Some((option, behind)) = option(rest) {
+            let to = match option {
+                TYPE => &mut kind,
+                FILE_NAME => &mut file_name,
+                _ => return Err(format!("{option} can't be given; {USAGE}")),
             };
-            let (word, behind) = word(behind)?;
-            (*option, rest) = (Some(word), behind);
+            let (word, behind) = word(behind.trim_start())?;
+            (*to, rest) = (Some(word), behind);
+        }
+        if !rest.is_empty() {
+            return Err(format!("{rest:?} is neither ;{TYPE} nor ;{FILE_NAME}; {USAGE}"));
         }
         let field = Field { name: name.to_owned(), value, kind, file_name };
         field.check().map(|()| field)
     }
 }
 
-const TYPE: &str = ";type=";
-const FILE_NAME: &str = ";filename=";
+const TYPE: &str = "type=";
+const FILE_NAME: &str = "filename=";
+/// What curl takes behind a value.
+const OPTIONS: [&str; 4] = [TYPE, FILE_NAME, "headers=", "encoder="];
+
+/// The option that a text begins with, if it does, and what is behind it.
+fn option(text: &str) -> Option<(&'static str, &str)> {
+    let text = text.trim_start().strip_prefix(';')?.trim_start();
+    OPTIONS.into_iter().find_map(|option| {
+        let (begin, behind) = text.split_at_checked(option.len())?;
+        begin.eq_ignore_ascii_case(option).then_some((option, behind))
+    })
+}
 
 /// The text up to the next option, or between quotes, in which a backslash stands before quotes and itself.
 fn word(text: &str) -> Result<(String, &str), String> {
     let Some(quoted) = text.strip_prefix('"') else {
-        let ends = [TYPE, FILE_NAME].into_iter().filter_map(|option| text.find(option));
-        let (word, rest) = text.split_at(ends.min().unwrap_or(text.len()));
-        return Ok((word.to_owned(), rest));
+        let mut ends = text.match_indices(';').map(|(at, _)| at);
+        let Some(end) = ends.find(|at| option(&text[*at..]).is_some()) else {
+            return Ok((text.to_owned(), ""));
+        };
+        return Ok((text[..end].trim_end().to_owned(), &text[end..]));
     };
     let (mut word, mut chars) = (String::new(), quoted.chars());
     loop {
@@ -106,8 +123,11 @@ impl Field {
         if head.into_iter().flatten().any(|text| is_one(text.as_bytes())) {
             return Err("only the value of a field can be filled in".to_owned());
         }
-        let kind = self.kind.as_deref().unwrap_or_default();
-        HeaderValue::from_str(kind).map_err(|_| format!("{kind:?} is no type"))?;
+        let kind = self.kind.as_deref().unwrap_or("text/plain");
+        let has_both = kind.split_once('/').is_some_and(|(a, b)| !a.is_empty() && !b.is_empty());
+        if !has_both || HeaderValue::from_str(kind).is_err() {
+            return Err(format!("{kind:?} is no type; {USAGE}"));
+        }
         match self.file() {
             Some(path) if path.as_os_str().is_empty() => Err(format!("a file is missing; {USAGE}")),
             _ => Ok(()),
@@ -130,9 +150,14 @@ impl Field {
         };
         let name = quoted(&self.name);
         let own = upload.and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
-        let file_name = self.file_name.as_deref().or(own.as_deref());
+        let given = self.file_name.as_deref();
+        let file_name = given.or(own.as_deref());
         let file_name = file_name.map(|name| format!("; filename=\"{}\"", quoted(name)));
-        let kind = self.kind.as_deref().or(upload.map(|path| kind_of(path)));
+        let kind = upload.map(|path| {
+            let known = given.and_then(|name| kind_of(Path::new(name))).or_else(|| kind_of(path));
+            known.unwrap_or("application/octet-stream")
+        });
+        let kind = self.kind.as_deref().or(kind);
         let kind = kind.map(|kind| format!("\r\nContent-Type: {kind}"));
         let [file_name, kind] = [file_name, kind].map(Option::unwrap_or_default);
         format!(
@@ -156,10 +181,10 @@ fn quoted(text: &str) -> String {
     text.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-fn kind_of(path: &Path) -> &'static str {
-    let ending = path.extension().unwrap_or_default();
+fn kind_of(path: &Path) -> Option<&'static str> {
+    let ending = path.extension()?;
     let known = KINDS.into_iter().find(|(its, _)| ending.eq_ignore_ascii_case(its));
-    known.map_or("application/octet-stream", |(_, kind)| kind)
+    known.map(|(_, kind)| kind)
 }
 
 /// The body of a form, in pieces, and its type. Reads the files.
@@ -227,6 +252,9 @@ mod tests {
             ("a={};type=application/json", text("{}"), Some("application/json"), None),
             ("a=@x/y.png", Value::Upload("x/y.png".into()), None, None),
             ("a=<x", Value::Content("x".into()), None, None),
+            ("a= b ; TYPE= a/b ; FileName= c ", text(" b"), Some("a/b"), Some("c ")),
+            ("a=\"b\" ; type=a/b;charset=x", text("b"), Some("a/b;charset=x"), None),
+            ("a=b;foo=bar; typ", text("b;foo=bar; typ"), None, None),
             (
                 "a=@x;filename=f\u{e9}.txt;type=text/plain",
                 Value::Upload("x".into()),
@@ -255,12 +283,30 @@ mod tests {
             ("a=@", "a file is missing"),
             ("a=\"b", "a quote never closes"),
             ("a=\"b\"c", "\"c\" is neither ;type= nor ;filename="),
-            ("a=b;type=x\ny", "\"x\\ny\" is no type"),
+            ("a=b;type=x/\ny", "\"x/\\ny\" is no type"),
+            ("a=b;type=", "\"\" is no type"),
+            ("a=b;type=bogus", "\"bogus\" is no type"),
+            ("a=b;headers=\"X: 1\"", "headers= can't be given"),
+            ("a=@b;type=a/b; Encoder=base64", "encoder= can't be given"),
             ("{{slot}}=b", "only the value of a field can be filled in"),
             ("a=@b;filename={{uuid}}", "only the value of a field can be filled in"),
         ] {
             let error = line.parse::<Field>().unwrap_err();
             assert!(error.starts_with(told), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_type_of_a_file_follows_from_the_name_that_is_sent() {
+        for (line, kind) in [
+            ("a=@x.htm", "text/html"),
+            ("a=@x.PNG", "image/png"),
+            ("a=@x.png;filename=y.txt", "text/plain"),
+            ("a=@x.png;filename=y", "image/png"),
+            ("a=@x;filename=y.csv", "application/octet-stream"),
+        ] {
+            let head = line.parse::<Field>().unwrap().head("");
+            assert!(head.ends_with(&format!("\r\nContent-Type: {kind}\r\n\r\n")), "{head}");
         }
     }
 
