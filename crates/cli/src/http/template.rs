@@ -122,6 +122,23 @@ impl Template {
         Template { pieces: vec![Piece::Text(bytes.into())] }
     }
 
+    /// Takes out the longest piece in which nothing is filled, if it has so many bytes: what is before it, the
+    /// piece, and what is behind it.
+    pub(crate) fn around_large(mut self, least: usize) -> (Template, Box<[u8]>, Template) {
+        let length = |piece: &Piece| match piece {
+            Piece::Text(text) => text.len(),
+            _ => 0,
+        };
+        let longest = (0..self.pieces.len()).max_by_key(|index| length(&self.pieces[*index]));
+        let longest = longest.filter(|index| length(&self.pieces[*index]) >= least);
+        let after = self.pieces.split_off(longest.map_or(self.pieces.len(), |index| index + 1));
+        let large = match longest.and_then(|_| self.pieces.pop()) {
+            Some(Piece::Text(text)) => text,
+            _ => Box::default(),
+        };
+        (self, large, Template { pieces: after })
+    }
+
     /// Writes the text behind what is in `to`, with these values.
     pub(crate) fn fill(&self, values: &mut Values<'_>, to: &mut Vec<u8>) {
         self.pieces.iter().for_each(|piece| piece.fill(values, to));

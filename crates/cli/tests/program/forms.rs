@@ -130,9 +130,10 @@ fn fields_and_files_arrive_as_they_are() {
 
 #[test]
 fn values_of_fields_are_filled_and_files_are_not() {
-    let content = b"\xfe{{slot}}";
+    // So much that requests share it.
+    let content = b"\xfe{{slot}}".repeat(20_000);
     let (photo, data) =
-        (file("form-filled.jpg", content), file("form.csv", b"user\nann\n\"b\"\"o\"\n"));
+        (file("form-filled.jpg", &content), file("form.csv", b"user\nann\n\"b\"\"o\"\n"));
     let (url, forms) = server();
     let photo_field = format!("photo=@{photo}");
     let options = ["--data", &data, "-F", "user={{user}}!", "-F", &photo_field, "-F", "n={{slot}}"];
@@ -144,7 +145,7 @@ fn values_of_fields_are_filled_and_files_are_not() {
             let photo = "name=\"photo\"; filename=\"form-filled.jpg\"\r\nContent-Type: image/jpeg";
             let expected = [
                 field("name=\"user\"", user),
-                field(photo, content),
+                field(photo, &content),
                 field("name=\"n\"", slot.to_string()),
             ];
             assert_eq!(form, expected);

@@ -16,6 +16,9 @@ use std::collections::{BTreeSet, HashSet};
 /// Headers that say how the request itself is sent.
 const OURS: [HeaderName; 3] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
 
+/// A piece of a body in which nothing is filled is shared from so many bytes on.
+const LARGE: usize = 1 << 16;
+
 /// A request, taken apart.
 #[derive(Debug)]
 pub(crate) struct Templates {
@@ -27,7 +30,15 @@ pub(crate) struct Templates {
 #[derive(Debug)]
 enum Body {
     AsItIs(Bytes),
-    Filled(Template),
+    /// What is before a large piece, that piece, which all requests share, and what is behind it.
+    Filled(Template, Box<[u8]>, Template),
+}
+
+impl Body {
+    fn of(template: Template) -> Body {
+        let (before, large, after) = template.around_large(LARGE);
+        Body::Filled(before, large, after)
+    }
 }
 
 /// Memory for a request that is filled.
@@ -35,7 +46,8 @@ enum Body {
 pub(crate) struct Filled {
     path: Vec<u8>,
     headers: Vec<u8>,
-    body: Vec<u8>,
+    /// Before and behind a large piece.
+    body: [Vec<u8>; 2],
 }
 
 /// Whether anything in a request is filled.
@@ -102,11 +114,11 @@ impl Compiler {
         }
         if target.form.is_empty() {
             let text = std::str::from_utf8(&target.body)?;
-            return self.template(text, Place::Body).map(Body::Filled);
+            return self.template(text, Place::Body).map(Body::of);
         }
         let pieces = target.form.iter().map(|piece| self.piece(piece));
         let pieces = pieces.collect::<anyhow::Result<Vec<_>>>()?;
-        Ok(Body::Filled(pieces.into_iter().collect()))
+        Ok(Body::of(pieces.into_iter().collect()))
     }
 
     fn piece(&mut self, piece: &Piece) -> anyhow::Result<Template> {
@@ -200,8 +212,8 @@ impl Templates {
         values: &mut Values<'_>,
         memory: &'a mut Filled,
     ) -> Parts<'a> {
-        let Filled { path, headers, body } = memory;
-        for part in [&mut *path, &mut *headers, &mut *body] {
+        let Filled { path, headers, body: [before, after] } = memory;
+        for part in [&mut *path, &mut *headers, &mut *before, &mut *after] {
             part.clear();
         }
         self.path.fill(values, path);
@@ -212,10 +224,11 @@ impl Templates {
             headers.push(b'\n');
         }
         let body = match &self.body {
-            Body::AsItIs(body) => &body[..],
-            Body::Filled(template) => {
-                template.fill(values, body);
-                &body[..]
+            Body::AsItIs(body) => [body, &b""[..], b""],
+            Body::Filled(first, large, last) => {
+                first.fill(values, before);
+                last.fill(values, after);
+                [before, &large[..], after]
             }
         };
         Parts { method, path, headers, body, cookie: b"" }
@@ -225,7 +238,7 @@ impl Templates {
     pub(crate) fn body_length(&self) -> Option<usize> {
         match &self.body {
             Body::AsItIs(body) => Some(body.len()),
-            Body::Filled(_) => None,
+            Body::Filled(..) => None,
         }
     }
 }

@@ -62,7 +62,7 @@ impl Connection {
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         if !self.unsent.is_empty() {
-            let mut sending = Sending([&self.unsent, b"", b""]);
+            let mut sending = Sending([&self.unsent, b"", b"", b"", b""]);
             let sent = sending.poll(&mut *self.io, &mut self.written, cx);
             let left = sending.left();
             self.unsent.advance(self.unsent.len() - left);

@@ -9,12 +9,18 @@ pub(crate) struct Parts<'a> {
     pub(crate) path: &'a [u8],
     /// Two lines for each: name and value.
     pub(super) headers: &'a [u8],
-    pub(crate) body: &'a [u8],
+    /// What is written before a large piece that all requests share, that piece, and what is behind it.
+    pub(crate) body: [&'a [u8]; 3],
     /// The value of the header Cookie; empty without cookies.
     pub(crate) cookie: &'a [u8],
 }
 
 impl<'a> Parts<'a> {
+    /// How many bytes its body has.
+    pub(crate) fn body_length(&self) -> usize {
+        self.body.iter().map(|part| part.len()).sum()
+    }
+
     /// Names, in small letters, and values of its own headers.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let mut lines = self.headers.split(|byte| *byte == b'\n');

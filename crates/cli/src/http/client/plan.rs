@@ -385,7 +385,7 @@ impl Plan {
     /// A request as text, which is put into `memory` unless it is there already.
     pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Memory) -> Outgoing<'a> {
         if let Some(only) = &self.only {
-            return only.with(self.requests.body_of(request.index));
+            return only.with([self.requests.body_of(request.index), b"", b""]);
         }
         let Memory { written, filled, taken, jars } = memory;
         let parts = self.parts(request, filled, taken, jars);
@@ -400,7 +400,7 @@ impl Plan {
         }
         let parts = self.parts(request, &mut memory.filled, &memory.taken, &memory.jars);
         let body = match self.requests.templates(request.index) {
-            Some(_) => Bytes::copy_from_slice(parts.body),
+            Some(_) => parts.body.concat().into(),
             None => self.requests.body_of(request.index).clone(),
         };
         whole(&parts, body, &self.common[request.endpoint])

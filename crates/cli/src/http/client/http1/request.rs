@@ -21,8 +21,8 @@ pub(crate) struct Lines {
 /// A request that can be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing<'a> {
-    /// Its head, its body, and what follows a body in chunks.
-    pub(crate) parts: [&'a [u8]; 3],
+    /// Its head, its body in three parts, and what follows a body in chunks.
+    pub(crate) parts: [&'a [u8]; 5],
     pub(crate) asked: Asked,
     /// Whether it says that no request follows.
     pub(crate) is_last: bool,
@@ -109,9 +109,9 @@ impl Written {
     }
 
     /// The request, whose body is this.
-    pub(crate) fn with<'a>(&'a self, body: &'a [u8]) -> Outgoing<'a> {
-        let Written { head, tail, asked, is_last } = self;
-        Outgoing { parts: [head, body, tail], asked: *asked, is_last: *is_last }
+    pub(crate) fn with<'a>(&'a self, body: [&'a [u8]; 3]) -> Outgoing<'a> {
+        let (Written { head, tail, asked, is_last }, [before, large, after]) = (self, body);
+        Outgoing { parts: [head, before, large, after, tail], asked: *asked, is_last: *is_last }
     }
 }
 
@@ -132,7 +132,7 @@ impl About {
     /// Ends a head, by what says where the body ends: either its length, or its coding (RFC 9112, section
     /// 6.3). Returns what follows the body.
     fn end(&self, head: &mut Vec<u8>, parts: &Parts<'_>) -> &'static [u8] {
-        let length = parts.body.len();
+        let length = parts.body_length();
         // Otherwise only a body has a length, and some servers insist on it.
         let is_usual = [&b"POST"[..], b"PUT", b"PATCH"].contains(&parts.method);
         if length > 0 && !self.codings.is_empty() {

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 /// What is left to send.
-pub(super) struct Sending<'a>(pub(super) [&'a [u8]; 3]);
+pub(super) struct Sending<'a>(pub(super) [&'a [u8]; 5]);
 
 impl Sending<'_> {
     /// Sends what is left, in one piece if the system takes it. Ready when it is on its way. Counts the
@@ -20,7 +20,7 @@ impl Sending<'_> {
         let mut io = Pin::new(io);
         while self.left() > 0 {
             let bytes = ready!(match self.0 {
-                [part, [], []] => io.as_mut().poll_write(cx, part),
+                [part, [], [], [], []] => io.as_mut().poll_write(cx, part),
                 parts => io.as_mut().poll_write_vectored(cx, &parts.map(IoSlice::new)),
             })?;
             if bytes == 0 {

@@ -16,7 +16,7 @@ pub(crate) fn request(parts: &Parts<'_>, body: Bytes, common: &Common) -> Reques
     let path = PathAndQuery::try_from(parts.path).expect(CHECKED);
     let mut headers = headers(parts, common);
     // Otherwise only a body has a length, and some servers insist on it.
-    if parts.body.is_empty() && [Method::POST, Method::PUT, Method::PATCH].contains(&method) {
+    if parts.body_length() == 0 && [Method::POST, Method::PUT, Method::PATCH].contains(&method) {
         headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from_static("0"));
     }
     let mut request = Request::new(Full::new(body));

@@ -48,6 +48,22 @@ fn all_requests_send_one_copy_of_a_body_in_which_nothing_is_filled() {
     }
 }
 
+/// A file of 200 MB beside one place took that for each connection.
+#[test]
+fn all_requests_share_the_longest_piece_of_a_body_that_is_filled() {
+    let (large, larger) = ("x".repeat(1 << 16), "y".repeat(1 << 17));
+    let body = format!("{{{{slot}}}}{large}{{{{slot}}}}{larger}{{{{slot}}}}");
+    for (text, shared) in [(body.as_str(), larger.as_str()), (&body[..large.len()], "")] {
+        let plan = plan("http://127.0.0.1:1/", &["-d", text], PATIENCE).unwrap();
+        let mut memories = [Memory::new(), Memory::new()];
+        let parts = memories.each_mut().map(|memory| plan.text(plan.of_slot(7), memory).parts);
+        assert_eq!(parts[0][2], shared.as_bytes());
+        assert_eq!(parts[0][2].as_ptr(), parts[1][2].as_ptr());
+        let sent = String::from_utf8(parts[0][1..].concat()).unwrap();
+        assert_eq!(sent, text.replace("{{slot}}", "7"));
+    }
+}
+
 /// A path, options, and what they send: a first line, headers and a body.
 type Sent<'a> = (&'a str, &'a [&'a str], &'a str, &'a [&'a str], &'a str);
 
