@@ -520,6 +520,11 @@ fn what_is_wrong_is_said_in_a_line() {
     let fleet = format!("run --fleet {} --run", server.url());
     refused(&mut nanopace(&format!("{fleet} nothing")), "there is no run nothing");
     refused(&mut nanopace(&format!("{fleet} x --nodes 0 --rate 1/s")), "--nodes 4");
+    let data = "--data-end stop -z 1s --url http://127.0.0.1:1/{{a}} --data";
+    let mut ends = nanopace(&format!("{fleet} x --nodes 1 --rate 1/s {data}"));
+    fs::write(recording.with_extension("csv"), "a\n1\n").unwrap();
+    let told = "by its --duration, and not with the data: leave --data-end stop out";
+    refused(ends.arg(recording.with_extension("csv")), told);
     let mut other = node(&server, "--nodes 2 --rate 100/s --duration 1min");
     let _progress = read_until(&mut other, "1 of 2 nodes are here");
     refused(&mut nanopace(&format!("{fleet} test --rate 7/s")), "hold 100/s");

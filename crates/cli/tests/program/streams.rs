@@ -144,6 +144,9 @@ fn lines_are_items_over_http2_as_well() {
         let counts = counts.map(|key| results[key]["count"].as_u64().unwrap());
         assert_eq!((counts, &results["items"]), ([12, 12, 0], &12.into()), "{results}");
     }
+    let (none, report) = run(&["--items", "sse", "-n", "12", "--rate", "1k/s"]);
+    assert_eq!(none["items"], 0, "{none}");
+    assert!(report.contains("\nitems     0: "), "{report}");
     let (without, _) = run(&["-n", "12", "--rate", "1k/s"]);
     assert!(without["first_byte_time_ns"].is_null() && without["items"].is_null(), "{without}");
 }

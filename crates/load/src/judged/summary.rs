@@ -6,7 +6,7 @@ use super::criteria::{self, Criterion, Figures, Goal};
 use super::verdict::{Evidence, Verdict};
 use crate::console::human::{self, float};
 use crate::console::machine::Machine;
-use crate::load::own_times::OwnTimes;
+use crate::load::own_times::{OwnTimes, Part};
 use crate::recorded::asked::RunEnd;
 use crate::recorded::confidence::Confidence;
 use crate::recorded::gaps::Quality;
@@ -198,6 +198,13 @@ impl Summary {
     /// How sure its times are.
     pub(crate) fn confidence(&self) -> Confidence<'_> {
         Confidence::new(&self.stats, &self.over_time)
+    }
+
+    /// How many items there were in answers, if they were looked for.
+    pub(crate) fn items(&self) -> Option<u64> {
+        let is_looked_for = self.own_times.iter().any(|own| own.part == Part::FirstItem);
+        let items = self.stats.traffic.items;
+        (items > 0 || is_looked_for).then_some(items)
     }
 
     /// The verdict in a sentence.

@@ -269,7 +269,7 @@ fn spacing(schedule: &ScheduleArgs) -> Spacing {
 fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     ensure!(
         args.fleet.run_name.is_none(),
-        "the load of a fleet ends by time: leave out what ends with the data, and write --duration TIME"
+        "the load of a fleet ends by its --duration, and not with the data: leave --data-end stop out"
     );
     let second = Shape::constant(Rate::per_second(1)?);
     let end = Duration::from_secs(slots);

@@ -231,7 +231,7 @@ impl<F> Object<F> {
             own_times: own_times(&summary.own_times),
             bytes_read: stats.traffic.read,
             bytes_written: stats.traffic.written,
-            items: Some(stats.traffic.items).filter(|&items| items > 0),
+            items: summary.items(),
             lateness: Lateness {
                 target_seconds: stats.lateness.target,
                 generator_seconds: stats.lateness.generator,

@@ -169,9 +169,9 @@ fn connections(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
         });
         format!("p50 {median}, max {most}")
     };
-    let Traffic { read, written, items } = summary.stats.traffic;
+    let Traffic { read, written, .. } = summary.stats.traffic;
     writeln!(f, "bytes     {read} read, {written} written")?;
-    if items > 0 {
+    if let Some(items) = summary.items() {
         let rate = human::hz(float(items) / summary.duration.as_secs_f64());
         writeln!(f, "items     {items}: {rate}")?;
     }

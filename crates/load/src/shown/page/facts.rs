@@ -130,13 +130,13 @@ pub(crate) fn errors(stats: &OperationStats) -> Markup {
 pub(crate) fn connections(summary: &Summary) -> Markup {
     let set_ups = &summary.stats.set_ups;
     let columns = [("TCP", &set_ups.connect), ("TLS", &set_ups.tls), ("all", &set_ups.all)];
-    let Traffic { read, written, items } = summary.stats.traffic;
+    let Traffic { read, written, .. } = summary.stats.traffic;
     let mut facts = vec![
         ("names resolved in", human::time(summary.resolved_in)),
         ("bytes read", count(read)),
         ("bytes written", count(written)),
     ];
-    if items > 0 {
+    if let Some(items) = summary.items() {
         let rate = float(items) / summary.duration.as_secs_f64();
         facts.push(("items", format!("{}: {}", count(items), human::hz(rate))));
     }
