@@ -14,6 +14,7 @@ pub(crate) mod outcome;
 pub(crate) mod over_time;
 pub mod percentiles;
 pub(crate) mod processor;
+pub(crate) mod processors;
 pub(crate) mod randomness;
 pub(crate) mod rests;
 pub(crate) mod stats;

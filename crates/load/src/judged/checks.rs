@@ -1,10 +1,13 @@
 //! What a run finds when it looks at itself: whether starts followed the arrivals that were asked for, whether response
-//! times stayed the same, and how much of them the generator added. (As Lancet does: Kogias, Mallon and
-//! Bugnion, USENIX ATC 2019.)
+//! times stayed the same, how much of them the generator added, and what its machine did beside it. (As Lancet does:
+//! Kogias, Mallon and Bugnion, USENIX ATC 2019.)
 
+mod machine;
 mod trend;
 
-use super::criteria::Goal;
+pub(crate) use machine::machine;
+
+use super::criteria::{Goal, Percentile};
 use crate::console::human::{self, float, percent};
 use crate::load::own_times::{OwnTimes, Part};
 use crate::recorded::confidence::Confidence;
@@ -24,13 +27,13 @@ const NEAR: f64 = 0.05;
 const CHANCE: f64 = 1.63;
 const CHANCE_ALIKE: f64 = 2.58;
 
-/// More of the response time than this is no small part.
+/// More of the response time than this is no small part; nor of a percentile of it.
 const MOST_OWN: f64 = 0.25;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// What was looked at: `starts`, `steady`, `own`, `sure` or `reading`.
+    /// What was looked at: `starts`, `steady`, `own`, `stolen`, `others`, `frequency`, `sure` or `reading`.
     pub(crate) check: &'static str,
     pub(crate) is_well: bool,
     /// A sentence without its full stop.
@@ -85,13 +88,34 @@ pub(crate) fn steady(confidence: &Confidence<'_>) -> Option<Finding> {
     Some(Finding { check: "steady", is_well: change.is_none(), text })
 }
 
-/// How much of the response times is the generator's own delay. None without any.
-pub(crate) fn own(stats: &OperationStats) -> Option<Finding> {
+/// How much of the response times is the generator's own delay, of all and beside the percentile that is reported. None
+/// without any.
+pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Finding> {
     let all = stats.response.mean() * float(stats.response.len()) * 1e-9;
     let own = stats.lateness.generator + stats.queued.as_secs_f64();
     let share = (all > 0.0).then(|| (own / all).min(1.0))?;
-    let text = format!("{} of all response time is the generator's own delay", percent(share));
-    Some(Finding { check: "own", is_well: share <= MOST_OWN, text })
+    let response = float(stats.response.value_at_quantile(reported.quantile()));
+    let delay = own_at_most(stats, reported).min(response);
+    let beside = delay / response.max(1.0);
+    let text = format!(
+        "{} of all response time is the generator's own delay, whose {reported} is about {} at most: {} of the \
+         {reported} of response times",
+        percent(share),
+        human::time(Duration::from_secs_f64(delay * 1e-9)),
+        percent(beside)
+    );
+    Some(Finding { check: "own", is_well: share.max(beside) <= MOST_OWN, text })
+}
+
+/// No more than this, in nanoseconds, is the percentile of the generator's own delay. What it adds to a start is part of
+/// the wait, so its percentile is not above that of the waits; nor above its mean over all beyond the percentile
+/// (Markov's inequality). How long answers waited for the processor is known as a mean only.
+fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
+    let each = |seconds: f64, of: u64| seconds * 1e9 / float(of.max(1));
+    let wait = float(stats.wait.value_at_quantile(reported.quantile()));
+    let mean = each(stats.lateness.generator, stats.started());
+    let queued = each(stats.queued.as_secs_f64(), stats.completed() + stats.failed());
+    wait.min(mean / reported.beyond()) + queued
 }
 
 /// How much of the service times is the generator's own, by the kernel's stamps. None if it was not asked for them, or
@@ -169,16 +193,39 @@ mod tests {
         assert!(super::poisson(few).is_well);
     }
 
+    /// 100 requests of 10 ms each, that started 4 ms late.
+    fn late(generator: f64, queued_ms: u64) -> OperationStats {
+        let mut stats = OperationStats::new();
+        stats.response.record_n(10_000_000, 100).unwrap();
+        stats.service.record_n(6_000_000, 100).unwrap();
+        stats.wait.record_n(4_000_000, 100).unwrap();
+        stats.lateness = Lateness { target: 0.4 - generator, generator, ..Lateness::default() };
+        stats.queued = Duration::from_millis(queued_ms);
+        stats
+    }
+
     #[test]
     fn the_generators_own_delay_is_a_share_of_all_response_time() {
-        let mut stats = OperationStats::new();
-        assert_eq!(own(&stats), None);
-        stats.response.record_n(10_000_000, 100).unwrap();
-        stats.lateness = Lateness { target: 0.5, generator: 0.06, ..Lateness::default() };
-        stats.queued = Duration::from_millis(20);
-        let told = own(&stats).unwrap();
+        let [p50, p99] = [50.0, 99.0].map(Percentile);
+        assert_eq!(own(&OperationStats::new(), p99), None);
+        let told = own(&late(0.06, 20), p50).unwrap();
         assert!(told.is_well && told.text.starts_with("8.0 % of all response time"), "{told:?}");
-        stats.queued = Duration::from_millis(200);
-        assert!(own(&stats).is_some_and(|told| !told.is_well));
+        assert!(own(&late(0.06, 200), p50).is_some_and(|told| !told.is_well));
+    }
+
+    #[test]
+    fn beside_a_percentile_the_generators_own_delay_is_as_long_as_it_may_be() {
+        for (generator, queued_ms, percent, told) in [
+            // The mean, 0.1 ms, twice: half of them may have all of it.
+            (0.01, 0, 50.0, "p50 is about 200us at most: 2.0 % of the p50"),
+            // One in a hundred may have all of it; but none waited for longer than 4 ms.
+            (0.01, 0, 99.0, "p99 is about 4.00ms at most: 40.0 % of the p99"),
+            (0.000_1, 0, 99.0, "p99 is about 100us at most: 1.0 % of the p99"),
+            (0.01, 100, 99.9, "p99.9 is about 5.00ms at most: 50.0 % of the p99.9"),
+            (0.0, 0, 100.0, "p100 is about 0ns at most: 0.0 % of the p100"),
+        ] {
+            let found = own(&late(generator, queued_ms), Percentile(percent)).unwrap();
+            assert!(found.text.ends_with(&format!("{told} of response times")), "{found:?}");
+        }
     }
 }

@@ -35,6 +35,7 @@ mod figure;
 mod goal;
 mod misnamed;
 mod operator;
+mod percentile;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -43,6 +44,7 @@ mod words;
 
 pub(crate) use figure::Figures;
 pub(crate) use goal::Goal;
+pub(crate) use percentile::Percentile;
 pub(crate) use words::CriterionError;
 
 use crate::load::own_times::Part;

@@ -2,7 +2,7 @@
 
 use super::checks::{self, Finding};
 use super::comparison::Comparison;
-use super::criteria::{self, Criterion, Figures, Goal};
+use super::criteria::{self, Criterion, Figures, Goal, Percentile};
 use super::verdict::{Evidence, Verdict};
 use crate::console::human::{self, float};
 use crate::console::machine::Machine;
@@ -13,6 +13,7 @@ use crate::recorded::gaps::Quality;
 use crate::recorded::lateness::Lateness;
 use crate::recorded::over_time::OverTime;
 use crate::recorded::processor::ProcessorTime;
+use crate::recorded::processors::Meanwhile;
 use crate::recorded::randomness::Randomness;
 use crate::recorded::rests::Rests;
 use crate::recorded::stats::OperationStats;
@@ -117,10 +118,14 @@ pub(crate) struct RunResults<'run> {
     pub(crate) ending: Option<Ending>,
     /// What it was to go on for, and whether that has ended it.
     pub(crate) goal: Option<(&'run Goal, bool)>,
+    /// The percentile that the generator's own delays are put beside.
+    pub(crate) reported: Percentile,
     /// How many sessions were not open when the load began.
     pub(crate) unopened: usize,
     /// What the load threads had of the processor.
     pub(crate) processor: Option<ProcessorTime>,
+    /// What the machine's processors did.
+    pub(crate) meanwhile: Option<Meanwhile>,
     /// How long it took to resolve all names.
     pub(crate) resolved_in: Duration,
 }
@@ -278,14 +283,16 @@ fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let starts = starts.or_else(|| results.gaps.map(checks::even));
     let confidence = Confidence::new(results.stats, &results.over_time);
     let steady = results.constant_hz.and_then(|_| checks::steady(&confidence));
-    let own = (!results.is_closed).then(|| checks::own(results.stats)).flatten();
+    let own = (!results.is_closed).then(|| checks::own(results.stats, results.reported)).flatten();
     let why = |is_reached| match results.ending {
         _ if is_reached => "that ended the run",
         Some(Ending { is_cut_short: true, .. }) => "somebody ended the run",
         _ => "the load had come to its end",
     };
     let sure = |(goal, is_reached)| checks::sure(goal, &confidence, why(is_reached));
-    [starts, steady, own, results.goal.map(sure)].into_iter().flatten().collect()
+    let machine = results.meanwhile.map(|meanwhile| checks::machine(meanwhile, results.reported));
+    let findings = [starts, steady, own].into_iter().flatten();
+    findings.chain(machine.into_iter().flatten()).chain(results.goal.map(sure)).collect()
 }
 
 /// Starts as a share of those that were required; 1 if none was.

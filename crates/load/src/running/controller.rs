@@ -5,6 +5,7 @@ mod books;
 mod course;
 mod helm;
 mod looks;
+mod machine;
 
 use super::member::Member;
 use super::message::{Message, Stage};
@@ -171,7 +172,8 @@ impl<'run> Controller<'run> {
         self.books.close(&run_end, &self.policy);
         self.show(Phase::Over, false);
         self.audience.end();
-        let (processor, logged) = (self.books.processor(), self.books.end_logs());
+        let (processor, meanwhile) = (self.books.processor(), self.books.meanwhile());
+        let logged = self.books.end_logs();
         let Books { collector, over_time, .. } = self.books;
         let ending = Ending { is_cut_short: self.helm.is_cut_short, overdue: self.overdue };
         let summary = Summary::new(RunResults {
@@ -186,6 +188,8 @@ impl<'run> Controller<'run> {
             randomness: collector.randomness(),
             ending: self.course.member.is_none().then_some(ending),
             goal: self.policy.goal.as_ref().map(|goal| (goal, self.is_at_goal)),
+            reported: self.policy.reported,
+            meanwhile,
             unopened: self.unopened,
             processor,
             resolved_in,

@@ -1,6 +1,6 @@
 //! What may happen to slots that are late, and when a run is over early.
 
-use crate::judged::criteria::Goal;
+use crate::judged::criteria::{Goal, Percentile};
 use std::time::Duration;
 
 /// What a run does with late slots and with failures.
@@ -15,4 +15,6 @@ pub(crate) struct Policy {
     pub(crate) most_failures: f64,
     /// When it has come to this, it is over.
     pub(crate) goal: Option<Goal>,
+    /// The percentile that its own delays are put beside.
+    pub(crate) reported: Percentile,
 }

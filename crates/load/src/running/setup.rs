@@ -17,7 +17,7 @@ use super::workers::length::{RunLength, Spacing};
 use super::workers::threads;
 use crate::console::{Output, ResultFile, is_stdout};
 use crate::judged::comparison::recording::Recording;
-use crate::judged::criteria::Criterion;
+use crate::judged::criteria::{Criterion, Percentile};
 use crate::load::schedule::args::ScheduleArgs;
 use crate::load::target::Target;
 use crate::shown::csv_log::CsvLog;
@@ -201,6 +201,7 @@ impl<T: Target> Setup<T> {
             keeps_slots,
             most_failures: self.most_failures,
             goal: args.until_confident.clone(),
+            reported: Percentile::reported(&args.criteria()),
         }
     }
 

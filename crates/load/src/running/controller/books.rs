@@ -2,6 +2,7 @@
 
 use super::course::Course;
 use super::looks::{Look, Looks};
+use super::machine;
 use crate::console::human::float;
 use crate::load::schedule::args::MAX;
 use crate::recorded::asked::RunEnd;
@@ -10,6 +11,7 @@ use crate::recorded::lateness::Lateness;
 use crate::recorded::outcome::Due;
 use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
 use crate::recorded::processor::{self, ProcessorTime};
+use crate::recorded::processors::{Meanwhile, Processors};
 use crate::recorded::tally::Tally;
 use crate::running::policy::Policy;
 use crate::running::recording::collector::Collector;
@@ -38,6 +40,8 @@ pub(crate) struct Books<'run> {
     /// The backlog at the last look.
     backlog: Backlog,
     logs: Logs,
+    /// The machine's processors, at the first look behind the warm-up and at the end of the schedule.
+    processors: [Option<Processors>; 2],
     /// The ledger at the end of the schedule.
     ended: Option<Ledger>,
 }
@@ -60,6 +64,7 @@ impl<'run> Books<'run> {
             looks: Looks::new(&course),
             backlog: Backlog::default(),
             logs,
+            processors: [None; 2],
             ended: None,
         }
     }
@@ -99,6 +104,8 @@ impl<'run> Books<'run> {
         if at <= self.course.span.recorded_from {
             // What is before is warm-up.
             self.looks.warm = self.looks.last.clone();
+        } else if self.processors[0].is_none() {
+            self.processors[0] = machine::look();
         }
         let stats = self.collector.collect();
         self.tally.add(stats);
@@ -150,6 +157,7 @@ impl<'run> Books<'run> {
     /// Notes that the schedule has ended.
     pub(crate) fn end(&mut self, run_end: &RunEnd) {
         self.ended = Some(run_end.ledger);
+        self.processors[1] = machine::look();
     }
 
     /// Collects what is left, once the threads are done, and counts what policies took from the run.
@@ -177,6 +185,12 @@ impl<'run> Books<'run> {
     pub(crate) fn processor(&self) -> Option<ProcessorTime> {
         let Looks { last, warm, .. } = &self.looks;
         processor::sum(processor::since(&last.processor, &warm.processor))
+    }
+
+    /// What the machine's processors did, if that is known.
+    pub(crate) fn meanwhile(&self) -> Option<Meanwhile> {
+        let [first, last] = self.processors;
+        last?.since(first?)
     }
 
     /// An error tells why a log is not complete.

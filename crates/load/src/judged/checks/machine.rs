@@ -1,0 +1,104 @@
+//! What the machine of a run did beside it, if that was much.
+
+use super::Finding;
+use crate::console::human::{float, percent};
+use crate::judged::criteria::Percentile;
+use crate::recorded::processors::Meanwhile;
+
+/// Less than this is not told, be it beyond the percentile that is reported or not.
+const MUCH_STOLEN: f64 = 0.05;
+
+/// Others that have less of the processors, or leave so much of them idle, take nothing from the generator.
+const MUCH: f64 = 0.1;
+const ENOUGH_IDLE: f64 = 0.5;
+
+/// A processor that becomes slower or faster by less than this does so all the time.
+const SLOWER: f64 = 0.75;
+
+/// Who had the processors, and whether they became slower or faster. Nothing that was little.
+pub(crate) fn machine(meanwhile: Meanwhile, reported: Percentile) -> impl Iterator<Item = Finding> {
+    let Meanwhile { stolen, others, idle, khz } = meanwhile;
+    let is_much = stolen > 0.0 && stolen >= reported.beyond().min(MUCH_STOLEN);
+    let stolen = is_much.then(|| {
+        let share = percent(stolen);
+        format!("the host of this machine took {share} of its processor time: times beyond the {reported} may be due to that")
+    });
+    let are_many = others >= MUCH && idle < ENOUGH_IDLE;
+    let others = are_many.then(|| {
+        let [others, idle] = [others, idle].map(percent);
+        format!("other programs had {others} of the machine's processor time, and {idle} was idle")
+    });
+    let frequency = khz.and_then(frequency);
+    let told = [("stolen", stolen), ("others", others), ("frequency", frequency)];
+    told.into_iter()
+        .filter_map(|(check, text)| Some(Finding { check, is_well: false, text: text? }))
+}
+
+fn frequency(khz: [u64; 2]) -> Option<String> {
+    let [first, last] = khz.map(|khz| khz / 1_000);
+    let [slow, fast] = [first.min(last), first.max(last)].map(float);
+    (slow < SLOWER * fast).then(|| {
+        format!("the fastest processor ran at {first} MHz at the beginning, and at {last} MHz at the end")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(percent: f64, meanwhile: Meanwhile) -> Vec<(&'static str, String)> {
+        let found = machine(meanwhile, Percentile(percent));
+        found
+            .inspect(|found| assert!(!found.is_well))
+            .map(|found| (found.check, found.text))
+            .collect()
+    }
+
+    const QUIET: Meanwhile = Meanwhile { stolen: 0.0, others: 0.0, idle: 0.9, khz: None };
+
+    #[test]
+    fn little_is_not_told() {
+        assert_eq!(told(100.0, QUIET), []);
+        for meanwhile in [
+            Meanwhile { stolen: 0.009, ..QUIET },
+            Meanwhile { others: 0.09, idle: 0.0, ..QUIET },
+            Meanwhile { others: 0.5, idle: 0.5, ..QUIET },
+            Meanwhile { khz: Some([2_000_000, 1_500_000]), ..QUIET },
+            Meanwhile { khz: Some([0, 0]), ..QUIET },
+        ] {
+            assert_eq!(told(99.0, meanwhile), [], "{meanwhile:?}");
+        }
+    }
+
+    #[test]
+    fn stolen_time_is_much_if_all_beyond_the_percentile_may_be_due_to_it() {
+        for (percent, stolen, is_told) in [
+            (99.0, 0.011, true),
+            (99.9, 0.001_1, true),
+            (99.9, 0.000_9, false),
+            (50.0, 0.05, true),
+            (50.0, 0.04, false),
+            (100.0, 0.000_1, true),
+        ] {
+            let told = told(percent, Meanwhile { stolen, ..QUIET });
+            assert_eq!(!told.is_empty(), is_told, "{percent} {stolen}");
+        }
+        let text = "the host of this machine took 1.1 % of its processor time: times beyond the p99 may be due to that";
+        let found = told(99.0, Meanwhile { stolen: 0.011, ..QUIET });
+        assert_eq!(found, [("stolen", text.to_owned())]);
+    }
+
+    #[test]
+    fn other_programs_and_other_speeds_are_told_with_their_size() {
+        let busy =
+            Meanwhile { others: 0.43, idle: 0.12, khz: Some([3_400_000, 2_000_000]), ..QUIET };
+        let found = told(99.0, busy);
+        let others =
+            "other programs had 43.0 % of the machine's processor time, and 12.0 % was idle";
+        let speed =
+            "the fastest processor ran at 3400 MHz at the beginning, and at 2000 MHz at the end";
+        assert_eq!(found, [("others", others.to_owned()), ("frequency", speed.to_owned())]);
+        let faster = Meanwhile { khz: Some([1_200_000, 3_400_000]), ..QUIET };
+        assert_eq!(told(99.0, faster).len(), 1);
+    }
+}

@@ -1,0 +1,120 @@
+//! What the processors of the machine did during a run, and how fast they were: what others had of them.
+
+use crate::console::human::float;
+
+/// Ticks of less than about a second of one core say nothing.
+const LEAST_TICKS: u64 = 100;
+
+/// Ticks of all cores together, since the machine was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Processors {
+    all: u64,
+    idle: u64,
+    /// Taken by the host of a virtual machine.
+    stolen: u64,
+    /// This program's own.
+    own: u64,
+    /// How fast the fastest of them runs, where the system tells.
+    khz: Option<u64>,
+}
+
+/// What was between two looks at them, as parts of all their time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Meanwhile {
+    pub(crate) stolen: f64,
+    /// What other programs and the system had.
+    pub(crate) others: f64,
+    pub(crate) idle: f64,
+    /// How fast the fastest of them ran at first, and at last.
+    pub(crate) khz: Option<[u64; 2]>,
+}
+
+impl Processors {
+    /// From the texts of Linux' `/proc/stat`, of `/proc/self/stat`, and of `scaling_cur_freq` of each core that has one.
+    pub(crate) fn parse(
+        machine: &str,
+        program: &str,
+        frequencies: impl Iterator<Item = String>,
+    ) -> Option<Processors> {
+        let khz = frequencies.filter_map(|text| text.trim().parse().ok()).max();
+        Some(Processors { own: parse_program(program)?, khz, ..parse_machine(machine)? })
+    }
+
+    /// What was since an `earlier` look. None if that was just before.
+    pub(crate) fn since(self, earlier: Processors) -> Option<Meanwhile> {
+        let ticks = |of: fn(Processors) -> u64| of(self).saturating_sub(of(earlier));
+        let all = ticks(|at| at.all);
+        let share = |ticks| float(ticks) / float(all);
+        let [idle, stolen, own] = [ticks(|at| at.idle), ticks(|at| at.stolen), ticks(|at| at.own)];
+        let others = all.saturating_sub(idle + stolen + own);
+        let khz = earlier.khz.zip(self.khz).map(<[u64; 2]>::from);
+        let [stolen, others, idle] = [stolen, others, idle].map(share);
+        (all >= LEAST_TICKS).then_some(Meanwhile { stolen, others, idle, khz })
+    }
+}
+
+/// `cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL`, and what guests had, which the first two have in them.
+fn parse_machine(text: &str) -> Option<Processors> {
+    let fields = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8);
+    let ticks: Vec<u64> = fields.map(|field| field.parse().ok()).collect::<Option<_>>()?;
+    let [_, _, _, idle, iowait, _, _, stolen] = ticks[..] else { return None };
+    let all = ticks.iter().sum();
+    Some(Processors { all, idle: idle + iowait, stolen, ..Processors::default() })
+}
+
+/// `PID (NAME) STATE ...`: of the fields behind the name, which may have anything in it, the 12th and 13th.
+fn parse_program(text: &str) -> Option<u64> {
+    let (_, fields) = text.rsplit_once(')')?;
+    let mut ticks = fields.split_whitespace().skip(11).map(|field| field.parse::<u64>().ok());
+    Some(ticks.next()?? + ticks.next()??)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MACHINE: &str = "cpu  100 20 30 400 50 6 7 80 90 1\ncpu0 1 2 3 4\n";
+    const PROGRAM: &str = "7 (a ) (b) R 1 2 3 4 5 6 7 8 9 10 40 2 0 0 20 0\n";
+
+    fn parsed(machine: &str, program: &str, frequencies: &[&str]) -> Option<Processors> {
+        Processors::parse(machine, program, frequencies.iter().map(|&text| text.to_owned()))
+    }
+
+    #[test]
+    fn what_the_system_says_is_read() {
+        let read = Processors { all: 693, idle: 450, stolen: 80, own: 42, khz: None };
+        assert_eq!(parsed(MACHINE, PROGRAM, &[]), Some(read));
+        let fast = Processors { khz: Some(3_400_000), ..read };
+        let speeds = ["800000\n", "3400000\n", "<unknown>\n", ""];
+        assert_eq!(parsed(MACHINE, PROGRAM, &speeds), Some(fast));
+        for machine in ["", "cpu0 1 2 3 4 5 6 7 8", "cpu  1 2 3 4 5 6 7", "cpu  1 2 3 4 5 6 7 x"] {
+            assert_eq!(parsed(machine, PROGRAM, &[]), None, "{machine:?}");
+        }
+        for program in ["", "7 (a) R 1 2", "7 a R 1 2 3 4 5 6 7 8 9 10 40 2 0"] {
+            assert_eq!(parsed(MACHINE, program, &[]), None, "{program:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_neither_idle_nor_stolen_nor_ones_own_is_of_others() {
+        let at = |all, idle, stolen, own| Processors { all, idle, stolen, own, khz: None };
+        let first = at(1_000, 500, 10, 7);
+        for (last, told) in [
+            (at(1_200, 540, 30, 27), Some([0.1, 0.6, 0.2])),
+            // They are looked at one behind the other, so a tick may be missing; and iowait may go back.
+            (at(1_100, 580, 10, 28), Some([0.0, 0.0, 0.8])),
+            (at(1_100, 499, 10, 7), Some([0.0, 1.0, 0.0])),
+            (at(1_099, 500, 10, 7), None),
+            (at(900, 500, 10, 7), None),
+        ] {
+            let since = last.since(first);
+            let shares = since.map(|since| [since.stolen, since.others, since.idle]);
+            assert_eq!(shares, told, "{last:?}");
+        }
+        let [slow, fast] = [Some(800), Some(3_400)].map(|khz| Processors { khz, ..first });
+        let later = |khz| Processors { khz, ..at(2_000, 500, 10, 7) };
+        let speeds = |first, khz| later(khz).since(first).unwrap().khz;
+        assert_eq!(speeds(fast, Some(800)), Some([3_400, 800]));
+        assert_eq!((speeds(slow, None), speeds(first, Some(1))), (None, None));
+    }
+}
