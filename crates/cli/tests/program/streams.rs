@@ -1,7 +1,7 @@
 //! Streamed answers, from a server that sends events one after the other.
 
 use crate::refusal::refusal;
-use roxmltree::Document;
+use quick_junit::{Report, TestCaseStatus};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -111,11 +111,13 @@ fn what_is_required_may_be_about_items() {
     assert_eq!(status(&[&["--items", "sse"], &well[..]].concat()), Some(0));
     let missed = ["--items", "sse", "--fail-if", "p50 first-item < 15ms"];
     assert_eq!(status(&missed), Some(3));
-    let junit = fs::read_to_string(&junit).unwrap();
-    let junit = Document::parse(&junit).unwrap();
-    let case = |name| junit.descendants().find(|node| node.attribute("name") == Some(name));
-    let failed = case("p50 first-item < 15ms").unwrap().first_element_child().unwrap();
-    assert!(failed.attribute("message").unwrap().starts_with("p50 first-item is "), "{failed:?}");
+    let report = Report::deserialize_from_str(&fs::read_to_string(&junit).unwrap()).unwrap();
+    let mut cases = report.test_suites[0].test_cases.iter();
+    let failed = cases.find(|case| case.name.as_str() == "p50 first-item < 15ms").unwrap();
+    let TestCaseStatus::NonSuccess { message: Some(told), .. } = &failed.status else {
+        panic!("{failed:?}")
+    };
+    assert!(told.starts_with("p50 first-item is "), "{told:?}");
     let steps = ["--items", "sse", "--from", "50/s", "--max-steps", "1", "--step", "200ms"];
     let search = ["search", "--url", &url, "--json", "-", "--until", "p50 item-gap < 15ms"];
     let output = program(&[&search, &steps[..]].concat()).output().unwrap();

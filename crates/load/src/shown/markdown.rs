@@ -99,6 +99,34 @@ mod tests {
     use crate::load::kind::Kind;
     use crate::recorded::labels::tests::ended;
     use crate::shown::fixture::long;
+    use proptest::prelude::*;
+    use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+    /// The headings, paragraphs and rows of a page as they are read: each a line, and of a row all cells.
+    fn read(page: &str) -> Vec<Vec<String>> {
+        let mut lines = Vec::new();
+        for event in Parser::new_ext(page, Options::ENABLE_TABLES) {
+            match event {
+                Event::Start(Tag::Heading { .. } | Tag::Paragraph) => {
+                    lines.push(vec![String::new()]);
+                }
+                Event::Start(Tag::TableHead | Tag::TableRow) => lines.push(Vec::new()),
+                Event::Start(Tag::TableCell) => lines.last_mut().unwrap().push(String::new()),
+                Event::Text(text) => lines.last_mut().unwrap().last_mut().unwrap().push_str(&text),
+                Event::Start(Tag::Table(_))
+                | Event::End(
+                    TagEnd::Heading(_)
+                    | TagEnd::Paragraph
+                    | TagEnd::Table
+                    | TagEnd::TableHead
+                    | TagEnd::TableRow
+                    | TagEnd::TableCell,
+                ) => {}
+                other => panic!("{other:?} in {page}"),
+            }
+        }
+        lines
+    }
 
     #[test]
     fn a_run_in_short_has_its_figures_and_what_was_required() {
@@ -107,21 +135,36 @@ mod tests {
         summary.stats.labels.expect(&["a|b"]);
         summary.stats.labels.end(&ended("a|b", true, 7));
         summary.stats.failures.insert(Kind::new("a: check <b>"), 3);
+        summary.incomplete = Some("ended *early*".to_owned());
         let missed = Some("p99 response is 7ms, wanted < 5ms".to_owned());
         summary.required = vec![
             Required { text: "errors <= 1%".to_owned(), missed: None },
             Required { text: "p99 response < 5ms".to_owned(), missed },
         ];
-        let text = Markdown(&summary).to_string();
+        let lines = read(&Markdown(&summary).to_string());
+        assert_eq!(lines[..2], [[r"http://x/|<b>\n*a*"], [&summary.sentence()]]);
+        let names: Vec<_> = lines[3..].iter().map(|line| &line[0][..]).collect();
+        assert_eq!(names[..4], ["", "p50", "p90", "p99"], "{names:?}");
         for line in [
-            r"### http://x/\|\<b\>\\n\*a\*",
-            "| | service | response |",
-            r"| a\|b | 1 | 0 | 7.01ms | 7.01ms |",
-            r"| a: check \<b\> | 3 |",
-            r"| errors \<= 1% | holds |",
-            r"| p99 response \< 5ms | p99 response is 7ms, wanted \< 5ms |",
+            &["Incomplete: ended *early*"][..],
+            &["", "service", "response"],
+            &["a|b", "1", "0", "7.01ms", "7.01ms"],
+            &["a: check <b>", "3"],
+            &["errors <= 1%", "holds"],
+            &["p99 response < 5ms", "p99 response is 7ms, wanted < 5ms"],
         ] {
-            assert!(text.lines().any(|shown| shown == line), "{line}: {text}");
+            assert!(lines.iter().any(|shown| shown == line), "{line:?}: {lines:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_text_is_it_is_read_as_it_is_shown(text in "[ -~\\PC]{0,20}") {
+            let shown = human::visible(&text);
+            let page = format!("| {} | x |\n|---|---|\n| {} | y |\n", plain(&text), plain(&text));
+            let cell = shown.trim_matches([' ', '\t']).to_owned();
+            let expected = ["x", "y"].map(|last| vec![cell.clone(), last.to_owned()]);
+            prop_assert_eq!(read(&page), expected);
         }
     }
 }
