@@ -12,6 +12,7 @@ pub mod machine;
 mod output;
 pub mod panics;
 mod place;
+pub mod position;
 mod progress;
 pub mod refusal;
 mod result_file;

@@ -11,7 +11,7 @@ pub(crate) mod order;
 mod quotes;
 mod table;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use args::DataArgs;
 use order::Order;
 use std::fs::File;
@@ -22,12 +22,10 @@ pub(crate) use table::{Data, shown};
 /// Reads the file that the options name, if they name one. The seed is that of its order.
 ///
 /// # Errors
-/// It can't be read, or is not well-formed: with the line.
+/// It can't be read, is not well-formed, or has no row: with the line and the column.
 pub(crate) fn read(args: &DataArgs, seed: u64) -> anyhow::Result<Option<Data>> {
     let Some(path) = &args.data else { return Ok(None) };
-    let file = path.display();
     let mut data = of_file(path).map_err(|told| anyhow::anyhow!("--data: {told:#}"))?;
-    ensure!(data.count() > 0, "--data: {file}: there is no row in it");
     data.order = Order::new(args.data_order, data.count() as u64, seed);
     data.end = args.data_end;
     Ok(Some(data))
@@ -38,8 +36,11 @@ fn of_file(path: &Path) -> anyhow::Result<Data> {
     let opened = File::open(path).with_context(|| format!("cannot read {file}"))?;
     let mut reader = BufReader::with_capacity(1 << 16, opened);
     let begin = reader.fill_buf().with_context(|| format!("cannot read {file}"))?;
+    // Some programs mark a text as Unicode in front.
     let first = begin.strip_prefix("\u{feff}".as_bytes()).unwrap_or(begin);
     let is_json = first.trim_ascii_start().starts_with(b"{");
+    let mark = begin.len() - first.len();
+    reader.consume(mark);
     let read = if is_json { json_lines::read(reader) } else { csv::read(reader) };
     let mut data = read.map_err(|told| anyhow::anyhow!("{file} {told}"))?;
     data.text.shrink_to_fit();

@@ -252,7 +252,7 @@ fn what_is_wrong_is_told_before_the_first_request() {
         (&[&of(""), "-H", "X-User: {{a}}", "--data", &data], "header x-user: column 1: \"a\""),
         (
             &["--targets", &targets, "--data", &data],
-            "wrong-targets.txt line 3: path of the URL: column 2: \"usr\"",
+            "wrong-targets.txt line 3 column 5: path of the URL: column 2: \"usr\"",
         ),
         (
             &[&of(""), "-H", "X-User: {{b}}", "--data", &lines],
@@ -264,9 +264,9 @@ fn what_is_wrong_is_told_before_the_first_request() {
         ),
         (
             &[&of("{{a}}"), "--data", &ragged],
-            "ragged.csv line 3: 1 values, but the first line has 2 names",
+            "ragged.csv line 3 column 2: 1 values, but the first line has 2 names",
         ),
-        (&[&of("{{a}}"), "--data", &empty], "empty.csv: there is no row in it"),
+        (&[&of("{{a}}"), "--data", &empty], "empty.csv line 1 column 1: there is no row in it"),
         (&[&of("{{a}}"), "--data", &quotes], "quotes.csv line 2 column 3: this quote never closes"),
         (&[&of("{{a}}"), "--data", "/nonexistent/file"], "cannot read /nonexistent/file"),
         (&[&of(""), "-d", "{{slot}}", "-H", "Content-Length: 1"], "leave Content-Length out"),

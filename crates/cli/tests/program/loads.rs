@@ -231,7 +231,7 @@ fn what_cannot_be_run_is_one_line_and_status_2() {
         ("run --shape \"hold 5/s 1s\" --warmup 1s", "before anything is recorded"),
         ("run --shape \"hold 5/s 1s\" --rate 5", "cannot be used with"),
         ("run --arrivals replay:/nonexistent/file", "cannot read /nonexistent/file"),
-        (&recording, "line 2: `2,5` is no time"),
+        (&recording, "line 2 column 1: `2,5` is no time"),
         ("run --shard 4/3", "there is no process 4 of 3"),
     ] {
         let stderr = refusal(output(line));

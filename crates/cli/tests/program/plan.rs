@@ -236,7 +236,7 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("--arrivals replay:", "write replay:FILE"),
         ("--arrivals replay:/nonexistent/file", "cannot read /nonexistent/file"),
         ("--arrivals replay:/", "must be a file"),
-        ("--arrivals replay:README.md", "README.md: line 1: `# nanopace-cli` is no time"),
+        ("--arrivals replay:README.md", "README.md line 1 column 1: `# nanopace-cli` is no time"),
         ("--shard 0/3", "1/3"),
         ("--seed x", "--seed"),
         ("--duration 0s", "--duration"),

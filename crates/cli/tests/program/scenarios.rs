@@ -311,7 +311,7 @@ fn what_is_no_file_of_scenarios_is_refused() {
     let path = scratch("no-file.toml", "");
     fs::write(&path, b"[[scenario]]\nname = \"\xff\"").unwrap();
     let stderr = refusal(run(&path, &[]));
-    assert!(stderr.contains("no-file.toml line 2: this is no UTF-8"), "{stderr}");
+    assert!(stderr.contains("no-file.toml line 2 column 9: this is no UTF-8"), "{stderr}");
 }
 
 /// With the row of its slot, and with what was taken from earlier answers.

@@ -27,6 +27,7 @@ use base64::prelude::BASE64_STANDARD;
 use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Uri};
+use nanopace_load::console::position::{column, line_and_column, utf8};
 use nanopace_load::net::url::Told;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -56,46 +57,64 @@ const HEADER: &str = "write Name: value";
 /// Reads a file of targets, and gives them to `take`, one by one. There is at least one in it. Returns
 /// the files with their bodies.
 ///
-/// The error is one line, and names the file and the line.
+/// The error is one line, and names the file, the line and the column.
 pub(crate) fn read(
     path: &Path,
     take: impl FnMut(TargetSpec) -> Told<()>,
 ) -> anyhow::Result<Vec<PathBuf>> {
     let file = path.display();
-    let text =
-        fs::read_to_string(path).map_err(|error| anyhow::anyhow!("cannot read {file}: {error}"))?;
-    let read =
-        parse(&text, take).map_err(|(line, told)| anyhow::anyhow!("{file} line {line}: {told}"))?;
-    anyhow::ensure!(read.count > 0, "{file}: there is no target in it; {REQUEST}");
+    let bytes = fs::read(path).map_err(|error| anyhow::anyhow!("cannot read {file}: {error}"))?;
+    let text = utf8(&bytes).map_err(|at| {
+        let (line, column) = line_and_column(&bytes, at);
+        Wrong { line, column, told: "this is no UTF-8".to_owned() }
+    });
+    let read = text.and_then(|text| parse(text, take));
+    let read = read.map_err(|Wrong { line, column, told }| {
+        anyhow::anyhow!("{file} line {line} column {column}: {told}")
+    })?;
     Ok(read.bodies.into_keys().map(PathBuf::from).collect())
 }
 
-/// Gives the targets in a text to `take`; or the line that is wrong, and why.
+/// Gives the targets in a text to `take`; or what is wrong.
 fn parse<Take: FnMut(TargetSpec) -> Told<()>>(
     text: &str,
     take: Take,
 ) -> Result<Reader<Take>, Wrong> {
     let text = text.trim_start_matches('\u{feff}');
-    let lines = (1..).zip(text.lines().map(str::trim));
-    let mut lines = lines.filter(|(_, line)| !line.starts_with('#')).peekable();
+    let lines = (1..).zip(text.lines());
+    let mut lines = lines.filter(|(_, line)| !line.trim().starts_with('#')).peekable();
     let mut reader = Reader { take, open: None, count: 0, bodies: HashMap::new() };
-    while lines.next_if(|(_, line)| line.is_empty()).is_some() {}
-    let json = lines.peek().is_some_and(|(_, line)| line.starts_with('{'));
+    while lines.next_if(|(_, line)| line.trim().is_empty()).is_some() {}
+    let json = lines.peek().is_some_and(|(_, line)| line.trim().starts_with('{'));
     for (number, line) in lines {
-        if json { reader.json(number, line)? } else { reader.line(number, line)? }
+        let read = if json { reader.json(number, line) } else { reader.line(number, line) };
+        read?;
     }
     reader.end()?;
+    if reader.count == 0 {
+        let (line, column) = line_and_column(text.as_bytes(), text.len());
+        let told = format!("there is no target in it; {REQUEST}");
+        return Err(Wrong { line, column, told });
+    }
     Ok(reader)
 }
 
-/// The line that is wrong, and why.
-type Wrong = (usize, String);
+/// What is wrong, and where.
+#[derive(Debug)]
+struct Wrong {
+    line: usize,
+    column: usize,
+    told: String,
+}
+
+/// What is read from a line; or the part of it that is wrong, and why.
+type Read<'line, T> = Result<T, (&'line str, String)>;
 
 /// Gives targets away when they are complete.
 struct Reader<Take> {
     take: Take,
-    /// The target that more lines can belong to, and the line where it begins.
-    open: Option<(usize, TargetSpec)>,
+    /// The target that more lines can belong to, and the line and the column where its URL begins.
+    open: Option<(usize, usize, TargetSpec)>,
     /// How many there were.
     count: usize,
     /// The bodies that were read, by their paths.
@@ -104,44 +123,50 @@ struct Reader<Take> {
 
 impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
     /// Reads a line of the http format.
-    fn line(&mut self, number: usize, line: &str) -> Result<(), Wrong> {
-        let here = |told| (number, told);
+    fn line(&mut self, number: usize, whole: &str) -> Result<(), Wrong> {
+        let line = whole.trim();
+        let here = |(part, told)| Wrong { line: number, column: column(whole, part), told };
         if line.is_empty() {
             return self.end();
         }
         match self.open.as_mut().filter(|_| !is_request(line)) {
-            Some((_, target)) if line.starts_with('@') => {
+            Some((.., target)) if line.starts_with('@') => {
                 target.body = body(&mut self.bodies, &line[1..]).map_err(here)?;
                 self.end()
             }
-            Some((_, target)) => {
+            Some((.., target)) => {
                 target.headers.push(header_line(line).map_err(here)?);
                 Ok(())
             }
             None => {
                 self.end()?;
-                self.open = Some((number, request(line).map_err(here)?));
+                let (address, target) = request(line).map_err(here)?;
+                self.open = Some((number, column(whole, address), target));
                 Ok(())
             }
         }
     }
 
     /// Reads a line of the JSON format.
-    fn json(&mut self, number: usize, line: &str) -> Result<(), Wrong> {
-        let here = |told| (number, told);
+    fn json(&mut self, number: usize, whole: &str) -> Result<(), Wrong> {
+        let line = whole.trim();
+        let here = |(part, told)| Wrong { line: number, column: column(whole, part), told };
         if !line.is_empty() {
-            let target: JsonTarget =
-                serde_json::from_str(line).map_err(|error| here(not_json(&error)))?;
-            self.open = Some((number, target.spec().map_err(here)?));
+            let target: JsonTarget = serde_json::from_str(line).map_err(|error| {
+                let column = line_and_column(whole.as_bytes(), wrong_byte(whole, &error)).1;
+                Wrong { line: number, column, told: not_json(&error) }
+            })?;
+            let target = target.spec().map_err(|told| here((line, told)))?;
+            self.open = Some((number, column(whole, line), target));
         }
         self.end()
     }
 
     /// The open target is complete.
     fn end(&mut self) -> Result<(), Wrong> {
-        let Some((number, target)) = self.open.take() else { return Ok(()) };
+        let Some((line, column, target)) = self.open.take() else { return Ok(()) };
         self.count += 1;
-        (self.take)(target).map_err(|told| (number, told))
+        (self.take)(target).map_err(|told| Wrong { line, column, told })
     }
 }
 
@@ -163,18 +188,22 @@ fn is_part(line: &str) -> bool {
     line.starts_with('@') || line.split_once(':').is_some_and(is_header)
 }
 
-fn request(line: &str) -> Told<TargetSpec> {
-    if is_part(line) {
-        return Err(format!("{line:?} has no request line directly above; {REQUEST}"));
+/// The target, and its URL.
+fn request(whole: &str) -> Read<'_, (&str, TargetSpec)> {
+    if is_part(whole) {
+        let told = format!("{whole:?} has no request line directly above; {REQUEST}");
+        return Err((whole, told));
     }
-    let (weight, line) = match line.split_once(char::is_whitespace) {
+    let (weight, line) = match whole.split_once(char::is_whitespace) {
         Some((first, rest)) if weight(first).is_some() => (weight(first).unwrap_or(0), rest.trim()),
-        _ => (1, line),
+        _ => (1, whole),
     };
     let (name, address) = line
         .split_once(char::is_whitespace)
-        .ok_or_else(|| format!("{line:?} is not a target; {REQUEST}"))?;
-    Ok(TargetSpec { weight: checked(weight)?, ..target(name, address.trim())? })
+        .ok_or_else(|| (line, format!("{line:?} is not a target; {REQUEST}")))?;
+    let weight = checked(weight).map_err(|told| (whole, told))?;
+    let address = address.trim();
+    Ok((address, TargetSpec { weight, ..target(name, address)? }))
 }
 
 /// Reads a URL, or a method and a URL.
@@ -184,11 +213,12 @@ pub(crate) fn method_and_url(text: &str) -> Told<TargetSpec> {
         Some((first, address)) if is_method(first) => (first, address.trim()),
         _ => ("GET", text),
     };
-    target(name, address)
+    target(name, address).map_err(|(_, told)| told)
 }
 
-fn target(name: &str, address: &str) -> Told<TargetSpec> {
-    let (method, url) = (method(name)?, template::url(address)?);
+fn target<'line>(name: &'line str, address: &'line str) -> Read<'line, TargetSpec> {
+    let method = method(name).map_err(|told| (name, told))?;
+    let url = template::url(address).map_err(|told| (address, told))?;
     let (headers, body, form) = (Vec::new(), Bytes::new(), Vec::new());
     Ok(TargetSpec { method, url, headers, body, form, weight: 1 })
 }
@@ -209,15 +239,25 @@ pub(crate) fn method(name: &str) -> Told<Method> {
     method.ok_or_else(|| format!("{name:?} is not a method; write one in capitals, as in GET"))
 }
 
-fn header_line(line: &str) -> Told<(HeaderName, HeaderValue)> {
-    let (name, value) =
-        line.split_once(':').ok_or_else(|| format!("{line:?} is not a header; {HEADER}"))?;
-    header(name.trim(), value.trim())
+fn header_line(line: &str) -> Read<'_, (HeaderName, HeaderValue)> {
+    let (name, value) = line
+        .split_once(':')
+        .ok_or_else(|| (line, format!("{line:?} is not a header; {HEADER}")))?;
+    parts_of_header(name.trim(), value.trim())
 }
 
 /// Reads a header.
 pub(crate) fn header(name: &str, value: &str) -> Told<(HeaderName, HeaderValue)> {
-    let wrong = |text: &str, what| format!("{text:?} is not the {what} of a header; {HEADER}");
+    parts_of_header(name, value).map_err(|(_, told)| told)
+}
+
+fn parts_of_header<'line>(
+    name: &'line str,
+    value: &'line str,
+) -> Read<'line, (HeaderName, HeaderValue)> {
+    let wrong = |text: &'line str, what| {
+        (text, format!("{text:?} is not the {what} of a header; {HEADER}"))
+    };
     Ok((
         HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong(name, "name"))?,
         HeaderValue::from_bytes(value.as_bytes()).map_err(|_| wrong(value, "value"))?,
@@ -225,15 +265,17 @@ pub(crate) fn header(name: &str, value: &str) -> Told<(HeaderName, HeaderValue)>
 }
 
 /// What is in a file, which is read once.
-fn body(known: &mut HashMap<String, Bytes>, path: &str) -> Told<Bytes> {
+fn body<'line>(known: &mut HashMap<String, Bytes>, path: &'line str) -> Read<'line, Bytes> {
     if let Some(body) = known.get(path) {
         return Ok(body.clone());
     }
     if path.is_empty() {
-        return Err("the path of the body is missing; write @ and a path".to_owned());
+        return Err((path, "the path of the body is missing; write @ and a path".to_owned()));
     }
     let body = fs::read(path).map(Bytes::from).map_err(|error| {
-        format!("cannot read {path:?}: {error}; write a path from the working directory")
+        let told =
+            format!("cannot read {path:?}: {error}; write a path from the working directory");
+        (path, told)
     })?;
     known.insert(path.to_owned(), body.clone());
     Ok(body)
@@ -276,9 +318,15 @@ impl JsonTarget {
 
 /// The error of serde ends with its place, which begins with line 1.
 fn not_json(error: &serde_json::Error) -> String {
-    let (told, column) = (error.to_string(), error.column());
+    let told = error.to_string();
     let told = told.rsplit_once(" at line ").map_or("", |(told, _)| told).replace('\n', " ");
-    format!("column {column}: {told}; {OBJECT}")
+    format!("{told}; {OBJECT}")
+}
+
+/// Its column is the byte that was read last of what is no blank, from 1 on, or 0 if none was.
+fn wrong_byte(whole: &str, error: &serde_json::Error) -> usize {
+    let begin = whole.len() - whole.trim_start().len();
+    begin + error.column().saturating_sub(1)
 }
 
 #[cfg(test)]
@@ -340,8 +388,6 @@ mod tests {
                 "3x GET http://a/\nX: 1\n10x  POST http://b/\n1x GET http://c/",
                 &["3x GET http://a/ x=1", "10x POST http://b/", "GET http://c/"],
             ),
-            ("", &[]),
-            ("# nothing\n\n", &[]),
         ] {
             assert_eq!(short(text), expected, "{text:?}");
         }
@@ -364,60 +410,73 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_its_line_and_says_what_to_write() {
-        for (text, line, expected) in [
+    fn an_error_has_its_place_and_says_what_to_write() {
+        for (text, place, expected) in [
+            ("", (1, 1), "there is no target in it; write METHOD URL"),
+            ("# nothing\n\n", (3, 1), "there is no target in it"),
+            ("\u{feff} GET  ftp://ä/", (1, 7), "\"ftp://ä/\" is not a URL"),
+            (" {\"method\": \"é\", \"url\": 1}", (1, 25), "invalid type: integer `1`"),
             (
                 "GET",
-                1,
+                (1, 1),
                 r#""GET" is not a target; write METHOD URL, as in GET http://127.0.0.1:8080/"#,
             ),
-            ("http://a/", 1, r#""http://a/" is not a target; write METHOD URL"#),
-            ("get http://a/", 1, r#""get" is not a method; write one in capitals"#),
-            ("\nX: 1", 2, r#""X: 1" has no request line directly above; write METHOD URL"#),
-            ("0x GET http://a/", 1, "write a weight from 1 on, as in 3x GET"),
-            ("-1x GET http://a/", 1, r#""-1x" is not a method"#),
-            ("3x get http://a/", 1, r#""get" is not a method"#),
-            (r#"{"method": "GET", "url": "http://a/", "weight": 0}"#, 1, "write a weight from 1"),
-            ("GET /a", 1, r#""/a" is not a URL with http:// or https:// and a host; write"#),
-            ("GET ftp://a/", 1, r#""ftp://a/" is not a URL with http:// or https://"#),
-            ("GET http:///a", 1, r#""http:///a" is not a URL"#),
-            ("GET http://a/ HTTP/1.1", 1, r#""http://a/ HTTP/1.1" is not a URL (invalid uri"#),
-            ("GET http://größe/", 1, r#""http://größe/" is not a URL (invalid uri"#),
-            ("GET http://a:99999/", 1, r#""http://a:99999/" has no port from 0"#),
-            ("GET http://a/\nAccept x", 2, r#""Accept x" is not a header; write Name: value"#),
-            ("GET http://a/\r\n: 1", 2, r#""" is not the name of a header; write Name: value"#),
-            ("GET http://a/\nx Y: 1", 2, r#""x Y" is not the name of a header"#),
-            ("GET http://a/\nX: \u{1}", 2, r#""\u{1}" is not the value of a header"#),
-            ("GET http://a/\n\nX: 1", 3, r#""X: 1" has no request line directly above"#),
-            ("GET http://user@a:x/", 1, r#""http://user@a:x/" has no port from 0"#),
-            ("GET http://9:99999/", 1, r#""http://9:99999/" has no port from 0"#),
-            ("GET http://a:/", 1, r#""http://a:/" has no port from 0 to 65535"#),
-            ("GET http://a/\n@", 2, "the path of the body is missing; write @ and a path"),
-            ("GET http://a/\n@/nonexistent", 2, r#"cannot read "/nonexistent": No such file"#),
-            ("GET http://a/\n\n@x", 3, r#""@x" has no request line directly above"#),
-            (r#"{"method": "GET"}"#, 1, "column 17: missing field `url`; write for example {"),
+            ("http://a/", (1, 1), r#""http://a/" is not a target; write METHOD URL"#),
+            ("get http://a/", (1, 1), r#""get" is not a method; write one in capitals"#),
+            ("\nX: 1", (2, 1), r#""X: 1" has no request line directly above; write METHOD URL"#),
+            ("0x GET http://a/", (1, 1), "write a weight from 1 on, as in 3x GET"),
+            ("-1x GET http://a/", (1, 1), r#""-1x" is not a method"#),
+            ("3x get http://a/", (1, 4), r#""get" is not a method"#),
+            (
+                r#"{"method": "GET", "url": "http://a/", "weight": 0}"#,
+                (1, 1),
+                "write a weight from 1",
+            ),
+            ("GET /a", (1, 5), r#""/a" is not a URL with http:// or https:// and a host; write"#),
+            ("GET ftp://a/", (1, 5), r#""ftp://a/" is not a URL with http:// or https://"#),
+            ("GET http:///a", (1, 5), r#""http:///a" is not a URL"#),
+            ("GET http://a/ HTTP/1.1", (1, 5), r#""http://a/ HTTP/1.1" is not a URL (invalid uri"#),
+            ("GET http://größe/", (1, 5), r#""http://größe/" is not a URL (invalid uri"#),
+            ("GET http://a:99999/", (1, 5), r#""http://a:99999/" has no port from 0"#),
+            ("GET http://a/\nAccept x", (2, 1), r#""Accept x" is not a header; write Name: value"#),
+            (
+                "GET http://a/\r\n: 1",
+                (2, 1),
+                r#""" is not the name of a header; write Name: value"#,
+            ),
+            ("GET http://a/\nx Y: 1", (2, 1), r#""x Y" is not the name of a header"#),
+            ("GET http://a/\nX: \u{1}", (2, 4), r#""\u{1}" is not the value of a header"#),
+            ("GET http://a/\n\nX: 1", (3, 1), r#""X: 1" has no request line directly above"#),
+            ("GET http://user@a:x/", (1, 5), r#""http://user@a:x/" has no port from 0"#),
+            ("GET http://9:99999/", (1, 5), r#""http://9:99999/" has no port from 0"#),
+            ("GET http://a:/", (1, 5), r#""http://a:/" has no port from 0 to 65535"#),
+            ("GET http://a/\n@", (2, 2), "the path of the body is missing; write @ and a path"),
+            ("GET http://a/\n@/nonexistent", (2, 2), r#"cannot read "/nonexistent": No such file"#),
+            ("GET http://a/\n\n@x", (3, 1), r#""@x" has no request line directly above"#),
+            (r#"{"method": "GET"}"#, (1, 17), "missing field `url`; write for example {"),
             (
                 "{\"method\": \"GET\", \"url\": \"http://a/\"}\nGET http://a/",
-                2,
-                "column 1: expected value",
+                (2, 1),
+                "expected value",
             ),
             (
                 "{\"method\": \"GET\", \"url\": \"http://a/\", \"x\": 1}",
-                1,
-                "column 41: unknown field `x`",
+                (1, 41),
+                "unknown field `x`",
             ),
-            (r#"{"a\n at line b": 1}"#, 1, "column 16: unknown field `a  at line b`"),
-            ("{\"method\": \"GET\", \"url\": \"a\"}", 1, r#""a" is not a URL"#),
-            ("{\"method\": \"\", \"url\": \"http://a/\"}", 1, r#""" is not a method"#),
-            ("{\"method\": \"GET\", \"url\": \"http://a/\", \"body\": \"?\"}", 1, "body: "),
+            (r#"{"a\n at line b": 1}"#, (1, 16), "unknown field `a  at line b`"),
+            ("{\"method\": \"GET\", \"url\": \"a\"}", (1, 1), r#""a" is not a URL"#),
+            ("{\"method\": \"\", \"url\": \"http://a/\"}", (1, 1), r#""" is not a method"#),
+            ("{\"method\": \"GET\", \"url\": \"http://a/\", \"body\": \"?\"}", (1, 1), "body: "),
             (
                 "{\"method\": \"GET\", \"url\": \"http://a/\", \"header\": {\"X\": [\"\\n\"]}}",
-                1,
+                (1, 1),
                 r#""\n" is not the value"#,
             ),
         ] {
-            let (number, told) = all(text).expect_err(text);
-            assert!(number == line && told.starts_with(expected), "{text:?}: {number}: {told}");
+            let Wrong { line, column, told } = all(text).expect_err(text);
+            let at = (line, column);
+            assert!(at == place && told.starts_with(expected), "{text:?}: {at:?}: {told}");
         }
     }
 
@@ -435,7 +494,8 @@ mod tests {
             (targets[2].body.as_ptr(), bodies),
             (targets[0].body.as_ptr(), vec![path.to_string()])
         );
-        let (line, told) = all(&format!("PUT http://a/\n@{path}\nX: 1")).unwrap_err();
+        let wrong = all(&format!("PUT http://a/\n@{path}\nX: 1")).unwrap_err();
+        let Wrong { line, told, .. } = wrong;
         assert!(line == 3 && told.starts_with(r#""X: 1" has no request"#), "{line}: {told}");
     }
 
@@ -451,10 +511,10 @@ mod tests {
             || read(&path, take).unwrap_err().to_string().replace(path.to_str().unwrap(), "FILE");
         assert!(told().starts_with("cannot read FILE: "), "{}", told());
         for (text, expected) in [
-            (&b"# none\n"[..], "FILE: there is no target in it; write METHOD URL"),
-            (b"\xff", "cannot read FILE: "),
-            (b"GET http://a/\n\nGET", "FILE line 3: \"GET\" is not a target"),
-            (b"\nPUT http://a/\nX: 1\n\nGET http://a/", "FILE line 2: cannot be resolved"),
+            (&b"# none\n"[..], "FILE line 2 column 1: there is no target in it; write METHOD URL"),
+            (b"\xff", "FILE line 1 column 1: this is no UTF-8"),
+            (b"GET http://a/\n\nGET", "FILE line 3 column 1: \"GET\" is not a target"),
+            (b"\nPUT http://a/\nX: 1\n\nGET http://a/", "FILE line 2 column 5: cannot be resolved"),
         ] {
             fs::write(&path, text).unwrap();
             assert!(told().starts_with(expected) && told().lines().count() == 1, "{}", told());
@@ -469,8 +529,10 @@ mod tests {
             "(?s).*",
             "((GET|PUT|get|http://|/|a|:| |\n|\r\n|\n\n|#|@|X: 1|\\{|\\}|\"|é|\u{feff})){0,16}",
         ]) {
-            if let Err((line, told)) = all(&text) {
-                prop_assert!((1..=text.lines().count()).contains(&line));
+            if let Err(Wrong { line, column, told }) = all(&text) {
+                prop_assert!((1..=text.lines().count() + 1).contains(&line));
+                let length = text.lines().nth(line - 1).unwrap_or_default().chars().count();
+                prop_assert!((1..=length + 1).contains(&column));
                 prop_assert_eq!(told.lines().count(), 1, "{}", told);
             }
         }

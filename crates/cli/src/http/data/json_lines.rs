@@ -1,6 +1,7 @@
 //! Rows of JSON lines: an object on each. The first one has the names of the columns.
 
 use super::table::Data;
+use nanopace_load::console::position::{line_and_column, utf8};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -11,34 +12,53 @@ use std::io::BufRead;
 /// A line's object. Numbers stay as they are written.
 struct Object(BTreeMap<String, Box<RawValue>>);
 
-/// Reads all rows. The error has the line. A text is what it says, null is empty, and everything else is as
+/// Reads all rows. The error has the line and the column. A text is what it says, null is empty, and everything else is as
 /// it is written.
 pub(super) fn read(mut text: impl BufRead) -> Result<Data, String> {
-    let (mut data, mut line) = (None, String::new());
+    let (mut data, mut bytes) = (Data::with_columns(Vec::new()), Vec::new());
     for number in 1.. {
-        line.clear();
-        let read = text.read_line(&mut line).map_err(|error| format!("line {number}: {error}"))?;
-        if read == 0 {
+        bytes.clear();
+        let read = text.read_until(b'\n', &mut bytes);
+        if read.map_err(|error| format!("line {number}: {error}"))? == 0 {
             break;
         }
-        let row = line.trim_start_matches('\u{feff}').trim();
-        if !row.is_empty() {
-            push(&mut data, row, number).map_err(|told| format!("line {number}: {told}"))?;
-        }
+        push_line(&mut data, &bytes, number).map_err(|(at, told)| {
+            let (_, column) = line_and_column(&bytes, at);
+            format!("line {number} column {column}: {told}")
+        })?;
     }
-    data.map_or_else(|| Data::with_columns(Vec::new()), Ok)
+    Ok(data)
 }
 
-fn push(data: &mut Option<Data>, row: &str, number: usize) -> Result<(), String> {
+/// The error has the byte of the line.
+fn push_line(data: &mut Data, bytes: &[u8], number: usize) -> Result<(), (usize, String)> {
+    let line = utf8(bytes).map_err(|at| (at, "this is no UTF-8".to_owned()))?;
+    let begin = line.len() - line.trim_start().len();
+    let row = line.trim();
+    if row.is_empty() {
+        return Ok(());
+    }
     let Object(object) = serde_json::from_str(row).map_err(|error| {
         let told = error.to_string();
         let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);
-        format!("column {}: {told}; write an object on each line", error.column())
+        // That of serde is the byte that was read last, from 1 on, or 0 if none was.
+        let at = begin + error.column().saturating_sub(1);
+        (at, format!("{told}; write an object on each line"))
     })?;
-    let data = match data {
-        Some(data) => data,
-        None => data.insert(Data::with_columns(object.keys().cloned().collect())?),
-    };
+    push(data, &object, number).map_err(|told| (begin, told))
+}
+
+fn push(
+    data: &mut Data,
+    object: &BTreeMap<String, Box<RawValue>>,
+    number: usize,
+) -> Result<(), String> {
+    if data.columns().is_empty() {
+        *data = Data::with_columns(object.keys().cloned().collect());
+    }
+    if data.columns().is_empty() {
+        return Err("this object has no names".to_owned());
+    }
     data.lines.begin(number);
     for index in 0..data.columns().len() {
         let name = &data.columns()[index];

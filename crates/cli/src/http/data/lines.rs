@@ -21,6 +21,11 @@ impl Lines {
         (self.count, self.next) = (self.count + 1, line + 1);
     }
 
+    /// How many have begun.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
     /// The first one was none.
     pub(super) fn behind_first(self) -> Lines {
         Lines { before: 1, ..self }

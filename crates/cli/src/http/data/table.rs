@@ -20,19 +20,15 @@ pub(crate) struct Data {
 
 impl Data {
     /// Without rows.
-    pub(super) fn with_columns(columns: Vec<String>) -> Result<Data, String> {
-        let twice = (1..columns.len()).find(|at| columns[..*at].contains(&columns[*at]));
-        if let Some(at) = twice {
-            return Err(format!("line 1: there are two columns {:?}", columns[at]));
-        }
-        Ok(Data {
+    pub(super) fn with_columns(columns: Vec<String>) -> Data {
+        Data {
             columns,
             text: Vec::new(),
             ends: Vec::new(),
             lines: Lines::default(),
             order: Order::default(),
             end: DataEnd::Wrap,
-        })
+        }
     }
 
     pub(super) fn push(&mut self, field: &[u8]) {

@@ -47,29 +47,43 @@ fn rows_are_read_with_quotes_and_newlines() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn what_is_wrong_is_told_with_its_line_and_column() {
     for (text, told) in [
-        (&b""[..], "--data: FILE: there is no row in it"),
-        (b"a,b\n", "--data: FILE: there is no row in it"),
-        (b"\n\n", "--data: FILE: there is no row in it"),
-        (b"a,b\n1,2\n3\n", "--data: FILE line 3: 1 values, but the first line has 2 names"),
-        (b"a,b\n\"1\n\",2\n1,2,3\n", "--data: FILE line 4: 3 values, but"),
-        (b"a,b\r\n\r\n1,2\r\n\r\n3\r\n", "--data: FILE line 5: 1 values, but"),
+        (&b""[..], "--data: FILE line 1 column 1: there is no row in it"),
+        (b"a,b", "--data: FILE line 1 column 4: there is no row in it"),
+        (b"a,b\n", "--data: FILE line 2 column 1: there is no row in it"),
+        (b"\n\n", "--data: FILE line 3 column 1: there is no row in it"),
+        (b"{}", "--data: FILE line 1 column 1: this object has no names"),
+        (
+            b"a,b\n1,2\n3\n",
+            "--data: FILE line 3 column 2: 1 values, but the first line has 2 names",
+        ),
+        (
+            b"a,b\n1,2\n345",
+            "--data: FILE line 3 column 4: 1 values, but the first line has 2 names",
+        ),
+        (
+            b"a,b\n\"1\n\",2\n1,2,3\n",
+            "--data: FILE line 4 column 5: a value too many: the first line has 2 names",
+        ),
+        ("a,b\nö,\"ü,\",\n".as_bytes(), "--data: FILE line 2 column 8: a value too many"),
+        (b"a,b\r\n\r\n1,2\r\n\r\n3\r\n", "--data: FILE line 5 column 2: 1 values, but"),
+        ("\u{feff}\"a,b\"\n1,2\n".as_bytes(), "--data: FILE line 2 column 3: a value too many"),
         (
             b"{\"a\": 1}\n{\"a\": 1, \"b\": 2, \"a\": 3}\n",
-            "--data: FILE line 2: column 24: \"a\" is there twice",
+            "--data: FILE line 2 column 24: \"a\" is there twice",
         ),
         (b"a,b\n1,\"2\n3,4\n", "--data: FILE line 2 column 3: this quote never closes"),
         (
             b"a\n\"x\"y\n",
             "--data: FILE line 2 column 4: a comma or the end of the line must follow",
         ),
-        (b"a,b,a\n1,2,3\n", "--data: FILE line 1: there are two columns \"a\""),
-        (b"\xff\n1\n", "--data: FILE line 1: the names of the columns are no UTF-8"),
-        (b"{\"a\": 1}\n{\"b\": 1}\n", "--data: FILE line 2: \"a\" is missing"),
-        (b"{\"a\": 1}\n{\"a\": 1\n", "--data: FILE line 2: column 7: EOF while parsing an object"),
-        (b"{\"a\": 1}\n[1]\n", "--data: FILE line 2: column 0: invalid type"),
-        (b"{\"a\": \"\xff\"}\n", "--data: FILE line 1: stream did not contain valid UTF-8"),
+        (b"a,b, a\n1,2,3\n", "--data: FILE line 1 column 5: there are two columns \"a\""),
+        (b"a,\xff\n1,2\n", "--data: FILE line 1 column 3: this name of a column is no UTF-8"),
+        (b"{\"a\": 1}\n{\"b\": 1}\n", "--data: FILE line 2 column 1: \"a\" is missing"),
+        (b"{\"a\": 1}\n{\"a\": 1\n", "--data: FILE line 2 column 7: EOF while parsing an object"),
+        (b"{\"a\": 1}\n [1]\n", "--data: FILE line 2 column 2: invalid type"),
+        (b"{\"a\": \"\xff\"}\n", "--data: FILE line 1 column 8: this is no UTF-8"),
     ] {
         let error = read_text(text).unwrap_err();
         assert!(error.starts_with(told) && error.lines().count() == 1, "{told}: {error}");

@@ -1,5 +1,6 @@
 //! What is written in a file of scenarios, and where.
 
+use nanopace_load::console::position::{line_and_column, utf8};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -74,18 +75,13 @@ pub(super) fn read(
     let text = fs::read(path);
     let text = text.map_err(|error| anyhow::anyhow!("--scenario: cannot read {file}: {error}"))?;
     let hash = hash(&text);
-    let text = String::from_utf8(text).map_err(|error| {
-        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = before.split(|byte| *byte == b'\n').count();
-        anyhow::anyhow!("--scenario: {file} line {line}: this is no UTF-8")
-    })?;
-    let read = toml::from_str(&text).map_err(|error: toml::de::Error| {
-        wrong(error.span().map_or(0, |span| span.start), error.message().replace('\n', ", "))
+    let read = utf8(&text).map_err(|at| wrong(at, "this is no UTF-8")).and_then(|text| {
+        toml::from_str(text).map_err(|error: toml::de::Error| {
+            wrong(error.span().map_or(0, |span| span.start), error.message().replace('\n', ", "))
+        })
     });
     read.and_then(|file| take(&file)).map(|()| hash).map_err(|Wrong { at, told }| {
-        let before = &text[..at];
-        let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
-        let column = 1 + before.rsplit('\n').next().unwrap_or_default().chars().count();
+        let (line, column) = line_and_column(&text, at);
         anyhow::anyhow!("--scenario: {file} line {line} column {column}: {told}")
     })
 }

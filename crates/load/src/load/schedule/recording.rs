@@ -3,11 +3,12 @@
 //! First all of the file is checked, so that nothing starts if it is not sound; then it is read along
 //! as the load goes on. So memory does not grow with its length.
 
+use crate::console::position::{column, line_and_column, utf8};
 use anyhow::{Context, anyhow, bail, ensure};
 use nanopace::{Arrivals, Nanos};
 use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Lines};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub fn read(path: &Path) -> anyhow::Result<Arrivals> {
     let name = path.display();
     let metadata = fs::metadata(path).with_context(|| format!("cannot read {name}"))?;
     ensure!(metadata.is_file(), "{name}: a recording is read twice, and must be a file");
-    check(&mut rows(path)?).map_err(|error| error.context(name.to_string()))?;
+    check(&mut rows(path)?).map_err(|error| anyhow!("{name} {error:#}"))?;
     let path = path.to_owned();
     Ok(Arrivals::replay(move || times(&path)))
 }
@@ -38,10 +39,10 @@ pub fn targets(
     let mut rows = rows(path)?;
     while let Some(row) = rows.next().transpose()? {
         let Some(at) = row.target else { return Ok(false) };
-        let taken = unquoted(&row.text[at..]).and_then(|target| take(&target));
+        let target = &row.text[at..];
+        let taken = unquoted(target).and_then(|target| take(&target));
         taken.map_err(|told| {
-            let column = row.text[..at].chars().count() + 1;
-            anyhow!("{} line {} column {column}: {told}", path.display(), rows.line)
+            anyhow!("{} {}: {told}", path.display(), rows.place(&row.text, target))
         })?;
     }
     Ok(rows.has_targets)
@@ -54,26 +55,28 @@ fn times(path: &Path) -> impl Iterator<Item = Duration> + Send + use<> {
 
 fn check(rows: &mut Rows) -> anyhow::Result<()> {
     let mut last = None;
-    while let Some(Row { offset, .. }) = rows.next().transpose()? {
-        ensure!(
-            last <= Some(offset),
-            "line {}: it is earlier than the one before: sort the times",
-            rows.line
-        );
-        ensure!(
-            offset < Nanos::MAX - Nanos::ZERO,
-            "line {}: it is too long after the start: a load may last 292 years",
-            rows.line
-        );
+    while let Some(Row { offset, text, .. }) = rows.next().transpose()? {
+        let wrong = match () {
+            () if last > Some(offset) => "it is earlier than the one before: sort the times",
+            () if offset >= Nanos::MAX - Nanos::ZERO => {
+                "it is too long after the start: a load may last 292 years"
+            }
+            () => "",
+        };
+        ensure!(wrong.is_empty(), "{}: {wrong}", rows.place(&text, time(&text)));
         last = Some(offset);
     }
-    ensure!(last.is_some(), "it has no times: write one a line, in seconds such as 0.25");
+    let end = rows.line + 1;
+    ensure!(
+        last.is_some(),
+        "line {end} column 1: it has no times: write one a line, in seconds such as 0.25"
+    );
     Ok(())
 }
 
 fn rows(path: &Path) -> anyhow::Result<Rows> {
     let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(Rows { lines: BufReader::new(file).lines(), line: 0, has_targets: false })
+    Ok(Rows { file: BufReader::new(file), line: 0, has_targets: false })
 }
 
 /// A line with a time.
@@ -87,7 +90,7 @@ struct Row {
 
 /// Reads times line by line.
 struct Rows {
-    lines: Lines<BufReader<File>>,
+    file: BufReader<File>,
     /// The number of the line that was read last.
     line: u64,
     has_targets: bool,
@@ -98,22 +101,41 @@ impl Iterator for Rows {
 
     fn next(&mut self) -> Option<anyhow::Result<Row>> {
         loop {
-            let line = self.lines.next()?;
-            self.line += 1;
-            let row = line.map_err(Into::into).and_then(|line| self.row(line));
+            let row = self.line()?.and_then(|text| self.row(text));
             if let Some(row) = row.transpose() {
-                return Some(row.with_context(|| format!("line {}", self.line)));
+                return Some(row);
             }
         }
     }
 }
 
 impl Rows {
+    /// The next line.
+    fn line(&mut self) -> Option<anyhow::Result<String>> {
+        let mut line = Vec::new();
+        self.line += 1;
+        match self.file.read_until(b'\n', &mut line) {
+            Ok(0) => {
+                self.line -= 1;
+                None
+            }
+            Ok(_) => Some(utf8(&line).map(str::to_owned).map_err(|at| {
+                let (_, column) = line_and_column(&line, at);
+                anyhow!("line {} column {column}: this is no UTF-8", self.line)
+            })),
+            Err(error) => Some(Err(error.into())),
+        }
+    }
+
+    /// Where a part of the last line is.
+    fn place(&self, text: &str, part: &str) -> String {
+        format!("line {} column {}", self.line, column(unmarked(text, self.line == 1), part))
+    }
+
     /// The row in a line; none in one that is empty, or that is the header.
     fn row(&mut self, text: String) -> anyhow::Result<Option<Row>> {
         let is_first = self.line == 1;
-        // Some programs mark a text as Unicode in front.
-        let line = if is_first { text.trim_start_matches('\u{feff}') } else { &text }.trim();
+        let line = unmarked(&text, is_first).trim();
         if is_first && WITH_TARGETS.contains(&line) {
             self.has_targets = true;
             return Ok(None);
@@ -122,12 +144,26 @@ impl Rows {
             return Ok(None);
         }
         if !self.has_targets {
-            return Ok(Some(Row { offset: seconds(line)?, text, target: None }));
+            let offset = seconds(line).with_context(|| self.place(&text, line))?;
+            return Ok(Some(Row { offset, text, target: None }));
         }
-        let comma = text.find(',').context("it has no comma, and no target behind it")?;
-        let offset = seconds(text[..comma].trim())?;
+        let end = &line[line.len()..];
+        let comma = text.find(',').with_context(|| {
+            format!("{}: it has no comma, and no target behind it", self.place(&text, end))
+        })?;
+        let offset = seconds(time(&text)).with_context(|| self.place(&text, time(&text)))?;
         Ok(Some(Row { offset, text, target: Some(comma + 1) }))
     }
+}
+
+/// The text behind the mark that some programs put in front of a Unicode file.
+fn unmarked(text: &str, is_first: bool) -> &str {
+    if is_first { text.trim_start_matches('\u{feff}') } else { text }
+}
+
+/// What stands before the comma of a line, if it has one.
+fn time(text: &str) -> &str {
+    text.split(',').next().unwrap_or_default().trim()
 }
 
 /// A field without the quotes of CSV around it.
@@ -224,24 +260,35 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_its_line() {
+    fn what_is_wrong_has_its_line_and_column() {
         for (text, told) in [
-            ("", "FILE: it has no times"),
-            ("intended_start_seconds\n", "FILE: it has no times"),
-            ("1\nintended_start_seconds", "FILE: line 2: `intended_start_seconds` is no time"),
-            ("0\n\n1,5", "FILE: line 3: `1,5` is no time"),
-            ("-1", "FILE: line 1: `-1` is no time"),
-            (".5", "FILE: line 1: `.5` is no time"),
-            ("1e3", "FILE: line 1: `1e3` is no time"),
-            ("0.0000000001", "FILE: line 1: `0.0000000001` is no time"),
-            ("0\n9223372036.854775807", "FILE: line 2: it is too long after the start"),
-            ("0\n\u{feff}1", "FILE: line 2: `\u{feff}1` is no time"),
-            ("99999999999999999999", "FILE: line 1: it is too long after the start"),
-            ("offset,target\n1", "FILE: line 2: it has no comma, and no target behind it"),
-            ("offset,target\nx,a", "FILE: line 2: `x` is no time"),
-            ("offset,target\n1,a\n0,a", "FILE: line 3: it is earlier than the one before"),
-            ("0,a", "FILE: line 1: `0,a` is no time"),
-            ("1\n2\n1.999999999", "FILE: line 3: it is earlier than the one before"),
+            ("", "FILE line 1 column 1: it has no times"),
+            ("intended_start_seconds\n", "FILE line 2 column 1: it has no times"),
+            (" x", "FILE line 1 column 2: `x` is no time"),
+            ("\u{feff}x", "FILE line 1 column 1: `x` is no time"),
+            (
+                "offset,target\n  1,a\n  0,a",
+                "FILE line 3 column 3: it is earlier than the one before",
+            ),
+            ("offset,target\n y ,a", "FILE line 2 column 2: `y` is no time"),
+            (
+                "1\nintended_start_seconds",
+                "FILE line 2 column 1: `intended_start_seconds` is no time",
+            ),
+            ("0\n\n1,5", "FILE line 3 column 1: `1,5` is no time"),
+            ("-1", "FILE line 1 column 1: `-1` is no time"),
+            (".5", "FILE line 1 column 1: `.5` is no time"),
+            ("1e3", "FILE line 1 column 1: `1e3` is no time"),
+            ("0.0000000001", "FILE line 1 column 1: `0.0000000001` is no time"),
+            ("0\n9223372036.854775807", "FILE line 2 column 1: it is too long after the start"),
+            ("0\n\u{feff}1", "FILE line 2 column 1: `\u{feff}1` is no time"),
+            ("0\n9é\n", "FILE line 2 column 1: `9é` is no time"),
+            ("99999999999999999999", "FILE line 1 column 1: it is too long after the start"),
+            ("offset,target\n1", "FILE line 2 column 2: it has no comma, and no target behind it"),
+            ("offset,target\nx,a", "FILE line 2 column 1: `x` is no time"),
+            ("offset,target\n1,a\n0,a", "FILE line 3 column 1: it is earlier than the one before"),
+            ("0,a", "FILE line 1 column 1: `0,a` is no time"),
+            ("1\n2\n1.999999999", "FILE line 3 column 1: it is earlier than the one before"),
         ] {
             let error = read_text(text).unwrap_err();
             assert!(error.starts_with(told), "{text:?}: {error}");
