@@ -26,4 +26,5 @@ pub use front::groups::{LoadArgs, SearchArgs};
 pub use front::program::main;
 pub use front::report::{LabelReport, Report, TimeInterval};
 pub use load::blocking::BlockingTarget;
+pub use load::stream_times::{StreamTimes, StreamWatch};
 pub use load::target::{Done, Failure, Slot, Target};

@@ -7,4 +7,6 @@ mod function;
 pub mod kind;
 pub mod own_times;
 pub mod schedule;
+pub mod slot;
+pub(crate) mod stream_times;
 pub mod target;

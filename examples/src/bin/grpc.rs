@@ -1,7 +1,7 @@
 //! A load generator for a gRPC service: one call in ten gets a stream of messages, the others one message.
 
 use clap::Args;
-use nanopace_load::{Done, Failure, Slot, Target};
+use nanopace_load::{Done, Failure, Slot, StreamTimes, Target};
 use numbers::{Number, numbers_client::NumbersClient};
 use std::convert::Infallible;
 use std::process::ExitCode;
@@ -23,11 +23,16 @@ struct Options {
     messages: u64,
 }
 
-impl Target for Options {
+struct Numbers {
+    options: Options,
+    streams: StreamTimes,
+}
+
+impl Target for Numbers {
     type Session = NumbersClient<Channel>;
 
     async fn connect(&self, _index: usize) -> Result<Self::Session, Failure> {
-        Ok(NumbersClient::connect(self.server.clone()).await?)
+        Ok(NumbersClient::connect(self.options.server.clone()).await?)
     }
 
     async fn call(&self, grpc: &mut Self::Session, slot: Slot) -> Result<Done, Failure> {
@@ -36,13 +41,17 @@ impl Target for Options {
             grpc.square(Number { value }).await.map_err(by_code)?;
             return Ok(Done::new().label("square"));
         }
-        let all = Number { value: self.messages };
+        let all = Number { value: self.options.messages };
+        let mut seen = self.streams.watch(slot);
         let mut stream = grpc.count(all).await.map_err(by_code)?.into_inner();
-        let mut received = 0;
         while stream.message().await.map_err(by_code)?.is_some() {
-            received += 1;
+            seen.item();
         }
-        Ok(Done::new().label("count").items(received))
+        Ok(Done::new().label("count").items(seen.items()))
+    }
+
+    fn stream_times(&self) -> Option<&StreamTimes> {
+        Some(&self.streams)
     }
 }
 
@@ -52,5 +61,7 @@ fn by_code(status: Status) -> Failure {
 }
 
 fn main() -> ExitCode {
-    nanopace_load::main(|options: &Options| Ok::<_, Infallible>(options.clone()))
+    nanopace_load::main(|options: &Options| {
+        Ok::<_, Infallible>(Numbers { options: options.clone(), streams: StreamTimes::new() })
+    })
 }

@@ -2,6 +2,7 @@
 
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
+use crate::load::own_times::Part;
 use crate::recorded::confidence::{Batched, Range};
 use crate::recorded::labels::Labelled;
 use crate::recorded::percentiles::Sample;
@@ -137,6 +138,30 @@ impl Report {
     #[must_use]
     pub fn response_time(&self, quantile: f64) -> Option<Duration> {
         time(self.summary.stats.responses(), quantile)
+    }
+
+    /// A quantile of the times until the first item of a stream was there, from when its call began to watch. None if
+    /// there were none: see [`StreamTimes`](crate::StreamTimes).
+    #[must_use]
+    pub fn first_item_time(&self, quantile: f64) -> Option<Duration> {
+        self.part(Part::FirstItem, quantile)
+    }
+
+    /// The same from the intended start: what a user waits.
+    #[must_use]
+    pub fn first_item_response_time(&self, quantile: f64) -> Option<Duration> {
+        self.part(Part::FirstItemResponse, quantile)
+    }
+
+    /// A quantile of the times between two items of a stream.
+    #[must_use]
+    pub fn item_gap_time(&self, quantile: f64) -> Option<Duration> {
+        self.part(Part::ItemGap, quantile)
+    }
+
+    fn part(&self, part: Part, quantile: f64) -> Option<Duration> {
+        let own = self.summary.own_times.iter().find(|own| own.part == part)?;
+        time(Sample::exact(&own.times), quantile)
     }
 
     /// Where a quantile of the wait times lies, in 95 of 100 such runs. None at 0 and 1, and of a run of less than a

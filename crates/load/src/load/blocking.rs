@@ -1,5 +1,6 @@
 //! Targets whose calls block their thread.
 
+use super::stream_times::StreamTimes;
 use super::target::{BlockingSession, BlockingSessions, Done, Failure, Slot, Target, short_name};
 use std::sync::Arc;
 
@@ -95,6 +96,11 @@ pub trait BlockingTarget: Send + Sync + 'static {
     fn name(&self) -> String {
         short_name::<Self>()
     }
+
+    /// Where its calls note when the items of their answers came. See [`Target::stream_times`].
+    fn stream_times(&self) -> Option<&StreamTimes> {
+        None
+    }
 }
 
 impl<T: BlockingTarget> Target for T {
@@ -106,6 +112,10 @@ impl<T: BlockingTarget> Target for T {
 
     async fn call(&self, session: &mut T::Session, slot: Slot) -> Result<Done, Failure> {
         BlockingTarget::call(self, session, slot)
+    }
+
+    fn stream_times(&self) -> Option<&StreamTimes> {
+        BlockingTarget::stream_times(self)
     }
 
     fn name(&self) -> String {

@@ -2,8 +2,10 @@
 
 use super::details::{Details, SetUp};
 use super::kind::Kind;
+pub use super::slot::Slot;
 use crate::console::human;
 use crate::load::own_times::OwnTimes;
+use crate::load::stream_times::StreamTimes;
 use nanopace::{Nanos, Pacer};
 use std::any::type_name;
 use std::error::Error;
@@ -132,6 +134,12 @@ pub trait Target: Send + Sync + 'static {
         short_name::<Self>()
     }
 
+    /// Where its calls note when the items of their answers came, if these are streams: see [`StreamTimes`]. None,
+    /// unless this is implemented.
+    fn stream_times(&self) -> Option<&StreamTimes> {
+        None
+    }
+
     /// Behind [`name`](Target::name) while the run goes on.
     #[doc(hidden)]
     fn remark(&self) -> &'static str {
@@ -152,7 +160,9 @@ pub trait Target: Send + Sync + 'static {
 
     /// The next load is paced by this: moments are its clock's.
     #[doc(hidden)]
-    fn paced_by(&self, _pacer: &Pacer) {}
+    fn paced_by(&self, pacer: &Pacer) {
+        self.stream_times().iter().for_each(|times| times.paced_by(pacer));
+    }
 
     /// The steps of its next calls are counted by this, if they have any.
     #[doc(hidden)]
@@ -209,7 +219,7 @@ pub trait Target: Send + Sync + 'static {
     /// Times of its own, recorded since they were taken the last time.
     #[doc(hidden)]
     fn take_own_times(&self) -> Vec<OwnTimes> {
-        Vec::new()
+        self.stream_times().map_or_else(Vec::new, StreamTimes::take)
     }
 
     /// How long it took to resolve names.
@@ -244,85 +254,6 @@ pub trait Steps: Debug + Send + Sync {
 
     /// It goes on. Returns when.
     fn go_on(&self, session: usize, slot: Slot) -> Nanos;
-}
-
-/// A place on the schedule, which a call is made for.
-///
-/// # Examples
-///
-/// ```
-/// use nanopace_load::{Done, Failure, Load, Slot};
-/// use std::time::Duration;
-///
-/// /// What it does follows from the number: here, every tenth is a write.
-/// fn call(slot: Slot) -> Result<Done, Failure> {
-///     if slot.wait_time() > Duration::from_secs(10) {
-///         println!("due at {:?}, and far too late", slot.intended_start());
-///     }
-///     Ok(Done::new().label(if slot.number() % 10 == 0 { "write" } else { "read" }))
-/// }
-///
-/// # fn main() -> Result<(), nanopace_load::LoadError> {
-/// let report = Load::new("1k/s".parse()?).requests(100).run_blocking(call)?;
-/// assert_eq!(report.labels().map(|calls| calls.completed()).sum::<u64>(), 100);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Slot {
-    pub(crate) number: u64,
-    pub(crate) intended_start: Nanos,
-    pub(crate) start: Nanos,
-    pub(crate) is_recorded: bool,
-    /// Where it is in the record of its thread.
-    pub(crate) place: usize,
-}
-
-impl Slot {
-    /// The slot of a call that belongs to no load.
-    #[doc(hidden)]
-    pub const ALONE: Slot = Slot {
-        number: 0,
-        intended_start: Nanos::ZERO,
-        start: Nanos::ZERO,
-        is_recorded: false,
-        place: 0,
-    };
-
-    /// Its number in the whole load, counted from 0: the same for each process that has a part of the load,
-    /// as a shard or as a node of a fleet. Data of the operation can follow from it. The first slot of the
-    /// warm-up has the number 0, and the first that is recorded goes on from its last. A slot that is skipped
-    /// has had its number.
-    #[must_use]
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// When the schedule wants it to start, by the clock of the pacer.
-    #[must_use]
-    pub fn intended_start(&self) -> Nanos {
-        self.intended_start
-    }
-
-    /// How much later it did start.
-    #[must_use]
-    pub fn wait_time(&self) -> Duration {
-        self.start - self.intended_start
-    }
-
-    /// Whether it is recorded: not in the warm-up.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn is_recorded(&self) -> bool {
-        self.is_recorded
-    }
-
-    /// When it did start.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn start(&self) -> Nanos {
-        self.start
-    }
 }
 
 /// A call that succeeded, and what is counted of it besides its times.

@@ -1,0 +1,83 @@
+//! A place on the schedule.
+
+use nanopace::Nanos;
+use std::time::Duration;
+
+/// A place on the schedule, which a call is made for.
+///
+/// # Examples
+///
+/// ```
+/// use nanopace_load::{Done, Failure, Load, Slot};
+/// use std::time::Duration;
+///
+/// /// What it does follows from the number: here, every tenth is a write.
+/// fn call(slot: Slot) -> Result<Done, Failure> {
+///     if slot.wait_time() > Duration::from_secs(10) {
+///         println!("due at {:?}, and far too late", slot.intended_start());
+///     }
+///     Ok(Done::new().label(if slot.number() % 10 == 0 { "write" } else { "read" }))
+/// }
+///
+/// # fn main() -> Result<(), nanopace_load::LoadError> {
+/// let report = Load::new("1k/s".parse()?).requests(100).run_blocking(call)?;
+/// assert_eq!(report.labels().map(|calls| calls.completed()).sum::<u64>(), 100);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    pub(crate) number: u64,
+    pub(crate) intended_start: Nanos,
+    pub(crate) start: Nanos,
+    pub(crate) is_recorded: bool,
+    /// Where it is in the record of its thread.
+    pub(crate) place: usize,
+}
+
+impl Slot {
+    /// The slot of a call that belongs to no load.
+    #[doc(hidden)]
+    pub const ALONE: Slot = Slot {
+        number: 0,
+        intended_start: Nanos::ZERO,
+        start: Nanos::ZERO,
+        is_recorded: false,
+        place: 0,
+    };
+
+    /// Its number in the whole load, counted from 0: the same for each process that has a part of the load,
+    /// as a shard or as a node of a fleet. Data of the operation can follow from it. The first slot of the
+    /// warm-up has the number 0, and the first that is recorded goes on from its last. A slot that is skipped
+    /// has had its number.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// When the schedule wants it to start, by the clock of the pacer.
+    #[must_use]
+    pub fn intended_start(&self) -> Nanos {
+        self.intended_start
+    }
+
+    /// How much later it did start.
+    #[must_use]
+    pub fn wait_time(&self) -> Duration {
+        self.start - self.intended_start
+    }
+
+    /// Whether it is recorded: not in the warm-up.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.is_recorded
+    }
+
+    /// When it did start.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn start(&self) -> Nanos {
+        self.start
+    }
+}
