@@ -18,6 +18,8 @@ mod frames;
 mod habits;
 mod identity;
 mod intervals;
+#[cfg(unix)]
+mod jobs;
 mod limit;
 mod loads;
 mod otlp;
