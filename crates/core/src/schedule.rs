@@ -153,7 +153,7 @@ impl Schedule {
         Some(Stretch { ends_at: self.before_end(stretch.ends_at), ..stretch })
     }
 
-    /// The first position at which there is no slot any more; none if it is nowhere in range.
+    /// The first position at which there is no slot any more; none if it is nowhere in range, or not known yet.
     #[inline]
     pub(crate) fn end(&self) -> Option<u64> {
         if self.found_end.get().0 != self.revision() {
@@ -173,7 +173,7 @@ impl Schedule {
         self.is_behind_end(position) || !self.history.slots().has(position)
     }
 
-    /// Whether `position` lies behind the end by count, time or shape. A recording or leases may have fewer slots.
+    /// Whether `position` lies behind the end by count, duration or shape. A recording or leases may have fewer slots.
     #[inline]
     fn is_behind_end(&self, position: u64) -> bool {
         match self.end() {

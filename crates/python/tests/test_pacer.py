@@ -161,6 +161,7 @@ def test_a_lane_belongs_to_the_thread_that_uses_it() -> None:
 
 INTERRUPTED = """
 import nanopace, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it starts beside itself ignore it
 pacer = nanopace.Pacer("1/h")
 pacer.acquire()
 take = {"acquire": pacer.acquire, "acquire_many": lambda: pacer.acquire_many(3), "lane": pacer.lane().acquire}

@@ -20,12 +20,12 @@ pub(super) struct Asked {
     /// From when on that load has been in force.
     since: i64,
     /// How many slots all loads together had asked for by `since`, with parts of slots; or by the schedule's
-    /// end if that came first.
+    /// end by time if that came first.
     count: Count,
     /// The slots that earlier loads asked for before `since` lie below this count.
     came_before_since: Count,
-    /// The same, with those that earlier loads asked for at `since` itself. A slot at a line's anchor is the present
-    /// load's. Of a corrected load: all that had come when it was corrected.
+    /// Below this count lie the slots that earlier loads asked for before `since` or at it. The slot at a line's anchor
+    /// is the present load's first. Of a corrected load, all lie below it that had come when it was corrected.
     came_up_to_since: Count,
 }
 

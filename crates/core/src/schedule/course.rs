@@ -1,4 +1,4 @@
-//! A piece of schedule, straight or curved.
+//! The course of a piece of schedule: a line or a curve.
 
 use super::curve::Curve;
 use super::line::Line;

@@ -8,7 +8,7 @@
 //! As a rule `since` is when the piece begins. A *corrected* load is given the times that it would have if it had
 //! followed another shape since it began ([`History::correct`](super::history::History::correct)). Its curve counts
 //! from there, where the load's count was 0. Its anchor is the position to which the load had come when it was
-//! corrected, and may lie before that count or behind it.
+//! corrected, and may lie before or behind what the new shape has come to at that moment.
 //!
 //! Rounding as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which
 //! its count is reached. So `time_of(p) <= t` says exactly the same as `p <= position_at(t)`.
@@ -126,8 +126,9 @@ impl Curve {
     }
 
     /// The last position that is reached at `time`. While the rate is zero, a slot that lies exactly at the count
-    /// is not reached: it waits until the rate rises again. A slot that was reached before this piece began
-    /// stays reached.
+    /// is not reached: it waits until the rate rises again, and a slot that was reached before this piece began
+    /// stays reached. Where a load was corrected to less, the position lies before the anchor until the load has
+    /// come there again.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         let (reached, is_waiting) = self.reached_at(time);
         let reached = reached.map(|count| slots.position_by(count));

@@ -314,29 +314,29 @@ impl History {
     }
 
     /// From the slot with the number `from` in the whole load on, gives this process its share by `shard`. False, and
-    /// no slot moves, if the position `next`, which nobody has claimed, lies behind that slot.
+    /// no slot moves, if a slot there may have started. Slots before `next` may have.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         self.revision += 1;
         self.slots.set_shard(shard, from, next)
     }
 
     /// From the slot with the number `from` in the whole load on, gives this process what is leased, and nothing yet
-    /// behind that. False, and no slot moves, if a slot there may have started. Slots before `due` may have.
-    pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], unstarted: u64) -> bool {
+    /// behind that. False, and no slot moves, if a slot there may have started. Slots before `not_started` may have.
+    pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], not_started: u64) -> bool {
         self.revision += 1;
-        self.slots.lease(from, leases, self.first_unstarted(unstarted))
+        self.slots.lease(from, leases, self.first_not_started(not_started))
     }
 
-    /// The number in the whole load of the first slot that may be leased. Slots before `unstarted` may have started.
-    pub(crate) fn first_leasable(&self, unstarted: u64) -> u64 {
-        self.slots.first_leasable(self.first_unstarted(unstarted))
+    /// The number in the whole load of the first slot that may be leased. Slots before `not_started` may have started.
+    pub(crate) fn first_leasable(&self, not_started: u64) -> u64 {
+        self.slots.first_leasable(self.first_not_started(not_started))
     }
 
-    /// The first slot that has certainly not started. Slots before `unstarted` may have, and so may those that were
+    /// The first slot that has certainly not started. Slots before `not_started` may have, and so may those that were
     /// intended to start by an earlier change.
-    fn first_unstarted(&self, unstarted: u64) -> u64 {
+    fn first_not_started(&self, not_started: u64) -> u64 {
         let changed = self.pieces.iter().skip(1).map(|piece| first_after(piece.course.anchor()));
-        changed.fold(unstarted, later)
+        changed.fold(not_started, later)
     }
 
     /// Bounds how much is remembered. Slots before `free` move nothing any more, have been claimed,

@@ -113,8 +113,8 @@ struct Hot {
 pub(super) enum State {
     /// Slots on this piece may be claimed and started without the lock.
     Open(Stretch),
-    /// No line has the next slot: slots lie unevenly there, or are not known yet. No start moves another. Slots are
-    /// drawn under the lock, and may then be claimed without it.
+    /// No line has the next slot: slots lie unevenly there, or are not known yet. No start moves another. Under
+    /// an arrival process slots are drawn under the lock, and may then be claimed without it.
     Uneven,
     /// Everything is decided under the lock.
     Guarded,
@@ -197,7 +197,7 @@ impl Published {
         self.hot.reading.load(Acquire)
     }
 
-    /// The piece that is published. None while claims are decided under the lock, or a writer is at work.
+    /// The piece that is published. None if there is none, or a writer is at work.
     #[inline]
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_snapshot_is_read_whole`.
@@ -209,8 +209,7 @@ impl Published {
         (version & NO_PIECE == 0 && is_whole).then_some(Snapshot { version, stretch })
     }
 
-    /// The window of a straight piece. None while the piece is bent, claims are decided under the lock, or a
-    /// writer is at work.
+    /// The window of a straight piece. None if the piece is bent, there is none, or a writer is at work.
     #[inline]
     pub(super) fn window(&self) -> Option<Window> {
         // Acquire: see *Orderings* above. Models: as in `Hot::window`.
@@ -224,8 +223,7 @@ impl Published {
         (self.version.load(Relaxed) == version).then_some(window)
     }
 
-    /// The window of a piece that is bent. None while the piece is straight, claims are decided under the
-    /// lock, or a writer is at work.
+    /// The window of a piece that is bent. None if the piece is straight, there is none, or a writer is at work.
     #[inline]
     pub(super) fn bent_window(&self) -> Option<BentWindow> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_bent_window_is_read_whole`.

@@ -31,7 +31,7 @@ impl Pace {
 
 /// How many slots may be granted on a reading, if `used` slots were claimed in the `elapsed_ns` since the last
 /// reading: as many as take less than [`YOUNG_NS`] at that pace. They are at most twice as many as `used`, because a
-/// pace measured on a few slots is not precise. The slot for which the reading is made is one of them; it starts in
+/// pace measured on a few slots is not precise. Of `used`, [`MOST_SLOTS`] count at most. The slot for which the reading is made is one of them; it starts in
 /// any case, also where this is zero.
 fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     let used = used.min(MOST_SLOTS);

@@ -58,7 +58,7 @@ impl Core {
 
     /// The last claim of a node that leaves while it is late, or was late shortly before; none for others. Such a
     /// node has put off asking for what is left. It asks for all of it now, because the others may have no time for
-    /// it, or there may be no others.
+    /// it, or there may be no others. Of frames in which it takes no part its pacer could not start all.
     pub(crate) fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if !self.is_late && self.appetite >= 1.0 {
             return None;
@@ -66,7 +66,8 @@ impl Core {
         self.book.extend((self.frames().at(now) + LEAD + 1).min(self.end()));
         let is_not_closed = |entry: &&Entry| now < self.frames().closes(entry.frame);
         let entries = self.book.entries().filter(is_not_closed);
-        let rest = entries.filter(|entry| entry.stage != Stage::Done);
+        let has_part = |entry: &&Entry| entry.frame >= self.resumes_in;
+        let rest = entries.filter(|entry| entry.stage != Stage::Done).filter(has_part);
         let take = self.all_that_is_left();
         let asks = rest.map(|entry| Ask { frame: entry.frame, take });
         let asks = asks.collect();

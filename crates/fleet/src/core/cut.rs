@@ -6,9 +6,9 @@ use crate::message::Piece;
 /// What a pacer has by the old load in frames in which a new load is in force. Such frames may have begun.
 #[derive(Debug)]
 pub(crate) struct Cut {
-    /// The number of the slot from which on the pacer gives up what it has: the first slot of the new load or, if
-    /// that comes later, the first slot of the old load that is not due yet; but none behind the first one that the
-    /// pacer does not have.
+    /// The number of the slot from which on the pacer gives up what it has. It is the first slot of the new load or the
+    /// first one of the old load that is not due, whichever comes later. Where the pacer's leases end before that, it is
+    /// where they end.
     pub(crate) slot: u64,
     /// What the pacer had by the old load, in those frames.
     pub(super) pieces: Vec<Piece>,

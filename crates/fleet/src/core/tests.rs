@@ -533,4 +533,7 @@ fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
     for frame in 31..last {
         assert!(claim.asks.contains(&Ask { frame, take: all_that_is_left() }), "{frame}");
     }
+    core.resumes_in = 32;
+    let Some(Request::Claim(claim)) = core.last_claim(now, "") else { panic!("it claims") };
+    assert_eq!(claim.asks.iter().map(|ask| ask.frame).min(), Some(32), "it sits out until then");
 }

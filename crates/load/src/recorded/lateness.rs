@@ -73,7 +73,7 @@ impl Lateness {
         Lateness { target: self.target - resting, resting, ..self }
     }
 
-    /// Of `seconds` that no slot has, the same parts as of this lateness.
+    /// Splits `seconds` that belong to no slot as this lateness is split. What was held counts as the target's.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let total = self.total();
         let part = |of: f64| if total > 0.0 { seconds * of / total } else { 0.0 };

@@ -33,7 +33,8 @@ const STAMPED: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
 /// Stamps of sends tell which byte they are of, counted from when this is set.
 const COUNTED: TimestampingFlag = STAMPED.union(TimestampingFlag::SOF_TIMESTAMPING_OPT_ID);
 
-/// Something that is stamped. While it is kept, the kernel stamps what comes from its first byte on.
+/// A socket that asks for stamps and is never connected. The kernel begins to stamp receipts only when some socket asks.
+/// While this one is kept, each connection has stamps from its own first byte on.
 #[derive(Debug)]
 pub(crate) struct Begun {
     _socket: OwnedFd,
@@ -61,7 +62,7 @@ struct Stamped {
     write: Duration,
     /// When the kernel sent the last byte of it.
     sent: Option<Duration>,
-    /// When the kernel had received the last byte that was read.
+    /// When the kernel had received the last byte that was read; none behind the end of the stream.
     received: Option<Duration>,
     /// Memory for what comes beside the bytes.
     beside: Vec<u8>,

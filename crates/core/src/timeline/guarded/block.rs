@@ -84,7 +84,7 @@ impl Entry<'_> {
         let now = self.now(clock);
         self.tidy(now);
         let start = self.timeline.next();
-        // Slots that are later than this may have to forfeit time, one start after the other.
+        // If the next slot is late by more than the range, starts may have to forfeit time, one after the other.
         if Schedule::may_be_out_of_range(self.locked.schedule.intended(start), now) {
             return None;
         }
