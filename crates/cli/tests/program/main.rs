@@ -22,6 +22,7 @@ mod intervals;
 mod jobs;
 mod limit;
 mod loads;
+mod names;
 mod otlp;
 mod plan;
 mod proxied;
