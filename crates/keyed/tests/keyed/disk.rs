@@ -244,6 +244,28 @@ fn limits_that_nobody_can_read_are_named() {
     assert!(error.contains("limits of `alice`: `much` is no quota"), "{error}");
 }
 
+/// What versions that were released have written: the same limits as a store and as a document.
+#[cfg(feature = "serde")]
+const RECORDED: [(&[u8], &str); 1] = [(
+    include_bytes!("../recorded/limits-0.1.0.redb"),
+    include_str!("../recorded/limits-0.1.0.toml"),
+)];
+
+#[cfg(feature = "serde")]
+#[test]
+fn a_store_of_every_version_is_opened_and_changed() {
+    for (store, document) in RECORDED {
+        let directory = directory();
+        let path = directory.path().join("limits");
+        fs::write(&path, store).unwrap();
+        let config = DiskConfig::open(&path).unwrap();
+        assert_eq!(config.snapshot(), toml::from_str(document).unwrap());
+        set_numbered(&config, 0);
+        drop(config);
+        assert_eq!(text_of(&DiskConfig::open(&path).unwrap(), "0").as_deref(), Some("1/s"));
+    }
+}
+
 const OLD_KEYS: redb_2::TableDefinition<'_, &str, &str> = redb_2::TableDefinition::new("keys");
 const OLD_PREFIXES: redb_2::TableDefinition<'_, &str, &str> =
     redb_2::TableDefinition::new("prefixes");
