@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What is timed.
 #[doc(hidden)]
@@ -67,6 +68,22 @@ pub struct OwnTimes {
     pub times: Histogram<u64>,
     /// Of how many more the time is not known.
     pub unknown: u64,
+}
+
+/// Times beyond a day are a day.
+const LONGEST_NS: u64 = 86_400 * 1_000_000_000;
+
+/// Times to three digits, of which there are none yet.
+#[doc(hidden)]
+#[must_use]
+pub fn no_times() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds can be had")
+}
+
+/// Records a time.
+#[doc(hidden)]
+pub fn record(times: &mut Histogram<u64>, time: Duration) {
+    times.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(LONGEST_NS));
 }
 
 /// Adds others, part by part.

@@ -1,18 +1,14 @@
 //! When the items of streamed answers came, as a target's own calls note it.
 
-use super::own_times::{OwnTimes, Part};
+use super::own_times::{OwnTimes, Part, no_times, record};
 use super::slot::Slot;
 use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// In the order in which they are recorded.
 const PARTS: [Part; 3] = [Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
-
-/// Times beyond a day are a day.
-const LONGEST_NS: u64 = 86_400 * 1_000_000_000;
 
 /// When the items of streamed answers came: the messages of a gRPC stream, the rows of a cursor. A target that has one
 /// gives it to reports as its [`stream_times`](crate::Target::stream_times). These have three columns more, to three
@@ -109,14 +105,16 @@ impl StreamTimes {
 
     /// The next load is paced by this.
     pub(crate) fn paced_by(&self, pacer: &Pacer) {
-        *self.paced() = Some((pacer.clone(), empty()));
+        *self.paced() = Some((pacer.clone(), PARTS.map(|_| no_times())));
     }
 
     /// All that was recorded since the last time.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let mut paced = self.paced();
-        let taken = paced.as_mut().map_or_else(empty, |(_, times)| mem::replace(times, empty()));
+        let none = PARTS.map(|_| no_times());
+        let taken = paced.as_mut().map(|(_, times)| mem::replace(times, none.clone()));
         taken
+            .unwrap_or(none)
             .into_iter()
             .zip(PARTS)
             .map(|(times, part)| OwnTimes { part, times, unknown: 0 })
@@ -154,19 +152,11 @@ impl Drop for StreamWatch<'_> {
     }
 }
 
-fn empty() -> [Histogram<u64>; 3] {
-    let times = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds can be had");
-    [(); 3].map(|()| times.clone())
-}
-
-fn record(times: &mut Histogram<u64>, time: Duration) {
-    times.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(LONGEST_NS));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use nanopace::{ManualClock, Rate};
+    use std::time::Duration;
 
     const NONE: [[u64; 0]; 3] = [[]; 3];
 

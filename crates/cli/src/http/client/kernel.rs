@@ -2,8 +2,7 @@
 
 use super::stamped::{self, Begun};
 use super::stream::Delays;
-use super::timed::{empty, record};
-use nanopace_load::load::own_times::{OwnTimes, Part};
+use nanopace_load::load::own_times::{OwnTimes, Part, no_times, record};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -48,7 +47,7 @@ fn add(own: &mut OwnTimes, delay: Option<Duration>, took: Duration) {
 }
 
 fn nothing() -> [OwnTimes; 2] {
-    [Part::Sending, Part::Reading].map(|part| OwnTimes { part, times: empty(), unknown: 0 })
+    [Part::Sending, Part::Reading].map(|part| OwnTimes { part, times: no_times(), unknown: 0 })
 }
 
 #[cfg(test)]

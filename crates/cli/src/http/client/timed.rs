@@ -3,10 +3,9 @@
 use super::items::{Items, Scanner};
 use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer};
-use nanopace_load::load::own_times::{OwnTimes, Part};
+use nanopace_load::load::own_times::{OwnTimes, Part, no_times, record};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 /// Times one answer after the other.
 #[derive(Debug)]
@@ -84,12 +83,9 @@ pub(crate) struct Streams {
 
 const PARTS: [Part; 4] = [Part::FirstByte, Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
 
-/// Times beyond a day are a day.
-const LONGEST: u64 = 86_400 * 1_000_000_000;
-
 impl Streams {
     pub(crate) fn new() -> Streams {
-        Streams { times: Mutex::new(PARTS.map(|_| empty())) }
+        Streams { times: Mutex::new(PARTS.map(|_| no_times())) }
     }
 
     /// Records an answer, as far as it came, to a request that was due then. First byte and first item are timed
@@ -112,27 +108,18 @@ impl Streams {
 
     /// All that was recorded since the last time.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
-        let empty = PARTS.map(|_| empty());
+        let empty = PARTS.map(|_| no_times());
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = mem::replace(&mut *times, empty).into_iter();
         taken.zip(PARTS).map(|(times, part)| OwnTimes { part, times, unknown: 0 }).collect()
     }
 }
 
-/// Without any times.
-pub(crate) fn empty() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST, 3).expect("these bounds can be had")
-}
-
-/// Records a time in nanoseconds.
-pub(crate) fn record(times: &mut Histogram<u64>, time: Duration) {
-    times.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(LONGEST));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use nanopace::{ManualClock, Rate};
+    use std::time::Duration;
 
     /// Parts of an answer, each after so many milliseconds; sent at 5 ms, and due at 2 ms.
     fn times(parts: &[(u64, &str)]) -> [Vec<u64>; 4] {
