@@ -372,12 +372,6 @@ impl Core {
         self.is_told_of_end = update.frame + update.leases.len() as u64 > self.end();
     }
 
-    /// Whether the node does not know yet what it has in the frames in which it would take part if it left now.
-    pub(crate) fn is_undecided(&self, now: u64) -> bool {
-        let last = self.leaves_from(now);
-        self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
-    }
-
     /// The first frame in which a node that leaves now takes no part. It is so far ahead that others still ask for
     /// what this node leaves of it.
     fn leaves_from(&self, now: u64) -> u64 {

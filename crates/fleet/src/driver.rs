@@ -91,11 +91,16 @@ impl Driver {
         }
     }
 
-    /// What is to be asked now.
+    /// What is to be asked at this moment.
     fn request(&mut self) -> Option<Request> {
+        let (progress, is_late) = self.looked();
+        self.core.request(self.clock.now_ns(), is_late, &progress)
+    }
+
+    /// Decides what is due. Returns what the node tells the others of itself, and whether it is late.
+    fn looked(&mut self) -> (String, bool) {
         let progress = self.decide();
-        let is_late = progress.late_ns > self.core.run().frames.frame_ns;
-        self.core.request(self.clock.now_ns(), is_late, &progress.text())
+        (progress.text(), progress.late_ns > self.core.run().frames.frame_ns)
     }
 
     /// Decides what has to be decided by now, whether the store has answered or not.
@@ -192,14 +197,20 @@ impl Driver {
 
     /// Takes what nobody else will, and then gives back what has not begun.
     fn leave(&mut self) -> Result<(), FleetError> {
-        self.hear_of_the_next();
-        let now = self.clock.now_ns();
-        let progress = self.progress(now).text();
-        if let Some(claim) = self.core.last_claim(now, &progress) {
-            let _ = self.exchange(&claim);
-        }
+        let ends = Instant::now() + ENDS_IN;
+        let mut is_answered = true;
         let last = loop {
-            let last = self.core.last_update(self.clock.now_ns());
+            self.wait();
+            let (progress, is_late) = self.looked();
+            let now = self.clock.now_ns();
+            if is_answered
+                && Instant::now() < ends
+                && let Some(request) = self.core.request_before_it_leaves(now, is_late, &progress)
+            {
+                is_answered = self.exchange(&request).is_ok();
+                continue;
+            }
+            let last = self.core.last_update(now);
             // Otherwise the frame has begun just now.
             if self.is_taken(&last) {
                 break last;
@@ -207,19 +218,6 @@ impl Driver {
         };
         let request = self.core.leave(&last);
         self.retried(&request)
-    }
-
-    /// Waits until it is known what the node has in the frames in which it still takes part. Over a slow link
-    /// the answers take some frames, and nothing can be added behind what the pacer has been told last.
-    fn hear_of_the_next(&mut self) {
-        let ends = Instant::now() + ENDS_IN;
-        self.wait();
-        while self.core.is_undecided(self.clock.now_ns()) && Instant::now() < ends {
-            let Some(request) = self.request() else { return };
-            if self.exchange(&request).is_err() {
-                return;
-            }
-        }
     }
 
     /// Tells the store what became of its slots, and the user's results. A store that has lost the

@@ -152,6 +152,7 @@ impl Core {
             return self.runs_blind(ask.frame, tracks);
         }
         let is_closed = now >= self.frames().closes(ask.frame);
+        let all = self.all_that_is_left();
         let Some(entry) = self.book.entry(ask.frame) else { return };
         if entry.tracks.is_none() && owned.is_empty() && is_closed && ask.take != Take::Missed {
             // The claim may have come too late.
@@ -164,7 +165,7 @@ impl Core {
         }
         entry.stage = match ask.take {
             Take::Own { .. } => Stage::Share,
-            Take::Share { .. } if entry.stage == Stage::Share => Stage::Rest,
+            Take::Share { .. } if ask.take != all => Stage::Rest,
             _ => Stage::Done,
         };
         entry.tracks = Some(known.iter().chain(owned.iter()).collect());

@@ -56,22 +56,63 @@ impl Core {
         self.claim(Vec::new(), progress)
     }
 
-    /// The last claim of a node that leaves while it is late, or was late shortly before; none for others. Such a
+    /// What has to be asked before a node can leave: it has to know what it has in the frames in which it still takes
+    /// part, because nothing can be added behind what the pacer has been told last. Over a slow link the answers take
+    /// some frames, and by then the node takes part in some more.
+    pub(crate) fn request_before_it_leaves(
+        &mut self,
+        now: u64,
+        is_late: bool,
+        progress: &str,
+    ) -> Option<Request> {
+        self.is_late = is_late;
+        let claim = self.last_claim(now, progress);
+        if claim.is_some() || !self.is_undecided(now) {
+            return claim;
+        }
+        self.request(now, is_late, progress)
+    }
+
+    /// Whether the node does not know yet what it has in the frames in which it would take part if it left now.
+    fn is_undecided(&self, now: u64) -> bool {
+        let last = self.leaves_from(now).min(self.end());
+        self.book.next() < last
+            || self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
+    }
+
+    /// What a node has to claim if it leaves while it is late, or was late shortly before; nothing for others. Such a
     /// node has put off asking for what is left. It asks for all of it now, because the others may have no time for
     /// it, or there may be no others. Of frames in which it takes no part its pacer could not start all.
-    pub(crate) fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
+    fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if !self.is_late && self.appetite >= 1.0 {
             return None;
         }
-        self.book.extend((self.frames().at(now) + LEAD + 1).min(self.end()));
-        let is_not_closed = |entry: &&Entry| now < self.frames().closes(entry.frame);
-        let entries = self.book.entries().filter(is_not_closed);
-        let has_part = |entry: &&Entry| entry.frame >= self.resumes_in;
-        let rest = entries.filter(|entry| entry.stage != Stage::Done).filter(has_part);
-        let take = self.all_that_is_left();
-        let asks = rest.map(|entry| Ask { frame: entry.frame, take });
-        let asks = asks.collect();
-        Some(self.claim(asks, progress))
+        self.book.extend(self.first_not_asked_for(now).min(self.end()));
+        let asks = self.last_asks(now);
+        let last = self.leaves_from(now);
+        asks.iter().any(|ask| ask.frame < last).then(|| self.claim(asks, progress))
+    }
+
+    /// What a late node that leaves asks for in frames that have not closed.
+    fn last_asks(&self, now: u64) -> Vec<Ask> {
+        let (rank, nodes) = self.run.roster.rank(self.node);
+        let own = Take::Own { rank, nodes, most: self.frames().tracks };
+        // The others have not asked for their own tracks behind these.
+        let until = self.frames().at(now) + LEAD;
+        let is_asked = |entry: &&Entry| {
+            now < self.frames().closes(entry.frame)
+                && entry.stage != Stage::Done
+                && entry.frame >= self.resumes_in
+        };
+        let entries = self.book.entries().filter(is_asked);
+        let take = |entry: &Entry| {
+            if entry.frame > until && entry.stage == Stage::Own {
+                own
+            } else {
+                self.all_that_is_left()
+            }
+        };
+        entries.map(|entry| Ask { frame: entry.frame, take: take(entry) }).collect()
     }
 
     /// A claim that is sent now takes nothing if it reaches the store after this moment: a quarter of the patience is
@@ -220,7 +261,7 @@ impl Core {
         }
     }
 
-    fn all_that_is_left(&self) -> Take {
+    pub(super) fn all_that_is_left(&self) -> Take {
         Take::Share { nodes: 1, most: self.frames().tracks }
     }
 

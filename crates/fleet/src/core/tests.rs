@@ -526,14 +526,50 @@ fn a_node_is_blind_until_a_claim_is_answered() {
 #[test]
 fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
     let (mut core, now) = (core(), 30 * FRAME_NS);
-    assert!(core.last_claim(now, "").is_none(), "it has put nothing off");
-    core.is_late = true;
-    let Some(Request::Claim(claim)) = core.last_claim(now, "") else { panic!("it claims") };
-    let last = core.last_update(now).frame;
-    for frame in 31..last {
-        assert!(claim.asks.contains(&Ask { frame, take: all_that_is_left() }), "{frame}");
+    let leaves_late = |core: &mut Core| match core.request_before_it_leaves(now, true, "") {
+        Some(Request::Claim(claim)) => claim.asks,
+        _ => panic!("it claims"),
+    };
+    let asks = leaves_late(&mut core);
+    for frame in 31..core.last_update(now).frame {
+        assert!(asks.contains(&Ask { frame, take: all_that_is_left() }), "{frame}");
     }
     core.resumes_in = 32;
-    let Some(Request::Claim(claim)) = core.last_claim(now, "") else { panic!("it claims") };
-    assert_eq!(claim.asks.iter().map(|ask| ask.frame).min(), Some(32), "it sits out until then");
+    let asks = leaves_late(&mut core);
+    assert_eq!(asks.iter().map(|ask| ask.frame).min(), Some(32), "it sits out until then");
+}
+
+/// The store gives the node all that it asks for.
+fn granted(core: &Core, claim: &Claim) -> Claimed {
+    let owned_by = |is_own: bool| {
+        let owners = (0..core.frames().tracks).map(|track| u16::from(!is_own || track % 2 == 0));
+        Owners(owners.flat_map(u16::to_be_bytes).collect())
+    };
+    let owners = claim.asks.iter().map(|ask| owned_by(matches!(ask.take, Take::Own { .. })));
+    Claimed { owners: owners.collect(), lead: claim.lead, ..claimed(core) }
+}
+
+/// While the answers are on their way the node goes on, and takes part in frames that it had not asked for.
+#[test]
+fn a_node_that_leaves_over_a_slow_link_knows_what_it_has() {
+    for (trip_frames, is_late) in
+        [0, 1, 3, 7].into_iter().flat_map(|trip| [(trip, false), (trip, true)])
+    {
+        let (mut core, mut now, trip_ns) = (core(), 30 * FRAME_NS, trip_frames * FRAME_NS);
+        core.trips = Trips::new(trip_ns);
+        core.book = Book::new(30, core.frames());
+        let mut rounds = 0;
+        while let Some(request) = core.request_before_it_leaves(now, is_late, "") {
+            let Request::Claim(claim) = &request else { panic!("nothing is to be marked") };
+            now += trip_ns;
+            let answer = Answer::Claimed(granted(&core, claim));
+            core.hears_answer(&request, answer, trip_ns, now).unwrap();
+            rounds += 1;
+        }
+        assert!(rounds <= 4, "{rounds} rounds over {trip_frames} frames, late: {is_late}");
+        for frame in core.frames().at(now) + 1..core.last_update(now).frame {
+            let entry = core.book.entry(frame).expect("it has asked for all");
+            assert!(entry.tracks.is_some() && (entry.stage == Stage::Done) == is_late, "{frame}");
+        }
+    }
 }
