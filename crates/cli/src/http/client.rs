@@ -8,6 +8,7 @@
 
 pub(crate) mod args;
 pub(crate) mod connection;
+mod content;
 mod cookies;
 pub(crate) mod endpoint;
 pub(crate) mod environment;

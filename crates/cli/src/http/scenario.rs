@@ -14,6 +14,7 @@ use super::template::{self, is_one};
 use super::template::{Form, Place};
 use file::{File, LookSpec, ScenarioSpec, StepSpec, Wrong, wrong};
 use hyper::Method;
+use hyper::body::Bytes;
 use hyper::header::HeaderName;
 use regex::bytes::Regex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -200,7 +201,14 @@ fn target(spec: &StepSpec) -> Result<TargetSpec, Wrong> {
     };
     let headers = spec.headers.iter().map(header).collect::<Result<_, _>>()?;
     let body = spec.body.as_ref().map_or(String::new(), |body| body.get_ref().clone());
-    Ok(TargetSpec { method, url, headers, body: body.into(), form: Vec::new(), weight: 1 })
+    Ok(TargetSpec {
+        method,
+        url,
+        headers,
+        body: Bytes::from(body).into(),
+        form: Vec::new(),
+        weight: 1,
+    })
 }
 
 fn checks(

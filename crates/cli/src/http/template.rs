@@ -62,8 +62,12 @@ pub(crate) fn is_known(name: &str) -> bool {
 
 /// Whether a text may have places that are filled. One that is no text has none.
 pub(crate) fn is_one(text: &[u8]) -> bool {
-    let has_open = text.windows(OPEN.len()).any(|bytes| bytes == OPEN.as_bytes());
-    has_open && std::str::from_utf8(text).is_ok()
+    has_open(text) && std::str::from_utf8(text).is_ok()
+}
+
+/// Whether a place begins somewhere, if this is text.
+pub(crate) fn has_open(text: &[u8]) -> bool {
+    text.windows(OPEN.len()).any(|bytes| bytes == OPEN.as_bytes())
 }
 
 /// Reads a URL, whose path and query may have places that are filled.

@@ -1,5 +1,6 @@
 //! How a request can fail.
 
+use super::content::Unreadable;
 use nanopace_load::load::kind::Kind;
 use nanopace_load::net::tls;
 use nanopace_load::net::trust::Tls;
@@ -40,10 +41,12 @@ pub(crate) enum Failure {
     Protocol,
     /// The answer's body comes in chunks, one of which is none.
     Chunk,
+    /// The file that is sent has become shorter, or can't be read any more.
+    BodyFile,
 }
 
 /// What failures are counted as in metrics.
-pub(crate) const GROUPS: [&str; 11] = [
+pub(crate) const GROUPS: [&str; 12] = [
     "status",
     "timeout",
     "connect-timeout",
@@ -55,6 +58,7 @@ pub(crate) const GROUPS: [&str; 11] = [
     "refused",
     "too-large",
     "protocol",
+    "body-file",
 ];
 
 impl Failure {
@@ -76,6 +80,7 @@ impl Failure {
             Failure::Refused => "refused",
             Failure::TooLarge => "too-large",
             Failure::Unreadable | Failure::Protocol | Failure::Chunk => "protocol",
+            Failure::BodyFile => "body-file",
         }
     }
 
@@ -120,6 +125,7 @@ impl fmt::Display for Failure {
             }
             Failure::Protocol => f.write_str("not a valid HTTP answer"),
             Failure::Chunk => f.write_str("the answer has a chunk that is none"),
+            Failure::BodyFile => Unreadable.fmt(f),
         }
     }
 }
@@ -130,6 +136,7 @@ impl From<&io::Error> for Failure {
     fn from(error: &io::Error) -> Failure {
         match error.kind() {
             _ if tls::reason(error) == Some(Tls::NotKnown) => Failure::Tls(Tls::NotKnown),
+            _ if Unreadable::is_why(error) => Failure::BodyFile,
             io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => Failure::HungUp,
             kind => Failure::Connection(kind),
         }
@@ -158,6 +165,7 @@ mod tests {
             Failure::Unreadable,
             Failure::Protocol,
             Failure::Chunk,
+            Failure::BodyFile,
         ];
         for failure in resets.chain(statuses).chain(others) {
             assert!(GROUPS.contains(&failure.kind().group()), "{failure}");

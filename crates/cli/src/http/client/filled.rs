@@ -1,5 +1,6 @@
 //! Requests with places that are filled for each slot, and the memory for one that is.
 
+use super::content::Content;
 use super::form::Piece;
 use super::parts::Parts;
 use super::targets::TargetSpec;
@@ -8,7 +9,6 @@ use crate::http::template::values::{Values, fits_header, fits_json, fits_url};
 use crate::http::template::{Form, Names, Place, Template, is_one};
 use anyhow::{Context, bail, ensure};
 use hyper::Uri;
-use hyper::body::Bytes;
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::{Authority, PathAndQuery};
 use std::collections::{BTreeSet, HashSet};
@@ -29,7 +29,7 @@ pub(crate) struct Templates {
 
 #[derive(Debug)]
 enum Body {
-    AsItIs(Bytes),
+    AsItIs(Content),
     /// What is before a large piece, that piece, which all requests share, and what is behind it.
     Filled(Template, Box<[u8]>, Template),
 }
@@ -59,7 +59,7 @@ pub(crate) fn is_filled(target: &TargetSpec) -> bool {
 /// Files of a form may have braces, which are no places.
 fn has_filled_body(target: &TargetSpec) -> bool {
     match &target.form[..] {
-        [] => is_one(&target.body),
+        [] => is_one(target.body.memory()),
         form => form.iter().any(Piece::is_filled),
     }
 }
@@ -113,7 +113,7 @@ impl Compiler {
             return Ok(Body::AsItIs(target.body.clone()));
         }
         if target.form.is_empty() {
-            let text = std::str::from_utf8(&target.body)?;
+            let text = std::str::from_utf8(target.body.memory())?;
             return self.template(text, Place::Body).map(Body::of);
         }
         let pieces = target.form.iter().map(|piece| self.piece(piece));
@@ -223,19 +223,19 @@ impl Templates {
             value.fill(values, headers);
             headers.push(b'\n');
         }
-        let body = match &self.body {
-            Body::AsItIs(body) => [body, &b""[..], b""],
+        let parts = Parts { method, path, headers, body: [b""; 3], file: None, cookie: b"" };
+        match &self.body {
+            Body::AsItIs(body) => parts.with(body),
             Body::Filled(first, large, last) => {
                 first.fill(values, before);
                 last.fill(values, after);
-                [before, &large[..], after]
+                Parts { body: [before, &large[..], after], ..parts }
             }
-        };
-        Parts { method, path, headers, body, cookie: b"" }
+        }
     }
 
     /// How long its body is; nobody knows if it is filled.
-    pub(crate) fn body_length(&self) -> Option<usize> {
+    pub(crate) fn body_length(&self) -> Option<u64> {
         match &self.body {
             Body::AsItIs(body) => Some(body.len()),
             Body::Filled(..) => None,

@@ -62,7 +62,7 @@ impl Connection {
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         if !self.unsent.is_empty() {
-            let mut sending = Sending([&self.unsent, b"", b"", b"", b""]);
+            let mut sending = Sending::of(&self.unsent);
             let sent = sending.poll(&mut *self.io, &mut self.written, cx);
             let left = sending.left();
             self.unsent.advance(self.unsent.len() - left);
@@ -81,7 +81,7 @@ impl Connection {
         mut watch: Option<&mut Watch>,
     ) -> Result<StatusCode, Failure> {
         let mut answer = Answer::to(request.asked);
-        let mut sending = Sending(request.parts);
+        let mut sending = Sending::new(request);
         // Nor does one follow a request that is given up.
         self.is_over = true;
         let exchanged = |cx: &mut Context<'_>| {
@@ -89,9 +89,12 @@ impl Connection {
         };
         let status = before(deadline, exchanged).await?;
         if sending.left() > 0 {
-            self.unsent = sending.0.concat().into();
+            self.unsent = sending.rest();
         }
-        self.is_over = request.is_last || !answer.is_kept() || !self.buffer.unread().is_empty();
+        self.is_over = sending.leaves_file()
+            || request.is_last
+            || !answer.is_kept()
+            || !self.buffer.unread().is_empty();
         status
     }
 

@@ -3,11 +3,12 @@
 mod failure;
 pub(crate) mod request;
 
+use super::content::Flow;
 use super::failure::{Failure, LONGEST_HEAD};
 use super::patience::before;
 use super::stream::{Counted, Io, Traffic};
 use super::watch::Watch;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper::{Request, Response, StatusCode};
@@ -20,7 +21,7 @@ use tokio::task::coop::consume_budget;
 /// A connection that speaks HTTP/2. Its clones are the same connection, and each carries one request at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
-    sender: SendRequest<Full<Bytes>>,
+    sender: SendRequest<Flow>,
     traffic: Arc<Traffic>,
 }
 
@@ -51,7 +52,7 @@ impl Connection {
     /// Sends a request and reads the whole answer.
     pub(crate) async fn exchange(
         &mut self,
-        request: Request<Full<Bytes>>,
+        request: Request<Flow>,
         deadline: &mut Deadline,
         mut watch: Option<&mut Watch>,
     ) -> Result<StatusCode, Failure> {

@@ -85,7 +85,7 @@ mod tests {
 
     fn target(url: &str) -> TargetSpec {
         let url = url.parse().unwrap();
-        let (headers, body, form) = (Vec::new(), Bytes::new(), Vec::new());
+        let (headers, body, form) = (Vec::new(), Bytes::new().into(), Vec::new());
         TargetSpec { method: Method::GET, url, headers, body, form, weight: 1 }
     }
 

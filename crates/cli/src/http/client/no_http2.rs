@@ -4,11 +4,10 @@
 #[path = "http2/request.rs"]
 pub(crate) mod request;
 
+use super::content::Flow;
 use super::failure::Failure;
 use super::stream::Io;
 use super::watch::Watch;
-use http_body_util::Full;
-use hyper::body::Bytes;
 use hyper::{Request, StatusCode};
 use nanopace_load::running::workers::deadline::Deadline;
 
@@ -32,7 +31,7 @@ impl Connection {
 
     pub(crate) async fn exchange(
         &mut self,
-        _: Request<Full<Bytes>>,
+        _: Request<Flow>,
         _: &mut Deadline,
         _: Option<&mut Watch>,
     ) -> Result<StatusCode, Failure> {

@@ -1,6 +1,7 @@
 //! What is sent, and where: everything about requests that is known before the run.
 
 use super::args::{ClientArgs, Header};
+use super::content::Flow;
 use super::cookies::Jar;
 use super::endpoint::Endpoint;
 use super::environment;
@@ -20,7 +21,6 @@ use crate::http::data::Data;
 use crate::http::template::values::Values;
 use crate::http::template::{Place, Template, is_one};
 use anyhow::{Context, anyhow, ensure};
-use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{
     AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue,
@@ -48,7 +48,7 @@ pub(crate) struct Plan {
     /// The request, if there is only one.
     only: Option<Written>,
     /// The same for HTTP/2.
-    only_http2: Option<Request<Full<Bytes>>>,
+    only_http2: Option<Request<Flow>>,
     /// What requests are filled with, besides the slot's number.
     data: Option<Data>,
     seed: u64,
@@ -303,7 +303,7 @@ impl Draft<'_> {
         Ok(Plan {
             only: is_one.then(|| written(&requests.get(0), &lines[0])),
             only_http2: (is_one && args.http2)
-                .then(|| whole(&requests.get(0), requests.body_of(0).clone(), &common[0])),
+                .then(|| whole(&requests.get(0), requests.body_of(0), &common[0])),
             most_slots: compiler.data.as_ref().and_then(Data::most_slots),
             data: compiler.data,
             seed,
@@ -385,23 +385,27 @@ impl Plan {
     /// A request as text, which is put into `memory` unless it is there already.
     pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Memory) -> Outgoing<'a> {
         if let Some(only) = &self.only {
-            return only.with([self.requests.body_of(request.index), b"", b""]);
+            return only.with(&self.requests.get(request.index));
         }
         let Memory { written, filled, taken, jars } = memory;
         let parts = self.parts(request, filled, taken, jars);
         self.lines[request.endpoint].write(&parts, written);
-        written.with(parts.body)
+        written.with(&parts)
     }
 
     /// A request of HTTP/2, to be sent once.
-    pub(crate) fn http2(&self, request: Prepared, memory: &mut Memory) -> Request<Full<Bytes>> {
+    pub(crate) fn http2(&self, request: Prepared, memory: &mut Memory) -> Request<Flow> {
         if let Some(only) = &self.only_http2 {
             return only.clone();
         }
         let parts = self.parts(request, &mut memory.filled, &memory.taken, &memory.jars);
+        let filled;
         let body = match self.requests.templates(request.index) {
-            Some(_) => parts.body.concat().into(),
-            None => self.requests.body_of(request.index).clone(),
+            Some(_) => {
+                filled = Bytes::from(parts.body.concat()).into();
+                &filled
+            }
+            None => self.requests.body_of(request.index),
         };
         whole(&parts, body, &self.common[request.endpoint])
     }
@@ -436,7 +440,7 @@ fn written(parts: &Parts<'_>, lines: &Lines) -> Written {
 
 /// Refuses a length that is not that of the body: the server would wait for what never comes, or take what
 /// is left for the next request.
-fn check_length(given: &HeaderValue, body: Option<usize>) -> anyhow::Result<()> {
+fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     let body = body.context("leave Content-Length out: the body is filled, and has its own")?;
     let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);
     ensure!(is_right, "the header Content-Length says {given:?}, but the body has {body} bytes");

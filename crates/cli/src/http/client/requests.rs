@@ -1,5 +1,6 @@
 //! The requests of a run in one buffer: one of a million takes its text and 16 bytes.
 
+use super::content::Content;
 use super::filled::Templates;
 pub(crate) use super::parts::Parts;
 use super::targets::TargetSpec;
@@ -29,7 +30,7 @@ pub(crate) struct Requests {
     heads: Vec<u8>,
     entries: Vec<Entry>,
     /// Those that differ. The first one is empty.
-    bodies: Vec<Bytes>,
+    bodies: Vec<Content>,
     /// Which body is at an address.
     known: HashMap<usize, u32>,
     /// Those that are filled for each slot.
@@ -92,15 +93,15 @@ impl Requests {
         Ok(())
     }
 
-    fn body(&mut self, body: &Bytes) -> Result<u32, String> {
+    fn body(&mut self, body: &Content) -> Result<u32, String> {
         if self.bodies.is_empty() {
-            self.bodies.push(Bytes::new());
+            self.bodies.push(Bytes::new().into());
         }
-        if body.is_empty() {
+        if body.len() == 0 {
             return Ok(0);
         }
         let next = u32::try_from(self.bodies.len()).map_err(|_| "there are too many bodies")?;
-        let index = *self.known.entry(body.as_ptr().addr()).or_insert(next);
+        let index = *self.known.entry(body.address()).or_insert(next);
         if index == next {
             self.bodies.push(body.clone());
         }
@@ -138,7 +139,7 @@ impl Requests {
     }
 
     /// The body of a request that is not filled.
-    pub(crate) fn body_of(&self, index: usize) -> &Bytes {
+    pub(crate) fn body_of(&self, index: usize) -> &Content {
         &self.bodies[self.entries[index].body as usize]
     }
 
@@ -149,8 +150,8 @@ impl Requests {
         let mut lines = self.heads[begin..entry.end].splitn(3, |byte| *byte == b'\n');
         let mut line = || lines.next().expect("it was added whole");
         let (method, path, headers) = (line(), line(), line());
-        let body = if entry.is_filled { b"" } else { &self.body_of(index)[..] };
-        Parts { method, path, headers, body: [body, b"", b""], cookie: b"" }
+        let parts = Parts { method, path, headers, body: [b""; 3], file: None, cookie: b"" };
+        if entry.is_filled { parts } else { parts.with(self.body_of(index)) }
     }
 }
 
@@ -172,7 +173,7 @@ mod tests {
             method: Method::PUT,
             url: url.parse().unwrap(),
             headers: headers.iter().map(header).collect(),
-            body: body.clone(),
+            body: body.clone().into(),
             form: Vec::new(),
             weight: 1,
         }

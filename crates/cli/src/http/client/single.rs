@@ -1,13 +1,13 @@
 //! The one request that the options describe.
 
 use super::args::ClientArgs;
+use super::content::Content;
 use super::form::{self, Piece};
 use super::targets::TargetSpec;
 use crate::http::template;
 use anyhow::{Context, ensure};
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
-use std::fs;
 
 /// The request to a URL. Reads what is in it from files.
 ///
@@ -16,11 +16,10 @@ use std::fs;
 pub(crate) fn target(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSpec> {
     let url = template::url(url).map_err(anyhow::Error::msg)?;
     let body = match (&args.body, &args.body_file) {
-        (Some(text), _) => Bytes::from(text.clone()),
-        (_, Some(path)) => fs::read(path)
-            .with_context(|| format!("--body-file: cannot read {}", path.display()))?
-            .into(),
-        _ => Bytes::new(),
+        (Some(text), _) => Bytes::from(text.clone()).into(),
+        (_, Some(path)) => Content::of_file(path)
+            .with_context(|| format!("--body-file: cannot read {}", path.display()))?,
+        _ => Bytes::new().into(),
     };
     let (method, headers, form) = (args.method(), Vec::new(), Vec::new());
     let target = TargetSpec { method, url, headers, body, form, weight: 1 };
@@ -33,7 +32,8 @@ fn with_form(mut target: TargetSpec, args: &ClientArgs) -> anyhow::Result<Target
     let (form, kind) = form::body(&args.form)?;
     target.headers.push((CONTENT_TYPE, kind));
     if !form.iter().any(Piece::is_filled) {
-        target.body = form.iter().map(Piece::bytes).collect::<Vec<_>>().concat().into();
+        let body = form.iter().map(Piece::bytes).collect::<Vec<_>>().concat();
+        target.body = Bytes::from(body).into();
     }
     target.form = form;
     Ok(target)

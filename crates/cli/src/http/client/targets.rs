@@ -20,6 +20,7 @@
 //! `header` (an object of lists), `body` (base64) and `weight` if they are needed. A file whose first target
 //! begins with a brace is in this format.
 
+use super::content::Content;
 use super::form::Piece;
 use crate::http::template;
 use base64::Engine;
@@ -35,14 +36,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct TargetSpec {
     pub(crate) method: Method,
     /// With a scheme, `http` or `https`, and a host.
     pub(crate) url: Uri,
     /// In the order of the file. A name may be there more than once.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    pub(crate) body: Bytes,
+    pub(crate) body: Content,
     /// The pieces of a form; they are the body if anything in them is filled.
     pub(crate) form: Vec<Piece>,
     /// How many of the requests it is, for one of another.
@@ -118,7 +119,7 @@ struct Reader<Take> {
     /// How many there were.
     count: usize,
     /// The bodies that were read, by their paths.
-    bodies: HashMap<String, Bytes>,
+    bodies: HashMap<String, Content>,
 }
 
 impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
@@ -219,7 +220,7 @@ pub(crate) fn method_and_url(text: &str) -> Told<TargetSpec> {
 fn target<'line>(name: &'line str, address: &'line str) -> Read<'line, TargetSpec> {
     let method = method(name).map_err(|told| (name, told))?;
     let url = template::url(address).map_err(|told| (address, told))?;
-    let (headers, body, form) = (Vec::new(), Bytes::new(), Vec::new());
+    let (headers, body, form) = (Vec::new(), Bytes::new().into(), Vec::new());
     Ok(TargetSpec { method, url, headers, body, form, weight: 1 })
 }
 
@@ -265,14 +266,14 @@ fn parts_of_header<'line>(
 }
 
 /// What is in a file, which is read once.
-fn body<'line>(known: &mut HashMap<String, Bytes>, path: &'line str) -> Read<'line, Bytes> {
+fn body<'line>(known: &mut HashMap<String, Content>, path: &'line str) -> Read<'line, Content> {
     if let Some(body) = known.get(path) {
         return Ok(body.clone());
     }
     if path.is_empty() {
         return Err((path, "the path of the body is missing; write @ and a path".to_owned()));
     }
-    let body = fs::read(path).map(Bytes::from).map_err(|error| {
+    let body = Content::of_file(path.as_ref()).map_err(|error| {
         let told =
             format!("cannot read {path:?}: {error}; write a path from the working directory");
         (path, told)
@@ -304,7 +305,7 @@ impl JsonTarget {
         let named = |(name, values): (String, Vec<String>)| {
             values.into_iter().map(move |value| header(&name, &value)).collect::<Vec<_>>()
         };
-        let body = BASE64_STANDARD.decode(&self.body);
+        let body = BASE64_STANDARD.decode(&self.body).map(Bytes::from);
         Ok(TargetSpec {
             method: method(&self.method)?,
             url: template::url(&self.url)?,
@@ -357,7 +358,7 @@ mod tests {
             let weight =
                 if target.weight == 1 { String::new() } else { format!("{}x ", target.weight) };
             let headers: String = target.headers.iter().map(header).collect();
-            let body = String::from_utf8_lossy(&target.body);
+            let body = String::from_utf8_lossy(target.body.memory());
             format!("{weight}{} {}{headers} {body}", target.method, target.url)
         };
         targets.iter().map(|target| one(target).trim_end().to_owned()).collect()
@@ -488,11 +489,11 @@ mod tests {
         let path = path.display();
         let text = format!("PUT http://a/\nX: 1\n@{path}\nGET http://b/\nPUT http://a/\n@{path}\n");
         let (targets, bodies) = all(&text).unwrap();
-        assert_eq!(targets[0].body, &b"a\xff\n"[..]);
+        assert_eq!(targets[0].body.memory(), b"a\xff\n");
         assert_eq!((targets[0].headers.len(), targets[1].body.len()), (1, 0));
         assert_eq!(
-            (targets[2].body.as_ptr(), bodies),
-            (targets[0].body.as_ptr(), vec![path.to_string()])
+            (targets[2].body.address(), bodies),
+            (targets[0].body.address(), vec![path.to_string()])
         );
         let wrong = all(&format!("PUT http://a/\n@{path}\nX: 1")).unwrap_err();
         let Wrong { line, told, .. } = wrong;

@@ -2,6 +2,7 @@
 //! and what it sends them.
 
 mod answers;
+mod large;
 mod requests;
 mod server;
 #[cfg(feature = "http2")]

@@ -2,10 +2,12 @@
 //! read: no part of it can hold the end of a line, so none begins another line or another request.
 
 use super::head::{Asked, has_token, is_chunked};
+use crate::http::client::content::LargeFile;
 use crate::http::client::requests::{Common, Parts};
 use hyper::header::{CONNECTION, CONTENT_LENGTH, COOKIE, TRANSFER_ENCODING};
 use std::fmt::Arguments;
 use std::io::Write;
+use std::sync::Arc;
 
 /// What all requests to a server have in common.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub(crate) struct Lines {
 pub(crate) struct Outgoing<'a> {
     /// Its head, its body in three parts, and what follows a body in chunks.
     pub(crate) parts: [&'a [u8]; 5],
+    /// A file that is the body.
+    pub(crate) file: Option<&'a Arc<LargeFile>>,
     pub(crate) asked: Asked,
     /// Whether it says that no request follows.
     pub(crate) is_last: bool,
@@ -108,10 +112,11 @@ impl Written {
         Written { head: Vec::new(), tail: b"", asked: Asked::Whole, is_last: false }
     }
 
-    /// The request, whose body is this.
-    pub(crate) fn with<'a>(&'a self, body: [&'a [u8]; 3]) -> Outgoing<'a> {
-        let (Written { head, tail, asked, is_last }, [before, large, after]) = (self, body);
-        Outgoing { parts: [head, before, large, after, tail], asked: *asked, is_last: *is_last }
+    /// The request, with the body of these parts.
+    pub(crate) fn with<'a>(&'a self, parts: &Parts<'a>) -> Outgoing<'a> {
+        let (Written { head, tail, asked, is_last }, [before, large, after]) = (self, parts.body);
+        let parts_of_it = [&head[..], before, large, after, tail];
+        Outgoing { parts: parts_of_it, file: parts.file, asked: *asked, is_last: *is_last }
     }
 }
 

@@ -1,14 +1,30 @@
 //! A request that is being sent.
 
+use super::request::Outgoing;
+use crate::http::client::content::Flow;
 use crate::http::client::stream::Io;
+use hyper::body::{Buf, Bytes};
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 /// What is left to send.
-pub(super) struct Sending<'a>(pub(super) [&'a [u8]; 5]);
+pub(super) struct Sending<'a> {
+    parts: [&'a [u8]; 5],
+    /// A file, which is sent before the last part.
+    file: Option<Flow>,
+}
 
-impl Sending<'_> {
+impl<'a> Sending<'a> {
+    pub(super) fn new(request: &Outgoing<'a>) -> Sending<'a> {
+        Sending { parts: request.parts, file: request.file.map(Flow::of_large) }
+    }
+
+    /// The rest of a request.
+    pub(super) fn of(bytes: &'a [u8]) -> Sending<'a> {
+        Sending { parts: [bytes, b"", b"", b"", b""], file: None }
+    }
+
     /// Sends what is left, in one piece if the system takes it. Ready when it is on its way. Counts the
     /// bytes in `written`.
     pub(super) fn poll(
@@ -18,30 +34,74 @@ impl Sending<'_> {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         let mut io = Pin::new(io);
+        if self.leaves_file() {
+            ready!(self.poll_file(&mut *io, written, cx))?;
+        }
         while self.left() > 0 {
-            let bytes = ready!(match self.0 {
+            let bytes = ready!(match self.parts {
                 [part, [], [], [], []] => io.as_mut().poll_write(cx, part),
                 parts => io.as_mut().poll_write_vectored(cx, &parts.map(IoSlice::new)),
-            })?;
-            if bytes == 0 {
-                return Poll::Ready(Err(ErrorKind::WriteZero.into()));
-            }
+            });
+            let bytes = taken(bytes)?;
             *written += bytes as u64;
             self.advance(bytes);
         }
         io.poll_flush(cx)
     }
 
-    /// How many bytes are left.
+    /// Sends the head, and then the file.
+    fn poll_file(
+        &mut self,
+        io: &mut dyn Io,
+        written: &mut u64,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Sending { parts: [head, ..], file: Some(file) } = self else {
+            return Poll::Ready(Ok(()));
+        };
+        let mut io = Pin::new(io);
+        while !head.is_empty() {
+            let bytes = taken(ready!(io.as_mut().poll_write(cx, head)))?;
+            *head = &head[bytes..];
+            *written += bytes as u64;
+        }
+        while file.left() > 0 {
+            let next = file.next()?;
+            let bytes = taken(ready!(io.as_mut().poll_write(cx, next)))?;
+            next.advance(bytes);
+            *written += bytes as u64;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// How many bytes are left, but for a file.
     pub(super) fn left(&self) -> usize {
-        self.0.iter().map(|part| part.len()).sum()
+        self.parts.iter().map(|part| part.len()).sum()
+    }
+
+    /// Whether some of a file is left.
+    pub(super) fn leaves_file(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.left() > 0)
+    }
+
+    /// What is left, but for a file.
+    pub(super) fn rest(&self) -> Bytes {
+        self.parts.concat().into()
     }
 
     fn advance(&mut self, mut bytes: usize) {
-        for part in &mut self.0 {
+        for part in &mut self.parts {
             let taken = bytes.min(part.len());
             *part = &part[taken..];
             bytes -= taken;
         }
+    }
+}
+
+/// How many bytes were taken: none is an error.
+fn taken(written: io::Result<usize>) -> io::Result<usize> {
+    match written? {
+        0 => Err(ErrorKind::WriteZero.into()),
+        bytes => Ok(bytes),
     }
 }

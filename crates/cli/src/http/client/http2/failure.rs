@@ -22,6 +22,8 @@ impl From<&hyper::Error> for Failure {
             None if error.is_incomplete_message() || error.is_canceled() => Failure::HungUp,
             None => match http2 {
                 Some(error) if error.is_remote() => told_by_server(error),
+                // A stream is reset from here where its body ends before its end, and else nobody hears of it.
+                Some(error) if error.is_reset() && !error.is_library() => Failure::BodyFile,
                 Some(error) => found_here(error),
                 None => Failure::Protocol,
             },

@@ -1,8 +1,7 @@
 //! Requests as hyper takes them.
 
+use crate::http::client::content::{Content, Flow};
 use crate::http::client::requests::{Common, Parts, authority};
-use http_body_util::Full;
-use hyper::body::Bytes;
 use hyper::header::{CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Request, Uri, Version};
@@ -11,7 +10,7 @@ use hyper::{Method, Request, Uri, Version};
 const CHECKED: &str = "it was read before";
 
 /// A request, to be sent once.
-pub(crate) fn request(parts: &Parts<'_>, body: Bytes, common: &Common) -> Request<Full<Bytes>> {
+pub(crate) fn request(parts: &Parts<'_>, body: &Content, common: &Common) -> Request<Flow> {
     let method = Method::from_bytes(parts.method).expect(CHECKED);
     let path = PathAndQuery::try_from(parts.path).expect(CHECKED);
     let mut headers = headers(parts, common);
@@ -19,7 +18,7 @@ pub(crate) fn request(parts: &Parts<'_>, body: Bytes, common: &Common) -> Reques
     if parts.body_length() == 0 && [Method::POST, Method::PUT, Method::PATCH].contains(&method) {
         headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from_static("0"));
     }
-    let mut request = Request::new(Full::new(body));
+    let mut request = Request::new(Flow::of(body));
     *request.method_mut() = method;
     *request.uri_mut() = uri(&common.url, path, &mut headers);
     *request.version_mut() = Version::HTTP_2;
@@ -58,6 +57,7 @@ mod tests {
     use super::*;
     use crate::http::client::requests::Requests;
     use crate::http::client::targets::TargetSpec;
+    use hyper::body::Bytes;
     use hyper::header::USER_AGENT;
 
     const NONE: Vec<String> = Vec::new();
@@ -74,18 +74,19 @@ mod tests {
         let mut requests = Requests::default();
         let own = [pair("x", "1"), pair("host", "other"), pair("x", ""), pair("y", "a: b")];
         for (url, headers) in [("https://h:1/a?b=c", vec![]), ("https://h:1", own.into())] {
-            let (url, body) = (url.parse().unwrap(), Bytes::new());
+            let (url, body) = (url.parse().unwrap(), Bytes::new().into());
             let (method, form) = (Method::PUT, Vec::new());
             let target = TargetSpec { method, url, headers, body, form, weight: 1 };
             requests.add(&target, 0, 0).unwrap();
         }
-        let [one, two] = [0, 1].map(|index| request(&requests.get(index), Bytes::new(), &common));
+        let [one, two] =
+            [0, 1].map(|index| request(&requests.get(index), &Bytes::new().into(), &common));
         assert_eq!(
             (one.uri().to_string(), one.method()),
             ("https://h:1/a?b=c".into(), &Method::PUT)
         );
         assert_eq!(two.uri(), "https://other/");
-        let all = |request: &Request<Full<Bytes>>, name| -> Vec<String> {
+        let all = |request: &Request<Flow>, name| -> Vec<String> {
             let values = request.headers().get_all(name).iter();
             values.map(|value| value.to_str().unwrap().to_owned()).collect()
         };

@@ -29,7 +29,7 @@ async fn serve(stream: TcpStream) -> Result<(), h2::Error> {
     Ok(())
 }
 
-fn start() -> String {
+pub(super) fn start() -> String {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     listener.set_nonblocking(true).unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

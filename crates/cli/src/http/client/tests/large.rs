@@ -1,0 +1,82 @@
+//! Bodies from files that are read while they are sent.
+
+use super::server::{Answer, Server, Then};
+use super::{Plan, block_on, plan, session};
+use crate::http::client::failure::Failure;
+use nanopace::Nanos;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::NamedTempFile;
+
+const BYTES: u32 = (64 << 20) + 5;
+
+/// A large file that is no text.
+fn file() -> NamedTempFile {
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(b"\xff{{slot}}").unwrap();
+    file.as_file().set_len(BYTES.into()).unwrap();
+    file
+}
+
+fn sends(url: &str, file: &NamedTempFile, more: &[&str]) -> Arc<Plan> {
+    let options = [&["-D", file.path().to_str().unwrap()], more].concat();
+    plan(url, &options, Duration::from_secs(60)).unwrap()
+}
+
+fn server(is_early: bool) -> Server {
+    let parts = vec![b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()];
+    Server::start(Answer { parts, is_early, then: Then::Waits })
+}
+
+#[test]
+fn a_large_file_is_sent_by_one_connection_after_the_other_request() {
+    let (file, server) = (file(), server(false));
+    let plan = sends(&server.url, &file, &["-H", "x: {{slot}}"]);
+    block_on(async {
+        let mut session = session(&plan);
+        for slot in 0..2 {
+            let (answer, _) = session.send(slot, Nanos::ZERO).await;
+            assert_eq!((answer.status.is_ok(), answer.set_up.is_some()), (true, slot == 0));
+            let request = server.requests.recv().unwrap();
+            assert_eq!(answer.traffic.1, request.len() as u64);
+            let head = request.len() - usize::try_from(BYTES).unwrap();
+            assert!(request[..head].ends_with(b"\r\n\r\n"));
+            assert!(request[head..].starts_with(b"\xff{{slot}}\0"));
+        }
+    });
+}
+
+/// The rest of it would be a long wait for a request that has its answer.
+#[test]
+fn a_large_file_whose_answer_comes_early_is_not_sent_to_its_end() {
+    let (file, server) = (file(), server(true));
+    let plan = sends(&server.url, &file, &[]);
+    block_on(async {
+        let mut session = session(&plan);
+        for slot in 0..2 {
+            let (answer, _) = session.send(slot, Nanos::ZERO).await;
+            assert!(answer.status.is_ok() && answer.set_up.is_some(), "{answer:?}");
+            assert!(answer.traffic.1 < BYTES.into());
+        }
+    });
+}
+
+#[test]
+fn a_file_that_has_become_shorter_is_not_the_servers_fault() {
+    let (file, server) = (file(), server(false));
+    let plan = sends(&server.url, &file, &[]);
+    file.as_file().set_len(100_000).unwrap();
+    let (answer, _) = block_on(async { session(&plan).send(0, Nanos::ZERO).await });
+    assert_eq!(answer.status, Err(Failure::BodyFile));
+}
+
+#[cfg(feature = "http2")]
+#[test]
+fn over_http2_a_file_that_has_become_shorter_is_not_the_servers_fault() {
+    let file = file();
+    let plan = sends(&format!("{}/never", super::shared::start()), &file, &["--http2"]);
+    file.as_file().set_len(10_000).unwrap();
+    let (answer, _) = block_on(async { session(&plan).send(0, Nanos::ZERO).await });
+    assert_eq!(answer.status, Err(Failure::BodyFile));
+}
