@@ -110,7 +110,7 @@ impl SearchArgs {
 mod tests {
     use super::*;
     use crate::front::job::REFUSED;
-    use crate::load::target::{Done, Slot};
+    use crate::load::target::{Done, Failure, Slot};
     use clap::Parser;
     use std::fs;
 
@@ -128,6 +128,12 @@ mod tests {
         search: SearchArgs,
     }
 
+    /// One target for all, because a run is compiled for each.
+    #[expect(clippy::unnecessary_wraps, reason = "a call that could fail")]
+    fn answers(_: Slot) -> Result<Done, Failure> {
+        Ok(Done::new())
+    }
+
     #[test]
     fn a_program_of_its_own_runs_the_load_that_its_options_say() {
         let folder = tempfile::tempdir().unwrap();
@@ -136,7 +142,7 @@ mod tests {
         let json_option = ["--json", json.to_str().unwrap()];
         let tool = Tool::parse_from(line.iter().chain(&json_option));
         assert_eq!(tool.table, "a");
-        assert_eq!(tool.load.run(|_: Slot| Ok(Done::new())), ExitCode::SUCCESS);
+        assert_eq!(tool.load.run(answers), ExitCode::SUCCESS);
         let results: serde_json::Value =
             serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
         assert_eq!(results["completed"], 50);
@@ -146,9 +152,9 @@ mod tests {
     #[test]
     fn what_a_load_cannot_be_is_refused() {
         let tool = Tool::parse_from(["tool", "--table", "a", "--json", "/no/such/folder/x"]);
-        assert_eq!(tool.load.run(|_: Slot| Ok(Done::new())), ExitCode::from(REFUSED));
+        assert_eq!(tool.load.run(answers), ExitCode::from(REFUSED));
         assert!(Tool::try_parse_from(["tool", "--table", "a", "--rate", "0"]).is_err());
         let finder = Finder::parse_from(["finder", "--from", "9/s", "--max", "1/s"]);
-        assert_eq!(finder.search.run(|_: Slot| Ok(Done::new())), ExitCode::from(REFUSED));
+        assert_eq!(finder.search.run(answers), ExitCode::from(REFUSED));
     }
 }

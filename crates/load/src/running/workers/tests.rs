@@ -92,22 +92,21 @@ fn of_kind(kind: &str, count: u64) -> Vec<(String, u64)> {
 
 type Called = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
 
-/// A target that does as it is told.
-struct Told<O, C> {
+/// What becomes of a call or an opening with this number.
+type Becomes<T> = Box<dyn Fn(u64) -> T + Send + Sync>;
+
+/// A target that does as it is told. It is of one type whatever that is, because the run is compiled for each.
+struct Told {
     /// What becomes of which opening, counted from 0, which is the one to see whether it is there.
-    open: O,
+    open: Becomes<Result<(), Failure>>,
     /// What becomes of the call for which slot.
-    call: C,
+    call: Becomes<Called>,
     opened: AtomicU64,
     /// The slots of all calls.
     calls: Mutex<Vec<u64>>,
 }
 
-impl<O, C> Target for Told<O, C>
-where
-    O: Fn(u64) -> Result<(), Failure> + Send + Sync + 'static,
-    C: Fn(u64) -> Called + Send + Sync + 'static,
-{
+impl Target for Told {
     type Session = ();
 
     async fn connect(&self, _index: usize) -> Result<(), Failure> {
@@ -125,8 +124,12 @@ where
     }
 }
 
-impl<O, C> Told<O, C> {
-    fn new(open: O, call: C) -> Told<O, C> {
+impl Told {
+    fn new(
+        open: impl Fn(u64) -> Result<(), Failure> + Send + Sync + 'static,
+        call: impl Fn(u64) -> Called + Send + Sync + 'static,
+    ) -> Told {
+        let (open, call) = (Box::new(open), Box::new(call));
         Told { open, call, opened: AtomicU64::new(0), calls: Mutex::default() }
     }
 

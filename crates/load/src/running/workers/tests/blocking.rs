@@ -1,7 +1,7 @@
 //! Targets whose calls block.
 
 use super::{
-    TAKES, balance, failures, hangs_until, of_kind, run, run_until_hung, run_with, set_up,
+    Becomes, TAKES, balance, failures, hangs_until, of_kind, run, run_until_hung, run_with, set_up,
     that_need_each_other,
 };
 use crate::judged::verdict::Verdict;
@@ -14,21 +14,17 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, ThreadId};
 
 /// A target that does as it is told.
-struct Told<O, C> {
+struct Told {
     /// What becomes of which opening, counted from 0, which is the one to see whether it is there.
-    open: O,
+    open: Becomes<Result<(), Failure>>,
     /// What becomes of the call for which slot.
-    call: C,
+    call: Becomes<Result<Done, Failure>>,
     opened: AtomicU64,
     /// The slots of all calls, and the sessions and threads that they were on.
     calls: Mutex<Vec<(u64, usize, ThreadId)>>,
 }
 
-impl<O, C> BlockingTarget for Told<O, C>
-where
-    O: Fn(u64) -> Result<(), Failure> + Send + Sync + 'static,
-    C: Fn(u64) -> Result<Done, Failure> + Send + Sync + 'static,
-{
+impl BlockingTarget for Told {
     type Session = usize;
 
     fn connect(&self, index: usize) -> Result<usize, Failure> {
@@ -47,8 +43,12 @@ where
     }
 }
 
-impl<O, C> Told<O, C> {
-    fn new(open: O, call: C) -> Told<O, C> {
+impl Told {
+    fn new(
+        open: impl Fn(u64) -> Result<(), Failure> + Send + Sync + 'static,
+        call: impl Fn(u64) -> Result<Done, Failure> + Send + Sync + 'static,
+    ) -> Told {
+        let (open, call) = (Box::new(open), Box::new(call));
         Told { open, call, opened: AtomicU64::new(0), calls: Mutex::default() }
     }
 
