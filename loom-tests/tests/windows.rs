@@ -144,7 +144,7 @@ fn a_parabola_is_read_whole() {
 /// A pause closes the window: what starts has started before it, by the clock of that time, or
 /// starts after it and is as late as it was.
 ///
-/// Threads: one that tries to acquire, one that pauses, for a second, and resumes. Edits: `report`
+/// Threads: one that tries to acquire, one that pauses, for a second, and resumes. Edits: `report_at`
 /// tells the reading `Relaxed`, or `window` loads it so; or does not look at the version again.
 #[test]
 fn a_window_closes_with_a_pause() {

@@ -135,8 +135,14 @@ impl Timeline {
     /// reported to all threads.
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
-        self.published.report(now);
+        self.report(now);
         Grant::at(now, now, u64::MAX)
+    }
+
+    /// Tells all threads what the clock reads, and how far claims have come.
+    #[inline]
+    fn report(&self, now: i64) {
+        self.published.report_at(self.next(), now);
     }
 
     /// How long to pause for a slot with this release; zero if that is shorter than the sleep threshold.

@@ -122,7 +122,7 @@ impl Entry<'_> {
             Err(refused) => Next::Refuse(refused),
             Ok(plan) if plan.is_due() => {
                 self.draw_for_all(now);
-                self.timeline.published.report(now);
+                self.timeline.report(now);
                 Next::Start(self.timeline.grant(&plan))
             }
             Ok(plan) => Next::Pause(Plan { version: self.timeline.version(), ..plan }),

@@ -27,7 +27,7 @@ impl Attempt {
             return None;
         }
         timeline.held.leave(self.held.as_ref()?);
-        timeline.published.report(now);
+        timeline.report(now);
         Some(timeline.grant(&Plan { now, ..*plan }))
     }
 

@@ -191,7 +191,7 @@ impl Published {
     #[inline]
     pub(super) fn reading(&self) -> u64 {
         // Acquire: a caller that gets a reading which was made after a change also sees the change.
-        // Partner: `report`. That the result is never before a start which the caller knows of
+        // Partner: `report_at`. That the result is never before a start which the caller knows of
         // needs no ordering: the word only grows. Models: `a_reading_comes_with_its_change`,
         // `now_is_never_before_a_start`.
         self.hot.reading.load(Acquire)
@@ -373,14 +373,8 @@ impl Published {
     /// ever goes back. Returns the latest reading that was reported before.
     pub(super) fn report_at(&self, claimed: u64, now: i64) -> i64 {
         let moved_on = |old| (ticks_between(old, claimed) > 0).then_some(claimed);
-        // Relaxed: `report` comes behind it, with Release; see `last_reading`. No model sees this.
+        // Relaxed: the reading comes behind it, with Release; see `last_reading`. No model sees this.
         let _ = self.hot.claimed.fetch_update(Relaxed, Relaxed, moved_on);
-        self.report(now)
-    }
-
-    /// Reports a reading of the clock. Returns the latest one that was reported before.
-    #[inline]
-    pub(super) fn report(&self, now: i64) -> i64 {
         // Release: partner of `window`'s load; see *Orderings* above. Model:
         // `a_window_closes_with_a_pause`.
         self.hot.reading.fetch_max(now.max(0).unsigned_abs(), Release).cast_signed()

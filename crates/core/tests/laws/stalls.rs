@@ -182,6 +182,28 @@ fn the_run_of_a_lane_is_no_pace_of_others() {
     assert_eq!(missing[1..], [0, 0], "{missing:?}");
 }
 
+/// A start without a slot, or of a row, tells all callers what the clock reads. What they have started before it does
+/// not count as started since.
+#[test]
+fn other_starts_between_make_nobody_seem_faster() {
+    for between in [0, 2] {
+        let mut worker =
+            Worker::new(Way::Acquire, Pacer::builder(rate("1M/s")), Duration::from_secs(20));
+        for _ in 0..2 * MOST {
+            worker.operate_late(1);
+        }
+        for _ in 0..MOST {
+            worker.clock.advance(span(MILLI));
+            worker.pacer.acquire_many(between).expect("open");
+            worker.operate_late(1);
+        }
+        for _ in 0..MOST {
+            let missing = worker.operate_late(MILLI).missing_ns();
+            assert!(missing <= YOUNG_NS, "{between} between: {missing} ns");
+        }
+    }
+}
+
 /// Every policy under which a start may move others, or be skipped.
 fn policies(text: &str) -> [PacerBuilder; 6] {
     [
