@@ -164,11 +164,12 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let look = |rule: &R, state: &mut R::State, at| Ok(rule.peek(state, at, n)?);
-        match self.look(key, || now, look)? {
-            ((), false) if n > 0 => self.has_room(),
-            _ => Ok(()),
-        }
+        let look = |rule: &R, state: &mut R::State, at| {
+            rule.try_acquire(state, at, n)?;
+            Ok(rule.is_idle(state, at))
+        };
+        let (is_idle, is_known) = self.look(key, || now, look)?;
+        if is_idle || is_known { Ok(()) } else { self.has_room() }
     }
 
     /// Removes keys that are idle at `now`, which is a moment of the decisions' clock. (A moment far

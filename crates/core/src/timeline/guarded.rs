@@ -267,9 +267,11 @@ impl Entry<'_> {
         self.locked.schedule.ends_before(self.offered(1))
     }
 
-    /// When the slot `slots` places behind the one that the next caller would get is due; `i64::MAX` while paused.
+    /// When the slot is due that has `slots` others before it which nobody has; `i64::MAX` while paused.
     pub(super) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
-        let position = after(self.offered(1), slots);
+        let returned = &self.locked.returned;
+        let behind = || after(self.timeline.next(), slots - returned.slots());
+        let position = returned.nth(slots).unwrap_or_else(behind);
         self.check(position)?;
         Ok(self.plan(position, 0).due)
     }

@@ -78,6 +78,17 @@ impl Returned {
         self.earliest_range().map(|(start, _)| start)
     }
 
+    /// The slot that has `slots` others in here before it.
+    pub(super) fn nth(&self, slots: u64) -> Option<u64> {
+        let mut left = slots;
+        self.ranges().find_map(|(start, end)| {
+            let here = slots_between(start, end);
+            let found = (left < here).then(|| after(start, left));
+            left = left.saturating_sub(here);
+            found
+        })
+    }
+
     /// The range of the latest slots.
     pub(super) fn last_range(&self) -> Option<(u64, u64)> {
         let (&start, &end) = self.ranges.last_key_value()?;

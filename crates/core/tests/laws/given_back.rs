@@ -5,6 +5,7 @@ use crate::common::{
     MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns, intended_starts,
     put_off_to, rate, sleepers, span, strictness, wait_ns,
 };
+use nanopace::driver::Drive as _;
 use nanopace::{ManualClock, Refused};
 
 #[test]
@@ -22,6 +23,19 @@ fn claims_given_back_are_handed_out_once_each_and_in_order() {
     assert_eq!(starts, [200, 500, 700, 900, 1_000].map(|ms| ms * MILLI));
     assert_eq!(pacer.ledger().granted, 11);
     assert_balanced(&pacer);
+}
+
+/// Slots that are held are nobody's.
+#[test]
+fn a_timer_is_set_for_slots_that_nobody_has() {
+    let clock = ManualClock::new();
+    let pacer = build("10/s", &clock).build();
+    let mut claims: Vec<_> = (0..6).map(|_| Some(pacer.claim().expect("open"))).collect();
+    for slot in [1, 4, 2] {
+        claims[slot] = None;
+    }
+    let due = (0..6).map(|slots| pacer.due_after(slots).expect("open").as_nanos() / MILLI);
+    assert_eq!(due.collect::<Vec<_>>(), [100, 200, 400, 600, 700, 800]);
 }
 
 #[test]

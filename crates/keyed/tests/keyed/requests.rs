@@ -5,7 +5,7 @@ use nanopace::Nanos;
 use nanopace_keyed::internal::RequestStore;
 use nanopace_keyed::{KeyRejected, WhenFull};
 use nanopace_limits::{
-    AggregatedWindow, FixedWindow, Gcra, LeakyQueue, Quota, Rejected, Rule, SlidingCounter,
+    AggregatedWindow, FixedWindow, Gcra, LeakyQueue, Limits, Quota, Rejected, Rule, SlidingCounter,
     SlidingLog, SlottedRing, TokenBucket,
 };
 use proptest::prelude::*;
@@ -173,6 +173,13 @@ fn what_is_rejected_at_first_takes_no_memory() {
     assert_eq!(store.try_acquire_n_at(&1, 0, at(0)), Ok(()));
     assert_eq!(store.peek_n_at(&1, 3, at(0)), Ok(()));
     assert_eq!(store.keys(), 0);
+}
+
+#[test]
+fn a_full_store_has_room_for_what_it_need_not_remember() {
+    let store = store(Limits::new([]), 0, Duration::ZERO).when_full(WhenFull::Reject);
+    assert_eq!(store.try_acquire_n_at(&1, 1, at(0)), Ok(()));
+    assert_eq!(store.peek_n_at(&1, 1, at(0)), Ok(()));
 }
 
 #[test]

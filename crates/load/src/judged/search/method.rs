@@ -201,7 +201,9 @@ impl Search {
         };
         let bracket = bracket.map(|hz| Step { hz, purpose: Purpose::Bracket });
         bracket.or_else(|| self.middle()).or_else(|| {
-            let ends = [missed, kept].into_iter().flatten();
+            let near =
+                kept.zip(self.broken()).filter(|(kept, broken)| broken.hz <= self.near(kept.hz));
+            let ends = [missed, near.map(|(_, broken)| broken), kept].into_iter().flatten();
             let hz = ends.filter(|end| !end.is_confirmed()).map(|end| end.hz).next()?;
             Some(Step { hz, purpose: Purpose::Confirm })
         })

@@ -96,6 +96,24 @@ fn one_step_that_lies_is_outvoted() {
     assert!(kept <= 3_000.0 && broken > 3_000.0 && broken / kept <= 1.02, "{conclusion:?}");
 }
 
+/// The generator fails just below it, so the lie is not a side of the bracket.
+#[test]
+fn one_step_that_lies_above_the_generators_limit_is_outvoted() {
+    let bounds = Bounds { from: 1_000.0, min: 1.0, max: 1e6, precision: 0.05, max_steps: 1_000 };
+    let mut told = false;
+    let (conclusion, _) = search(bounds, |hz| match hz {
+        ..985.0 => Outcome::Kept,
+        ..1_001.0 => Outcome::Generator,
+        _ if !told => {
+            told = true;
+            Outcome::Broken
+        }
+        _ => limit(5_000.0)(hz),
+    });
+    let Conclusion::Found { kept, broken } = conclusion else { panic!("{conclusion:?}") };
+    assert!(kept <= 5_000.0 && broken > 5_000.0 && broken / kept <= 1.05, "{conclusion:?}");
+}
+
 #[test]
 fn contradictions_are_told() {
     let mut search = Search::new(BOUNDS);
