@@ -108,14 +108,17 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
 }
 
 /// No more than this, in nanoseconds, is the percentile of the generator's own delay. What it adds to a start is part of
-/// the wait, so its percentile is not above that of the waits; nor above its mean over all beyond the percentile
-/// (Markov's inequality). How long answers waited for the processor is known as a mean only.
+/// the wait, so its percentile is not above that of the waits, where slots that never started may have waited for any
+/// time; nor above its mean over all beyond the percentile (Markov's inequality). How long answers waited for the
+/// processor is known as a mean only.
 fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
     let each = |seconds: f64, of: u64| seconds * 1e9 / float(of.max(1));
-    let wait = float(stats.wait.value_at_quantile(reported.quantile()));
-    let mean = each(stats.lateness.generator, stats.started());
+    let due = stats.response.len();
+    let of_started = reported.quantile() * float(due) / float(stats.wait.len());
+    let wait = (of_started <= 1.0).then(|| float(stats.wait.value_at_quantile(of_started)));
+    let mean = each(stats.lateness.generator, due);
     let queued = each(stats.queued.as_secs_f64(), stats.completed() + stats.failed());
-    wait.min(mean / reported.beyond()) + queued
+    wait.unwrap_or(f64::INFINITY).min(mean / reported.beyond()) + queued
 }
 
 /// How much of the service times is the generator's own, by the kernel's stamps. None if it was not asked for them, or
@@ -227,5 +230,19 @@ mod tests {
             let found = own(&late(generator, queued_ms), Percentile(percent)).unwrap();
             assert!(found.text.ends_with(&format!("{told} of response times")), "{found:?}");
         }
+    }
+
+    #[test]
+    fn what_never_started_is_in_the_percentile_of_the_generators_own_delay() {
+        let told = |percent| {
+            let mut stats = late(1.0, 0);
+            stats.response.record_n(90_000_000, 10).unwrap();
+            own(&stats, Percentile(percent)).unwrap().text
+        };
+        // 100 of 110 started, at most 4 ms late. The mean is 9.09 ms.
+        let text = told(90.0);
+        assert!(text.contains("whose p90 is about 4.00ms at most"), "{text}");
+        let text = told(99.0);
+        assert!(text.contains("p99 is about 90.0ms at most: 100.0 % of the p99"), "{text}");
     }
 }
