@@ -22,7 +22,7 @@ use nanopace::{Nanos, Pacer, Rate};
 use nanopace_load::console::Progress;
 use nanopace_load::load::details::SetUp;
 use nanopace_load::load::kind::{self, Kind};
-use nanopace_load::load::own_times::OwnTimes;
+use nanopace_load::load::own_times::{OwnTimes, Part};
 use nanopace_load::load::target::Steps;
 use nanopace_load::net::trust::{Tls, Trust};
 use nanopace_load::running::args::RunArgs;
@@ -225,6 +225,10 @@ impl Target for Http {
     fn take_own_times(&self) -> Vec<OwnTimes> {
         let streams = self.streams.iter().flat_map(Streams::take);
         streams.chain(self.plan.kernel.iter().flat_map(Kernel::take)).collect()
+    }
+
+    fn has_timed(&self, part: Part) -> &'static str {
+        part.option()
     }
 
     fn resolved_in(&self) -> Duration {

@@ -453,6 +453,20 @@ mod tests {
         assert_eq!(warmup, "the load and its warm-up are over before anything is recorded");
     }
 
+    #[test]
+    fn what_the_target_does_not_time_is_refused_with_what_would_time_it() {
+        for (figure, advice) in [
+            ("item-gap", "give the target its stream_times"),
+            ("first-byte", "only nanopace run times these"),
+            ("reading", "only nanopace run times these"),
+        ] {
+            let requirement = format!("p99 {figure} < 1s");
+            let told = refused(|load| load.fail_if(&requirement).unwrap());
+            let untimed = format!("{requirement}: the parts of answers are not timed");
+            assert_eq!(told, format!("{untimed}; {advice}"));
+        }
+    }
+
     #[tokio::test]
     async fn a_load_runs_inside_of_a_runtime() {
         let load = || Load::new(Rate::per_second(1_000).unwrap()).requests(10);

@@ -49,11 +49,22 @@ impl Part {
         }
     }
 
-    /// What has it timed.
-    pub(crate) fn option(self) -> &'static str {
+    /// What has `nanopace run` time it.
+    #[must_use]
+    pub fn option(self) -> &'static str {
         match self {
-            Part::Sending | Part::Reading => "--kernel-timestamps",
-            _ => "--items sse or --items lines",
+            Part::Sending | Part::Reading => "write --kernel-timestamps",
+            _ => "write --items sse or --items lines",
+        }
+    }
+
+    /// What has a target of one's own time it.
+    pub(crate) fn of_own_target(self) -> &'static str {
+        match self {
+            Part::FirstItem | Part::FirstItemResponse | Part::ItemGap => {
+                "give the target its stream_times"
+            }
+            _ => "only nanopace run times these",
         }
     }
 }

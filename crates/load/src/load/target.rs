@@ -4,7 +4,7 @@ use super::details::{Details, SetUp};
 use super::kind::Kind;
 pub use super::slot::Slot;
 use crate::console::human;
-use crate::load::own_times::OwnTimes;
+use crate::load::own_times::{OwnTimes, Part};
 use crate::load::stream_times::StreamTimes;
 use nanopace::{Nanos, Pacer};
 use std::any::type_name;
@@ -220,6 +220,12 @@ pub trait Target: Send + Sync + 'static {
     #[doc(hidden)]
     fn take_own_times(&self) -> Vec<OwnTimes> {
         self.stream_times().map_or_else(Vec::new, StreamTimes::take)
+    }
+
+    /// What has such times taken, if they are not.
+    #[doc(hidden)]
+    fn has_timed(&self, part: Part) -> &'static str {
+        part.of_own_target()
     }
 
     /// How long it took to resolve names.

@@ -284,8 +284,8 @@ pub(super) fn check_parts(target: &impl Target, criteria: &[Criterion]) -> anyho
         if let Some(part) = criterion.part()
             && !taken.iter().any(|own| own.part == part)
         {
-            let option = part.option();
-            bail!("{criterion}: the parts of answers are not timed; write {option}");
+            let advice = target.has_timed(part);
+            bail!("{criterion}: the parts of answers are not timed; {advice}");
         }
     }
     Ok(())
