@@ -68,13 +68,16 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// A text in which control characters are written out, as in `\n`: it is one line, and harmless to a
-/// terminal.
+/// A text in which control characters, ends of lines and what XML does not have are written out, as in `\n`: it is one
+/// line, and harmless to a terminal.
 #[must_use]
 pub fn visible(text: &str) -> String {
     let written_out = |letter: char| letter.escape_debug().collect::<String>();
+    let is_other =
+        |letter: char| matches!(letter, '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}');
+    let is_hidden = |letter: char| letter.is_control() || is_other(letter);
     let letters = text.chars();
-    letters.map(|it| if it.is_control() { written_out(it) } else { it.to_string() }).collect()
+    letters.map(|it| if is_hidden(it) { written_out(it) } else { it.to_string() }).collect()
 }
 
 /// A count as a number to calculate with; exact up to 2^53, and to 16 digits above.
@@ -145,6 +148,7 @@ mod tests {
         for (text, shown) in [
             ("a\nb\r\n", r"a\nb\r\n"),
             ("\x1b[2J\x07", r"\u{1b}[2J\u{7}"),
+            ("a\u{2028}b\u{2029}\u{fffe}\u{ffff}", r"a\u{2028}b\u{2029}\u{fffe}\u{ffff}"),
             (r#"größe "1" \"#, r#"größe "1" \"#),
         ] {
             assert_eq!(visible(text), shown);

@@ -27,7 +27,7 @@ pub(crate) fn xml(summary: &Summary) -> String {
 }
 
 fn case(Required { text, missed }: &Required, skipped: Option<&str>) -> Markup {
-    // XML has no control characters.
+    // XML does not have all characters.
     let text = human::visible(text);
     html! {
         testcase classname="nanopace" name=(text) {
@@ -75,13 +75,13 @@ mod tests {
     #[test]
     fn each_requirement_is_a_test_case() {
         let mut summary = long(2, 100);
-        let hostile = "p99 <\"&'\u{1}ü> 5ms";
+        let hostile = "p99 <\"&'\u{1}\u{ffff}ü> 5ms";
         let required = |text: &str, missed: Option<&str>| Required {
             text: text.to_owned(),
             missed: missed.map(str::to_owned),
         };
         summary.required = vec![required("errors <= 1%", None), required(hostile, Some(hostile))];
-        let shown = r#"p99 <"&'\u{1}ü> 5ms"#;
+        let shown = r#"p99 <"&'\u{1}\u{ffff}ü> 5ms"#;
         let [few, more] = [("errors <= 1%", passed()), (shown, failed(shown))];
         assert_eq!(read(&summary), suite(&[few.clone(), more.clone(), (LOAD, passed())]));
         summary.incomplete = Some("ended early".to_owned());
