@@ -413,7 +413,10 @@ impl Error for LoadError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::blocking::BlockingTarget;
+    use crate::load::stream_times::StreamTimes;
     use crate::load::target::{Done, Failure, Slot};
+    use std::thread;
 
     /// One target for all, because a run is compiled for each.
     #[expect(clippy::unnecessary_wraps, reason = "a call that could fail")]
@@ -465,6 +468,45 @@ mod tests {
             let untimed = format!("{requirement}: the parts of answers are not timed");
             assert_eq!(told, format!("{untimed}; {advice}"));
         }
+    }
+
+    /// Tells of two items with this much between them.
+    #[derive(Default)]
+    struct Pairs(StreamTimes);
+
+    const BETWEEN: Duration = Duration::from_millis(20);
+
+    impl BlockingTarget for Pairs {
+        type Session = ();
+
+        fn connect(&self, _index: usize) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn call(&self, _session: &mut (), slot: Slot) -> Result<Done, Failure> {
+            let mut stream = self.0.watch(slot);
+            stream.item();
+            thread::sleep(BETWEEN);
+            stream.item();
+            Ok(Done::new().items(stream.items()))
+        }
+
+        fn stream_times(&self) -> Option<&StreamTimes> {
+            Some(&self.0)
+        }
+    }
+
+    /// The third call was due within 2 ms, and begins behind two that take 20 ms each.
+    #[test]
+    fn a_target_that_blocks_times_its_streams_too() {
+        let load = Load::new(Rate::per_second(1_000).unwrap()).requests(3).sessions(1);
+        let load = load.fail_if("count first-item = 3").unwrap();
+        let report = load.fail_if("count item-gap = 3").unwrap();
+        let report = report.run_blocking(Pairs::default()).unwrap();
+        assert_eq!((report.items(), report.missed().len()), (6, 0));
+        assert!(report.item_gap_time(0.0) >= Some(BETWEEN.mul_f64(0.99)));
+        let late = report.first_item_response_time(1.0).unwrap();
+        assert!(late >= BETWEEN && late >= report.first_item_time(1.0).unwrap(), "{late:?}");
     }
 
     #[tokio::test]

@@ -174,6 +174,10 @@ mod tests {
         assert_eq!(told(249_900, 10, 0), (true, well));
         let (is_well, text) = told(260_000, 8, 2);
         assert!(!is_well && text.ends_with("; of 2 of 10 answers it is not known"), "{text}");
+        let mut some_late = of(1_000, 98);
+        some_late += of(900_000, 2);
+        let own = [OwnTimes { part: Part::Reading, times: some_late, unknown: 0 }];
+        assert!(!reading(&own, &of(1_000_000, 100)).unwrap().is_well);
         let none = "the kernel stamped none of 10 answers".to_owned();
         assert_eq!(told(1, 0, 10), (false, none));
         assert!(reading(&[], &of(1, 1)).is_none());

@@ -200,6 +200,18 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_took_is_not_of_the_next_load() {
+        let times = StreamTimes::new();
+        let pacer = Pacer::new(Rate::per_second(1).unwrap());
+        for _ in 0..2 {
+            times.paced_by(&pacer);
+            times.watch(Slot { is_recorded: true, ..Slot::ALONE }).item();
+        }
+        let counts = times.take().into_iter().map(|own| own.times.len());
+        assert_eq!(counts.collect::<Vec<_>>(), [1, 1, 0]);
+    }
+
+    #[test]
     fn without_a_load_items_are_only_counted() {
         let times = StreamTimes::new();
         let mut stream = times.watch(Slot { is_recorded: true, ..Slot::ALONE });
