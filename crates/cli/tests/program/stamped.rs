@@ -142,6 +142,29 @@ fn an_answer_that_ends_with_its_connection_is_unknown() {
     assert!(report.contains("caution: the kernel stamped none of 5 answers"), "{report}");
 }
 
+/// No answer came whole.
+#[test]
+fn what_fails_is_not_even_unknown() {
+    let (url, asked) = server();
+    thread::spawn(move || {
+        for (number, mut stream) in asked.iter().enumerate() {
+            if number == 0 {
+                answer(&stream);
+            } else {
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\no").unwrap();
+                stream.shutdown(std::net::Shutdown::Both).unwrap();
+            }
+        }
+    });
+    let (results, report) = run(&format!("{url} --rate 100/s -n 5 --fail-if errors=100%"));
+    assert_eq!(results["failed"], 5, "{results}");
+    for times in ["sending_time_ns", "reading_time_ns"] {
+        assert_eq!(results[times]["count"], 0, "{results}");
+        assert!(results[times]["unknown"].is_null(), "{results}");
+    }
+    assert!(!report.contains("unknown"), "{report}");
+}
+
 #[test]
 fn what_is_required_may_be_about_reading() {
     for (required, status) in [("max reading < 1ns", 3), ("p99 sending < 1h", 0)] {

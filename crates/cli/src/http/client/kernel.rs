@@ -63,4 +63,16 @@ mod tests {
         }
         assert_eq!((own.times.len(), own.times.max(), own.unknown), (2, 10, 3));
     }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_was_taken_is_gone() {
+        let kernel = Kernel::begin().unwrap();
+        let delays = Delays { sending: Some(Duration::from_nanos(1)), reading: None };
+        kernel.record(delays, Duration::from_nanos(1));
+        for all in [[(1, 0), (0, 1)], [(0, 0); 2]] {
+            let taken = kernel.take().into_iter().map(|own| (own.times.len(), own.unknown));
+            assert_eq!(taken.collect::<Vec<_>>(), all);
+        }
+    }
 }

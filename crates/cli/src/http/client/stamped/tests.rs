@@ -176,6 +176,36 @@ fn who_waits_for_room_sleeps() {
     });
 }
 
+/// What the other end takes later is sent later, and nobody looks for its stamp before the answer is there.
+#[test]
+fn a_send_that_had_to_wait_for_room_has_a_stamp_all_the_same() {
+    block_on(async {
+        let (mut client, mut server, _begun) = pair().await;
+        let (piece, mut written) = (vec![b'x'; 64 << 10], 0);
+        poll_fn(|cx| {
+            while let Poll::Ready(bytes) = Pin::new(&mut client).poll_write(cx, &piece) {
+                written += bytes.unwrap();
+            }
+            Poll::Ready(())
+        })
+        .await;
+        assert_eq!(client.sent, None);
+        server.read_exact(&mut vec![0; written]).await.unwrap();
+        assert!(client.delays().unwrap().sending.is_some());
+    });
+}
+
+#[test]
+fn what_was_read_before_a_request_is_not_its_answer() {
+    block_on(async {
+        let (mut client, mut server, _begun) = pair().await;
+        pass(&mut server, &mut client, b"answer").await;
+        assert!(client.delays().unwrap().reading.is_some());
+        pass(&mut client, &mut server, b"request").await;
+        assert_eq!(client.delays().unwrap().reading, None);
+    });
+}
+
 /// The system's clock may be set back or forward between any two stamps.
 #[test]
 fn what_would_be_negative_is_unknown() {
