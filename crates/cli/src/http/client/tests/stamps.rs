@@ -66,8 +66,8 @@ fn a_request_of_which_a_part_is_sent_has_no_stamp() {
         let (client, mut server) = duplex(10);
         let mut connection = Connection::new(Box::new(Prompt(client)));
         let body = vec![b'x'; length];
-        let request =
-            Outgoing { parts: [&body, b"", b"", b"", b""], asked: Asked::Whole, is_last: false };
+        let (parts, asked) = ([&body[..], b"", b"", b"", b""], Asked::Whole);
+        let request = Outgoing { parts, file: None, asked, is_last: false };
         let status = block_on(async {
             let mut deadline = Deadline::new(Duration::from_secs(60));
             let answer = server.write_all(b"HTTP/1.1 204 No Content\r\n\r\n");
