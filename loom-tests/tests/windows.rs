@@ -84,7 +84,7 @@ fn a_window_that_goes_back_is_read_whole() {
     });
 }
 
-/// The same on a piece that is bent: a slot is granted by its piece with its own bend. Without a bend slot 7,
+/// The same on a stretch that is bent: a slot is granted by its stretch with its own bend. Without a bend slot 7,
 /// five slots behind the anchor, would be at 6988 ns.
 ///
 /// Threads: as in `a_window_is_read_whole`, on a ramp. Edits: `bent_window` loads the bend `Relaxed`, or does
@@ -115,7 +115,7 @@ fn a_bent_window_is_read_whole() {
     });
 }
 
-/// A caller without the lock that asks when a slot is due sees one piece with its own bend. Without a bend slot
+/// A caller without the lock that asks when a slot is due sees one stretch with its own bend. Without a bend slot
 /// 8, six slots behind the anchor, would be due at 7987 ns.
 ///
 /// Threads: one that asks when the next slot is due, one that changes the rate. Edits: `Hot::stretch` or

@@ -36,7 +36,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the next slot. On a bent piece that is nearly as short as the hot path.
+    /// Starts the next slot. On a bent stretch that is nearly as short as the hot path.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_next(&self, grant: &mut Grant) -> Result<(), Ended> {
@@ -69,7 +69,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the next slot if it is due. On a bent piece that is nearly as short as the hot path.
+    /// Starts the next slot if it is due. On a bent stretch that is nearly as short as the hot path.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_next_if_due(&self, grant: &mut Grant) -> Result<(), Refused> {

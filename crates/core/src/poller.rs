@@ -170,7 +170,7 @@ impl Poller {
         Ok(())
     }
 
-    /// Starts the next slot on a bent piece of schedule, in a way that is nearly as short as the hot path.
+    /// Starts the next slot on a bent stretch, in a way that is nearly as short as the hot path.
     fn start_on_bent(&mut self) -> Option<Grant> {
         if self.held.is_some() {
             return None;

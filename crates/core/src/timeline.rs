@@ -6,8 +6,8 @@
 //!
 //! In an *open loop* (average strictness, no limits) slots are claimed and started without the lock. The hot path
 //! starts what is known to be due ([`published`]). All other slots that lie evenly start by a plan, but for the runs of lanes. To
-//! make a plan, a caller reads the published piece of schedule, then the clock, then whether that piece is still the
-//! published one ([`open`]). Where slots lie unevenly there is no such piece. There, slots are drawn under the lock:
+//! make a plan, a caller reads the published stretch, then the clock, then whether that stretch is still the
+//! published one ([`open`]). Where slots lie unevenly there is no such stretch. There, slots are drawn under the lock:
 //! for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
 //!
 //! Under a late policy each start may move the slots behind it. So starts are judged one after the
@@ -151,7 +151,7 @@ impl Timeline {
         if span_ns(delay) <= self.lead_ns { Duration::ZERO } else { delay }
     }
 
-    /// The hot path: claims the next slot, and grants it if it is known to be due. Claims nothing if the piece
+    /// The hot path: claims the next slot, and grants it if it is known to be due. Claims nothing if the stretch
     /// is bent or the lock has to decide. The loads before the addition do not make it longer.
     #[inline]
     pub(crate) fn claim_fast(&self) -> Result<Grant, NotGranted> {
@@ -159,7 +159,7 @@ impl Timeline {
         self.claim_in(|position| window.grant(position))
     }
 
-    /// Claims the next slot on a bent piece, and grants it if it is known to be due. Claims nothing if the piece
+    /// Claims the next slot on a bent stretch, and grants it if it is known to be due. Claims nothing if the stretch
     /// is straight or the lock has to decide.
     #[inline]
     pub(crate) fn claim_bent(&self) -> Result<Grant, NotGranted> {
@@ -180,8 +180,8 @@ impl Timeline {
         self.claim_in(|position| window.grant(position))
     }
 
-    /// Claims a slot on a bent piece for a caller that takes one only if it is due, by the same condition as
-    /// [`try_claim_fast`](Timeline::try_claim_fast). Claims nothing if the piece is straight.
+    /// Claims a slot on a bent stretch for a caller that takes one only if it is due, by the same condition as
+    /// [`try_claim_fast`](Timeline::try_claim_fast). Claims nothing if the stretch is straight.
     #[inline]
     pub(crate) fn try_claim_bent(&self) -> Result<Grant, NotGranted> {
         let bent = self.published.bent_window().ok_or(NotGranted::NotClaimed)?;
@@ -218,7 +218,7 @@ impl Timeline {
     /// Takes the next `slots` slots in a row, whenever they are due. They are held until they start or are given
     /// back.
     pub(crate) fn claim(&self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
-        if slots != 1 || !self.published.has_piece() {
+        if slots != 1 || !self.published.is_open() {
             return self.under_lock().claim(slots, clock);
         }
         // Relaxed: as in `claim_in`.

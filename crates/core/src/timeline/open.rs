@@ -23,7 +23,7 @@ impl Attempt {
         plan: &Plan,
         now: i64,
     ) -> Option<Grant> {
-        if !timeline.published.has_piece_at(plan.version) || now < plan.due {
+        if !timeline.published.is_open_at(plan.version) || now < plan.due {
             return None;
         }
         timeline.held.leave(self.held.as_ref()?);
@@ -137,7 +137,7 @@ impl Timeline {
         loop {
             let start = self.next();
             let slots = slots_between(start, first_ahead).min(most);
-            // The lock decides about a slot that is late by more than the range of positions, or not on this piece.
+            // The lock decides about a slot that is late by more than the range of positions, or not on this stretch.
             snapshot
                 .intended_within(start, now)
                 .filter(|_| slots > 0 && snapshot.has_run_from(start))?;
@@ -164,7 +164,7 @@ impl Timeline {
         }
     }
 
-    /// The plan for the slot at `position`, at the reading `now`. None if the slot is not on this snapshot's piece,
+    /// The plan for the slot at `position`, at the reading `now`. None if the slot is not on this snapshot's stretch,
     /// or is late by more than the range of positions.
     #[inline]
     fn plan_open(&self, snapshot: &Snapshot, position: u64, now: i64) -> Option<Plan> {

@@ -1,7 +1,7 @@
-//! What is published of the schedule, to be read without the lock: the piece on which the next slots lie,
+//! What is published of the schedule, to be read without the lock: the stretch on which the next slots lie,
 //! and up to which slot it is known to be due.
 //!
-//! A *state*, with or without a piece, is written under the timeline's lock. Readers load the *version*, the
+//! A *state*, with or without a stretch, is written under the timeline's lock. Readers load the *version*, the
 //! words, and the version again, so that they have read one state and not a mixture of two. The cold path
 //! takes a [`Snapshot`], the hot path a [`Window`].
 //!
@@ -46,27 +46,27 @@ use crate::schedule::{Line, Numbering, Stretch};
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
 use crossbeam_utils::CachePadded;
 
-/// The bits of a version that are the [`shifts`](Scale::shifts) of the piece's scale, each in the low six
+/// The bits of a version that are the [`shifts`](Scale::shifts) of the stretch's scale, each in the low six
 /// bits of a byte.
 const SHIFTS: u64 = 0x3f3f;
 /// A writer is at work.
 const BUSY: u64 = 1 << 6;
-/// The piece begins a tick before its anchor, so a slot at its anchor is on it.
+/// The stretch begins a tick before its anchor, so a slot at its anchor is on it.
 const WITH_ANCHOR: u64 = 1 << 7;
-/// No piece is published: the lock decides, except about slots that were drawn.
+/// No stretch is published: the lock decides, except about slots that were drawn.
 const GUARDED: u64 = 1 << 14;
 /// Nothing starts any more.
 const CLOSED: u64 = 1 << 15;
-/// The piece is bent.
+/// The stretch is bent.
 const BENT: u64 = 1 << 16;
 /// Like [`GUARDED`], but slots may be drawn: they lie unevenly, and no start moves another. The lowest bit is the
-/// difference. Without a piece, that bit is not needed for [`SHIFTS`].
+/// difference. Without a stretch, that bit is not needed for [`SHIFTS`].
 const UNEVEN: u64 = GUARDED | 1;
 /// The lowest of the bits that count the states. They lie above all others.
 const STATE: u64 = 1 << 17;
 
-/// If one of these bits is set, there is no piece to claim slots from.
-const NO_PIECE: u64 = BUSY | GUARDED | CLOSED;
+/// If one of these bits is set, there is no stretch to claim slots from.
+const NOT_OPEN: u64 = BUSY | GUARDED | CLOSED;
 
 /// The bits of a horizon that are its tag. A slot's position has zeros there.
 const TAG: u64 = SLOT - 1;
@@ -75,12 +75,12 @@ const TAG: u64 = SLOT - 1;
 #[derive(Debug)]
 pub(super) struct Published {
     /// The version of the schedule, which changes with every write. Its lower bits say what the other words
-    /// don't say of the piece, so that readers load a word less.
+    /// don't say of the stretch, so that readers load a word less.
     version: CachePadded<AtomicU64>,
     hot: CachePadded<Hot>,
 }
 
-/// What moves without the lock, and the piece. What the hot path reads of it is 64 bytes, a cache line.
+/// What moves without the lock, and the stretch. What the hot path reads of it is 64 bytes, a cache line.
 #[derive(Debug)]
 #[repr(C)] // The order matters.
 struct Hot {
@@ -90,20 +90,20 @@ struct Hot {
     reading: AtomicU64,
     /// The position up to which slots had been claimed when the clock was read.
     claimed: AtomicU64,
-    /// One nanosecond after the time of the piece's anchor (the bits of an `i64`).
+    /// One nanosecond after the time of the stretch's anchor (the bits of an `i64`).
     time: AtomicU64,
-    /// The position of the piece's anchor.
+    /// The position of the stretch's anchor.
     anchor: AtomicU64,
-    /// The mantissa of the piece's scale.
+    /// The mantissa of the stretch's scale.
     mantissa: AtomicU64,
-    /// The `base` of the piece's [`Numbering`].
+    /// The `base` of the stretch's [`Numbering`].
     base: AtomicU64,
-    /// The `stride` of the piece's [`Numbering`].
+    /// The `stride` of the stretch's [`Numbering`].
     stride: AtomicU64,
-    /// The last position of the piece. The hot path does not need it, so it comes behind the words above, on
+    /// The last position of the stretch. The hot path does not need it, so it comes behind the words above, on
     /// another cache line.
     ends_at: AtomicU64,
-    /// The [`bend`](Stretch::bend) of the piece (the bits of an `i64`), which the hot path needs only if
+    /// The [`bend`](Stretch::bend) of the stretch (the bits of an `i64`), which the hot path needs only if
     /// there is one.
     bend: AtomicU64,
 }
@@ -111,7 +111,7 @@ struct Hot {
 /// A state to be published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Slots on this piece may be claimed and started without the lock.
+    /// Slots on this stretch may be claimed and started without the lock.
     Open(Stretch),
     /// No line has the next slot: slots lie unevenly there, or are not known yet. No start moves another. Under
     /// an arrival process slots are drawn under the lock, and may then be claimed without it.
@@ -171,9 +171,9 @@ impl Published {
         self.version() & CLOSED != 0
     }
 
-    /// Whether there is a piece to claim slots from.
-    pub(super) fn has_piece(&self) -> bool {
-        self.version() & NO_PIECE == 0
+    /// Whether there is a stretch to claim slots from.
+    pub(super) fn is_open(&self) -> bool {
+        self.version() & NOT_OPEN == 0
     }
 
     /// Whether the state is [`State::Uneven`]: slots may be drawn.
@@ -181,10 +181,10 @@ impl Published {
         flags(self.version()) == UNEVEN
     }
 
-    /// Whether this is the version, and there is a piece to claim slots from.
+    /// Whether this is the version, and there is a stretch to claim slots from.
     #[inline]
-    pub(super) fn has_piece_at(&self, version: u64) -> bool {
-        self.version() == version && version & NO_PIECE == 0
+    pub(super) fn is_open_at(&self, version: u64) -> bool {
+        self.version() == version && version & NOT_OPEN == 0
     }
 
     /// The latest reading of the clock that any thread has reported.
@@ -197,7 +197,7 @@ impl Published {
         self.hot.reading.load(Acquire)
     }
 
-    /// The piece that is published. None if there is none, or a writer is at work.
+    /// The stretch that is published. None if there is none, or a writer is at work.
     #[inline]
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_snapshot_is_read_whole`.
@@ -206,15 +206,15 @@ impl Published {
         // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `write`.
         // Model: `a_snapshot_is_read_whole`.
         let is_whole = self.version.load(Relaxed) == version;
-        (version & NO_PIECE == 0 && is_whole).then_some(Snapshot { version, stretch })
+        (version & NOT_OPEN == 0 && is_whole).then_some(Snapshot { version, stretch })
     }
 
-    /// The window of a straight piece. None if the piece is bent, there is none, or a writer is at work.
+    /// The window of a straight stretch. None if the stretch is bent, there is none, or a writer is at work.
     #[inline]
     pub(super) fn window(&self) -> Option<Window> {
         // Acquire: see *Orderings* above. Models: as in `Hot::window`.
         let version = self.version.load(Acquire);
-        if version & (NO_PIECE | BENT) != 0 {
+        if version & (NOT_OPEN | BENT) != 0 {
             return None;
         }
         let window = self.hot.window(version);
@@ -223,7 +223,7 @@ impl Published {
         (self.version.load(Relaxed) == version).then_some(window)
     }
 
-    /// The window of a piece that is bent. None if the piece is straight, there is none, or a writer is at work.
+    /// The window of a stretch that is bent. None if the stretch is straight, there is none, or a writer is at work.
     #[inline]
     pub(super) fn bent_window(&self) -> Option<BentWindow> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_bent_window_is_read_whole`.
@@ -233,7 +233,7 @@ impl Published {
         // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `withdraw`
         // and `write`. Model: `a_bent_window_is_read_whole`.
         let is_whole = self.version.load(Relaxed) == version;
-        let is_bent = version & (NO_PIECE | BENT) == BENT;
+        let is_bent = version & (NOT_OPEN | BENT) == BENT;
         (is_bent && is_whole).then_some(BentWindow { window, bend })
     }
 
@@ -366,7 +366,7 @@ impl Published {
     pub(super) fn is_known_due(&self, position: u64) -> bool {
         // Relaxed: a thread that moves it on meanwhile has just read the clock. No model sees that.
         let horizon = self.hot.horizon.load(Relaxed);
-        self.has_piece() && ticks_between(position, horizon & !TAG) > 0
+        self.is_open() && ticks_between(position, horizon & !TAG) > 0
     }
 
     /// Reports a reading of the clock that was made when claims had come to the position `claimed`. Neither word
@@ -398,7 +398,7 @@ impl Hot {
         Window::new(anchor, horizon & !TAG, formula, Numbering { base, stride }, reading)
     }
 
-    /// Reads the piece. The rest of it is in the version.
+    /// Reads the stretch. The rest of it is in the version.
     fn stretch(&self, version: u64) -> Stretch {
         // Acquire, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`, for `ends_at`
         // `a_chord_is_read_whole`, and for `bend` `a_parabola_is_read_whole`.
@@ -414,7 +414,7 @@ impl Hot {
         Stretch { line, bend, begins_behind: position.wrapping_sub(before), ends_at, numbers }
     }
 
-    /// Writes the piece. The rest of it goes into the version.
+    /// Writes the stretch. The rest of it goes into the version.
     fn store(&self, stretch: &Stretch) {
         let Line { time, position, scale } = stretch.line;
         // Release, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
@@ -434,12 +434,12 @@ fn tag(version: u64) -> u64 {
     (version / STATE) & TAG
 }
 
-/// The bits of a version that say that there is no piece, and why.
+/// The bits of a version that say that there is no stretch, and why.
 fn flags(version: u64) -> u64 {
-    version & (NO_PIECE | UNEVEN)
+    version & (NOT_OPEN | UNEVEN)
 }
 
-/// The bits of a version that say something of the piece. `begins_behind` needs one bit only: it is the anchor, or a
+/// The bits of a version that say something of the stretch. `begins_behind` needs one bit only: it is the anchor, or a
 /// tick before it.
 fn pack(stretch: &Stretch) -> u64 {
     let [pre, post] = stretch.line.scale.shifts();
@@ -448,7 +448,7 @@ fn pack(stretch: &Stretch) -> u64 {
     u64::from(pre) | u64::from(post) << 8 | with_anchor | bent
 }
 
-/// The shifts of the piece's scale, which [`pack`] has put into the version.
+/// The shifts of the stretch's scale, which [`pack`] has put into the version.
 #[inline]
 fn shifts(version: u64) -> [u8; 2] {
     let [pre, post, ..] = (version & SHIFTS).to_le_bytes();

@@ -7,7 +7,7 @@ use crate::grant::Stamp;
 use crate::position::{RANGE, SLOT, after, ticks_between};
 use crate::schedule::{Line, Numbering, Stretch};
 
-/// The piece of schedule that was published at a version.
+/// The stretch that was published at a version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Snapshot {
     pub(super) version: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Snapshot {
 /// The slots that are known to be due, and what their grants are computed from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    /// The position of the piece's anchor.
+    /// The position of the stretch's anchor.
     anchor: u64,
     /// The horizon, in ticks behind the anchor, less one. The horizon is always behind the anchor, so this is never
     /// less than zero.
@@ -28,11 +28,11 @@ pub(super) struct Window {
     reading: u64,
 }
 
-/// A [`Window`] on a piece that is bent.
+/// A [`Window`] on a stretch that is bent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BentWindow {
     pub(super) window: Window,
-    /// The [`bend`](Stretch::bend) of the piece.
+    /// The [`bend`](Stretch::bend) of the stretch.
     pub(super) bend: u64,
 }
 
@@ -66,7 +66,7 @@ impl Formula {
         self.time.wrapping_add(nanos)
     }
 
-    /// The formula of the straight line to the slot that lies `slots` slots behind the anchor, on a piece with
+    /// The formula of the straight line to the slot that lies `slots` slots behind the anchor, on a stretch with
     /// this [`bend`](Stretch::bend).
     #[inline]
     fn to(&self, slots: u64, bend: u64) -> Formula {
@@ -132,18 +132,18 @@ impl BentWindow {
 }
 
 impl Snapshot {
-    /// Whether the slot at `position` lies on this piece.
+    /// Whether the slot at `position` lies on this stretch.
     pub(super) fn tells(&self, position: u64) -> bool {
         let Stretch { begins_behind, ends_at, .. } = self.stretch;
         ticks_between(begins_behind, position) > 0 && ticks_between(position, ends_at) >= 0
     }
 
-    /// How far apart the process's slots are where the piece begins, in nanoseconds.
+    /// How far apart the process's slots are where the stretch begins, in nanoseconds.
     pub(super) fn interval_ns(&self) -> i64 {
         self.stretch.line.scale.nanos(SLOT)
     }
 
-    /// When the slot at `position` is intended to start, if it lies on this piece.
+    /// When the slot at `position` is intended to start, if it lies on this stretch.
     pub(super) fn intended(&self, position: u64) -> i64 {
         self.stretch.time_of(position)
     }
@@ -153,15 +153,15 @@ impl Snapshot {
         self.stretch.numbers.slot(position.wrapping_sub(self.stretch.line.position) / SLOT)
     }
 
-    /// When the slot at `position` is intended to start. None if it does not lie on this piece, or is so late at `now`
-    /// that it can't be told from one that is early.
+    /// When the slot at `position` is intended to start. None if it does not lie on this stretch, or is so late at
+    /// `now` that it can't be told from one that is early.
     pub(super) fn intended_within(&self, position: u64, now: i64) -> Option<i64> {
         let intended = self.intended(position);
         let range_ns = self.stretch.line.scale.nanos(RANGE.unsigned_abs());
         (self.tells(position) && now.saturating_sub(intended) <= range_ns).then_some(intended)
     }
 
-    /// The first slot that is not due at `now`, as far as this piece goes.
+    /// The first slot that is not due at `now`, as far as this stretch goes.
     pub(super) fn first_ahead(&self, now: i64) -> u64 {
         self.stretch.first_ahead(now)
     }
@@ -207,10 +207,10 @@ pub(crate) struct Run {
     end: u64,
     /// How long a slot is, in the same unit as `next`.
     step: u64,
-    /// The formula by which the next slot's time is computed. On a bent piece, it is that of the straight line from
+    /// The formula by which the next slot's time is computed. On a bent stretch, it is that of the straight line from
     /// the anchor to that slot.
     formula: Formula,
-    /// The [`bend`](Stretch::bend) of the piece.
+    /// The [`bend`](Stretch::bend) of the stretch.
     bend: u64,
     /// How many of the lowest bits of `next` are parts of a slot.
     slot_bits: u32,

@@ -10,7 +10,7 @@ use crate::timeline::{Timeline, Totals};
 use std::ops::Range;
 
 impl Locked {
-    /// Whether slots may be started without the lock, if they lie on a published piece or are drawn.
+    /// Whether slots may be started without the lock, if they lie on a published stretch or are drawn.
     fn is_lock_free(&self) -> bool {
         !self.is_closed
             && !self.is_finished
