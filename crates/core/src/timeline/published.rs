@@ -17,7 +17,7 @@
 //! * If all words are older than the next writer, they are those that the `Acquire` of the first
 //!   load made visible.
 //!
-//! The version counts states in 47 bits. At half a million a second they come round after 8 years,
+//! The version counts states in 47 bits. At half a million a second they come round after almost 9 years,
 //! so the two loads show the same state or different numbers, however long a thread is halted
 //! between them.
 //!
@@ -53,20 +53,22 @@ const SHIFTS: u64 = 0x3f3f;
 const BUSY: u64 = 1 << 6;
 /// The stretch begins a tick before its anchor, so a slot at its anchor is on it.
 const WITH_ANCHOR: u64 = 1 << 7;
-/// No stretch is published: the lock decides, except about slots that were drawn.
-const GUARDED: u64 = 1 << 14;
+/// No stretch is published, and the schedule goes on: [`State::Guarded`], or with [`DRAWABLE`] [`State::Uneven`].
+const WITHOUT_STRETCH: u64 = 1 << 14;
 /// Nothing starts any more.
 const CLOSED: u64 = 1 << 15;
 /// The stretch is bent.
 const BENT: u64 = 1 << 16;
-/// Like [`GUARDED`], but slots may be drawn: they lie unevenly, and no start moves another. The lowest bit is the
-/// difference. Without a stretch, that bit is not needed for [`SHIFTS`].
-const UNEVEN: u64 = GUARDED | 1;
+/// Beside [`WITHOUT_STRETCH`]: slots may be drawn, because they lie unevenly and no start moves another. The bit is one
+/// of [`SHIFTS`], which are not needed without a stretch.
+const DRAWABLE: u64 = 1;
+/// The bits of [`State::Uneven`].
+const UNEVEN: u64 = WITHOUT_STRETCH | DRAWABLE;
 /// The lowest of the bits that count the states. They lie above all others.
 const STATE: u64 = 1 << 17;
 
-/// If one of these bits is set, there is no stretch to claim slots from.
-const NOT_OPEN: u64 = BUSY | GUARDED | CLOSED;
+/// If one of these bits is set, the state is not [`State::Open`], or a writer is at work.
+const NOT_OPEN: u64 = BUSY | WITHOUT_STRETCH | CLOSED;
 
 /// The bits of a horizon that are its tag. A slot's position has zeros there.
 const TAG: u64 = SLOT - 1;
@@ -146,7 +148,7 @@ impl Published {
             stride: word(0),
             bend: word(0),
         };
-        Published { version: CachePadded::new(word(GUARDED)), hot: CachePadded::new(hot) }
+        Published { version: CachePadded::new(word(WITHOUT_STRETCH)), hot: CachePadded::new(hot) }
     }
 
     /// The version of the schedule, by which a caller notices changes.
@@ -257,7 +259,7 @@ impl Published {
         let flags = flags(self.version.load(Relaxed));
         match *state {
             State::Closed => flags == CLOSED,
-            State::Guarded => flags == GUARDED,
+            State::Guarded => flags == WITHOUT_STRETCH,
             State::Uneven => flags == UNEVEN,
             State::Open(stretch) => self.snapshot().is_some_and(|shown| shown.stretch == stretch),
         }
@@ -272,7 +274,7 @@ impl Published {
         let rest = match state {
             State::Open(stretch) => pack(stretch),
             State::Uneven => UNEVEN,
-            State::Guarded => GUARDED,
+            State::Guarded => WITHOUT_STRETCH,
             State::Closed => CLOSED,
         };
         let version = old.wrapping_add(STATE) | rest;
@@ -434,9 +436,10 @@ fn tag(version: u64) -> u64 {
     (version / STATE) & TAG
 }
 
-/// The bits of a version that say that there is no stretch, and why.
+/// The bits of a version that tell the states other than [`State::Open`] apart. (Of an open one the lowest bit is one
+/// of its shifts, and says nothing here.)
 fn flags(version: u64) -> u64 {
-    version & (NOT_OPEN | UNEVEN)
+    version & (NOT_OPEN | DRAWABLE)
 }
 
 /// The bits of a version that say something of the stretch. `begins_behind` needs one bit only: it is the anchor, or a
