@@ -2,7 +2,7 @@
 
 use crate::frames::Frames;
 use crate::load::Load;
-use crate::message::Piece;
+use crate::message::Portion;
 use crate::past::Past;
 use crate::tracks::Tracks;
 use nanopace::driver::Lease;
@@ -145,17 +145,17 @@ impl Book {
 
     /// Takes back what the pacer had in frames from `from` on: it no longer counts as run. The pacer has
     /// nothing in those before `until`, and is to be told again of those behind.
-    pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Piece> {
+    pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Portion> {
         let mut taken = self.past.take_back(from);
         for entry in self.entries.iter_mut().filter(|entry| entry.frame >= from) {
             let tracks = entry.leased.take().unwrap_or_default();
-            taken.push(Piece { frame: entry.frame, tracks });
+            taken.push(Portion { frame: entry.frame, tracks });
             if entry.frame < until {
                 (entry.tracks, entry.leased) = (Some(Tracks::default()), Some(Tracks::default()));
                 entry.stage = Stage::Done;
             }
         }
-        taken.retain(|piece| !piece.tracks.is_empty());
+        taken.retain(|portion| !portion.tracks.is_empty());
         taken
     }
 
@@ -173,12 +173,12 @@ impl Book {
     }
 
     /// What the node has in the frames around now, as far as that is known.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece> {
+    pub(crate) fn portions(&self) -> impl Iterator<Item = Portion> {
         let known =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.tracks.clone()?)));
         known
             .filter(|(_, tracks)| !tracks.is_empty())
-            .map(|(frame, tracks)| Piece { frame, tracks })
+            .map(|(frame, tracks)| Portion { frame, tracks })
     }
 
     /// Slots that the pacer has and that were due by a moment.

@@ -1,8 +1,8 @@
 //! What a node does and when, without threads, clocks and connections. A [`Core`] is told the time and the store's
 //! answers. It says what to ask the store for, and what the node's pacer may start.
 //!
-//! A *frame* is a short piece of the schedule, a *track* every so many slots of it, and a
-//! [`Piece`] some tracks of one frame. A node *claims* pieces at the store before their frame *closes*;
+//! A *frame* is a short part of the schedule, a *track* every so many slots of it, and a
+//! [`Portion`] some tracks of one frame. A node *claims* tracks at the store before their frame *closes*;
 //! the [`Book`] has the frames around now. When no answer comes in time, the node decides alone: it is
 //! *blind*, runs the tracks that are its own by the roster, and *marks* them at the store when it can.
 //! Frames that are old enough are *counted*: their slots by owner are kept, and who owned which is forgotten.
@@ -17,7 +17,7 @@ use crate::book::{Book, Stage};
 use crate::error::FleetError;
 use crate::frames::{Frames, LEAD};
 use crate::load::Load;
-use crate::message::{Piece, Request, Run};
+use crate::message::{Portion, Request, Run};
 use crate::owners::NodeId;
 use crate::progress::Progress;
 use crate::tracks::Tracks;
@@ -250,7 +250,7 @@ impl Core {
         self.blind_frames += 1;
         if !tracks.is_empty() {
             let slots = self.load.slots(frame, &tracks);
-            self.unclaimed.runs(Piece { frame, tracks: tracks.clone() }, slots);
+            self.unclaimed.runs(Portion { frame, tracks: tracks.clone() }, slots);
         }
         if let Some(entry) = self.book.entry(frame) {
             (entry.tracks, entry.stage, entry.is_marked) = (Some(tracks), Stage::Done, true);
@@ -391,13 +391,13 @@ impl Core {
     pub(crate) fn leave(&mut self, last: &Update) -> Request {
         // All tracks: what the node owns without knowing it goes back, too.
         let all: Tracks = (0..self.frames().tracks).collect();
-        let piece = |frame| Piece { frame, tracks: all.clone() };
-        let pieces = (last.frame..self.book.next()).map(piece).collect();
+        let portion = |frame| Portion { frame, tracks: all.clone() };
+        let portions = (last.frame..self.book.next()).map(portion).collect();
         self.leaves_in = Some(last.frame);
         self.book.drop_from(last.frame);
-        self.unclaimed.to_mark.retain(|piece| piece.frame < last.frame);
+        self.unclaimed.to_mark.retain(|portion| portion.frame < last.frame);
         self.is_told_of_end = true;
-        Request::Leave { id: self.run.id.clone(), node: self.node, from: last.frame, pieces }
+        Request::Leave { id: self.run.id.clone(), node: self.node, from: last.frame, portions }
     }
 
     /// Lets the node claim nothing from the next frame on.

@@ -205,8 +205,8 @@ impl Fleet {
         let (mut id, mut run) = self.enter(&mut store, trip_ns, &mut waiting)?;
         while run.state == State::Waiting {
             if let Err(error) = waiting.goes_on(run.waits()) {
-                let pieces = Vec::new();
-                let _ = store.call(&Request::Leave { id: run.id, node: id, from: 0, pieces });
+                let portions = Vec::new();
+                let _ = store.call(&Request::Leave { id: run.id, node: id, from: 0, portions });
                 return Err(error);
             }
             match trip(&mut store, &clock, Some((run.id.clone(), id))) {

@@ -29,7 +29,7 @@ pub(crate) enum Request {
         chunks: Range<u64>,
     },
     Claim(Claim),
-    /// The node has run these pieces, whoever owns them: they become the node's if they are free.
+    /// The node has run these portions, whoever owns them: they become the node's if they are free.
     Mark {
         id: String,
         node: NodeId,
@@ -37,7 +37,7 @@ pub(crate) enum Request {
         /// The sequence of the last claim or mark that was answered, as in a [`Claim`].
         answered: u64,
         epoch: u64,
-        pieces: Vec<Piece>,
+        portions: Vec<Portion>,
     },
     /// The store has lost the run, or a part of it: nothing is claimed in frames that may have been
     /// open.
@@ -68,12 +68,12 @@ pub(crate) enum Request {
         /// The first slot of each frame, and of the one behind them.
         firsts: Vec<u64>,
     },
-    /// The node takes no part from a frame on, and gives these pieces back.
+    /// The node takes no part from a frame on, and gives these portions back.
     Leave {
         id: String,
         node: NodeId,
         from: u64,
-        pieces: Vec<Piece>,
+        portions: Vec<Portion>,
     },
     /// The node's results so far, in place of those that it told before.
     Tell {
@@ -90,9 +90,9 @@ pub(crate) enum Request {
     },
 }
 
-/// Tracks of a frame.
+/// Some tracks of one frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct Portion {
     pub(crate) frame: u64,
     pub(crate) tracks: Tracks,
 }
@@ -315,9 +315,9 @@ pub(crate) enum Answer {
     /// The owners of one chunk after the other, and up to which frame they have been forgotten.
     Owners(u64, Vec<Owners>),
     Claimed(Claimed),
-    /// Pieces that belong to others, for a mark; those that were given back, for a leave. Of frames before
+    /// Portions that belong to others, for a mark; those that were given back, for a leave. Of frames before
     /// this one nobody knows whose they are.
-    Pieces(u64, Vec<Piece>),
+    Portions(u64, Vec<Portion>),
     Done,
     Counted(Counted),
     /// The node is done. `is_last` says whether all others are, too.

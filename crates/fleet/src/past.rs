@@ -2,7 +2,7 @@
 //! if each was run on the node's part of the tracks by the same roster.
 
 use crate::frames::Frames;
-use crate::message::Piece;
+use crate::message::Portion;
 use crate::tracks::Tracks;
 use std::ops::Range;
 
@@ -67,19 +67,19 @@ impl Past {
     }
 
     /// All that was run.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece> {
-        self.ran.iter().flat_map(|ran| self.pieces_of(ran, ran.frames.clone()))
+    pub(crate) fn portions(&self) -> impl Iterator<Item = Portion> {
+        self.ran.iter().flat_map(|ran| self.portions_of(ran, ran.frames.clone()))
     }
 
-    fn pieces_of(&self, ran: &Ran, frames: Range<u64>) -> impl Iterator<Item = Piece> {
-        let piece = move |frame| Piece { frame, tracks: ran.which.tracks(self.frames, frame) };
-        frames.map(piece).filter(|piece| !piece.tracks.is_empty())
+    fn portions_of(&self, ran: &Ran, frames: Range<u64>) -> impl Iterator<Item = Portion> {
+        let portion = move |frame| Portion { frame, tracks: ran.which.tracks(self.frames, frame) };
+        frames.map(portion).filter(|portion| !portion.tracks.is_empty())
     }
 
     /// Takes out what was run from a frame on.
-    pub(crate) fn take_back(&mut self, from: u64) -> Vec<Piece> {
+    pub(crate) fn take_back(&mut self, from: u64) -> Vec<Portion> {
         let later = |ran: &Ran| from.max(ran.frames.start)..ran.frames.end;
-        let taken = self.ran.iter().flat_map(|ran| self.pieces_of(ran, later(ran))).collect();
+        let taken = self.ran.iter().flat_map(|ran| self.portions_of(ran, later(ran))).collect();
         self.ran.retain(|ran| ran.frames.start < from);
         if let Some(last) = self.ran.last_mut() {
             last.frames.end = last.frames.end.min(from);
@@ -142,15 +142,15 @@ mod tests {
             for frame in 0..frame + 2 {
                 prop_assert_eq!(past.tracks(frame), known.get(&frame).cloned());
             }
-            let pieces = |known: BTreeMap<u64, Tracks>| {
-                let piece = |(frame, tracks)| Piece { frame, tracks };
-                known.into_iter().map(piece).filter(|it| !it.tracks.is_empty()).collect::<Vec<_>>()
+            let portions = |known: BTreeMap<u64, Tracks>| {
+                let portion = |(frame, tracks)| Portion { frame, tracks };
+                known.into_iter().map(portion).filter(|it| !it.tracks.is_empty()).collect::<Vec<_>>()
             };
             let behind = known.split_off(&from);
-            prop_assert_eq!(past.take_back(from), pieces(behind));
-            prop_assert_eq!(past.pieces().collect::<Vec<_>>(), pieces(known.clone()));
+            prop_assert_eq!(past.take_back(from), portions(behind));
+            prop_assert_eq!(past.portions().collect::<Vec<_>>(), portions(known.clone()));
             past.forget(until);
-            prop_assert_eq!(past.pieces().collect::<Vec<_>>(), pieces(known.split_off(&until)));
+            prop_assert_eq!(past.portions().collect::<Vec<_>>(), portions(known.split_off(&until)));
         }
     }
 }

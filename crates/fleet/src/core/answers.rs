@@ -3,7 +3,7 @@
 use super::{Core, LastReply};
 use crate::book::Stage;
 use crate::error::FleetError;
-use crate::message::{Answer, Ask, Claim, Claimed, Piece, Request, Take};
+use crate::message::{Answer, Ask, Claim, Claimed, Portion, Request, Take};
 use crate::owners::Owners;
 use crate::tracks::Tracks;
 
@@ -48,9 +48,9 @@ impl Core {
             (Request::Claim(claim), Answer::Claimed(answer)) => {
                 self.hears_claimed(claim, answer, now)?;
             }
-            (Request::Mark { pieces, sequence, .. }, Answer::Pieces(counted, clashes)) => {
+            (Request::Mark { portions, sequence, .. }, Answer::Portions(counted, clashes)) => {
                 self.last_answered = *sequence;
-                self.unclaimed.marked(pieces, counted);
+                self.unclaimed.marked(portions, counted);
                 for clash in clashes {
                     self.clash(&clash, now);
                 }
@@ -78,7 +78,7 @@ impl Core {
 
     /// Hears that other nodes own tracks that this node has. It drops them if there is time. Otherwise it counts those
     /// that it has run as started twice.
-    pub(super) fn clash(&mut self, clash: &Piece, now: u64) {
+    pub(super) fn clash(&mut self, clash: &Portion, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
             Some(tracks) if is_in_time => {
@@ -161,7 +161,7 @@ impl Core {
         let known = entry.tracks.clone().unwrap_or_default();
         if known.iter().any(|track| !owned.contains(track)) && !entry.is_marked {
             entry.is_marked = true;
-            self.unclaimed.to_mark.push_back(Piece { frame: ask.frame, tracks: known.clone() });
+            self.unclaimed.to_mark.push_back(Portion { frame: ask.frame, tracks: known.clone() });
         }
         entry.stage = match ask.take {
             Take::Own { .. } => Stage::Share,
@@ -188,8 +188,8 @@ impl Core {
     /// Makes the node tell the store all that it has and has run: the store may have forgotten it.
     pub(super) fn mark_all(&mut self) {
         self.book.mark_known();
-        let pieces = self.book.past().pieces().chain(self.book.pieces());
-        self.unclaimed.mark_all(pieces);
+        let portions = self.book.past().portions().chain(self.book.portions());
+        self.unclaimed.mark_all(portions);
     }
 
     /// Makes the node tell the store that the run began at another moment by the store's clock, which has been set by

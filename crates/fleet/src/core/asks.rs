@@ -4,7 +4,7 @@ use super::{Core, LastReply};
 use crate::book::{Entry, Stage};
 use crate::error::FleetError;
 use crate::frames::LEAD;
-use crate::message::{Ask, Claim, Piece, Request, Take};
+use crate::message::{Ask, Claim, Portion, Request, Take};
 
 /// A node that has had nothing to claim for this many frames gives a sign of life: it claims nothing.
 const SIGN_FRAMES: u64 = 5;
@@ -13,7 +13,7 @@ const SIGN_FRAMES: u64 = 5;
 /// store wakes up once for all of them or finds its caches warm, and long enough for it to hear them in order.
 const APART_NS: u64 = 250_000;
 
-/// The most pieces that are marked in one request; each is of one frame.
+/// The most portions that are marked in one request.
 const MOST_MARKED: usize = 64;
 
 /// The most frames that are asked for in one request.
@@ -45,7 +45,7 @@ impl Core {
     /// Whether the store has to be told something before the node claims anything. A node that has failed claims
     /// nothing more.
     fn repairs_first(&self, now: u64) -> bool {
-        let is_not_closed = |piece: &Piece| now < self.frames().closes(piece.frame);
+        let is_not_closed = |portion: &Portion| now < self.frames().closes(portion.frame);
         // What the node is about to run without a claim is marked first, before others claim it.
         let marks_first = self.unclaimed.to_mark.front().is_some_and(is_not_closed);
         self.urgent.is_some() || self.failure.is_some() || marks_first
@@ -143,16 +143,16 @@ impl Core {
     }
 
     /// The next request that tells the store something which it does not know, if there is one: the urgent one, or a
-    /// mark of pieces.
+    /// mark of portions.
     pub(crate) fn next_repair(&mut self) -> Option<Request> {
         if self.urgent.is_some() || self.unclaimed.to_mark.is_empty() {
             return self.urgent.clone();
         }
         self.sequence += 1;
-        let pieces = self.unclaimed.to_mark.iter().take(MOST_MARKED).cloned().collect();
+        let portions = self.unclaimed.to_mark.iter().take(MOST_MARKED).cloned().collect();
         let (id, node, sequence) = (self.run.id.clone(), self.node, self.sequence);
         let (answered, epoch) = (self.last_answered, self.run.epoch);
-        Some(Request::Mark { id, node, sequence, answered, epoch, pieces })
+        Some(Request::Mark { id, node, sequence, answered, epoch, portions })
     }
 
     /// Enters new frames in the book, adapts the appetite to whether the node is late, and puts frames away that have passed.

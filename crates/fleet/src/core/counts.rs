@@ -9,7 +9,8 @@ use crate::store::CHUNK;
 /// nobody has anything to tell of them any more.
 const AGE_NS: u64 = 60_000_000_000;
 
-/// The most pieces that are counted in one request, unless a single frame has more.
+/// The most pieces, which are single tracks of frames, that are counted in one request, unless a single frame has
+/// more.
 const MOST_PIECES: u64 = 1_024;
 
 impl Core {
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
     use crate::book::Book;
     use crate::core::tests::{answered, blind_until, claimed, core};
-    use crate::message::{Answer, Claimed, Piece, Roster};
+    use crate::message::{Answer, Claimed, Portion, Roster};
     use crate::tracks::Tracks;
 
     fn counted(until: u64) -> Counted {
@@ -73,7 +74,7 @@ mod tests {
     fn what_was_started_twice_stays_so_when_it_is_counted() {
         let mut core = blind_until(40);
         let tracks: Tracks = (0..16).collect();
-        core.clash(&Piece { frame: 20, tracks }, core.awake_at);
+        core.clash(&Portion { frame: 20, tracks }, core.awake_at);
         let twice = core.twice();
         hears_of(&mut core, 30);
         assert!(twice > 0 && core.twice() == twice && core.unclaimed.twice_by_frame.is_empty());
@@ -87,13 +88,13 @@ mod tests {
         let mut core = blind_until(40);
         let (now, unsaid) = (core.awake_at, core.unclaimed.unconfirmed.clone());
         let request = core.next_repair().unwrap();
-        answered(&mut core, &request, Answer::Pieces(20, Vec::new()), now);
+        answered(&mut core, &request, Answer::Portions(20, Vec::new()), now);
         let slots = unsaid.range(..20).map(|(_, slots)| slots).sum();
         assert_eq!(core.twice(), slots);
         assert_eq!(core.progress(core.awake_at).unmarked, 0);
         core.mark_all();
         let request = core.next_repair().unwrap();
-        answered(&mut core, &request, Answer::Pieces(20, Vec::new()), now);
+        answered(&mut core, &request, Answer::Portions(20, Vec::new()), now);
         assert_eq!(core.twice(), slots);
     }
 

@@ -1,7 +1,7 @@
 //! What a pacer has to give up when the load changes.
 
 use crate::load::Load;
-use crate::message::Piece;
+use crate::message::Portion;
 
 /// What a pacer has by the old load in frames in which a new load is in force. Such frames may have begun.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub(crate) struct Cut {
     /// where they end.
     pub(crate) slot: u64,
     /// What the pacer had by the old load, in those frames.
-    pub(super) pieces: Vec<Piece>,
+    pub(super) portions: Vec<Portion>,
     /// The load by which the pacer had them.
     pub(super) old: Load,
     /// The first frame in which the node can take part by the new load.
@@ -21,8 +21,8 @@ pub(crate) struct Cut {
 impl Cut {
     /// How many slots before `slot` the pacer had by the old load.
     pub(super) fn slots_before(&mut self, slot: u64) -> u64 {
-        let Cut { pieces, old, .. } = self;
-        let before = pieces.iter().map(|Piece { frame, tracks }| {
+        let Cut { portions, old, .. } = self;
+        let before = portions.iter().map(|Portion { frame, tracks }| {
             let (first, end) = (old.first(*frame), old.first(frame + 1).min(slot));
             old.slots_between(first.min(end), end, tracks)
         });

@@ -188,7 +188,7 @@ fn what_was_started_by_an_old_load_is_counted() {
     core.gave_up_whole_frames(cut);
     // Eight of 16 tracks in up to eleven frames, each of 20 slots.
     assert!((80..=121).contains(&core.twice()), "{}", core.twice());
-    assert!(core.unclaimed.to_mark.iter().all(|piece| !(20..31).contains(&piece.frame)));
+    assert!(core.unclaimed.to_mark.iter().all(|portion| !(20..31).contains(&portion.frame)));
     assert!(core.resumes_in > 31);
 }
 
@@ -251,12 +251,12 @@ fn only_what_the_pacer_had_was_started_twice() {
             core.told(&update, is_taken);
         }
         let tracks = (0..16).collect();
-        core.clash(&Piece { frame, tracks }, core.frames().begins(frame + 1));
+        core.clash(&Portion { frame, tracks }, core.frames().begins(frame + 1));
         assert_eq!(core.twice(), slots, "{is_taken}");
     }
 }
 
-/// A mark says of its own pieces that the store knows them, and of no others.
+/// A mark says of its own portions that the store knows them, and of no others.
 #[test]
 fn what_is_run_while_a_mark_is_under_way_is_marked_next() {
     let mut core = blind_until(30);
@@ -265,7 +265,7 @@ fn what_is_run_while_a_mark_is_under_way_is_marked_next() {
     core.advance(31 * FRAME_NS);
     look_around(&mut core, 32 * FRAME_NS);
     let run = core.unclaimed.to_mark.front().cloned().unwrap();
-    answered(&mut core, &request, Answer::Pieces(0, Vec::new()), 32 * FRAME_NS);
+    answered(&mut core, &request, Answer::Portions(0, Vec::new()), 32 * FRAME_NS);
     assert!(run.frame >= 30, "it ran frame {}", run.frame);
     assert_eq!(core.unclaimed.to_mark.front(), Some(&run));
 }
@@ -331,8 +331,8 @@ fn what_was_run_by_an_old_load_is_not_told() {
     core.gave_up_whole_frames(cut);
     let request = core.sign_of_life("");
     answered(&mut core, &request, Answer::Gone, 31 * FRAME_NS);
-    assert!(core.unclaimed.to_mark.iter().any(|piece| piece.frame < 20));
-    assert!(core.unclaimed.to_mark.iter().all(|piece| !(20..31).contains(&piece.frame)));
+    assert!(core.unclaimed.to_mark.iter().any(|portion| portion.frame < 20));
+    assert!(core.unclaimed.to_mark.iter().all(|portion| !(20..31).contains(&portion.frame)));
 }
 
 #[test]
@@ -369,10 +369,10 @@ fn a_node_that_leaves_has_nothing_behind_its_last_frame() {
     core.advance(29 * FRAME_NS);
     let tracks = core.own(last.frame);
     core.runs_blind(last.frame, tracks);
-    assert!(core.unclaimed.to_mark.iter().any(|piece| piece.frame >= last.frame));
+    assert!(core.unclaimed.to_mark.iter().any(|portion| portion.frame >= last.frame));
     core.leave(&last);
     assert_eq!(core.book.next(), last.frame);
-    assert!(core.unclaimed.to_mark.iter().all(|piece| piece.frame < last.frame));
+    assert!(core.unclaimed.to_mark.iter().all(|portion| portion.frame < last.frame));
     let due = core.due_slots(last.frame * FRAME_NS);
     assert_eq!(core.due_slots((last.frame + 4) * FRAME_NS), due);
 }
@@ -410,7 +410,7 @@ fn what_was_run_without_the_store_is_told_once() {
     let frame = core.book.next() - 1;
     let closes = core.frames().closes(frame);
     look_around(&mut core, closes);
-    assert!(core.unclaimed.to_mark.iter().any(|piece| piece.frame == frame));
+    assert!(core.unclaimed.to_mark.iter().any(|portion| portion.frame == frame));
     core.unclaimed.to_mark.clear();
     let Request::Claim(claim) = &request else { panic!("it claims") };
     let owners = claim.asks.iter().map(|_| Owners([0, 2].repeat(16))).collect();
@@ -474,7 +474,7 @@ fn the_end_of_each_load_is_told() {
 fn what_clashed_by_an_old_load_counts_once() {
     let mut core = blind_until(30);
     for frame in [19, 25] {
-        core.clash(&Piece { frame, tracks: (0..16).collect() }, 30 * FRAME_NS);
+        core.clash(&Portion { frame, tracks: (0..16).collect() }, 30 * FRAME_NS);
     }
     assert_eq!(core.twice(), 20);
     let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
@@ -498,7 +498,7 @@ fn what_the_store_does_not_know_any_more_is_told_once() {
         let request = Request::Claim(Claim { asks: vec![ask], ..claim });
         let answer = Claimed { owners: vec![Owners::default()], ..claimed(&core) };
         answered(&mut core, &request, Answer::Claimed(answer), 30 * FRAME_NS);
-        assert_eq!(core.unclaimed.to_mark, [Piece { frame, tracks: (0..8).collect() }]);
+        assert_eq!(core.unclaimed.to_mark, [Portion { frame, tracks: (0..8).collect() }]);
     }
 }
 

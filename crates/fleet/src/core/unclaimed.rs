@@ -1,15 +1,15 @@
 //! What a node has run without a claim, and how much it has started that another node owns.
 
-use crate::message::Piece;
+use crate::message::Portion;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
 /// What a node has run without a claim, and what others own of what it has started.
 #[derive(Debug, Default)]
 pub(super) struct Unclaimed {
-    /// Pieces that the node runs and of which the store may not know. What the node runs blind is put in front, so
+    /// Portions that the node runs and of which the store may not know. What the node runs blind is put in front, so
     /// that the store knows of it before others claim it.
-    pub(super) to_mark: VecDeque<Piece>,
+    pub(super) to_mark: VecDeque<Portion>,
     /// By frame, how many slots were run blind of which the store has not told yet whose they are.
     pub(super) unconfirmed: BTreeMap<u64, u64>,
     /// By frame, how many slots the node has started that another node owns.
@@ -30,18 +30,18 @@ impl Unclaimed {
         self.unconfirmed.values().sum()
     }
 
-    /// Notes that a piece of `slots` slots is run blind.
-    pub(super) fn runs(&mut self, piece: Piece, slots: u64) {
-        self.unconfirmed.insert(piece.frame, slots);
-        self.to_mark.push_front(piece);
+    /// Notes that a portion of `slots` slots is run blind.
+    pub(super) fn runs(&mut self, portion: Portion, slots: u64) {
+        self.unconfirmed.insert(portion.frame, slots);
+        self.to_mark.push_front(portion);
     }
 
-    /// Notes that the store knows these pieces now. They need not be the first ones of `to_mark` any more, because
-    /// other pieces may have been run blind meanwhile. Nobody can say any more who owned frames before `counted`, so
+    /// Notes that the store knows these portions now. They need not be the first ones of `to_mark` any more, because
+    /// other portions may have been run blind meanwhile. Nobody can say any more who owned frames before `counted`, so
     /// their slots count as started twice.
-    pub(super) fn marked(&mut self, pieces: &[Piece], counted: u64) {
-        self.to_mark.retain(|piece| !pieces.contains(piece));
-        for Piece { frame, .. } in pieces {
+    pub(super) fn marked(&mut self, portions: &[Portion], counted: u64) {
+        self.to_mark.retain(|portion| !portions.contains(portion));
+        for Portion { frame, .. } in portions {
             let slots = self.unconfirmed.remove(frame).filter(|_| *frame < counted);
             self.twice_besides += slots.unwrap_or(0);
         }
@@ -64,12 +64,12 @@ impl Unclaimed {
     pub(super) fn load_changed(&mut self, from: u64, next: u64) {
         self.twice_by_frame.retain(|&frame, _| frame < from);
         self.unconfirmed.retain(|&frame, _| frame < from);
-        self.to_mark.retain(|piece| !(from..next).contains(&piece.frame));
+        self.to_mark.retain(|portion| !(from..next).contains(&portion.frame));
     }
 
-    /// Makes the node mark these pieces, all that it has. The store then says anew which of them others own.
-    pub(super) fn mark_all(&mut self, pieces: impl Iterator<Item = Piece>) {
+    /// Makes the node mark these portions, all that it has. The store then says anew which of them others own.
+    pub(super) fn mark_all(&mut self, portions: impl Iterator<Item = Portion>) {
         self.twice_by_frame.clear();
-        self.to_mark = pieces.collect();
+        self.to_mark = portions.collect();
     }
 }

@@ -108,7 +108,7 @@ impl Core {
         let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
         let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));
         let old = mem::replace(&mut self.load, new);
-        self.cut = Some(Cut { slot, pieces: self.book.take_back(from, next), old, next });
+        self.cut = Some(Cut { slot, portions: self.book.take_back(from, next), old, next });
         self.unclaimed.load_changed(from, next);
         self.run.ends = self.load.end();
         self.is_told_of_end = false;

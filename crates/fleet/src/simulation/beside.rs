@@ -2,7 +2,7 @@
 
 use crate::frames::Frames;
 use crate::message::{
-    Answer, Ask, Claim, Join, LoadText, Piece, Reply, Request, Run, Take, Version,
+    Answer, Ask, Claim, Join, LoadText, Portion, Reply, Request, Run, Take, Version,
 };
 use crate::store::{Played, RedisStore, Store};
 use std::thread;
@@ -103,16 +103,22 @@ fn a_run(both: &mut Both) {
     let takes = [own(0), own(1), part(2, 4), part(1, 1), part(1, 99), Take::Missed];
     both.claims(&run, &[takes, takes].concat());
     let frame = both.frame(&run);
-    let pieces: Vec<Piece> = (frame.saturating_sub(3)..frame + 9)
-        .map(|frame| Piece { frame, tracks: [0, 2, 4].into_iter().collect() })
+    let portions: Vec<Portion> = (frame.saturating_sub(3)..frame + 9)
+        .map(|frame| Portion { frame, tracks: [0, 2, 4].into_iter().collect() })
         .collect();
     both.sequence += 1;
     let (sequence, epoch) = (both.sequence, run.epoch);
     // The store has gone back, because it does not know of such an answer.
     let answered = sequence + 5;
-    let mark =
-        Request::Mark { id: id.clone(), node, sequence, answered, epoch, pieces: pieces.clone() };
-    assert!(matches!(both.ask(&mark), Answer::Pieces(_, others) if !others.is_empty()));
+    let mark = Request::Mark {
+        id: id.clone(),
+        node,
+        sequence,
+        answered,
+        epoch,
+        portions: portions.clone(),
+    };
+    assert!(matches!(both.ask(&mark), Answer::Portions(_, others) if !others.is_empty()));
     let shape = || Some("hold 2/s 1s".to_owned());
     let version = |from| Version { change: from + 1, from, shape: shape(), rest: None };
     for from in [frame, frame + 9] {
@@ -135,7 +141,7 @@ fn a_run(both: &mut Both) {
         both.ask(&Request::Count { id: id.clone(), from, firsts: firsts.clone() });
     }
     both.claims(&now, &takes);
-    both.ask(&Request::Leave { id: id.clone(), node, from: frame + 9, pieces });
+    both.ask(&Request::Leave { id: id.clone(), node, from: frame + 9, portions });
     for node in [1, 2] {
         both.ask(&Request::Tell { id: id.clone(), node, results: vec![13, 0] });
         both.ask(&Request::Results);

@@ -58,7 +58,7 @@ impl Queue {
         let begins = at_ns.max(self.free_ns);
         let frames = match request {
             Request::Claim(claim) => claim.asks.len(),
-            Request::Mark { pieces, .. } | Request::Leave { pieces, .. } => pieces.len(),
+            Request::Mark { portions, .. } | Request::Leave { portions, .. } => portions.len(),
             _ => 0,
         };
         self.most_asked = self.most_asked.max(frames);

@@ -2,7 +2,7 @@
 
 use crate::frames::Frames;
 use crate::message::{
-    Answer, Claimed, Counted, NodeResults, NodeText, Piece, Reply, Roster, Run, State, Version,
+    Answer, Claimed, Counted, NodeResults, NodeText, Portion, Reply, Roster, Run, State, Version,
 };
 use crate::owners::{NodeId, Owners};
 use redis::{FromRedisValue, Value};
@@ -37,7 +37,7 @@ pub(super) fn read(value: Value) -> Option<Reply> {
             Answer::Counted(counted(until, &next::<String>(&mut values)?)?)
         }
         "claimed" => Answer::Claimed(claimed(&mut values)?),
-        "pieces" => Answer::Pieces(next(&mut values)?, pieces(values)?),
+        "pieces" => Answer::Portions(next(&mut values)?, portions(values)?),
         _ => return None,
     };
     Some(Reply { now_us, answer })
@@ -184,13 +184,13 @@ fn results(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeResults>>
     Some(all)
 }
 
-fn pieces(values: impl Iterator<Item = Value>) -> Option<Vec<Piece>> {
+fn portions(values: impl Iterator<Item = Value>) -> Option<Vec<Portion>> {
     let numbers: Option<Vec<u64>> = values.map(|value| u64::from_redis_value(value).ok()).collect();
     let mut frames = BTreeMap::<u64, Vec<u32>>::new();
     for pair in numbers?.chunks_exact(2) {
         frames.entry(pair[0]).or_default().push(pair[1].try_into().ok()?);
     }
-    let piece =
-        |(frame, tracks): (u64, Vec<u32>)| Piece { frame, tracks: tracks.into_iter().collect() };
-    Some(frames.into_iter().map(piece).collect())
+    let portion =
+        |(frame, tracks): (u64, Vec<u32>)| Portion { frame, tracks: tracks.into_iter().collect() };
+    Some(frames.into_iter().map(portion).collect())
 }

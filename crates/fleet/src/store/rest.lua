@@ -140,7 +140,7 @@ function ops.owners(run)
   return answer
 end
 
--- node, sequence, answered, epoch, then for each piece: key, frame, tracks
+-- node, sequence, answered, epoch, then for each portion: key, frame, tracks
 function ops.mark(run)
   local node, pieces = tonumber(ARGV[4]), {'pieces', now, run.counted}
   local known = tonumber(redis.call('HGET', NODES, 'q' .. ARGV[4]) or 0)
@@ -278,7 +278,7 @@ local function part(run, node)
   set_roster(run, kept)
 end
 
--- node, the first frame that it takes no part in, then for each piece: key, frame, tracks
+-- node, the first frame that it takes no part in, then for each portion: key, frame, tracks
 function ops.leave(run)
   local node, pieces = tonumber(ARGV[4]), {'pieces', now, run.counted}
   for i = 6, #ARGV, 3 do

@@ -3,7 +3,7 @@
 use super::Played;
 use crate::frames::Frames;
 use crate::message::{
-    Answer, Ask, Claim, Counted, Join, LoadText, NodeResults, Piece, Request, Run, State, Take,
+    Answer, Ask, Claim, Counted, Join, LoadText, NodeResults, Portion, Request, Run, State, Take,
 };
 use crate::owners::NodeId;
 
@@ -117,7 +117,7 @@ fn a_run_that_waits_and_that_all_nodes_have_left_can_be_made_anew() {
     let Answer::Joined(node, run) = join_of(2, &store, "hold 1k/s 10s", BEGIN_US) else { panic!() };
     let other = |now_us| join_of(2, &store, "hold 2k/s 10s", now_us);
     assert!(matches!(other(BEGIN_US + 1), Answer::Differs(_)));
-    let leave = Request::Leave { id: run.id, node, from: 0, pieces: Vec::new() };
+    let leave = Request::Leave { id: run.id, node, from: 0, portions: Vec::new() };
     store.call(&leave, BEGIN_US + 2);
     assert!(matches!(other(BEGIN_US + 3), Answer::Joined(1, _)));
 }
@@ -202,11 +202,12 @@ fn each_slot_is_counted_once_for_its_owner() {
     assert_eq!(count(&store, &run, 64, 74), counts(74, 510 + 72, 10));
     assert_eq!(claim(&store, &run, (node, 3), share(73, 1)), 0, "it is counted as nobody's");
     assert_eq!(claim(&store, &run, (node, 4), share(74, 1)), 8);
-    let pieces = [73, 75].map(|frame| Piece { frame, tracks: [1].into_iter().collect() }).to_vec();
+    let portions =
+        [73, 75].map(|frame| Portion { frame, tracks: [1].into_iter().collect() }).to_vec();
     let (id, sequence) = (run.id.clone(), 5);
-    let mark = Request::Mark { id, node, sequence, answered: 0, epoch: 0, pieces };
+    let mark = Request::Mark { id, node, sequence, answered: 0, epoch: 0, portions };
     let marked = store.call(&mark, BEGIN_US + 1_000 * FRAME_US).answer;
-    assert_eq!(marked, Answer::Pieces(74, Vec::new()));
+    assert_eq!(marked, Answer::Portions(74, Vec::new()));
     assert_eq!(count(&store, &run, 74, 76), counts(76, 582 + 7, 10 + 8 + 1));
 }
 

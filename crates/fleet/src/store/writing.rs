@@ -1,7 +1,7 @@
 //! Requests as keys and arguments of the script.
 
 use super::CHUNK;
-use crate::message::{Ask, Counted, LoadText, Piece, Request, Run, State, Take, Version};
+use crate::message::{Ask, Counted, LoadText, Portion, Request, Run, State, Take, Version};
 use crate::owners::NodeId;
 use std::time::Duration;
 
@@ -29,8 +29,8 @@ impl Text {
         }) - 3
     }
 
-    fn pieces(&mut self, names: Names<'_>, pieces: &[Piece]) {
-        for Piece { frame, tracks } in pieces {
+    fn portions(&mut self, names: Names<'_>, portions: &[Portion]) {
+        for Portion { frame, tracks } in portions {
             let chunk = self.chunk(names, *frame);
             let tracks: Vec<String> = tracks.iter().map(|track| track.to_string()).collect();
             self.arg(chunk).arg(frame).arg(tracks.join(","));
@@ -173,9 +173,9 @@ pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
             text.arg(claim.until_us).arg(claim.counted);
             claim.asks.iter().for_each(|ask| text.ask((run, &claim.id), ask));
         }
-        Request::Mark { id, node, sequence, answered, epoch, pieces } => {
+        Request::Mark { id, node, sequence, answered, epoch, portions } => {
             text.arg("mark").arg(id).arg(node).arg(sequence).arg(answered).arg(epoch);
-            text.pieces((run, id), pieces);
+            text.portions((run, id), portions);
         }
         Request::Count { id, from, firsts } => {
             text.arg("count").arg(id).arg(from);
@@ -184,8 +184,8 @@ pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
                 text.arg(first);
             }
         }
-        Request::Leave { id, node, from, pieces } => {
-            text.arg("leave").arg(id).arg(node).arg(from).pieces((run, id), pieces);
+        Request::Leave { id, node, from, portions } => {
+            text.arg("leave").arg(id).arg(node).arg(from).portions((run, id), portions);
         }
         Request::Restore { node, run } => {
             text.arg("restore").arg(&run.id).arg(node).arg(run.epoch).run(run);
