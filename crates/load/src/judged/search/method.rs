@@ -209,23 +209,25 @@ impl Search {
         })
     }
 
-    /// A rate between two that are too far apart: the sides of the bracket, or the generator's limit
-    /// and that of the target above it.
+    /// A rate between two that are too far apart: the sides of the bracket, or the broken rate and the
+    /// highest one below it that was tried, where the generator failed in between. Where nothing is too
+    /// far apart, the [`highest_near`](Search::highest_near).
     fn middle(&self) -> Option<Step> {
         let (missed, broken) = (self.missed()?, self.broken());
         let bracket = self.kept().map(|kept| (kept.hz, missed.hz));
-        let above_generator = broken.and_then(|broken| Some((self.below(broken.hz)?, broken.hz)));
-        let middle = [bracket, above_generator]
+        let up_to_broken = broken.and_then(|broken| Some((self.below(broken.hz)?, broken.hz)));
+        let middle = [bracket, up_to_broken]
             .into_iter()
             .flatten()
             .find(|(from, to)| *to > from * (1.0 + self.bounds.precision))
             .map(|(from, to)| four_digits((from * to).sqrt()));
-        let hz = middle.or_else(|| self.above_generator())?;
+        let hz = middle.or_else(|| self.highest_near())?;
         Some(Step { hz, purpose: Purpose::Bisect })
     }
 
-    /// Where the target's limit would still be near, if only the generator's is known yet.
-    fn above_generator(&self) -> Option<f64> {
+    /// The highest rate that is still near the kept one, if the generator failed at the highest that was
+    /// tried, and that is lower. If the promise is broken there, the limit is the target's.
+    fn highest_near(&self) -> Option<f64> {
         let (kept, last) = (self.kept()?, self.trials.last()?);
         let near = four_digits(self.near(kept.hz) / ROUNDING).min(self.bounds.max);
         (last.is(Outcome::Generator) && last.hz < near).then_some(near)
