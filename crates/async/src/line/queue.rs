@@ -1,4 +1,8 @@
-//! Who waits in line, and what the line has measured.
+//! Who stands in line, who of them has been called, and what the line has measured.
+//!
+//! A task *comes* when it is polled and its slot is not due: it *stands* in line, *uncalled*. When the line *calls* it,
+//! which wakes it, it keeps its place, and is not called again until it comes. The first uncalled task *leads*. The
+//! head of `line.rs` has the bell, the timer and the watch.
 
 use crate::waking::{Holding, Waking};
 use nanopace::Nanos;
@@ -11,22 +15,22 @@ const SET_COST_AT_FIRST: Duration = Duration::from_micros(5);
 
 #[derive(Debug)]
 pub(super) struct Queue {
-    /// By ticket: all tasks that wait.
+    /// By ticket: all tasks in line.
     pub(super) waiting: BTreeMap<u64, Waiting>,
-    /// The tickets of those that have not been called since they last came: the first one leads.
+    /// The tickets of those that are uncalled; the first one leads.
     pub(super) uncalled: BTreeSet<u64>,
-    /// The deadlines of those, if they have one.
+    /// The deadlines of the uncalled ones that have one, with their tickets.
     pub(super) deadlines: BTreeSet<(Nanos, u64)>,
-    /// Those of them that want several slots, by how many.
+    /// The uncalled ones that want several slots, by how many.
     pub(super) rows: BTreeSet<(u32, u64)>,
-    /// Tasks that have claims.
+    /// Tasks that wait until their claims are due. They are not in line.
     pub(super) claims: BTreeMap<Call, Waker>,
     pub(super) last_ticket: u64,
     /// Whether the next change rings the bell.
     pub(super) is_watched: bool,
     /// When a task in line last had its slot.
     pub(super) started: Nanos,
-    /// When the timer rings next; the origin if it does not.
+    /// When the timer rings the bell next; zero if it is not set.
     pub(super) alarm: Nanos,
     /// What setting the timer takes, smoothed.
     pub(super) set_cost: Duration,
@@ -92,7 +96,7 @@ impl Queue {
         Ticket(self.last_ticket)
     }
 
-    /// Returns another waker that stood there.
+    /// Lets a task stand in line, uncalled. If it stood there with another waker, returns that one.
     pub(super) fn stand(&mut self, number: u64, wish: Wish, waker: &Waker) -> Option<Waker> {
         self.uncalled.insert(number);
         if wish.deadline != Nanos::MAX {
@@ -115,7 +119,7 @@ impl Queue {
         self.waiting.remove(&number).map(|waiting| waiting.waker)
     }
 
-    /// It is not called again until it comes.
+    /// Notes that the task is called. It is not called again until it comes.
     pub(super) fn called(&mut self, number: u64) -> Option<&Waiting> {
         self.uncalled.remove(&number);
         let waiting = self.waiting.get(&number)?;

@@ -1,4 +1,4 @@
-//! The store: its scripts, behind a queue in front of one worker.
+//! The store of a simulation: it does one request at a time, and the others wait in a queue.
 
 use super::setup::Setup;
 use crate::message::{Reply, Request, Run};
@@ -13,9 +13,9 @@ pub(super) struct Queue {
     pub(super) store: Played,
     per_request_ns: u64,
     per_frame_ns: u64,
-    /// How far its clock has been set.
+    /// By how much its clock has been set forward.
     set_us: i64,
-    /// When it is done with all requests so far.
+    /// When it is done with all requests that have come by now.
     free_ns: u64,
     pub(super) requests: u64,
     /// The most frames in one claim.
