@@ -7,17 +7,21 @@
 //!
 //! # Why it is within 1 ns
 //!
-//! The parabola meets the curve where half of the time has passed and where all of it has. These are whole
-//! nanoseconds, so the counts there are exact, and no slot's time is rounded. The curve reaches the slot at the
-//! anchor up to f < 1 ns before its intended start.
+//! The parabola meets the curve where half of the time has passed and where all of it has. The counts there are
+//! exact, because both moments are whole nanoseconds. Only the anchor is rounded: the curve reaches its slot f ns
+//! before the intended start, with f < 1.
 //!
 //! Let x be the share of the slots that have come, from 0 to 1, and m be x when half of the time has passed. From
-//! [`SHORTEST_NS`] on, m is between 31/64 and 33/64. The parabola differs from the curve by the sum of these:
+//! [`SHORTEST_NS`] on, m is between 31/64 and 33/64: the slope of the rate and the change of the slope move the rate by
+//! at most 1/64 of it each (`shape/trend.rs`), so m by less than 1/256. Half of the time is rounded to a whole
+//! nanosecond, and the anchor's slot came f earlier, which moves m by about 1/130 at most.
+//!
+//! The parabola differs from the curve by the sum of these:
 //!
 //! * For the anchor: f (1 - x) (1 - x / m).
 //! * The parabola's own error: c x (x - m) (1 - x) at most, with 0.051 c at most 1/4 ns (`shape/trend.rs`). So it
-//!   is at most 1/4 ns, and near the anchor at most c m x, which is below 2.6 x ns (1/4 / 0.051 times 33/64).
-//! * These two together are less than 1 ns. What is missing to 1 ns is at least 0.15 x for x up to 0.1, and more
+//!   is at most 1/4 ns, and near the anchor at most c m x, which is below 2.53 x ns (1/4 / 0.051 times 33/64).
+//! * These two together are less than 1 ns. What is missing to 1 ns is at least 0.2 x for x up to 0.1, and more
 //!   for a larger x.
 //! * Rounding: less than x / 2^9 ns, as follows.
 //!
