@@ -35,7 +35,8 @@ struct Lanes {
     /// Whether lanes are allowed to take runs.
     runs_allowed: bool,
     /// Whether some lane could have a run. When runs are no longer allowed, it stays set until no lane has one.
-    /// While it is not set, the lanes need not be asked.
+    /// While it is not set, the lanes need not be asked. (A lane that takes a run just then gives it back at once,
+    /// because the version has changed.)
     runs_possible: bool,
 }
 
