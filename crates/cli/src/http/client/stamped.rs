@@ -19,7 +19,7 @@ use nix::sys::time::TimeSpec;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
@@ -64,6 +64,8 @@ struct Stamped {
     sent: Option<Duration>,
     /// When the kernel had received the last byte that was read; none behind the end of the stream.
     received: Option<Duration>,
+    /// Who waits for something to read.
+    reader: Option<Waker>,
     /// Memory for what comes beside the bytes.
     beside: Vec<u8>,
 }
@@ -75,7 +77,7 @@ impl Stamped {
         setsockopt(&tcp, Timestamping, &COUNTED).map_err(over)?;
         let (written, write) = (0, Duration::ZERO);
         let beside = nix::cmsg_space!([TimeSpec; 3], [u64; 8]);
-        Ok(Stamped { tcp, written, write, sent: None, received: None, beside })
+        Ok(Stamped { tcp, written, write, sent: None, received: None, reader: None, beside })
     }
 
     fn wrote(&mut self, bytes: usize, write: Duration) {
@@ -102,11 +104,15 @@ impl Stamped {
         true
     }
 
-    /// Registers the connection anew, with nothing in its queue of errors.
+    /// Registers the connection anew, with nothing in its queue of errors. The new registration does not know who waits
+    /// for something to read, so whoever does is woken to look again.
     fn renew(&mut self) -> io::Result<()> {
         while self.take_stamp() {}
         let same = self.tcp.as_fd().try_clone_to_owned()?;
         self.tcp = TcpStream::from_std(same.into())?;
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
         Ok(())
     }
 }
@@ -129,7 +135,11 @@ impl AsyncRead for Stamped {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         loop {
-            ready!(this.tcp.poll_read_ready(cx))?;
+            let Poll::Ready(is_ready) = this.tcp.poll_read_ready(cx) else {
+                this.reader = Some(cx.waker().clone());
+                return Poll::Pending;
+            };
+            is_ready?;
             let room = buf.initialize_unfilled();
             let (size, mut read) = (room.len(), None);
             let tried = this.tcp.try_io(Interest::READABLE, || {

@@ -2,12 +2,25 @@
 
 use super::*;
 use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Wake;
 use std::thread;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::time::sleep;
+
+/// A task, and whether it was woken.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 fn block_on<F: Future>(both: F) -> F::Output {
     Builder::new_current_thread().enable_all().build().unwrap().block_on(both)
@@ -203,6 +216,22 @@ fn what_was_read_before_a_request_is_not_its_answer() {
         assert!(client.delays().unwrap().reading.is_some());
         pass(&mut client, &mut server, b"request").await;
         assert_eq!(client.delays().unwrap().reading, None);
+    });
+}
+
+/// Whoever waits for an answer while it also waits for room is not forgotten.
+#[test]
+fn who_waits_for_an_answer_is_woken_to_look_again() {
+    block_on(async {
+        let (mut client, _server, _begun) = pair().await;
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut answer = [0; 6];
+        let read = Pin::new(&mut client)
+            .poll_read(&mut Context::from_waker(&waker), &mut ReadBuf::new(&mut answer));
+        assert!(read.is_pending());
+        client.renew().unwrap();
+        assert!(woken.0.load(Ordering::Relaxed));
     });
 }
 
