@@ -13,24 +13,24 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     file: Arc<dyn StorageBackend>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "it is there for its end"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "its drop unlocks the file"))]
     lock: Option<Arc<Lock>>,
 }
 
-/// The lock of a file, on a handle of its own. A process that was just started has copies of all handles
-/// for a moment: closing ours would leave the file locked for as long.
+/// The lock of a file, on a handle of its own. The file is unlocked, and not only closed: a process that
+/// has just been started has copies of all handles for a moment, and the file would stay locked as long.
 #[derive(Debug)]
 struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // What can't be unlocked is when its last handle is closed.
+        // If this fails, the lock ends with the last handle.
         let _ = self.0.unlock();
     }
 }
 
 impl Held {
-    /// What is no file, and not locked.
+    /// A backend in place of a file, without a lock.
     #[cfg(test)]
     pub(super) fn of(file: Arc<dyn StorageBackend>) -> Held {
         Held { file, lock: None }
@@ -39,9 +39,11 @@ impl Held {
     /// Locks the whole file, as redb 2.6 does and its later versions look for.
     pub(super) fn open(path: &Path) -> Result<Held, Error> {
         let file = File::options().read(true).write(true).open(path)?;
+        // Before it is locked: if there is no handle for the lock, nothing would unlock the file.
+        let handle = file.try_clone()?;
         match file.try_lock() {
             Ok(()) => {
-                let lock = Some(Arc::new(Lock(file.try_clone()?)));
+                let lock = Some(Arc::new(Lock(handle)));
                 Ok(Held { file: Arc::new(FileBackend::new(file)?), lock })
             }
             Err(TryLockError::WouldBlock) => Err(Error::DatabaseAlreadyOpen),
@@ -83,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_that_a_new_process_has_for_a_moment_keeps_nothinglocked() {
+    fn a_copy_that_a_new_process_has_for_a_moment_keeps_nothing_locked() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let held = Held::open(file.path()).unwrap();
         let copy = held.lock.as_ref().unwrap().0.try_clone().unwrap();
