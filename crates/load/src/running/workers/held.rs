@@ -5,14 +5,18 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::time::Duration;
 
-/// What `call` comes to. `most` becomes the longest time that it held its thread, by the clock of `pacer`,
-/// if that is longer.
-pub(super) async fn watched<F: Future>(call: F, pacer: &Pacer, most: &mut Duration) -> F::Output {
+/// What `call` returns. Raises `longest` to the longest time for which it held its thread, by the clock of
+/// `pacer`.
+pub(super) async fn watched<F: Future>(
+    call: F,
+    pacer: &Pacer,
+    longest: &mut Duration,
+) -> F::Output {
     let mut call = pin!(call);
     poll_fn(|cx| {
         let begin = pacer.now();
         let polled = call.as_mut().poll(cx);
-        *most = (pacer.now() - begin).max(*most);
+        *longest = (pacer.now() - begin).max(*longest);
         polled
     })
     .await
@@ -38,8 +42,8 @@ mod tests {
             clock.advance(ms(5));
             "done"
         };
-        let mut most = Duration::ZERO;
-        assert_eq!(watched(call, &pacer, &mut most).await, "done");
-        assert_eq!((pacer.now().as_nanos(), most), (14_000_000, ms(7)));
+        let mut longest = Duration::ZERO;
+        assert_eq!(watched(call, &pacer, &mut longest).await, "done");
+        assert_eq!((pacer.now().as_nanos(), longest), (14_000_000, ms(7)));
     }
 }
