@@ -15,7 +15,7 @@
 //! a moment into units.
 //!
 //! A debt starts at the moment rounded up, and is compared with the moment rounded up, so a whole
-//! burst gets in at one moment. A decision is early or late by less than a unit, which is 2 ns. If
+//! burst gets in at one moment. A decision is early or late by less than a unit, so by less than 2 ns. If
 //! the interval is in whole nanoseconds, it is exact. Debts are sums of whole intervals, so nothing
 //! accumulates.
 
@@ -29,7 +29,7 @@ pub(crate) struct VirtualSchedule {
     units: Units,
     /// What one request costs.
     cost_units: u64,
-    /// The most that may be owed; with any moment added it still fits a word.
+    /// The most that may be owed; added to any moment, it still fits a word.
     limit_units: u64,
     /// The most requests that may be let in at once.
     most: u64,
@@ -173,7 +173,7 @@ impl VirtualSchedule {
 
     /// From when on every request that was let in before is paid off, also one that was followed by others that were
     /// taken back. A request is paid off at the latest a whole burst after it was let in, and the debt is never less
-    /// than the moment at which the last one was.
+    /// than the moment at which the last one was let in.
     pub(crate) fn all_paid_from(&self, owed: u64) -> Nanos {
         self.units.moment(owed.saturating_add(self.limit_units))
     }

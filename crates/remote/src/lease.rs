@@ -79,7 +79,8 @@ impl Leases {
         self.processes.load(Ordering::Relaxed).min(1 << 20) * 2
     }
 
-    /// Lets `n` in of a block that is good for it at the moment that `now` tells under the lock.
+    /// Lets `n` in by the first block of this version that has as many tokens and has not expired. `now` is asked
+    /// under the lock.
     pub(crate) fn take(
         &self,
         key: &str,
@@ -138,7 +139,7 @@ impl Leases {
         expired
     }
 
-    /// How long tokens of these limits are good for, as far as their rates go.
+    /// How long tokens of these limits are good for, if no window ends before.
     pub(crate) fn validity(&self, limits: &Limits) -> Duration {
         let most = limits.each().iter().filter_map(half_of_burst).min();
         most.map_or(self.ahead, |most| most.min(self.ahead))
@@ -192,7 +193,7 @@ fn reserved(limit: &Limit, validity: Duration) -> Limit {
     limit.with_burst(smaller).unwrap_or(*limit)
 }
 
-/// How long the windows last that the moment lies in.
+/// How long it is from `at` until the first of the windows ends; `Duration::MAX` if there are none.
 fn window_left(limits: &Limits, at: Nanos) -> Duration {
     let left = limits.each().iter().filter_map(|limit| match limit.arithmetic()? {
         Arithmetic::Rate { .. } => None,

@@ -60,6 +60,7 @@ pub(crate) struct History {
     pieces: Vec<Piece>,
     /// The last slot behind which time was forfeited. The piece that is anchored there begins after the forfeited
     /// time. (A piece that is anchored at any other slot only means that the tempo changed within a tick of it.)
+    /// See [`passes`](History::passes).
     forfeited_at: u64,
     /// A number that grows with everything that moves a slot.
     revision: u64,
@@ -72,7 +73,7 @@ impl History {
     pub(crate) fn new(tempo: &Tempo, slots: Slots, time: i64) -> History {
         let course = Course::starting(tempo, time);
         let pieces = vec![Piece::new(course, time)];
-        // Not 0, which a curve uses for a time that it has not computed yet.
+        // The revision is not 0, which a curve uses for a time that it has not computed yet.
         History { slots, pieces, forfeited_at: before(0), revision: 1, enough: KEPT }
     }
 
@@ -176,8 +177,8 @@ impl History {
         })
     }
 
-    /// When the schedule goes on from `position`. That is its time, and if that slot forfeited time, the end of
-    /// the forfeited time.
+    /// When the schedule goes on from `position`: at the time of the slot there, or if time was forfeited behind it,
+    /// at the end of that.
     pub(crate) fn passes(&self, position: u64) -> i64 {
         if self.forfeited_at != position {
             return self.time_of(position);
@@ -332,8 +333,8 @@ impl History {
         self.slots.first_leasable(self.first_not_started(not_started))
     }
 
-    /// The first slot that has certainly not started. Slots before `not_started` may have, and so may those that were
-    /// intended to start by an earlier change.
+    /// The first slot that has certainly not started. Slots before `not_started` may have, and so may all up to the
+    /// anchor of any piece but the first: they were due when it came into force.
     fn first_not_started(&self, not_started: u64) -> u64 {
         let changed = self.pieces.iter().skip(1).map(|piece| first_after(piece.course.anchor()));
         changed.fold(not_started, later)

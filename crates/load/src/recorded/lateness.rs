@@ -119,7 +119,7 @@ pub(crate) struct Start {
     pub(crate) free: Nanos,
     /// How long the schedule held it back from then on.
     pub(crate) held: Duration,
-    /// How far the ideal connections were moved.
+    /// By how much the ideal connections had been moved.
     pub(crate) moved: Duration,
 }
 
@@ -130,8 +130,8 @@ impl IdealConnections {
         IdealConnections { free_since, given_up: Duration::ZERO, behind: Duration::ZERO }
     }
 
-    /// A slot with this intended start starts now. The schedule was moved so far until then, and a line
-    /// may hold slots back that are late.
+    /// A slot with this intended start starts `now`. `moved` is by how much the schedule has been moved by
+    /// then, and `burst` the line that may hold late slots back.
     pub(crate) fn start(
         &mut self,
         intended: Nanos,
@@ -164,13 +164,13 @@ impl IdealConnections {
         until.chain(since).min().map(|since| since + self.ahead(moved))
     }
 
-    /// How far the ideal connections are moved where the schedule is by `moved`.
+    /// By how much the ideal connections are moved, if the schedule is by `moved`.
     fn ahead(&self, moved: Duration) -> Duration {
         moved.saturating_sub(self.given_up)
     }
 
-    /// The lateness, at `now`, of a slot that has not been started. Answers were looked for until
-    /// `looked`, and the schedule was moved so far.
+    /// The lateness, at `now`, of a slot that has not been started. Answers were last looked for at `looked`,
+    /// and `moved` is by how much the schedule has been moved.
     pub(crate) fn unstarted(
         &self,
         intended: Nanos,
@@ -188,7 +188,7 @@ impl IdealConnections {
         };
         let free = intended.max(*since + self.ahead(moved)).min(now);
         let held = burst.map_or(Duration::ZERO, |line| line.held(intended, free, now));
-        Start { actual: now, free, held, moved }.lateness(intended)
+        Start { actual: now, free, held, moved: self.ahead(moved) }.lateness(intended)
     }
 }
 

@@ -48,9 +48,9 @@ pub(super) struct Quotes<R> {
     pub(super) names: Vec<At>,
     /// How many values of the record there are so far.
     values: usize,
-    /// Whether the next byte begins a record, unless it ends a line.
+    /// Whether no record has begun since the last end of a line: the next byte that ends no line begins one.
     is_between: bool,
-    /// Those of records, of which the first has the names.
+    /// The lines on which records begin. The first record has the names.
     pub(super) lines: Lines,
 }
 

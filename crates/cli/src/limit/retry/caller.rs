@@ -10,9 +10,10 @@
 //! * Rejected requests count too. The caller is let in if what arrived within the period, itself
 //!   included, counts no more than the limit. Its tries are never further apart than the time
 //!   between retries, so after the first period there are always at least `period / retry` of them
-//!   (rounded up, itself included). If they count more than the limit, none is let in any more; and
-//!   neither is one earlier, because until the first period is over the first burst counts. If they
-//!   don't, a request is let in at the latest when only its own tries are remembered.
+//!   (rounded up, itself included). If they count more than the limit, none is let in any more. Nor is
+//!   one let in earlier, once one was rejected: until the first period is over, everything counts that
+//!   came before. If they don't, a request is let in at the latest when only its own tries are
+//!   remembered.
 
 use crate::limit::kind::Kind;
 use crate::limit::limiter::Settings;
@@ -43,7 +44,7 @@ pub(crate) struct Outcome {
     pub(crate) kind: Kind,
     /// How many requests were let in.
     pub(crate) let_in: u64,
-    /// How often it asked, until it was over or proven never to be.
+    /// How often it asked, until all were let in or until it was known that they never are.
     pub(crate) tries: u64,
     /// How it ended.
     pub(crate) end: End,
@@ -54,12 +55,12 @@ pub(crate) struct Outcome {
 pub(crate) enum End {
     /// All requests were let in. The last one went through after this time.
     After(Duration),
-    /// It never does: a request is larger than what is ever let in at once.
+    /// Not all requests are ever let in: one is larger than what is ever let in at once.
     TooLarge {
         /// The most that is let in at once.
         capacity: u64,
     },
-    /// It never does: the caller's own tries keep it out.
+    /// Not all requests are ever let in: the caller's own tries keep it out.
     KeptOut,
     /// Someone had seen enough.
     Interrupted,
@@ -114,7 +115,7 @@ impl Caller {
         Ok(Outcome { end: End::After(last - self.start), ..outcome })
     }
 
-    /// Whether one rejection means that no request is let in any more. The page above says why.
+    /// Whether one rejection means that no request is let in any more. The head of this file says why.
     fn is_kept_out(&self, kind: Kind, limit: Quota) -> bool {
         let tries = limit.period_ns().div_ceil(self.retry_ns);
         kind.counts_rejected() && tries.saturating_mul(self.cost) > limit.count()

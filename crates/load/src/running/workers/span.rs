@@ -96,7 +96,7 @@ impl RunSpan {
         has_begun.then(|| *self.warm_up.get_or_init(asked))
     }
 
-    /// The end of the run. No slot intended at or after it starts, and no slot starts after it.
+    /// The end of the run. No slot that is intended at it or later is started, and none is started at it or later.
     pub(crate) fn end(&self) -> Nanos {
         self.ended.get().map_or_else(|| self.planned_end(), |ended| ended.at)
     }
@@ -121,8 +121,8 @@ impl RunSpan {
         }
     }
 
-    /// Decides about a slot at `now`. Admitting the last recorded one ends the run, and so does the
-    /// last one of a load that ends it.
+    /// Decides about a slot at `now`. Admitting the last slot that is recorded ends the run. So does deciding
+    /// about the load's last slot, if the run ends with the load.
     pub(crate) fn admit(&self, intended_start: Nanos, now: Nanos) -> Admission {
         let admission = self.judge(intended_start, now);
         if matches!(admission, Admission::Unstarted | Admission::Over) {
