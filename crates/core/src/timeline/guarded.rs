@@ -254,7 +254,7 @@ impl Entry<'_> {
 
     /// Looks whether a slot that was claimed without the lock can still start. If not, it is given back.
     pub(super) fn confirm(&mut self, claimed: Claimed) -> Result<Claimed, Refused> {
-        if let Err(ended) = self.check(claimed.position) {
+        if let Err(ended) = self.check_end(claimed.position) {
             self.give_back(&claimed);
             return Err(ended.into());
         }
@@ -272,19 +272,19 @@ impl Entry<'_> {
         let returned = &self.locked.returned;
         let behind = || after(self.timeline.next(), slots - returned.slots());
         let position = returned.nth(slots).unwrap_or_else(behind);
-        self.check(position)?;
+        self.check_end(position)?;
         Ok(self.plan(position, 0).due)
     }
 
     /// When the row of `slots` slots that the next caller would get is due; `i64::MAX` while paused.
     pub(super) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
         let position = self.offered(slots);
-        self.check(before(after(position, slots)))?;
+        self.check_end(before(after(position, slots)))?;
         Ok(self.plan(position, 0).due)
     }
 
     /// Refuses if the slot at `position` can't start any more.
-    fn check(&self, position: u64) -> Result<(), Ended> {
+    fn check_end(&self, position: u64) -> Result<(), Ended> {
         match &*self.locked {
             locked if locked.is_closed => Err(Ended::Closed),
             locked if locked.schedule.ends_before(position) => Err(Ended::Finished),
@@ -419,13 +419,13 @@ impl Entry<'_> {
 
     /// The release of what has been claimed; `i64::MAX` while paused.
     pub(super) fn release(&self, claimed: &Claimed) -> Result<i64, Ended> {
-        self.check(before(claimed.end()))?;
+        self.check_end(before(claimed.end()))?;
         Ok(self.plan(claimed.position, 0).release)
     }
 
     /// The plan for what has been claimed, by the version that is published.
     pub(super) fn plan_of(&mut self, claimed: &Claimed, clock: &dyn Clock) -> Result<Plan, Ended> {
-        self.check(before(claimed.end()))?;
+        self.check_end(before(claimed.end()))?;
         let now = self.now(clock);
         Ok(Plan { version: self.timeline.version(), ..self.plan(claimed.position, now) })
     }
