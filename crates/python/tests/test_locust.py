@@ -135,6 +135,24 @@ def test_a_test_ends_with_its_shape(
     assert statistics["num_requests"] == 50 and slots == list(range(50))
 
 
+def test_a_test_waits_for_workers_that_are_slow_to_start() -> None:
+    program = """
+from types import SimpleNamespace
+from nanopace import locust
+class Load(locust.LoadShape):
+    load, users = "hold 100/s 1s", 5
+shape = Load()
+locust._run_of = lambda _: SimpleNamespace(began=None)
+locust.MasterRunner = SimpleNamespace
+shape.get_run_time = lambda: 2.0
+for running, users in [([], 0), (["a worker"], 5), (["a worker"], 0)]:
+    shape.runner = SimpleNamespace(user_count=users, environment=None, clients=SimpleNamespace(running=running))
+    print(shape.tick())
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert told.stdout.splitlines() == ["(5, 5)", "(5, 5)", "None"], told.stderr
+
+
 def test_a_shape_without_a_load_is_refused() -> None:
     program = "from nanopace.locust import LoadShape\nclass Load(LoadShape): users = 5\nLoad()"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)

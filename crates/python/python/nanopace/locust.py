@@ -89,12 +89,14 @@ class LoadShape(LoadTestShape):
         return None if is_over else (self.users, self.users)
 
     def _seconds(self) -> float:
-        """How long ago the load has begun, in all processes. Without users it will not begin any more."""
+        """How long ago the load has begun, in all processes. Without users it will not begin any more, unless workers
+        have not told yet that they have some."""
         assert self.runner is not None, "Locust sets it"
         began = _run_of(self.runner.environment).began
         if began is not None:
             return time.monotonic() - began
-        return 0 if self.runner.user_count else self.get_run_time()
+        waits = isinstance(self.runner, MasterRunner) and not self.runner.clients.running
+        return 0 if waits or self.runner.user_count else self.get_run_time()
 
 
 def _no_load(owner: type) -> TypeError:
