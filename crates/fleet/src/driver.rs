@@ -91,7 +91,7 @@ impl Driver {
         }
     }
 
-    /// What is to be asked at this moment.
+    /// What is to be asked now.
     fn request(&mut self) -> Option<Request> {
         let (progress, is_late) = self.looked();
         self.core.request(self.clock.now_ns(), is_late, &progress)

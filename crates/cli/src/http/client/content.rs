@@ -68,7 +68,7 @@ impl Content {
     }
 
     /// What is in a file, which is large from so many bytes on.
-    pub(crate) fn of_file_from(path: &Path, large: u64) -> io::Result<Content> {
+    fn of_file_from(path: &Path, large: u64) -> io::Result<Content> {
         let file = File::open(path)?;
         let about = file.metadata()?;
         let mut file = LargeFile { file, bytes: about.len() };
@@ -175,7 +175,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// All that is in memory, and then the file.
+    /// All of it.
     pub(crate) fn of(content: &Content) -> Flow {
         match content {
             Content::Memory(bytes) => Flow { ready: bytes.clone(), rest: None },

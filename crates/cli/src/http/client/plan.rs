@@ -303,7 +303,7 @@ impl Draft<'_> {
         Ok(Plan {
             only: is_one.then(|| written(&requests.get(0), &lines[0])),
             only_http2: (is_one && args.http2)
-                .then(|| whole(&requests.get(0), requests.body_of(0), &common[0])),
+                .then(|| whole(&requests.get(0), Flow::of(requests.body_of(0)), &common[0])),
             most_slots: compiler.data.as_ref().and_then(Data::most_slots),
             data: compiler.data,
             seed,
@@ -385,12 +385,13 @@ impl Plan {
     /// A request as text, which is put into `memory` unless it is there already.
     pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Memory) -> Outgoing<'a> {
         if let Some(only) = &self.only {
-            return only.with(&self.requests.get(request.index));
+            let body = self.requests.body_of(request.index);
+            return only.with([body.memory(), b"", b""], body.file());
         }
         let Memory { written, filled, taken, jars } = memory;
         let parts = self.parts(request, filled, taken, jars);
         self.lines[request.endpoint].write(&parts, written);
-        written.with(&parts)
+        written.with(parts.body, parts.file)
     }
 
     /// A request of HTTP/2, to be sent once.
@@ -399,13 +400,10 @@ impl Plan {
             return only.clone();
         }
         let parts = self.parts(request, &mut memory.filled, &memory.taken, &memory.jars);
-        let filled;
-        let body = match self.requests.templates(request.index) {
-            Some(_) => {
-                filled = Bytes::from(parts.body.concat()).into();
-                &filled
-            }
-            None => self.requests.body_of(request.index),
+        let body = match (parts.file, self.requests.templates(request.index)) {
+            (Some(file), _) => Flow::of_large(file),
+            (None, Some(_)) => Flow::of(&Bytes::from(parts.body.concat()).into()),
+            (None, None) => Flow::of(self.requests.body_of(request.index)),
         };
         whole(&parts, body, &self.common[request.endpoint])
     }

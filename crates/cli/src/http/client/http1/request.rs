@@ -112,11 +112,15 @@ impl Written {
         Written { head: Vec::new(), tail: b"", asked: Asked::Whole, is_last: false }
     }
 
-    /// The request, with the body of these parts.
-    pub(crate) fn with<'a>(&'a self, parts: &Parts<'a>) -> Outgoing<'a> {
-        let (Written { head, tail, asked, is_last }, [before, large, after]) = (self, parts.body);
-        let parts_of_it = [&head[..], before, large, after, tail];
-        Outgoing { parts: parts_of_it, file: parts.file, asked: *asked, is_last: *is_last }
+    /// The request, whose body is this, or a file.
+    pub(crate) fn with<'a>(
+        &'a self,
+        body: [&'a [u8]; 3],
+        file: Option<&'a Arc<LargeFile>>,
+    ) -> Outgoing<'a> {
+        let (Written { head, tail, asked, is_last }, [before, large, after]) = (self, body);
+        let parts = [head, before, large, after, tail];
+        Outgoing { parts, file, asked: *asked, is_last: *is_last }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Requests as hyper takes them.
 
-use crate::http::client::content::{Content, Flow};
+use crate::http::client::content::Flow;
 use crate::http::client::requests::{Common, Parts, authority};
 use hyper::header::{CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::uri::PathAndQuery;
@@ -10,7 +10,7 @@ use hyper::{Method, Request, Uri, Version};
 const CHECKED: &str = "it was read before";
 
 /// A request, to be sent once.
-pub(crate) fn request(parts: &Parts<'_>, body: &Content, common: &Common) -> Request<Flow> {
+pub(crate) fn request(parts: &Parts<'_>, body: Flow, common: &Common) -> Request<Flow> {
     let method = Method::from_bytes(parts.method).expect(CHECKED);
     let path = PathAndQuery::try_from(parts.path).expect(CHECKED);
     let mut headers = headers(parts, common);
@@ -18,7 +18,7 @@ pub(crate) fn request(parts: &Parts<'_>, body: &Content, common: &Common) -> Req
     if parts.body_length() == 0 && [Method::POST, Method::PUT, Method::PATCH].contains(&method) {
         headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from_static("0"));
     }
-    let mut request = Request::new(Flow::of(body));
+    let mut request = Request::new(body);
     *request.method_mut() = method;
     *request.uri_mut() = uri(&common.url, path, &mut headers);
     *request.version_mut() = Version::HTTP_2;
@@ -79,8 +79,8 @@ mod tests {
             let target = TargetSpec { method, url, headers, body, form, weight: 1 };
             requests.add(&target, 0, 0).unwrap();
         }
-        let [one, two] =
-            [0, 1].map(|index| request(&requests.get(index), &Bytes::new().into(), &common));
+        let [one, two] = [0, 1]
+            .map(|index| request(&requests.get(index), Flow::of(&Bytes::new().into()), &common));
         assert_eq!(
             (one.uri().to_string(), one.method()),
             ("https://h:1/a?b=c".into(), &Method::PUT)

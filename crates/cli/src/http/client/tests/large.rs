@@ -3,6 +3,10 @@
 use super::server::{Answer, Server, Then};
 use super::{Plan, block_on, plan, session};
 use crate::http::client::failure::Failure;
+#[cfg(feature = "http2")]
+use crate::http::client::plan::Memory;
+#[cfg(feature = "http2")]
+use hyper::body::Body;
 use nanopace::Nanos;
 use std::io::Write;
 use std::sync::Arc;
@@ -69,6 +73,17 @@ fn a_file_that_has_become_shorter_is_not_the_servers_fault() {
     file.as_file().set_len(100_000).unwrap();
     let (answer, _) = block_on(async { session(&plan).send(0, Nanos::ZERO).await });
     assert_eq!(answer.status, Err(Failure::BodyFile));
+}
+
+#[cfg(feature = "http2")]
+#[test]
+fn over_http2_a_large_file_is_the_body_whatever_else_is_filled() {
+    let file = file();
+    for more in [&["--http2"][..], &["--http2", "-H", "x: {{slot}}"], &["--http2", "--cookies"]] {
+        let plan = sends("http://127.0.0.1:1/", &file, more);
+        let request = plan.http2(plan.of_slot(0), &mut Memory::new());
+        assert_eq!(request.body().size_hint().exact(), Some(BYTES.into()), "{more:?}");
+    }
 }
 
 #[cfg(feature = "http2")]
