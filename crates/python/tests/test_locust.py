@@ -135,22 +135,37 @@ def test_a_test_ends_with_its_shape(
     assert statistics["num_requests"] == 50 and slots == list(range(50))
 
 
-def test_a_test_waits_for_workers_that_are_slow_to_start() -> None:
-    program = """
+TICKS = """
+import time
 from types import SimpleNamespace
 from nanopace import locust
 class Load(locust.LoadShape):
-    load, users = "hold 100/s 1s", 5
+    load, users, late_seconds = "hold 100/s 1s", 5, 60
 shape = Load()
-locust._run_of = lambda _: SimpleNamespace(began=None)
 locust.MasterRunner = SimpleNamespace
 shape.get_run_time = lambda: 2.0
-for running, users in [([], 0), (["a worker"], 5), (["a worker"], 0)]:
+for running, users, ago in {ticks}:
+    began = None if ago is None else time.monotonic() - ago
+    locust._run_of = lambda _: SimpleNamespace(began=began)
     shape.runner = SimpleNamespace(user_count=users, environment=None, clients=SimpleNamespace(running=running))
-    print(shape.tick())
+    print(shape.tick() is None)
 """
+
+
+@pytest.mark.parametrize(
+    "case, ticks, ends",
+    [
+        ("workers are slow to start", [([], 0, None), (["a"], 5, None)], False),
+        ("no user is left that could begin it", [(["a"], 0, None)], True),
+        ("users are late, or have no answer yet", [(["a"], 5, 2), (["a"], 1, 30)], False),
+        ("users that are late have stopped", [(["a"], 0, 2)], True),
+        ("users are later than that", [(["a"], 5, 62)], True),
+    ],
+)
+def test_when_a_test_with_a_shape_ends(case: str, ticks: "list[Any]", ends: bool) -> None:
+    program = TICKS.format(ticks=ticks)
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert told.stdout.splitlines() == ["(5, 5)", "(5, 5)", "None"], told.stderr
+    assert told.stdout.splitlines() == [str(ends)] * len(ticks), (case, told.stderr)
 
 
 def test_a_shape_without_a_load_is_refused() -> None:

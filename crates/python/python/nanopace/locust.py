@@ -70,13 +70,16 @@ class Paced:
 
 
 class LoadShape(LoadTestShape):
-    """Ends a test when a load is over, with the same users from beginning to end: the pacer follows the
-    load. Set ``load`` and ``users``. The load begins with the first user of each process, so that is when its
-    time begins."""
+    """Ends a test when a load is over and its users have stopped, with the same users from beginning to end:
+    the pacer follows the load. Set ``load`` and ``users``. The load begins with the first user of each process, so
+    that is when its time begins."""
 
     abstract = True
     load: str
     users: int = 100
+    late_seconds: float = 10
+    """How long after the load's end the test ends at the latest. Users that are late start what is due in this
+    time, and receive answers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,8 +87,10 @@ class LoadShape(LoadTestShape):
             raise _no_load(type(self))
 
     def tick(self) -> "tuple[int, float] | None":
+        assert self.runner is not None, "Locust sets it"
         duration = Shape(self.load).duration
-        is_over = duration is not None and self._seconds() >= duration
+        late_seconds = self.late_seconds if self.runner.user_count else 0
+        is_over = duration is not None and self._seconds() >= duration + late_seconds
         return None if is_over else (self.users, self.users)
 
     def _seconds(self) -> float:
