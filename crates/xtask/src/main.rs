@@ -96,7 +96,7 @@ fn main() -> ExitCode {
         ["lint"] => lint(),
         ["structure"] => vec![structure()],
         ["instructions"] => vec![needed(&services::OF_COUNTS, ""), instructions()],
-        ["package"] => vec![package()],
+        ["package"] => package(),
         ["release-check"] => release(),
         ["features"] => vec![features()],
         ["fresh-user"] => fresh::user(ROOT, false),
@@ -139,16 +139,9 @@ fn tests(are_ignored_too: bool, names: &[&str]) -> Vec<Step> {
     let ignored = are_ignored_too.then_some("--include-ignored");
     let words: Vec<String> = ignored.iter().chain(names).map(ToString::to_string).collect();
     let doc_words = words.clone();
-    let run = move |program: &Program| {
-        let mut command = program.command();
-        command.envs(services::variables()).env("RUST_TEST_THREADS", AT_A_TIME);
-        command.output()
-    };
-    // One more than there are cores: most programs wait most of the time.
-    let lanes = available_parallelism().map_or(1, usize::from) + 1;
     vec![
         Step::new("unit and integration tests", move || {
-            test_programs(&words).is_some_and(|programs| programs::run_all(&programs, lanes, run))
+            test_programs(&words).is_some_and(|programs| succeed(&programs))
         }),
         Step::new("documentation tests", move || {
             let test = ["test", "--doc", "--no-fail-fast", FEATURES];
@@ -156,6 +149,16 @@ fn tests(are_ignored_too: bool, names: &[&str]) -> Vec<Step> {
             cargo(&test.into_iter().chain(TESTED).chain(words).collect::<Vec<_>>(), &[FRESH])
         }),
     ]
+}
+
+/// Runs test programs, one more at a time than there are cores: most of them wait most of the time.
+fn succeed(programs: &[Program]) -> bool {
+    let lanes = available_parallelism().map_or(1, usize::from) + 1;
+    programs::run_all(programs, lanes, |program| {
+        let mut command = program.command();
+        command.envs(services::variables()).env("RUST_TEST_THREADS", AT_A_TIME);
+        command.output()
+    })
 }
 
 /// Builds all test programs. What tests the Python package takes longest to begin, so it is the first.
@@ -301,22 +304,32 @@ fn header() -> Result<String, String> {
 }
 
 /// They compile, with their tests and examples. That these pass, [`release`] shows.
-fn package() -> Step {
-    Step::new("published crates by themselves", || {
-        package::unpack(Path::new(ROOT)).map_err(|error| eprintln!("{error}")).is_ok()
-            && alone(&["check", "--all-targets"], &[])
-    })
+fn package() -> Vec<Step> {
+    vec![
+        unpacked(),
+        Step::new("published crates by themselves", || alone(&["check", "--all-targets"], &[])),
+    ]
+}
+
+/// The published crates, as who gets only them has them.
+fn unpacked() -> Step {
+    let unpack = || package::unpack(Path::new(ROOT)).map(drop);
+    Step::telling("published crates, packaged and unpacked", unpack).required()
 }
 
 /// All that is published, as its users get it.
 fn release() -> Vec<Step> {
     vec![
         needed(&services::OF_TESTS, ""),
-        package().required(),
-        Step::new("tests and examples of the published crates", || {
-            let test = ["test", "--no-fail-fast"];
-            let ignored = ["--", "--include-ignored"];
-            alone(&[&test[..], &ignored].concat(), &[("RUST_TEST_THREADS", AT_A_TIME)])
+        unpacked(),
+        Step::new("tests of the published crates, and their examples", || {
+            let words = ["--include-ignored".to_owned()];
+            let unpacked = of_unpacked();
+            built(&unpacked.each_ref().map(String::as_str), &words)
+                .is_some_and(|programs| succeed(&programs))
+        }),
+        Step::new("documentation tests of the published crates", || {
+            alone(&["test", "--doc", "--no-fail-fast"], &[FRESH])
         }),
         Step::new("documentation of the published crates", || {
             alone(&["doc", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
@@ -346,16 +359,21 @@ fn features() -> Step {
     })
 }
 
-/// Cargo over the unpacked crates, with all features. They are built in the ordinary folder, where the
-/// dependencies are already.
+/// Cargo over the unpacked crates.
 fn alone(words: &[&str], variables: &[Variable]) -> bool {
+    let unpacked = of_unpacked();
+    cargo(&[words, &unpacked.each_ref().map(String::as_str)].concat(), variables)
+}
+
+/// The unpacked crates, with all features. They are built in the ordinary folder, where the dependencies are
+/// already.
+fn of_unpacked() -> [String; 6] {
     let target = package::target(Path::new(ROOT));
     let manifest = target.join("unpacked/Cargo.toml").display().to_string();
     let target = target.display().to_string();
-    let (command, options) = words.split_first().expect("a command");
-    let place = ["--manifest-path", &manifest, "--target-dir", &target];
-    let which = [&[*command, "--workspace", "--all-features"][..], &place, options].concat();
-    cargo(&which, variables)
+    let [workspace, features, manifest_path, target_dir] =
+        ["--workspace", "--all-features", "--manifest-path", "--target-dir"].map(str::to_owned);
+    [workspace, features, manifest_path, manifest, target_dir, target]
 }
 
 /// Runs cargo at the workspace's root, and prints the command.
