@@ -111,7 +111,8 @@ impl RunSpan {
         Nanos::from_nanos(self.planned_end.load(Ordering::Relaxed))
     }
 
-    /// Lets the run end at the latest with a load that begins `now` and has this length, if it has an end.
+    /// Lets the run end at the latest with a load that begins `now` and has this length. If neither that load nor
+    /// the run's length has an end, the run's planned end stays.
     pub(crate) fn follow(&self, now: Nanos, length: Option<Duration>) {
         let load = length.map_or(Nanos::MAX, |length| now + length);
         let end = load.min(self.latest).max(self.recorded_from);
