@@ -5,14 +5,15 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use std::error::Error;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::mem;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// From so many bytes on, a file in which nothing is filled in is not read before the run.
+/// From so many bytes on, a file in which nothing is to be filled in is not kept in memory. It is looked through once
+/// before the run, and read again each time it is sent.
 const LARGE: u64 = 64 << 20;
 
 /// How much of a file is read at once.
@@ -74,6 +75,10 @@ impl Content {
         let mut file = LargeFile { file, bytes: about.len() };
         if !about.is_file() || file.bytes < large || has_places(&file)? {
             let mut bytes = Vec::new();
+            if about.is_file() {
+                // On Windows, a search for places has moved where it is read.
+                file.file.rewind()?;
+            }
             file.file.read_to_end(&mut bytes)?;
             return Ok(Bytes::from(bytes).into());
         }
@@ -104,7 +109,7 @@ impl Content {
         }
     }
 
-    /// The same for all clones, and for nothing else that is longer than nothing.
+    /// A number that all clones share. As long as they live, no other content has it that is not empty.
     pub(crate) fn address(&self) -> usize {
         match self {
             Content::Memory(bytes) => bytes.as_ptr().addr(),
@@ -113,7 +118,7 @@ impl Content {
     }
 }
 
-/// Whether anything is filled in, which is so in texts only.
+/// Whether anything is to be filled in. That is so only in texts.
 fn has_places(file: &LargeFile) -> io::Result<bool> {
     let (mut at, mut has_found) = (0, false);
     while at < file.bytes {
