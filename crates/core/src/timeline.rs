@@ -322,7 +322,8 @@ impl Timeline {
     /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False if
     /// a slot there has been claimed. A slot whose intended start has come counts as claimed, because it may be granted
     /// without the lock meanwhile. A slot that waits because time is owed counts as claimed, too, once its intended
-    /// start has come: it lies on pieces in the past, whose times were computed for the present slots. Model: `a_slot_that_is_due_stays_with_its_process`.
+    /// start has come. It lies on an old piece, whose times were computed with the shard as it was.
+    /// Model: `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {

@@ -53,7 +53,8 @@ pub(crate) struct Core {
     unclaimed: Unclaimed,
     /// Since when the node is without the store, and for how long it goes on so.
     blind: Blind,
-    /// For how many frames the node has decided without knowing who owns what.
+    /// How many frames the node has run blind, also those in which it has no tracks. Frames that it gave up are not
+    /// counted.
     blind_frames: u64,
 
     /// Whether the node's oldest slot is more than a frame late.
@@ -72,7 +73,8 @@ pub(crate) struct Core {
     trips: Trips,
     /// The node sends no request before this moment.
     asks_from: u64,
-    /// When the node made its last claim, be it of nothing.
+    /// When [`request`](Core::request) last made a claim, be it of nothing. The claims of a node that leaves or ends
+    /// are not noted.
     asked_at: u64,
     /// A request that has to come before all others.
     urgent: Option<Request>,
@@ -122,8 +124,8 @@ pub(crate) struct Update {
     pub(crate) slot: u64,
     /// One lease for each frame, and at the node's end one of nothing behind them.
     pub(crate) leases: Vec<Lease>,
-    /// Whether the leases may begin later, behind the slots there that the pacer has started: it has nothing from that
-    /// frame on.
+    /// Whether the leases may begin later than `slot`, if the pacer has already started slots there. That is so where
+    /// the node has no tracks from that frame on.
     pub(crate) may_begin_later: bool,
 }
 
@@ -204,7 +206,7 @@ impl Core {
         self.blind.since()
     }
 
-    /// For how many frames the node has decided without knowing who owns what.
+    /// How many frames the node has run blind.
     pub(crate) fn blind_frames(&self) -> u64 {
         self.blind_frames
     }
@@ -272,7 +274,8 @@ impl Core {
     /// tracks of them. It runs nothing of a frame that began too long ago, or if it has been blind for too long.
     fn decide_alone(&mut self, now: u64) {
         let frames = self.frames();
-        // The node may be late for a frame by the length of one frame, or of `LEAD` frames if it is blind already.
+        // A frame may be run blind until one frame after its beginning, or `LEAD` frames after it if the node is blind
+        // already.
         let grace_ns = frames.frame_ns * self.blind.since().map_or(1, |_| LEAD);
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let closed = unknown.map(|entry| entry.frame).filter(|&frame| frames.closes(frame) <= now);
@@ -293,7 +296,7 @@ impl Core {
     /// From when on the node decides without an answer; `u64::MAX` is never.
     ///
     /// * If the last request was answered and another is under way: when its answer is overdue.
-    /// * If the last request had no answer, or the node refused it: at once, also while another is under way.
+    /// * If the last request had no answer, or the node refused its answer: at once, also while another is under way.
     /// * If the last request was answered and no other is under way: never. If a frame has closed all the same,
     ///   the thread stood still, and the node can still ask.
     ///
@@ -362,7 +365,7 @@ impl Core {
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }
 
-    /// Notes that the pacer has taken an update. If it has not, it was too late for the update's first frame, and the
+    /// Notes whether the pacer has taken an update. If not, it was too late for the update's first frame, and the
     /// node gives up what it has there.
     pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
         if !is_taken {

@@ -14,7 +14,8 @@ use std::time::Duration;
 /// How many places of its shard an insertion searches for idle keys. This is enough to see the
 /// whole table before it could double, and to keep idle keys fewer than active ones.
 const LOOKS_PER_INSERTION: usize = 8;
-/// How many places a new key searches for idle keys when there are as many keys as there may be.
+/// How many places are searched for idle keys for a new key when there are as many keys as there may be, and for one
+/// that is new when its cost is settled.
 const LOOKS_WHEN_FULL: usize = 256;
 /// Keys per shard when the store is full: three quarters of a table, which grows at seven eighths.
 /// With more shards, a decision misses the cache once more often; with fewer, it takes longer to rehash
@@ -27,8 +28,8 @@ pub enum WhenFull {
     /// It is rejected at once. Room is made by [`Keyed::sweep`](crate::Keyed::sweep), and by the clean-up that
     /// insertions do.
     Reject,
-    /// Up to 256 places are searched for idle keys to remove, beginning where the last search
-    /// ended. If there is none among them, the new key is rejected.
+    /// Up to 256 places are searched for idle keys to remove, as a [`sweep`](crate::Keyed::sweep) of so many does.
+    /// If there is none among them, the new key is rejected.
     #[default]
     EvictExpired,
 }
@@ -37,14 +38,14 @@ pub enum WhenFull {
 ///
 /// Keys are spread over shards by their hash. Each shard is a table behind a mutex of its own, so
 /// decisions on different keys seldom meet. A key takes memory from its first admission until it is
-/// idle ([`Rule::is_idle`]) and a clean-up comes by. Each insertion of a new key looks at eight
-/// places, so memory follows the number of active keys without any help.
+/// idle ([`Rule::is_idle`]) and a clean-up comes by. A request of a new key looks at eight places, and
+/// settling the cost of a new key at 256, so memory follows the number of active keys without any help.
 /// [`sweep`](RequestStore::sweep) does the same while nothing is inserted. No operation looks at
 /// more than one shard under a lock.
 ///
 /// **Removal never changes a decision.** A key is removed if every decision on it, from `lag`
-/// before now on, is the same without it. After a removal, a decision in the same shard that is
-/// older than that counts as made when the removed key became idle. So nothing is let in twice,
+/// before now on, is the same without it. After a removal, a decision in the same shard whose moment lies
+/// before that at which the removed key became idle counts as made at the latter. So nothing is let in twice,
 /// however long a thread slept between reading its clock and asking.
 ///
 /// **The bound on keys is hard**: at no moment are there more than `max_keys`, whatever the threads
@@ -175,10 +176,11 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     /// Removes keys that are idle at `now`, which is a moment of the decisions' clock. (A moment far
     /// ahead removes keys that still count; decisions in their shards then count as made when these
     /// keys would have become idle.) It looks at no more than `looks` places, beginning
-    /// where the last sweep ended, and returns how many keys it removed.
+    /// with the shard behind the one at which the last sweep ended, and returns how many keys it removed. In each shard
+    /// it goes on from where that shard's last clean-up ended.
     ///
-    /// `usize::MAX` looks at every place once. Only one lock is held at a time, for one shard at
-    /// most. A table that has become four times too large gives its memory back.
+    /// `usize::MAX` looks at every place once, unless other sweeps run meanwhile: those take some of the shards. Only
+    /// one lock is held at a time, for one shard at most. A table that has become four times too large gives its memory back.
     pub fn sweep(&self, now: Nanos, mut looks: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {
@@ -186,9 +188,9 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
                 break;
             }
             // Relaxed: it only spreads sweeps over the shards, so there is no model.
-            let place = self.swept.fetch_add(1, Relaxed) % self.shards.len() as u64;
+            let index = self.swept.fetch_add(1, Relaxed) % self.shards.len() as u64;
             #[expect(clippy::cast_possible_truncation, reason = "less than there are shards")]
-            let mut shard = lock(&self.shards[place as usize]);
+            let mut shard = lock(&self.shards[index as usize]);
             let here = looks.min(shard.entries.num_buckets());
             looks -= here;
             removed += self.tidy(&mut shard, here, now);
@@ -244,7 +246,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         Ok(answer)
     }
 
-    /// Adds a new key, for which there is a place.
+    /// Adds a new key, for which room was reserved.
     fn insert(&self, shard: &mut Shard<K, R::State>, hash: u64, entry: Entry<K, R::State>) {
         shard.entries.insert_unique(hash, entry, |entry| self.hasher.hash_one(&entry.key));
     }
@@ -310,7 +312,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         &self.shards[((share * self.shards.len() as u64) >> 32) as usize]
     }
 
-    /// Takes a place for one more key, if there is one.
+    /// Reserves room for one more key, if there is any.
     fn reserve(&self) -> Result<(), KeyRejected> {
         let one_more = |keys| (keys < self.max_keys).then_some(keys + 1);
         // Relaxed: the count publishes nothing; what counts is that it is raised from the value

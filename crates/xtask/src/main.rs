@@ -59,7 +59,7 @@ const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | p
 /// The workspace's root.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// For whom tests can't have what they need.
+/// What to do if something that the tests need can't be had.
 const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test --without-services";
 
 /// What is off by default, and tested, checked and documented with the rest.
@@ -69,10 +69,10 @@ const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-keyed/async,
 /// builds what macros are made of in another way, and for the documentation's tests all again.
 const TESTED: [&str; 5] = ["--workspace", "--exclude", "loom-tests", "--exclude", "xtask"];
 
-/// How many tests of a program run at a time: most of the load generator's wait most of the time.
+/// How many tests of a program run at a time: most tests of the load generator wait most of the time.
 const AT_A_TIME: &str = "6";
 
-/// What would speed up the next build costs a fresh clone a third more.
+/// Nothing is kept to compile the next change faster: that makes the first build of a fresh clone a third longer.
 const FRESH: Variable = ("CARGO_INCREMENTAL", "0");
 
 /// A variable of a command's environment, and its value.
@@ -161,7 +161,7 @@ fn succeed(programs: &[Program]) -> bool {
     })
 }
 
-/// Builds all test programs. What tests the Python package takes longest to begin, so it is the first.
+/// Builds the test programs. Without names, the tests of the Python package come first: they take longest to begin.
 fn test_programs(words: &[String]) -> Option<Vec<Program>> {
     let mut programs = Vec::new();
     if words.iter().all(|word| word.starts_with('-')) {
@@ -190,7 +190,7 @@ fn instructions() -> Step {
     })
 }
 
-/// Over a library without optimisation, as the tests have it.
+/// The library is built without optimisation, as for the tests.
 fn languages() -> Vec<Step> {
     let library = Step::new("library for C", || {
         cargo(&["build", "--package", "nanopace-capi", "--target-dir", "target"], &[FRESH])

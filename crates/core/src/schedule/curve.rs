@@ -1,11 +1,11 @@
-//! A piece of schedule that need not be straight: a shape from a moment on, for slots that lie
+//! A course that need not be straight: a shape from a moment on, for slots that lie
 //! wherever the arrival process puts them.
 //!
 //! Two counts run along a curve. The *shape's count* begins at 0 with the shape. Slots lie on the *load's count*. At
 //! the moment `since`, the two have the values `shape_since` and `load_since`. Whenever the shape's count grows by
 //! one, the load's grows by `ratio_q32` / 2^32. Variables of these counts are called `shape_count` and `load_count`.
 //!
-//! As a rule `since` is when the piece begins. A *corrected* load is given the times that it would have if it had
+//! As a rule `since` is when the course begins. A *corrected* load is given the times that it would have if it had
 //! followed another shape since it began ([`History::correct`](super::history::History::correct)). Its curve counts
 //! from there, where the load's count was 0. Its anchor is the position to which the load had come when it was
 //! corrected, and may lie before or behind what the new shape has come to at that moment.
@@ -19,18 +19,19 @@ use crate::position::{RANGE, SLOT, later};
 use crate::shape::Shape;
 use std::cell::Cell;
 
-/// A piece of schedule that follows a shape.
+/// A course that follows a shape.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
     pub(crate) shape: Shape,
     /// The moment at which the shape begins, in nanoseconds of the clock.
     pub(crate) origin: i64,
-    /// The piece's anchor: it has the slots behind this position.
+    /// The course's anchor: it has the slots behind this position.
     pub(crate) position: u64,
-    /// The moment from which both counts run: when the piece begins, or when a corrected load began. It can't be found
-    /// again from the counts, which stand still for long where the shape is very slow.
+    /// The moment from which both counts run: when the course begins, or when a corrected load began, which is before
+    /// its piece came into force. It can't be found again from the counts, which stand still for long where the shape
+    /// is very slow.
     pub(crate) since: i64,
-    /// The load's count at `since`: that of `position` or up to a tick more. Of a corrected load it is 0. Of the pieces
+    /// The load's count at `since`: that of `position` or up to a tick more. Of a corrected load it is 0. Of the courses
     /// behind one that was corrected to less, it is less than that of `position`.
     load_since: Count,
     /// The shape's count at `since`.
@@ -54,7 +55,7 @@ struct Known {
 pub(crate) const ONE_Q32: u64 = 1 << 32;
 
 impl Curve {
-    /// The piece behind `position` that begins `now`, where the load's count is `load_since`.
+    /// The course behind `position` that begins `now`, where the load's count is `load_since`.
     pub(crate) fn new(
         shape: &Shape,
         origin: i64,
@@ -116,7 +117,7 @@ impl Curve {
         let time_of =
             |shape_count| self.origin.saturating_add(self.shape.time_of_count(shape_count));
         if load_count < self.load_since {
-            // The piece has not begun at that count.
+            // The course has not begun at that count.
             let less = self.load_to_shape(self.load_since - load_count);
             // Nor has the shape, if there is no such count: the slot does not wait for the rate to rise from zero.
             return self.shape_since.checked_sub(less).map_or(self.origin, time_of);

@@ -23,7 +23,7 @@ use crate::shard::Shard;
 /// on one, and are not known to hold a slot.
 const EXACT: usize = 32;
 
-/// With no more pieces than this, it is not worth a search which of them are needed.
+/// With no more pieces than this, it is not worth searching for those that are not needed.
 const KEPT: usize = EXACT + 4;
 
 /// At most this many older pieces are kept on which nobody holds a slot.
@@ -340,9 +340,9 @@ impl History {
         changed.fold(not_started, later)
     }
 
-    /// Bounds how much is remembered. Slots before `free` move nothing any more, have been claimed,
-    /// and have not been given back. `is_held` tells whether somebody holds a slot between two positions all
-    /// the same, or will get one again.
+    /// Bounds how much is remembered. All slots before `free` have been claimed, were not given back, and move nothing
+    /// any more. `is_held` says whether between two positions there is a slot that somebody holds or sleeps for, or one
+    /// that was given back. It is asked about pieces before and behind `free`.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         self.slots.trim(free, &is_held);
         if self.pieces.len() <= self.enough {

@@ -1,6 +1,6 @@
 //! What is decided under the lock.
 //!
-//! One caller at a time takes the earliest slot there is and reads the clock, and if the slot is
+//! One caller at a time reads the clock and takes the earliest slot there is, and if the slot is
 //! due the policy judges it. So starts are judged in the order in which they happen, each by a
 //! reading of its own.
 
@@ -27,14 +27,15 @@ pub(super) struct Locked {
     is_closed: bool,
     /// Whether the schedule had no slot left for a new caller when it was last published.
     is_finished: bool,
-    /// The revision in which a stretch was last published; none if no stretch is published.
+    /// The revision of the stretch that was last written; none if what was last written is no stretch. The stretch may
+    /// have been withdrawn since, so `shows_slot` also looks whether it is still published.
     published_revision: Option<u64>,
     /// How many slots have been skipped.
     skipped: u64,
     /// How many slots have been claimed.
     counter: SlotCounter,
-    /// The latest reading of the clock under the lock. The schedule is never changed at an earlier
-    /// one.
+    /// The latest reading of the clock that a holder of the lock has made or was given. The schedule is never changed
+    /// at an earlier one.
     latest_reading: i64,
 }
 

@@ -9,7 +9,8 @@
 ...     def index(self):
 ...         self.client.get("/")
 
-Each task begins at the start of a slot. The response time of its first request counts from the slot's
+Each task begins at the start of a slot, but for one after ``interrupt()`` and those of a class with a
+``wait_time`` of its own. The response time of its first request counts from the slot's
 intended start, in all of Locust's statistics. So users are only workers: have as many as may be busy
 at a time.
 """
@@ -71,8 +72,8 @@ class Paced:
 
 class LoadShape(LoadTestShape):
     """Ends a test when a load is over and its users have stopped, with the same users from beginning to end:
-    the pacer follows the load. Set ``load`` and ``users``. The load begins with the first user of each process, so
-    that is when its time begins."""
+    the pacer follows the load. Set ``load`` and ``users``. A process's load begins with its first user. The load's
+    time runs from when the last process has begun."""
 
     abstract = True
     load: str
@@ -115,7 +116,7 @@ class _Run:
         self._lines: dict[type[Paced], Line] = {}
         self._shard = "1/1"
         self.began: float | None = None
-        """When the load has begun in all processes of those that this one hears of."""
+        """When the last process of which this one has heard began its load."""
         request = environment.events.request
         request.fire = functools.partial(_fire_late, request.fire)  # type: ignore[method-assign]
         environment.events.test_start.add_listener(self._begin)
@@ -126,7 +127,7 @@ class _Run:
             environment.runner.register_message("nanopace began", self._hear_begin)
 
     def line(self, user: Paced) -> Line:
-        """That of the class that says the load; others share it."""
+        """The line of the class that sets ``load``. Classes that inherit it share the line."""
         bases = (base for base in type(user).__mro__ if issubclass(base, Paced))
         owner = next((base for base in bases if "load" in vars(base)), None)
         if owner is None:
@@ -191,8 +192,8 @@ def _fire_late(fire: Callable[..., None], **event: Any) -> None:
 def _lateness_ms(
     grant: Grant, response_time: float, start_time: "float | None" = None, **_: Any
 ) -> float:
-    """How late the request began. Locust says it by the wall clock; that it began after its grant and
-    ended before now holds whatever that clock does."""
+    """How late the request began. Locust's ``start_time`` is by the wall clock, which may be set meanwhile. So
+    the result is bounded by what is certain: it began after its grant, and has ended by now."""
     now_ns = time.monotonic_ns()
     elapsed = 0.0 if start_time is None else time.time() - start_time
     began_ns = max(now_ns - elapsed * 1e9, grant.actual_start_ns)

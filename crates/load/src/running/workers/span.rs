@@ -22,7 +22,7 @@ pub(crate) struct RunSpan {
     pub(crate) began: SystemTime,
     /// Slots before this belong to the warm-up.
     pub(crate) recorded_from: Nanos,
-    /// In nanoseconds.
+    /// The end unless the run ends earlier, in nanoseconds. Another load may move it: see `follow`.
     planned_end: AtomicU64,
     /// The end at the latest, whatever the load is.
     latest: Nanos,
@@ -111,7 +111,8 @@ impl RunSpan {
         Nanos::from_nanos(self.planned_end.load(Ordering::Relaxed))
     }
 
-    /// Lets the run end at the latest with a load that begins `now` and has this length. If neither that load nor
+    /// Moves the planned end to that of a load that begins `now` and has this length, or to the end at the latest if
+    /// that comes first. If neither that load nor
     /// the run's length has an end, the run's planned end stays.
     pub(crate) fn follow(&self, now: Nanos, length: Option<Duration>) {
         let load = length.map_or(Nanos::MAX, |length| now + length);
@@ -250,7 +251,8 @@ fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     left
 }
 
-/// How much the load has asked for before `moment`, which is not before the last change of the load.
+/// How much the load has asked for before `moment`. Before the last change of the load, it is what had been asked for at
+/// that change: the pacer knows no better. What a run requires is cut to its slots, so that does no harm.
 fn asked_before(pacer: &Pacer, moment: Nanos) -> Asked {
     Asked { slots: pacer.asked_before(moment), count: pacer.asked_count(moment) }
 }
