@@ -331,6 +331,9 @@ fn release() -> Vec<Step> {
         Step::new("documentation tests of the published crates", || {
             alone(&["test", "--doc", "--no-fail-fast"], &[FRESH])
         }),
+        Step::new("benchmarks of the published crates compile", || {
+            alone(&["check", "--bench", "*"], &[])
+        }),
         Step::new("documentation of the published crates", || {
             alone(&["doc", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
         }),
@@ -367,13 +370,15 @@ fn alone(words: &[&str], variables: &[Variable]) -> bool {
 
 /// The unpacked crates, with all features. They are built in the ordinary folder, where the dependencies are
 /// already.
-fn of_unpacked() -> [String; 6] {
+fn of_unpacked() -> [String; 4] {
     let target = package::target(Path::new(ROOT));
-    let manifest = target.join("unpacked/Cargo.toml").display().to_string();
-    let target = target.display().to_string();
-    let [workspace, features, manifest_path, target_dir] =
-        ["--workspace", "--all-features", "--manifest-path", "--target-dir"].map(str::to_owned);
-    [workspace, features, manifest_path, manifest, target_dir, target]
+    let manifest = target.join("unpacked/Cargo.toml");
+    [
+        "--workspace".to_owned(),
+        "--all-features".to_owned(),
+        format!("--manifest-path={}", manifest.display()),
+        format!("--target-dir={}", target.display()),
+    ]
 }
 
 /// Runs cargo at the workspace's root, and prints the command.
