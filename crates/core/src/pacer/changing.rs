@@ -154,8 +154,9 @@ impl Pacer {
     /// slot is lost and none is taken twice. The time of each slot stays the same.
     ///
     /// # Errors
-    /// [`ShardError::TooLate`] if a slot with that number or a higher one has been taken, or may
-    /// start by now. Nothing is changed.
+    /// [`ShardError::TooLate`] if this process has taken a slot with that number or a higher one,
+    /// or has one that may start by now. Nothing is changed. Whether other processes have come to
+    /// that number, this one can't see.
     ///
     /// # Examples
     /// ```

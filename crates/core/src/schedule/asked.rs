@@ -24,15 +24,15 @@ pub(super) struct Asked {
     count: Count,
     /// The slots that earlier loads asked for before `since` lie below this count.
     came_before_since: Count,
-    /// Below this count lie the slots that earlier loads asked for before `since` or at it. The slot at a line's anchor
-    /// is the present load's first. Of a corrected load, all lie below it that had come when it was corrected.
+    /// Below this count lie the slots that were asked for before `since` or at it. Of a corrected load, all lie below
+    /// it that had come when it was corrected.
     came_up_to_since: Count,
 }
 
 impl Asked {
-    /// The load as it is asked for, taken from a schedule that has not forfeited anything yet. From the position
-    /// `end_position` on, the schedule has no slot.
-    pub(super) fn new(history: &History, end: &End, end_position: Option<u64>) -> Asked {
+    /// The load as it is asked for, taken from a schedule that has not forfeited anything yet. `load` is the one in
+    /// force.
+    pub(super) fn new(history: &History, end: &End, load: &Load) -> Asked {
         let slots = history.slots();
         let (origin, since, count, first_of_this) = match history.current() {
             Course::Curve(curve) => (
@@ -41,26 +41,33 @@ impl Asked {
                 curve.count_at(curve.since),
                 first_after(curve.position),
             ),
-            // The slot at the line's anchor, if there is one, comes at the anchor's time.
+            // The line is in force from a moment on at which it has passed its anchor already.
             Course::Line(line) => {
-                let first = first_after(line.position.wrapping_sub(1));
-                (line.time, line.time, slots.count_of(line.position), first)
+                let since = history.since();
+                let passed = load.count_at_ns(since.saturating_sub(line.time));
+                let count = slots.count_of(line.position).saturating_add(passed);
+                (line.time, since, count, history.first_from(since.saturating_add(1)))
             }
         };
         let end_moment = end.no_later_than_end(since);
         let count = if end_moment < since { history.count_at(end_moment) } else { count };
-        // The count below which the slots before `position` lie.
-        let count_before = |position| {
-            let next = end_position.map_or(position, |end| earlier(position, end));
+        // The count below which all slots lie that came before `moment`, of whatever process: with another shard they
+        // may become this one's. Its own are those before `position`.
+        let came_before = |position, moment: i64| {
+            let stop = end.no_later_than_first_without_slot(moment);
+            let is_over = stop < moment;
+            let next = if is_over { earlier(position, history.first_from(stop)) } else { position };
             let has_any = slots.own_at(next).is_some_and(|own| own > 0);
-            if has_any { slots.count_of(before(next)).saturating_add(1) } else { 0 }
+            let own = if has_any { slots.count_of(before(next)).saturating_add(1) } else { 0 };
+            let all = history.count_at(stop.saturating_sub(1)).saturating_add(1);
+            all.min(slots.count_of(next)).max(own)
         };
         Asked {
             origin,
             since,
             count,
-            came_before_since: count_before(history.first_from(since)),
-            came_up_to_since: count_before(first_of_this),
+            came_before_since: came_before(history.first_from(since), since),
+            came_up_to_since: came_before(first_of_this, since.saturating_add(1)),
         }
     }
 

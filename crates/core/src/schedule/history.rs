@@ -87,6 +87,11 @@ impl History {
         &self.pieces[self.pieces.len() - 1]
     }
 
+    /// From when on that piece has been in force.
+    pub(crate) fn since(&self) -> i64 {
+        self.last().since
+    }
+
     pub(crate) fn slots(&self) -> &Slots {
         &self.slots
     }

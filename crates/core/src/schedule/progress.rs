@@ -68,7 +68,7 @@ impl Schedule {
     /// forfeit.
     pub(super) fn keep_asked(&mut self) {
         if self.asked.is_none() {
-            self.asked = Some(Box::new(Asked::new(&self.history, &self.end, self.end())));
+            self.asked = Some(Box::new(Asked::new(&self.history, &self.end, &self.load)));
         }
     }
 }
