@@ -128,7 +128,7 @@ impl Oracle {
         };
         [-CHANGE, CHANGE].map(|slack| {
             let count = self.count(later) + slack * self.changes;
-            (0..).take_while(|&slot| lies(slot) <= count).count() as u64
+            (0..u64::MAX).take_while(|&slot| lies(slot) <= count).count() as u64
         })
     }
 
