@@ -174,10 +174,16 @@ impl<T: Target> Setup<T> {
         if let Some(limit) = args.skip_later_than {
             builder = builder.skip_later_than(limit);
         }
-        if let Some(slots) = self.most {
+        if let Some(slots) = self.most.into_iter().chain(self.all_started()).min() {
             builder = builder.slots(slots);
         }
         Ok(builder.build())
+    }
+
+    /// How many slots the run has if it ends by their number and starts each of them. If the pacer did not end with
+    /// them, a slot behind them could be started in place of one of theirs whose thread was held up.
+    fn all_started(&self) -> Option<u64> {
+        self.args.requests.filter(|_| self.args.warmup.is_zero() && !self.gives_up())
     }
 
     /// Whether slots that are late may be given up, and others take their places.
