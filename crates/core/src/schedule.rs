@@ -316,7 +316,7 @@ impl Schedule {
     }
 
     /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False,
-    /// and no slot moves, if `from` lies before the slot at `next`, the first one that nobody has claimed.
+    /// and no slot moves, if `from` lies before the slot at `next`, the first one that may still move.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
         self.leave_line(from, next, now);
         self.history.set_shard(shard, from, next)

@@ -77,7 +77,7 @@ type Shards<K, T> = Box<[CachePadded<Mutex<Shard<K, T>>>]>;
 
 struct Shard<K, T> {
     entries: HashTable<Entry<K, T>>,
-    /// The place that the next clean-up looks at first.
+    /// The place at which the last clean-up looked last.
     hand: usize,
     /// The moment from which on all keys that were removed would be idle.
     horizon: Nanos,

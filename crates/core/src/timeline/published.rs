@@ -53,7 +53,7 @@ const SHIFTS: u64 = 0x3f3f;
 const BUSY: u64 = 1 << 6;
 /// The stretch begins a tick before its anchor, so a slot at its anchor is on it.
 const WITH_ANCHOR: u64 = 1 << 7;
-/// No stretch is published, and the schedule goes on: [`State::Guarded`], or with [`DRAWABLE`] [`State::Uneven`].
+/// No stretch is published, and the pacer is not closed: [`State::Guarded`], or with [`DRAWABLE`] [`State::Uneven`].
 const WITHOUT_STRETCH: u64 = 1 << 14;
 /// Nothing starts any more.
 const CLOSED: u64 = 1 << 15;
