@@ -352,7 +352,7 @@ fn features() -> Step {
         let text = metadata.map_err(|error| error.to_string());
         let choices = text.and_then(|out| features::choices(&String::from_utf8_lossy(&out.stdout)));
         let choices = choices.map_err(|error| eprintln!("{error}")).unwrap_or_default();
-        // A crate at a time keeps one processor busy. The program's choices take about as long as all others.
+        // A crate at a time keeps one processor busy, so the program's choices are compiled beside all others.
         let is_program = |choice: &&features::Choice| choice.package == "nanopace-cli";
         let (program, others): (Vec<_>, Vec<_>) = choices.iter().partition(is_program);
         let beside = package::target(Path::new(ROOT)).join("beside");

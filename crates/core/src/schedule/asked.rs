@@ -52,7 +52,8 @@ impl Asked {
         let end_moment = end.no_later_than_end(since);
         let count = if end_moment < since { history.count_at(end_moment) } else { count };
         // The count below which all slots lie that came before `moment`, of whatever process: with another shard they
-        // may become this one's. Its own are those before `position`.
+        // may become this one's. The count at a moment is rounded. So this process's own slots bound it: those before
+        // `position` have come, the one there has not.
         let came_before = |position, moment: i64| {
             let stop = end.no_later_than_first_without_slot(moment);
             let is_over = stop < moment;

@@ -35,8 +35,8 @@ const STRIPES_KEPT: usize = 1024;
 pub(crate) struct Slots {
     /// Where the slots of the load lie; none if slot n lies at the count n.
     arrivals: Option<Box<Process>>,
-    /// Which slots are this process's, in order. All slots before the first stripe are this process's. The last stripe may be
-    /// *open*: which of the slots there are this process's is not known yet. Its first slot is the *frontier*.
+    /// Which slots are this process's, in order. All slots before the first stripe are this process's. The last stripe
+    /// may be *open*: which of the slots there are this process's is not known yet. Its first slot is the *frontier*.
     stripes: Vec<Stripe>,
     /// The position of a slot of this process, and its own number, from which all others are counted.
     counted: (u64, u64),
