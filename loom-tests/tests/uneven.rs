@@ -3,8 +3,8 @@
 #![cfg(loom)]
 
 use loom_tests::{
-    MICRO, assert_balanced, at, drain, explore, explore_less, intended_ns, manual, slots, span,
-    spawn,
+    MICRO, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual, slots,
+    span, spawn, wait_ns,
 };
 use nanopace::driver::{self, Drive as _, Lease};
 use nanopace::{Arrivals, Ended, Grant, ManualClock, Pacer, Refused, Shard, ShardError};
@@ -260,7 +260,7 @@ fn a_closed_lane_gives_back_its_block() {
 #[test]
 fn what_is_drawn_is_read_whole() {
     explore("what_is_drawn_is_read_whole", || {
-        let (pacer, recorded, first) = drawn();
+        let (_, pacer, recorded, first) = drawn();
         let mut fourth = pacer.claim().unwrap();
         let other = spawn({
             let pacer = pacer.clone();
@@ -283,7 +283,7 @@ fn what_is_drawn_is_read_whole() {
 #[test]
 fn what_is_drawn_ends_with_a_close() {
     explore("what_is_drawn_ends_with_a_close", || {
-        let (pacer, ..) = drawn();
+        let (_, pacer, ..) = drawn();
         let other = spawn({
             let pacer = pacer.clone();
             move || pacer.is_closed().then(|| pacer.acquire())
@@ -294,15 +294,41 @@ fn what_is_drawn_ends_with_a_close() {
     });
 }
 
+/// What was drawn starts on a later reading than the draw's, if another thread has reported one. If that one was made
+/// after a change, the slot moves with it.
+///
+/// Threads: one that tries to acquire; one that pauses for a second, resumes and acquires. Edit: the reported reading is
+/// looked at behind the version.
+#[test]
+fn what_is_drawn_moves_before_it_starts_later() {
+    explore_less(1, "what_is_drawn_moves_before_it_starts_later", || {
+        let (clock, pacer, recorded, _) = drawn();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.try_acquire()
+        });
+        pacer.pause();
+        clock.set(at(SECOND + 2_000));
+        pacer.resume();
+        pacer.acquire().unwrap();
+        match other.join().unwrap() {
+            Ok(grant) => {
+                assert_eq!(wait_ns(grant), 2_000 - recorded[usize::try_from(grant.slot()).unwrap()])
+            }
+            Err(refused) => assert_eq!(refused, Refused::Paused),
+        }
+    });
+}
+
 /// Recorded arrivals, all of them due: three have started, and on the reading of the last one the next two
 /// are drawn.
-fn drawn() -> (Pacer, [u64; 8], [Grant; 3]) {
+fn drawn() -> (ManualClock, Pacer, [u64; 8], [Grant; 3]) {
     let (clock, builder) = manual("1/s");
     let recorded = [0, 1_000, 1_100, 1_200, 1_300, 1_400, 1_500, 1_600];
     let pacer = builder.arrivals(Arrivals::replay(move || recorded.map(span))).build();
     clock.advance(span(2_000));
     let first = [(); 3].map(|()| pacer.acquire().unwrap());
-    (pacer, recorded, first)
+    (clock, pacer, recorded, first)
 }
 
 /// A caller that sleeps for a recorded arrival hears of a change of the speed, and one behind the

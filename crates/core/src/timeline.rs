@@ -281,9 +281,13 @@ impl Timeline {
     /// Takes the next slot for an attempt that has none, if that slot was drawn.
     fn claim_drawn(&self, attempt: &Attempt) -> Option<Grant> {
         let drawn = self.drawn.as_ref().filter(|_| attempt.held.is_none() && attempt.slots == 1)?;
+        // Another start may have reported a later reading. It is looked at before the version, so that no slot starts by
+        // the old schedule on a reading that was made after a change. Model:
+        // `what_is_drawn_moves_before_it_starts_later`.
+        let reported = self.published.reading();
         loop {
             let position = self.next();
-            let (grant, version) = drawn.get(position)?;
+            let (grant, version) = drawn.get(position, reported)?;
             if self.version() != version {
                 return None;
             }
