@@ -17,16 +17,17 @@ use crate::position::{before, earlier, first_after};
 pub(super) struct Asked {
     /// The moment at which the load in force has the count 0.
     origin: i64,
-    /// From when on that load has been in force.
+    /// From when on that load counts: when it came into force, or where it was corrected, when it began.
     since: i64,
     /// How many slots all loads together had asked for by `since`, with parts of slots; or by the schedule's
     /// end by time if that came first.
     count: Count,
     /// The slots that earlier loads asked for before `since` lie below this count.
     came_before_since: Count,
-    /// Below this count lie the slots that were asked for before `since` or at it. Of a corrected load, all lie below
-    /// it that had come when it was corrected.
-    came_up_to_since: Count,
+    /// Behind the last change of the load, at least the slots below this count have come: those that were asked for
+    /// before `since` or at it, and where a load was corrected, all that had come by then. The load in force may have
+    /// fewer.
+    came_at_least: Count,
 }
 
 impl Asked {
@@ -68,7 +69,7 @@ impl Asked {
             since,
             count,
             came_before_since: came_before(history.first_from(since), since),
-            came_up_to_since: came_before(first_of_this, since.saturating_add(1)),
+            came_at_least: came_before(first_of_this, since.saturating_add(1)),
         }
     }
 
@@ -92,15 +93,15 @@ impl Asked {
             return self.came_before_since;
         }
         let is_waiting = load.is_waiting_at_ns(last.saturating_sub(self.origin));
-        self.came_up_to_since.max(self.count_at(load, last) + Count::from(!is_waiting))
+        self.came_at_least.max(self.count_at(load, last) + Count::from(!is_waiting))
     }
 
     /// Notes that another load begins now. `load` is the one that was in force until now.
     pub(super) fn change(&mut self, load: &Load, end: &End, now: i64) {
         let count = self.count_at(load, end.no_later_than_end(now));
         let came_before_since = self.came_before(load, end.no_later_than_first_without_slot(now));
-        let came_up_to_since =
+        let came_at_least =
             self.came_before(load, end.no_later_than_first_without_slot(now.saturating_add(1)));
-        *self = Asked { origin: now, since: now, count, came_before_since, came_up_to_since };
+        *self = Asked { origin: now, since: now, count, came_before_since, came_at_least };
     }
 }
