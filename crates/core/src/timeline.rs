@@ -151,26 +151,27 @@ impl Timeline {
         if span_ns(delay) <= self.lead_ns { Duration::ZERO } else { delay }
     }
 
-    /// The hot path: claims the next slot, and grants it if it is known to be due. Claims nothing if the stretch
-    /// is bent or the lock has to decide. The loads before the addition do not make it longer.
+    /// The hot path: claims the next slot, and grants it if it is known to be due. Claims nothing if no straight stretch
+    /// is published. The loads before the addition do not make it longer.
     #[inline]
     pub(crate) fn claim_fast(&self) -> Result<Grant, NotGranted> {
         let window = self.published.window().ok_or(NotGranted::NotClaimed)?;
         self.claim_in(|position| window.grant(position))
     }
 
-    /// Claims the next slot on a bent stretch, and grants it if it is known to be due. Claims nothing if the stretch
-    /// is straight or the lock has to decide.
+    /// Claims the next slot on a bent stretch, and grants it if it is known to be due. Claims nothing if no bent stretch
+    /// is published.
     #[inline]
     pub(crate) fn claim_bent(&self) -> Result<Grant, NotGranted> {
         let bent = self.published.bent_window().ok_or(NotGranted::NotClaimed)?;
         self.claim_in(|position| bent.grant(position))
     }
 
-    /// The hot path for callers that take a slot only if it is due. It claims one only if the last reading of
-    /// the clock showed that more slots were due than had been claimed by then. If other callers have claimed
-    /// those since, the caller may have to give its slot back. The word itself is not looked at before the
-    /// addition: where another thread has just written it, the look would take longer than the addition.
+    /// The hot path for callers that take a slot only if it is due. It claims one only if a straight stretch is
+    /// published, and the slot that was the next one at the last reading of the clock is known to be due. If other
+    /// callers have claimed all that are known to be due since, the caller may have to give its slot back. The word
+    /// itself is not looked at before the addition: where another thread has just written it, the look would take
+    /// longer than the addition.
     #[inline]
     pub(crate) fn try_claim_fast(&self) -> Result<Grant, NotGranted> {
         let window = self.published.window().ok_or(NotGranted::NotClaimed)?;
@@ -180,8 +181,8 @@ impl Timeline {
         self.claim_in(|position| window.grant(position))
     }
 
-    /// Claims a slot on a bent stretch for a caller that takes one only if it is due, by the same condition as
-    /// [`try_claim_fast`](Timeline::try_claim_fast). Claims nothing if the stretch is straight.
+    /// Claims a slot on a bent stretch for a caller that takes one only if it is due, on the conditions of
+    /// [`try_claim_fast`](Timeline::try_claim_fast), but for a bent stretch in place of the straight one.
     #[inline]
     pub(crate) fn try_claim_bent(&self) -> Result<Grant, NotGranted> {
         let bent = self.published.bent_window().ok_or(NotGranted::NotClaimed)?;
@@ -324,9 +325,9 @@ impl Timeline {
     }
 
     /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False if
-    /// a slot there has been claimed. A slot whose intended start has come counts as claimed, because it may be granted
-    /// without the lock meanwhile. A slot that waits because time is owed counts as claimed, too, once its intended
-    /// start has come. It lies on an old piece, whose times were computed with the shard as it was.
+    /// a slot there has been claimed. A slot whose intended start has come, or comes within the
+    /// [lead](Timeline::furthest_lead_ns), counts as claimed. In an open loop it may be granted without the lock
+    /// meanwhile. Under a late policy it counts too, even while it waits because time is owed.
     /// Model: `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;

@@ -34,8 +34,9 @@ pub(super) struct Locked {
     skipped: u64,
     /// How many slots have been claimed.
     counter: SlotCounter,
-    /// The latest reading of the clock that a holder of the lock has made or was given. The schedule is never changed
-    /// at an earlier one.
+    /// The latest reading of the clock that a holder of the lock has made or was given. Under the lock nothing starts,
+    /// is drawn or is changed by a caller at an earlier one. Only [`upkeep`](Entry::upkeep) may tidy up at one: its
+    /// reading was made before the lock was taken.
     latest_reading: i64,
 }
 
@@ -158,7 +159,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Refuses an attempt that can't start by this plan, neither at once nor later.
+    /// Refuses an attempt whose last slot lies behind the end, one that would take a row too far ahead, and one that
+    /// can't start by this plan, neither at once nor by its deadline.
     fn check_plan(&self, attempt: &Attempt, plan: &Plan) -> Result<(), Refused> {
         if self.locked.schedule.ends_before(before(after(plan.position, attempt.slots))) {
             return Err(Refused::Finished);
@@ -360,10 +362,10 @@ impl Entry<'_> {
         self.wake_ups.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
     }
 
-    /// Moves the word back from `end` to `start`. False if slots behind `end` have been claimed, or if a late policy
-    /// counts a slot from `start` on as started.
+    /// Moves the word back from `end` to `start`. False, and it stays where it is, if slots behind `end` have been
+    /// claimed, or if a slot from `start` on counts as started.
     fn unclaim(&mut self, start: u64, end: u64) -> bool {
-        // Slots may have moved because of a start from here on.
+        // Slots may have moved because of a start from there on.
         if !self.locked.schedule.is_unsettled(start) {
             return false;
         }

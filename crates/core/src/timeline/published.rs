@@ -59,8 +59,8 @@ const WITHOUT_STRETCH: u64 = 1 << 14;
 const CLOSED: u64 = 1 << 15;
 /// The stretch is bent.
 const BENT: u64 = 1 << 16;
-/// Beside [`WITHOUT_STRETCH`]: slots may be drawn, because they lie unevenly and no start moves another. The bit is one
-/// of [`SHIFTS`], which are not needed without a stretch.
+/// Beside [`WITHOUT_STRETCH`]: slots may be drawn, because no line has the next one and no start moves another. The bit
+/// is one of [`SHIFTS`], which are not needed without a stretch.
 const DRAWABLE: u64 = 1;
 /// The bits of [`State::Uneven`].
 const UNEVEN: u64 = WITHOUT_STRETCH | DRAWABLE;
@@ -115,8 +115,9 @@ struct Hot {
 pub(super) enum State {
     /// Slots on this stretch may be claimed and started without the lock.
     Open(Stretch),
-    /// No line has the next slot: slots lie unevenly there, or are not known yet. No start moves another. Under
-    /// an arrival process slots are drawn under the lock, and may then be claimed without it.
+    /// No line has the next slot: slots lie unevenly there, are not known yet or never come, or it lies on a piece that
+    /// was forgotten. No start moves another. Under an arrival process slots are drawn under the lock, and may then be
+    /// claimed without it.
     Uneven,
     /// Everything is decided under the lock.
     Guarded,

@@ -30,9 +30,10 @@ impl Pace {
 }
 
 /// How many slots may be granted on a reading, if `used` slots were claimed in the `elapsed_ns` since the last
-/// reading: as many as take less than [`YOUNG_NS`] at that pace. They are at most twice as many as `used`, because a
-/// pace measured on a few slots is not precise. Of `used`, [`MOST_SLOTS`] count at most. The slot for which the reading is made is one of them; it starts in
-/// any case, also where this is zero.
+/// reading: as many as take less than [`YOUNG_NS`] at that pace. They are at most [`MOST_SLOTS`], and at most twice as
+/// many as `used`, because a pace measured on a few slots is not precise. Of `used`, too, [`MOST_SLOTS`] count at most,
+/// and no time counts as a nanosecond. The slot for which the reading is made is counted with the others, and starts
+/// in any case, also where this is zero.
 fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     let used = used.min(MOST_SLOTS);
     let at_this_pace = (used * YOUNG_NS).saturating_sub(1) / elapsed_ns.max(1).unsigned_abs();

@@ -50,7 +50,7 @@ impl Block {
 }
 
 impl Timeline {
-    /// Whether lanes take blocks: slots lie unevenly, and no start moves another.
+    /// Whether lanes take blocks: no line has the next slot, and no start moves another.
     pub(crate) fn has_blocks(&self) -> bool {
         self.published.is_uneven()
     }
