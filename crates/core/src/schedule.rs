@@ -147,7 +147,7 @@ impl Schedule {
     }
 
     /// The slots around the one at `position` that lie on one line, straight or bent, as far as there are slots.
-    /// None if they lie unevenly, are not known yet, or lie on a piece that was forgotten.
+    /// None if they lie unevenly, are not known yet or never come, or if that slot lies on a piece that was forgotten.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let stretch = self.history.stretch(position)?;
         Some(Stretch { ends_at: self.before_end(stretch.ends_at), ..stretch })
@@ -316,7 +316,8 @@ impl Schedule {
     }
 
     /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False,
-    /// and no slot moves, if `from` lies before the slot at `next`, the first one that may still move.
+    /// and no slot moves, if the process has a slot from there on that lies before the position `next`, from which on
+    /// slots may still move.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
         self.leave_line(from, next, now);
         self.history.set_shard(shard, from, next)

@@ -148,9 +148,9 @@ impl Shape {
         whole(self.program.count_at(elapsed_ns))
     }
 
-    /// When the slot that lies at `count` starts: in the first nanosecond at which there are so
-    /// many, or if the rate is zero then, when it rises again; `i64::MAX`: never. There is none at
-    /// the count of the whole shape.
+    /// When the slot that lies at `count` starts: in the first nanosecond at which there are so many; or if there are
+    /// just so many then and the rate is zero, when it rises again. `i64::MAX`: never. There is none at the count of
+    /// the whole shape or behind it.
     #[inline]
     pub(crate) fn time_of_count(&self, count: Count) -> i64 {
         self.program.steady_time_of(count).unwrap_or_else(|| self.exact_time_of_count(count))

@@ -108,7 +108,8 @@ impl Curve {
         })
     }
 
-    /// When the load's count is `load_count`; `i64::MAX` if never.
+    /// When a slot starts that lies at the load's count `load_count`. If the load has that count at `since` or later,
+    /// that is never before `since`. `i64::MAX` if never, and for [`Count::MAX`], a count that is not known yet.
     #[inline]
     fn time_of_count(&self, load_count: Count) -> i64 {
         if load_count == Count::MAX {

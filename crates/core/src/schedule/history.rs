@@ -121,8 +121,8 @@ impl History {
         (ticks_between(self.pieces[index].ends_at, position) > 0).then_some(next.since)
     }
 
-    /// Slots around the one at `position` whose intended starts lie on one line, [`chord`] or [`parabola`]; none
-    /// if they lie on none.
+    /// Slots around the one at `position` whose intended starts lie on one line, [`chord`] or [`parabola`]. None if
+    /// they lie on none, are not known yet or never come, or if that slot lies on a piece that was forgotten.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let index = self.index_of(position);
         let ends_at = self.ends_at(index);
@@ -294,8 +294,9 @@ impl History {
         }
     }
 
-    /// Forgets the last piece if the slot at `position` is its only one, and it was made because the slot before
-    /// that forfeited time. The slot at `position` has started, so nothing will read that piece again.
+    /// Forgets the last piece if the slot at `position` is the only one on it, now that the next piece begins there, and
+    /// its tempo is that of the piece before: as a rule, it was made because the slot before that one forfeited time.
+    /// The slot at `position` counts as started, so its time is not needed any more.
     fn drop_settled(&mut self, position: u64) {
         if let [.., previous, last] = &self.pieces[..] {
             let is_for_it_alone = has_no_slot(last.course.anchor(), before(position));

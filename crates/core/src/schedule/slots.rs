@@ -123,7 +123,8 @@ impl Slots {
     }
 
     /// From the slot with the number `from` in the whole load on, gives this process its share by `shard`. False, and
-    /// nothing changes, if the position `next`, which nobody has claimed, lies behind that slot.
+    /// nothing changes, if the process has a slot from there on that lies before the position `next`: it may have
+    /// started.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         let own_from = self.own_before(from);
         let is_ahead = self.own_at(next).is_none_or(|next| next <= own_from);
