@@ -111,7 +111,7 @@ enum LastReply {
     Answer,
     /// There was no answer.
     Nothing,
-    /// The node has refused the answer to a claim, because the store's clock has been set.
+    /// The node has refused the answer to a claim, because the store's clock is off.
     Refused,
 }
 

@@ -82,8 +82,8 @@ impl Core {
 
     /// What a node has to claim if it leaves while it is late, or was late shortly before; nothing for others. Such a
     /// node has put off asking for what is left. It asks for all of it now, because the others may have no time for
-    /// it, or there may be no others. If all of it lies in frames in which the node would take no part, it asks for
-    /// nothing: its pacer would not start that.
+    /// it, or there may be no others; where they have not asked for their own tracks yet, only for all its own. If all
+    /// of it lies in frames in which the node would take no part, it asks for nothing: its pacer would not start that.
     fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if !self.is_late && self.appetite >= 1.0 {
             return None;
