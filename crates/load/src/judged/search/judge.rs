@@ -14,7 +14,8 @@ use std::time::Duration;
 const LEAST_RATIO: f64 = 0.99;
 /// How many requests have to lie beyond a percentile; and how many there have to be in any case.
 const BEYOND: f64 = 10.0;
-/// The share of the connections that is all of them: finding the next request takes time too.
+/// If this share of the connections is busy on average, all of them are: between two requests each is free for as long
+/// as it takes to find the next one.
 const ALL_BUSY: f64 = 0.9;
 
 /// What every step has to keep.
@@ -26,19 +27,20 @@ pub(crate) struct Promise {
     always: Vec<Criterion>,
 }
 
-/// What ran out at a rate that broke the promise.
+/// What ran out at a rate that did not keep the promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Cause {
     /// Too many requests failed.
     Errors,
-    /// Requests waited for connections, which were all busy with answers in good time.
+    /// The promise would have been kept, had no request waited for a connection: by themselves the answers came in good
+    /// time.
     Connections,
-    /// All connections were busy, and the answers alone took too long.
+    /// All connections were busy, and the answers took too long by themselves.
     Target,
-    /// The answers took too long while connections were free.
+    /// The answers took too long by themselves, while connections were free.
     Latency,
-    /// The generator's processor.
+    /// The generator was late itself.
     Generator,
 }
 
@@ -175,8 +177,15 @@ impl Promise {
         }
     }
 
-    /// What ran out. The generator did if the verdict says so, or if most of the lateness was its doing, and
-    /// the verdict names both or the promise would hold without the time that requests waited.
+    /// What ran out: the first of these that fits.
+    ///
+    /// * The verdict says that the target fails: the errors.
+    /// * It says that the generator is behind; or that both are, and more of the lateness was the generator's doing
+    ///   than the target's: the generator.
+    /// * Too many requests failed: the errors.
+    /// * The promise would hold without the time that requests waited: the generator, if more of the lateness was its
+    ///   doing, and otherwise the connections.
+    /// * Otherwise the answers took too long by themselves, with all connections busy or with some free.
     fn cause(&self, summary: &Summary, is_busy: bool) -> Cause {
         let (figures, lateness) = (summary.figures(), &summary.stats.lateness);
         let fails =
