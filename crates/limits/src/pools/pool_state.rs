@@ -82,6 +82,7 @@ impl Level {
         }
     }
 
+    /// How many tokens have been taken out of the pool since the start.
     fn taken(&self) -> u128 {
         self.refilled - self.pool.waiting() - u128::from(self.pool.active())
     }
