@@ -62,11 +62,13 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// What to do if something that the tests need can't be had.
 const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test --without-services";
 
-/// What is off by default, and tested, checked and documented with the rest.
+/// An option of cargo's. It turns on features that are off by default, so that they are tested, checked and documented
+/// with the rest.
 const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-remote/async,nanopace-remote/tls,nanopace-tower/remote";
 
-/// The models test nothing without loom. This program is tested too, but built by itself: beside it cargo
-/// builds what macros are made of in another way, and for the documentation's tests all again.
+/// Options of cargo's: the packages to test. They are all but the models, which test nothing without loom, and this
+/// program. It is tested too, but built by itself: beside it cargo builds what macros are made of in another way, and
+/// for the documentation's tests all again.
 const TESTED: [&str; 5] = ["--workspace", "--exclude", "loom-tests", "--exclude", "xtask"];
 
 /// How many tests of a program run at a time: most tests of the load generator wait most of the time.
