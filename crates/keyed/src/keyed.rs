@@ -39,7 +39,7 @@ pub(crate) const MAX_KEYS: usize = 1 << 20;
 /// for the empty prefix.
 ///
 /// A key takes memory from its first admission until it is idle and a clean-up comes by. Each new key
-/// looks at eight places, so memory follows the number of active keys without any help. Removing an
+/// looks at eight cells of a table, so memory follows the number of active keys without any help. Removing an
 /// idle key never changes a decision, and at no moment are there more keys than
 /// [`max_keys`](crate::KeyedBuilder::max_keys).
 ///
@@ -204,7 +204,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         &self.inner.engine
     }
 
-    /// Removes keys that are idle now; looks at no more than `looks` places, and returns how many
+    /// Removes keys that are idle now; looks at no more than `looks` cells of tables, and returns how many
     /// keys it removed. Memory follows the number of active keys without this, as long as new keys
     /// come.
     ///

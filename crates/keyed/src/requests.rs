@@ -11,10 +11,10 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::time::Duration;
 
-/// How many places of its shard an insertion searches for idle keys. This is enough to see the
+/// How many cells of its shard's table an insertion searches for idle keys. This is enough to see the
 /// whole table before it could double, and to keep idle keys fewer than active ones.
 const LOOKS_PER_INSERTION: usize = 8;
-/// How many places are searched for idle keys for a new key when there are as many keys as there may be, and for one
+/// How many cells are searched for idle keys for a new key when there are as many keys as there may be, and for one
 /// that is new when its cost is settled.
 const LOOKS_WHEN_FULL: usize = 256;
 /// Keys per shard when the store is full: three quarters of a table, which grows at seven eighths.
@@ -28,7 +28,7 @@ pub enum WhenFull {
     /// It is rejected at once. Room is made by [`Keyed::sweep`](crate::Keyed::sweep), and by the clean-up that
     /// insertions do.
     Reject,
-    /// Up to 256 places are searched for idle keys to remove, as a [`sweep`](crate::Keyed::sweep) of so many does.
+    /// Up to 256 cells of the tables are searched for idle keys to remove, as a [`sweep`](crate::Keyed::sweep) of so many does.
     /// If there is none among them, the new key is rejected.
     #[default]
     EvictExpired,
@@ -38,7 +38,7 @@ pub enum WhenFull {
 ///
 /// Keys are spread over shards by their hash. Each shard is a table behind a mutex of its own, so
 /// decisions on different keys seldom meet. A key takes memory from its first admission until it is
-/// idle ([`Rule::is_idle`]) and a clean-up comes by. A request of a new key looks at eight places, and
+/// idle ([`Rule::is_idle`]) and a clean-up comes by. A request of a new key looks at eight cells of a table, and
 /// settling the cost of a new key at 256, so memory follows the number of active keys without any help.
 /// [`sweep`](RequestStore::sweep) does the same while nothing is inserted. No operation looks at
 /// more than one shard under a lock.
@@ -77,7 +77,7 @@ type Shards<K, T> = Box<[CachePadded<Mutex<Shard<K, T>>>]>;
 
 struct Shard<K, T> {
     entries: HashTable<Entry<K, T>>,
-    /// The place at which the last clean-up looked last.
+    /// The cell at which the last clean-up looked last.
     hand: usize,
     /// The moment from which on all keys that were removed would be idle.
     horizon: Nanos,
@@ -175,11 +175,11 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
 
     /// Removes keys that are idle at `now`, which is a moment of the decisions' clock. (A moment far
     /// ahead removes keys that still count; decisions in their shards then count as made when these
-    /// keys would have become idle.) It looks at no more than `looks` places, beginning
+    /// keys would have become idle.) It looks at no more than `looks` cells of tables, beginning
     /// with the shard behind the one at which the last sweep ended, and returns how many keys it removed. In each shard
     /// it goes on from where that shard's last clean-up ended.
     ///
-    /// `usize::MAX` looks at every place once, unless other sweeps run meanwhile: those take some of the shards. Only
+    /// `usize::MAX` looks at every cell once, unless other sweeps run meanwhile: those take some of the shards. Only
     /// one lock is held at a time, for one shard at most. A table that has become four times too large gives its memory back.
     pub fn sweep(&self, now: Nanos, mut looks: usize) -> usize {
         let mut removed = 0;
@@ -325,7 +325,7 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
         KeyRejected::TooManyKeys { max: self.max_keys }
     }
 
-    /// Removes the idle keys among the next `looks` places of the shard; returns how many.
+    /// Removes the idle keys among the next `looks` cells of the shard; returns how many.
     fn tidy(&self, shard: &mut Shard<K, R::State>, looks: usize, now: Nanos) -> usize {
         let oldest = Nanos::from_nanos(now.as_nanos().saturating_sub(self.lag));
         let idle_from = |state: &R::State| {
@@ -353,7 +353,7 @@ impl<K, T> Shard<K, T> {
         Shard { entries: HashTable::new(), hand: 0, horizon: Nanos::ZERO }
     }
 
-    /// Looks at one place, and removes the key there if it is idle; says from when on it was.
+    /// Looks at one cell, and removes the key there if it is idle; says from when on it was.
     fn look_at_one(&mut self, idle_from: impl Fn(&T) -> Option<Nanos>) -> Option<Nanos> {
         self.hand = if self.hand + 1 < self.entries.num_buckets() { self.hand + 1 } else { 0 };
         let entry = self.entries.get_bucket_entry(self.hand).ok()?;

@@ -39,7 +39,7 @@ struct Step {
     pause: u64,
     /// How much earlier the decision read the clock.
     late: u64,
-    /// Places that a clean-up looks at afterwards.
+    /// Cells that a clean-up looks at afterwards.
     looks: usize,
 }
 
