@@ -342,8 +342,8 @@ impl Schedule {
         self.history.lease(from, leases, not_started)
     }
 
-    /// Gives this process what is leased, beginning with the first slot that may be leased, but not before `from`. Returns
-    /// the number of the slot that it begins with.
+    /// Gives this process what is leased, beginning with the first slot that may be leased, but not before `from`.
+    /// Returns the number of the slot that it begins with.
     pub(crate) fn lease_rest(
         &mut self,
         from: u64,

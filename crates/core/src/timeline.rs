@@ -5,8 +5,8 @@
 //! compare-and-swap, and nothing else writes the word. So claims are unique and without gaps.
 //!
 //! In an *open loop* (average strictness, no limits) slots are claimed and started without the lock. The hot path
-//! starts what is known to be due ([`published`]). All other slots that lie evenly start by a plan, but for the runs of lanes. To
-//! make a plan, a caller reads the published stretch, then the clock, then whether that stretch is still the
+//! starts what is known to be due ([`published`]). All other slots that lie evenly start by a plan, but for the runs of
+//! lanes. To make a plan, a caller reads the published stretch, then the clock, then whether that stretch is still the
 //! published one ([`open`]). Where slots lie unevenly there is no such stretch. There, slots are drawn under the lock:
 //! for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
 //!
@@ -151,16 +151,16 @@ impl Timeline {
         if span_ns(delay) <= self.lead_ns { Duration::ZERO } else { delay }
     }
 
-    /// The hot path: claims the next slot, and grants it if it is known to be due. Claims nothing if no straight stretch
-    /// is published. The loads before the addition do not make it longer.
+    /// The hot path: claims the next slot, and grants it if it is known to be due. Claims nothing if no straight
+    /// stretch is published. The loads before the addition do not make it longer.
     #[inline]
     pub(crate) fn claim_fast(&self) -> Result<Grant, NotGranted> {
         let window = self.published.window().ok_or(NotGranted::NotClaimed)?;
         self.claim_in(|position| window.grant(position))
     }
 
-    /// Claims the next slot on a bent stretch, and grants it if it is known to be due. Claims nothing if no bent stretch
-    /// is published.
+    /// Claims the next slot on a bent stretch, and grants it if it is known to be due. Claims nothing if no bent
+    /// stretch is published.
     #[inline]
     pub(crate) fn claim_bent(&self) -> Result<Grant, NotGranted> {
         let bent = self.published.bent_window().ok_or(NotGranted::NotClaimed)?;
@@ -282,8 +282,8 @@ impl Timeline {
     /// Takes the next slot for an attempt that has none, if that slot was drawn.
     fn claim_drawn(&self, attempt: &Attempt) -> Option<Grant> {
         let drawn = self.drawn.as_ref().filter(|_| attempt.held.is_none() && attempt.slots == 1)?;
-        // Another start may have reported a later reading. It is looked at before the version, so that no slot starts by
-        // the old schedule on a reading that was made after a change. Model:
+        // Another start may have reported a later reading. It is looked at before the version, so that no slot starts
+        // by the old schedule on a reading that was made after a change. Model:
         // `what_is_drawn_moves_before_it_starts_later`.
         let reported = self.published.reading();
         loop {
@@ -356,8 +356,8 @@ impl Timeline {
         is_leased
     }
 
-    /// Gives this process what is leased, beginning with the first slot that may be leased, but not before `from`. Returns
-    /// the number of the slot that it begins with.
+    /// Gives this process what is leased, beginning with the first slot that may be leased, but not before `from`.
+    /// Returns the number of the slot that it begins with.
     pub(crate) fn lease_rest(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> u64 {
         let mut leased_from = from;
         let lead_ns = self.furthest_lead_ns();

@@ -136,8 +136,8 @@ impl Node {
     }
 
     /// Takes part no more: the slots of frames that others still ask for go back, and other nodes get
-    /// them. Callers get the slots of two or three frames more, and then [`Ended::Finished`](nanopace::Ended::Finished).
-    /// Then call [`finish`](Node::finish).
+    /// them. Callers get the slots of two or three frames more, and then
+    /// [`Ended::Finished`](nanopace::Ended::Finished). Then call [`finish`](Node::finish).
     ///
     /// # Errors
     /// [`FleetError::Store`] if the store can't be told.

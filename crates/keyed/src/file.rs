@@ -125,7 +125,8 @@ impl FileConfig {
         Ok(FileConfig { followed, _stop: stop })
     }
 
-    /// Reads the file now, without waiting until it stands still. Returns what [`trouble`](FileConfig::trouble) says then.
+    /// Reads the file now, without waiting until it stands still. Returns what [`trouble`](FileConfig::trouble) says
+    /// then.
     ///
     /// # Errors
     /// As for [`follow`](FileConfig::follow). The last good document stays in force.

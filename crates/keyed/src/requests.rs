@@ -28,8 +28,8 @@ pub enum WhenFull {
     /// It is rejected at once. Room is made by [`Keyed::sweep`](crate::Keyed::sweep), and by the clean-up that
     /// insertions do.
     Reject,
-    /// Up to 256 cells of the tables are searched for idle keys to remove, as a [`sweep`](crate::Keyed::sweep) of so many does.
-    /// If there is none among them, the new key is rejected.
+    /// Up to 256 cells of the tables are searched for idle keys to remove, as a [`sweep`](crate::Keyed::sweep) of so
+    /// many does. If there is none among them, the new key is rejected.
     #[default]
     EvictExpired,
 }
@@ -180,7 +180,8 @@ impl<K: Hash + Eq, R: Rule, S: BuildHasher> RequestStore<K, R, S> {
     /// it goes on from where that shard's last clean-up ended.
     ///
     /// `usize::MAX` looks at every cell once, unless other sweeps run meanwhile: those take some of the shards. Only
-    /// one lock is held at a time, for one shard at most. A table that has become four times too large gives its memory back.
+    /// one lock is held at a time, for one shard at most. A table that has become four times too large gives its memory
+    /// back.
     pub fn sweep(&self, now: Nanos, mut looks: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {

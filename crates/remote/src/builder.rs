@@ -126,7 +126,8 @@ impl<C> RemoteBuilder<C> {
 
     /// Takes tokens ahead, in blocks of what the rate brings in this time, and decides without the
     /// network as long as there are any: [`RemoteKeyed`] says what that means. The time is 1 ms to
-    /// 10 s, and another one is [`RemoteError::Ahead`]; 100 ms is a good one. All that share a prefix should have the same.
+    /// 10 s, and another one is [`RemoteError::Ahead`]; 100 ms is a good one. All that share a prefix should have the
+    /// same.
     ///
     /// ```
     /// use nanopace_remote::Remote;

@@ -26,8 +26,8 @@ use thiserror::Error;
 pub enum Pause {
     /// Sleep until the intended start; the default. Operations start some microseconds late. What
     /// is overslept is made up for as far as the late policy allows: all of it in an open loop,
-    /// whose rate stays exact, and nothing under strict. Up to 33 k/s each start has a sleep of its own. Above that, sleeps are stretched to keep their cost
-    /// within a tenth of a core, and starts come in clumps: see
+    /// whose rate stays exact, and nothing under strict. Up to 33 k/s each start has a sleep of its own. Above that,
+    /// sleeps are stretched to keep their cost within a tenth of a core, and starts come in clumps: see
     /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
     #[default]
     Sleep,

@@ -31,8 +31,8 @@ pub(crate) struct Curve {
     /// its piece came into force. It can't be found again from the counts, which stand still for long where the shape
     /// is very slow.
     pub(crate) since: i64,
-    /// The load's count at `since`: that of `position` or up to a tick more. Of a corrected load it is 0. Of the courses
-    /// behind one that was corrected to less, it is less than that of `position`.
+    /// The load's count at `since`: that of `position` or up to a tick more. Of a corrected load it is 0. Of the
+    /// courses behind one that was corrected to less, it is less than that of `position`.
     load_since: Count,
     /// The shape's count at `since`.
     shape_since: Count,

@@ -94,8 +94,8 @@ impl End {
         self.by_time() < i64::MAX
     }
 
-    /// Whether a slot with this intended start would come too late for an end by time. False for `i64::MAX`, which means
-    /// unknown.
+    /// Whether a slot with this intended start would come too late for an end by time. False for `i64::MAX`, which
+    /// means unknown.
     pub(super) fn is_past(&self, moment: i64) -> bool {
         moment < i64::MAX && (moment >= self.by_duration || moment > self.by_shape)
     }

@@ -294,9 +294,9 @@ impl History {
         }
     }
 
-    /// Forgets the last piece if the slot at `position` is the only one on it, now that the next piece begins there, and
-    /// its tempo is that of the piece before: as a rule, it was made because the slot before that one forfeited time.
-    /// The slot at `position` counts as started, so its time is not needed any more.
+    /// Forgets the last piece if the slot at `position` is the only one on it, now that the next piece begins there,
+    /// and its tempo is that of the piece before: as a rule, it was made because the slot before that one forfeited
+    /// time. The slot at `position` counts as started, so its time is not needed any more.
     fn drop_settled(&mut self, position: u64) {
         if let [.., previous, last] = &self.pieces[..] {
             let is_for_it_alone = has_no_slot(last.course.anchor(), before(position));

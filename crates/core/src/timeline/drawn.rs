@@ -57,8 +57,8 @@ impl Drawn {
         }
     }
 
-    /// The grant of the slot at `position`, if it was drawn, and the version that it is good for. The slot starts on the
-    /// reading of the draw, or on the one that was `reported` if that is later.
+    /// The grant of the slot at `position`, if it was drawn, and the version that it is good for. The slot starts on
+    /// the reading of the draw, or on the one that was `reported` if that is later.
     pub(super) fn get(&self, position: u64, reported: u64) -> Option<(Grant, u64)> {
         // Acquire, all but the last: see *Orderings* above. Model: `what_is_drawn_is_read_whole`.
         let sequence = self.sequence.load(Acquire);

@@ -26,8 +26,9 @@
 //! The horizon is the first slot that is not known to be due. It also moves without the lock, as long as the state
 //! stays the same. Otherwise a thread that is preempted while it has the lock would make every other thread read the
 //! clock until it runs again. Within a state the horizon only moves forwards, by compare-and-swap. `reading` and
-//! `claimed`, which say when the clock was read and how far claims had come by then, move before it. A thread that reads the new horizon, with `Acquire`,
-//! gets them or later ones, so no grant is stamped with a moment before its slot was known to be due.
+//! `claimed`, which say when the clock was read and how far claims had come by then, move before it. A thread that
+//! reads the new horizon, with `Acquire`, gets them or later ones, so no grant is stamped with a moment before its slot
+//! was known to be due.
 //!
 //! The lowest 16 bits of the horizon are a *tag*, from the number of its state, so that a reading of the clock
 //! that was made in an earlier state moves nothing. Whoever moves the horizon loads it, then looks whether its

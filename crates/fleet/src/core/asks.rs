@@ -156,7 +156,8 @@ impl Core {
         Some(Request::Mark { id, node, sequence, answered, epoch, portions })
     }
 
-    /// Enters new frames in the book, adapts the appetite to whether the node is late, and puts frames away that have passed.
+    /// Enters new frames in the book, adapts the appetite to whether the node is late, and puts frames away that have
+    /// passed.
     pub(super) fn advance(&mut self, now: u64) {
         let until = self.first_not_asked_for(now).min(self.end());
         if until > self.book.next() {

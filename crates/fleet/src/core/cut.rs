@@ -7,8 +7,8 @@ use crate::message::Portion;
 #[derive(Debug)]
 pub(crate) struct Cut {
     /// The number of the slot from which on the pacer gives up what it has. It is the first slot of the new load or the
-    /// first one of the old load that is not due, whichever comes later. Where the pacer's leases end before that, it is
-    /// where they end.
+    /// first one of the old load that is not due, whichever comes later. Where the pacer's leases end before that, it
+    /// is where they end.
     pub(crate) slot: u64,
     /// What the pacer had by the old load, in those frames.
     pub(super) portions: Vec<Portion>,

@@ -102,8 +102,8 @@ impl Core {
 
     /// Puts a new load in force from the frame `from` on. What the pacer has there by the old load is cut.
     fn follow(&mut self, new: Load, from: u64, now: u64) {
-        // From the frame `unleased` on, the pacer has nothing. So it has started nothing there, even if those frames are
-        // due already.
+        // From the frame `unleased` on, the pacer has nothing. So it has started nothing there, even if those frames
+        // are due already.
         let unleased = self.book.unleased().max(from);
         let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
         let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));

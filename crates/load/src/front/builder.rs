@@ -152,8 +152,8 @@ impl Load {
         self
     }
 
-    /// It goes on until a percentile is sure to within a share of it, as in `p99 5%` or `p99.9 service 10%`, and at most so
-    /// long, without the warm-up. Such a load is a constant rate, and [`duration`](Load::duration) and
+    /// It goes on until a percentile is sure to within a share of it, as in `p99 5%` or `p99.9 service 10%`, and at
+    /// most so long, without the warm-up. Such a load is a constant rate, and [`duration`](Load::duration) and
     /// [`requests`](Load::requests) are refused when it is run.
     ///
     /// # Errors

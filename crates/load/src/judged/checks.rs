@@ -107,9 +107,9 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
     Some(Finding { check: "own", is_well: share.max(beside) <= MOST_OWN, text })
 }
 
-/// No more than this, in nanoseconds, is the percentile of the generator's own delay. What it adds to a start is part of
-/// the wait, so its percentile is not above that of the waits, where slots that never started may have waited for any
-/// time; nor above its mean over all beyond the percentile (Markov's inequality). How long answers waited for the
+/// No more than this, in nanoseconds, is the percentile of the generator's own delay. What it adds to a start is part
+/// of the wait, so its percentile is not above that of the waits, where slots that never started may have waited for
+/// any time; nor above its mean over all beyond the percentile (Markov's inequality). How long answers waited for the
 /// processor is known as a mean only.
 fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
     let each = |seconds: f64, of: u64| seconds * 1e9 / float(of.max(1));

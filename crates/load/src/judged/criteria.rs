@@ -17,7 +17,8 @@
 //! - `confidence p99`, `confidence p99.9 service`: how far the 95 % confidence interval reaches from a percentile of
 //!   `response`, `service` or `wait` times, on its wider side. The limit is a share of the percentile.
 //!
-//! - service and response times, `errors`, `completed` and `failed` may be those of one label: `p99 response of "order"`.
+//! - service and response times, `errors`, `completed` and `failed` may be those of one label:
+//!   `p99 response of "order"`.
 //!
 //! Times are as exact as the histograms they come from, in which every value is the largest of its
 //! bucket (the smallest for `min`). A message about a miss shows as many digits as it takes to see

@@ -30,7 +30,8 @@ pub(crate) struct Meanwhile {
 }
 
 impl Processors {
-    /// From the texts of Linux' `/proc/stat`, of `/proc/self/stat`, and of `scaling_cur_freq` of each core that has one.
+    /// From the texts of Linux' `/proc/stat`, of `/proc/self/stat`, and of `scaling_cur_freq` of each core that has
+    /// one.
     pub(crate) fn parse(
         machine: &str,
         program: &str,

@@ -37,8 +37,8 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'D', value_name = "FILE")]
     pub(crate) body_file: Option<PathBuf>,
 
-    /// A field of a form (multipart/form-data), as NAME=VALUE; may be given again. NAME=@FILE sends the file, NAME=<FILE
-    /// what is in it as the value. Behind all of these there may be ;type=TYPE and ;filename=NAME
+    /// A field of a form (multipart/form-data), as NAME=VALUE; may be given again. NAME=@FILE sends the file,
+    /// NAME=<FILE what is in it as the value. Behind all of these there may be ;type=TYPE and ;filename=NAME
     #[arg(long, short = 'F', value_name = "FIELD", conflicts_with_all = ["body", "body_file"])]
     pub(crate) form: Vec<Field>,
 

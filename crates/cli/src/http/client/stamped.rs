@@ -33,8 +33,8 @@ const STAMPED: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
 /// Stamps of sends tell which byte they are of, counted from when this is set.
 const COUNTED: TimestampingFlag = STAMPED.union(TimestampingFlag::SOF_TIMESTAMPING_OPT_ID);
 
-/// A socket that asks for stamps and is never connected. The kernel begins to stamp receipts only when some socket asks.
-/// While this one is kept, each connection has stamps from its own first byte on.
+/// A socket that asks for stamps and is never connected. The kernel begins to stamp receipts only when some socket
+/// asks. While this one is kept, each connection has stamps from its own first byte on.
 #[derive(Debug)]
 pub(crate) struct Begun {
     _socket: OwnedFd,

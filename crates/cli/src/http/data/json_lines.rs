@@ -12,8 +12,8 @@ use std::io::BufRead;
 /// A line's object. Numbers stay as they are written.
 struct Object(BTreeMap<String, Box<RawValue>>);
 
-/// Reads all rows. The error has the line and the column. A text is what it says, null is empty, and everything else is as
-/// it is written.
+/// Reads all rows. The error has the line and the column. A text is what it says, null is empty, and everything else is
+/// as it is written.
 pub(super) fn read(mut text: impl BufRead) -> Result<Data, String> {
     let (mut data, mut bytes) = (Data::with_columns(Vec::new()), Vec::new());
     for number in 1.. {

@@ -88,8 +88,8 @@ impl RunSpan {
         ended.map_or_else(|| before(moment.min(self.end())), |ended| ended.asked)
     }
 
-    /// How much the load had asked for before the recorded part, once that has begun. Call this before each change of the load;
-    /// afterwards the earlier count is lost.
+    /// How much the load had asked for before the recorded part, once that has begun. Call this before each change of
+    /// the load; afterwards the earlier count is lost.
     pub(crate) fn warm_up(&self) -> Option<Asked> {
         let has_begun = self.pacer.now() >= self.recorded_from;
         let asked = || self.asked(self.recorded_from);
@@ -251,8 +251,8 @@ fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     left
 }
 
-/// How much the load has asked for before `moment`. Before the last change of the load, it is what had been asked for at
-/// that change: the pacer knows no better. What a run requires is cut to its slots, so that does no harm.
+/// How much the load has asked for before `moment`. Before the last change of the load, it is what had been asked for
+/// at that change: the pacer knows no better. What a run requires is cut to its slots, so that does no harm.
 fn asked_before(pacer: &Pacer, moment: Nanos) -> Asked {
     Asked { slots: pacer.asked_before(moment), count: pacer.asked_count(moment) }
 }

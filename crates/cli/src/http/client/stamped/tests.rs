@@ -92,7 +92,8 @@ fn the_count_of_bytes_begins_again() {
     });
 }
 
-/// As long as nobody has read, an answer lies in the kernel, and that is the reader's part; not so what the server takes.
+/// As long as nobody has read, an answer lies in the kernel, and that is the reader's part; not so what the server
+/// takes.
 #[test]
 fn what_lies_in_the_kernel_is_the_readers_part() {
     const HELD: Duration = Duration::from_millis(30);
