@@ -196,7 +196,7 @@ impl History {
     /// The first slot whose intended start is at `time` or later.
     pub(crate) fn first_from(&self, time: i64) -> u64 {
         let index = self.index_before(time);
-        let last = self.pieces[index].course.position_at(time.saturating_sub(1), &self.slots);
+        let last = self.reached_on(index, time.saturating_sub(1));
         // A piece says nothing of slots behind its end: they are on the next piece, which begins at `time` or later.
         first_after(earlier(last, self.ends_at(index)))
     }
@@ -225,7 +225,15 @@ impl History {
 
     /// The last position that has been reached at `time`, when the last piece was in force.
     pub(crate) fn position_at(&self, time: i64) -> u64 {
-        self.current().position_at(time, &self.slots)
+        self.reached_on(self.pieces.len() - 1, time)
+    }
+
+    /// The last position that has been reached at `time`, when the piece at `index` was in force.
+    fn reached_on(&self, index: usize, time: i64) -> u64 {
+        let course = &self.pieces[index].course;
+        let reached = course.position_at(time, &self.slots);
+        // What lies on earlier pieces was due when this one came into force, also where it comes to its anchor once more.
+        if index == 0 { reached } else { later(reached, course.anchor()) }
     }
 
     /// The oldest intended start that is within the range of positions at `time`.

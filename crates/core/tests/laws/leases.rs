@@ -4,7 +4,8 @@ use crate::common::random::shapes;
 use crate::common::{at, rate, span};
 use nanopace::driver::{self, Drive as _, Lease};
 use nanopace::{
-    Arrivals, Ended, Grant, ManualClock, Nanos, Pacer, Refused, Shape, Shard, ShardError,
+    Arrivals, Ended, Grant, ManualClock, Nanos, Pacer, PacerBuilder, Refused, Shape, Shard,
+    ShardError,
 };
 use proptest::prelude::*;
 use std::iter;
@@ -260,6 +261,34 @@ fn a_load_that_is_corrected_to_less_goes_on_from_zero() {
         clock.set(at(1_500_000_000));
         pacer.set_rate(rate("10/s"));
         assert_eq!(pacer.next_due(), Ok(at(2_500_000_000)), "{new}");
+    }
+}
+
+/// While the new load has not come to it yet, what was due by the old one is still asked for, is backlog, and starts, also
+/// where the schedule ends meanwhile.
+#[test]
+fn what_was_due_before_a_correction_to_less_is_still_due() {
+    for ends in [None, Some(1_200), Some(1_400)].map(|end| end.map(Duration::from_millis)) {
+        for new in ["hold 1/s 1h", "hold 1/s 1s, hold 0/s 1h", "ramp 0/s..1/s 1h"] {
+            let clock = ManualClock::new();
+            let builder = Pacer::builder(rate("10/s")).clock(clock.clone());
+            let pacer = ends.into_iter().fold(builder, PacerBuilder::until).build();
+            clock.set(at(1_000_000_000));
+            pacer.correct_shape(new.parse().unwrap());
+            for now in [1_000_000_001, 1_500_000_000, 3_000_000_000] {
+                clock.set(at(now));
+                assert_eq!(pacer.asked_before(at(now)), 11, "{ends:?} {new} {now}");
+                assert_eq!(pacer.ledger().backlog_slots, 11, "{ends:?} {new} {now}");
+                let unstarted = pacer.unstarted(Nanos::ZERO..at(now));
+                assert_eq!(
+                    unstarted.iter().map(|(_, slots)| slots).sum::<u64>(),
+                    11,
+                    "{ends:?} {new} {now}"
+                );
+            }
+            let starts = iter::from_fn(|| start(pacer.try_acquire()).ok());
+            assert!(starts.eq((0..11).map(|slot| slot * 100)), "{ends:?} {new}");
+        }
     }
 }
 
