@@ -128,6 +128,7 @@ impl Member {
             warmup: (self.begins() + warmup) - self.starts(),
             duration: Duration::MAX,
             slots: None,
+            first: None,
             spacing: Spacing::Other,
             is_steady: false,
             constant_hz: None,

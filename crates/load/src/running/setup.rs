@@ -174,16 +174,10 @@ impl<T: Target> Setup<T> {
         if let Some(limit) = args.skip_later_than {
             builder = builder.skip_later_than(limit);
         }
-        if let Some(slots) = self.most.into_iter().chain(self.all_started()).min() {
+        if let Some(slots) = self.most {
             builder = builder.slots(slots);
         }
         Ok(builder.build())
-    }
-
-    /// How many slots the run has if it ends by their number and starts each of them. If the pacer did not end with
-    /// them, a slot behind them could be started in place of one of theirs whose thread was held up.
-    fn all_started(&self) -> Option<u64> {
-        self.args.requests.filter(|_| self.args.warmup.is_zero() && !self.gives_up())
     }
 
     /// Whether slots that are late may be given up, and others take their places.
@@ -227,6 +221,7 @@ impl<T: Target> Setup<T> {
             warmup: args.warmup,
             duration: longest.unwrap_or(default).min(self.end.saturating_sub(args.warmup)),
             slots: args.requests,
+            first: args.requests.filter(|_| self.has_the_first()),
             spacing: spacing(&args.schedule),
             is_steady: args.schedule.is_steady(),
             constant_hz: args.schedule.constant_hz()?,
@@ -234,6 +229,15 @@ impl<T: Target> Setup<T> {
             ends_with_load: self.ends_with_load(),
             longest: longest.unwrap_or(Duration::MAX),
         })
+    }
+
+    /// Whether the recorded slots follow each other from the first one behind the warm-up: none is another process's or
+    /// is given up, and it is known which is the first.
+    fn has_the_first(&self) -> bool {
+        let (args, schedule) = (&self.args, &self.args.schedule);
+        schedule.shard.is_none()
+            && !self.gives_up()
+            && (args.warmup.is_zero() || !schedule.is_closed)
     }
 
     /// How it catches up; a closed loop has nothing to catch up.

@@ -151,7 +151,7 @@ impl Worker {
             let now = pacer.now();
             let intended_start = span.intended_start(grant, now);
             let slot = (grant.slot(), intended_start);
-            match span.admit(intended_start, now) {
+            match span.admit(slot, now) {
                 Admission::Recorded => self.operation(&mut session, slot, true),
                 Admission::WarmUp => self.operation(&mut session, slot, false),
                 Admission::Unstarted => {

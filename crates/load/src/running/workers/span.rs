@@ -91,9 +91,12 @@ impl RunSpan {
     /// How much the load had asked for before the recorded part, once that has begun. Call this before each change of
     /// the load; afterwards the earlier count is lost.
     pub(crate) fn warm_up(&self) -> Option<Asked> {
-        let has_begun = self.pacer.now() >= self.recorded_from;
+        let has_begun = || self.pacer.now() >= self.recorded_from;
         let asked = || self.asked(self.recorded_from);
-        has_begun.then(|| *self.warm_up.get_or_init(asked))
+        self.warm_up
+            .get()
+            .copied()
+            .or_else(|| has_begun().then(|| *self.warm_up.get_or_init(asked)))
     }
 
     /// The end of the run. No slot that is intended at it or later is started, and none is started at it or later.
@@ -123,10 +126,10 @@ impl RunSpan {
         }
     }
 
-    /// Decides about a slot at `now`. Admitting the last slot that is recorded ends the run. So does deciding
-    /// about the load's last slot, if the run ends with the load.
-    pub(crate) fn admit(&self, intended_start: Nanos, now: Nanos) -> Admission {
-        let admission = self.judge(intended_start, now);
+    /// Decides about a slot, given by its number and its intended start, at `now`. Admitting the last slot that is
+    /// recorded ends the run. So does deciding about the load's last slot, if the run ends with the load.
+    pub(crate) fn admit(&self, (number, intended_start): (u64, Nanos), now: Nanos) -> Admission {
+        let admission = self.judge(number, intended_start, now);
         if matches!(admission, Admission::Unstarted | Admission::Over) {
             self.slots.refuse();
         }
@@ -153,7 +156,7 @@ impl RunSpan {
         }
     }
 
-    fn judge(&self, intended_start: Nanos, now: Nanos) -> Admission {
+    fn judge(&self, number: u64, intended_start: Nanos, now: Nanos) -> Admission {
         let end = self.end();
         let is_warm_up = intended_start < self.recorded_from;
         if intended_start >= end || (is_warm_up && now >= end) {
@@ -162,12 +165,22 @@ impl RunSpan {
         if is_warm_up {
             return Admission::WarmUp;
         }
+        if self.first_behind().is_some_and(|first| number >= first) {
+            return Admission::Over;
+        }
         match self.slots.take_one() {
             None => Admission::Over,
             Some(_) if now >= end => Admission::Unstarted,
             Some(1) => self.admit_last(intended_start, now),
             Some(_) => Admission::Recorded,
         }
+    }
+
+    /// The number of the first slot behind those that are recorded, if that is certain. It must not take the place of
+    /// one that another thread was granted and has not come to decide about.
+    fn first_behind(&self) -> Option<u64> {
+        let first = self.length.first?;
+        Some(self.warm_up()?.slots.saturating_add(first))
     }
 
     /// The recorded slots that were due before the end of the run and that nobody has started, in
@@ -284,6 +297,7 @@ mod tests {
             warmup: secs(warmup),
             duration: secs(duration),
             slots,
+            first: slots,
             spacing: Spacing::Even,
             is_steady: true,
             constant_hz: None,
@@ -315,11 +329,15 @@ mod tests {
         span_at(1, length(warmup, duration, slots))
     }
 
+    fn slot(grant: Grant) -> (u64, Nanos) {
+        (grant.slot(), grant.intended_start())
+    }
+
     /// The decisions about slots, one after the other, until the pacer is closed or there are
     /// `most`.
     fn admissions(span: &RunSpan, most: usize) -> Vec<Admission> {
         let grants = std::iter::from_fn(|| span.pacer.acquire().ok());
-        grants.take(most).map(|grant| span.admit(grant.intended_start(), NOW)).collect()
+        grants.take(most).map(|grant| span.admit(slot(grant), NOW)).collect()
     }
 
     #[test]
@@ -345,20 +363,45 @@ mod tests {
     #[expect(clippy::float_cmp, reason = "whole numbers")]
     fn a_last_slot_that_is_late_asks_for_no_more() {
         let (span, _messages) = span(0, 1_000, Some(3));
-        let admit = |slot| span.admit(span.start + secs(slot), span.start + secs(5));
+        let admit =
+            |(number, due)| span.admit((number, span.start + secs(due)), span.start + secs(5));
         // Policies moved the last of them by a second, and all were late.
-        assert_eq!([0, 1, 3].map(admit), [Admission::Recorded; 3]);
+        assert_eq!([(0, 0), (1, 1), (2, 3)].map(admit), [Admission::Recorded; 3]);
         let ended = span.end_run(span.start);
         assert_eq!((ended.at, ended.recorded.slots), (span.start + secs(5), 5));
         assert_eq!(ended.required, 3.0);
     }
 
-    /// Two threads took a slot each, and the second slot was decided about first.
+    /// Threads may decide about slots in another order than they were granted in.
+    #[test]
+    fn no_slot_behind_a_number_of_requests_takes_the_place_of_one_of_them() {
+        let orders = [[0, 2, 1, 3], [2, 3, 0, 1], [3, 1, 2, 0]];
+        for (warmup, numbers) in
+            [0, 1, 500].into_iter().flat_map(|it| orders.map(|order| (it, order)))
+        {
+            let (span, messages) = span(warmup, 1_000, Some(2));
+            let admit =
+                |number| span.admit((warmup + number, span.recorded_from + secs(number)), NOW);
+            let admitted: Vec<_> = numbers
+                .into_iter()
+                .filter(|&number| admit(number) == Admission::Recorded)
+                .collect();
+            let first: Vec<_> = numbers.into_iter().filter(|&number| number < 2).collect();
+            assert_eq!(
+                (&admitted, messages.try_recv().is_ok()),
+                (&first, true),
+                "{warmup} {numbers:?}"
+            );
+        }
+    }
+
+    /// A later slot takes the place of one that is given up. So which ones are recorded is not certain before.
     #[test]
     #[expect(clippy::float_cmp, reason = "whole numbers")]
     fn no_more_is_required_than_was_asked_for() {
-        let (span, _messages) = span(0, 1_000, Some(1));
-        let admit = |seconds| span.admit(span.start + secs(seconds), span.start + secs(5));
+        let length = RunLength { first: None, ..length(0, 1_000, Some(1)) };
+        let (span, _messages) = span_at(1, length);
+        let admit = |number| span.admit((number, span.start + secs(number)), span.start + secs(5));
         assert_eq!((admit(1), admit(0)), (Admission::Recorded, Admission::Over));
         assert_eq!(span.end_run(span.start).required, 1.0);
     }
@@ -366,7 +409,7 @@ mod tests {
     #[test]
     fn what_was_due_when_the_run_ended_is_unstarted() {
         let (span, _messages) = span(1, 3, None);
-        let admit = |intended, now| span.admit(span.start + secs(intended), span.start + secs(now));
+        let admit = |due, now| span.admit((due, span.start + secs(due)), span.start + secs(now));
         assert_eq!(admit(2, 3), Admission::Recorded);
         assert_eq!(admit(2, 4), Admission::Unstarted);
         assert_eq!(admit(0, 4), Admission::Over);
@@ -392,10 +435,7 @@ mod tests {
         assert_eq!((span.not_started(), messages.try_recv().is_ok()), (0, false));
         span.end_run(span.start + secs(3));
         // One is refused, and one goes to nobody who could start it.
-        assert_eq!(
-            span.admit(pacer.acquire().unwrap().intended_start(), pacer.now()),
-            Admission::Unstarted
-        );
+        assert_eq!(span.admit(slot(pacer.acquire().unwrap()), pacer.now()), Admission::Unstarted);
         pacer.acquire().unwrap();
         assert_eq!(span.not_started(), 2);
     }

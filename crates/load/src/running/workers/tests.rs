@@ -206,23 +206,6 @@ fn outlasts(_: u64) -> Called {
     })
 }
 
-/// A thread may be held up between its grant and the look whether the run has had all its slots.
-#[test]
-fn no_slot_behind_a_number_of_requests_takes_the_place_of_one_of_them() {
-    let granted = |options: &str| {
-        let target = Told::new(|_| Ok(()), |_| done());
-        let options = format!("--rate 1M/s --duration 1h --requests 3 {options}");
-        let pacer = set_up(target, &options).unwrap().pacer(None).unwrap();
-        pacer.resume();
-        (0..5).map_while(|_| pacer.acquire().ok()).count()
-    };
-    assert_eq!(granted(""), 3);
-    // Slots of a warm-up come before them, and later ones may take the places of those that are given up.
-    for more in ["--warmup 1ms", "--skip-later-than 1s", "--max-backlog 1s", "--strictness 1"] {
-        assert_eq!(granted(more), 5, "{more}");
-    }
-}
-
 #[test]
 fn a_target_that_hangs_or_panics_before_the_load_is_not_there() {
     struct Never;

@@ -50,10 +50,10 @@ impl<T: Target> Worker<T> {
         while let Ok(grant) = self.line.acquire().await {
             let now = shared.pacer.now();
             let intended_start = span.intended_start(grant, now);
-            let number = grant.slot();
-            match span.admit(intended_start, now) {
-                Admission::Recorded => self.operation(number, intended_start, true).await,
-                Admission::WarmUp => self.operation(number, intended_start, false).await,
+            let slot = (grant.slot(), intended_start);
+            match span.admit(slot, now) {
+                Admission::Recorded => self.operation(slot, true).await,
+                Admission::WarmUp => self.operation(slot, false).await,
                 Admission::Unstarted => {
                     return self.recorder.unstarted(&[(intended_start, 1)], span.end());
                 }
@@ -63,7 +63,8 @@ impl<T: Target> Worker<T> {
         span.end_if_over(shared.pacer.now());
     }
 
-    async fn operation(&mut self, number: u64, intended_start: Nanos, is_recorded: bool) {
+    /// Makes the call for the slot with this number and intended start.
+    async fn operation(&mut self, (number, intended_start): (u64, Nanos), is_recorded: bool) {
         let flight = self.recorder.start(intended_start, is_recorded);
         let (start, place) = (flight.started(), flight.place());
         let slot = Slot { number, intended_start, start, is_recorded, place };
