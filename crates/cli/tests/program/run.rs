@@ -219,7 +219,9 @@ fn what_is_required_and_missed_is_named_with_status_3() {
     // Two connections cannot start a request every millisecond if each takes 100 ms.
     let behind = "run --rate 1k/s -c 2 --target-latency 100ms --duration 500ms";
     let results = results(behind);
-    assert_eq!(results["verdict"], "target-behind", "{results}");
+    // On a busy machine the generator is late, too.
+    let verdict = results["verdict"].as_str().unwrap();
+    assert!(["target-behind", "both-behind"].contains(&verdict), "{results}");
     for (option, missed) in [
         ("--fail-below=0.99", "ratio is "),
         ("--fail-if=ratio>0.99", "ratio is "),
