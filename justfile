@@ -88,6 +88,14 @@ fleet-figures:
 examples:
     examples/run
 
+# README's first picture, docs/figures/stall.svg: a run whose target stalls for 2 s; some seconds.
+stall-figure:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cargo build --release -p nanopace-cli -p nanopace-benches --bin nanopace --bin stall
+    "{{ target }}/release/nanopace" run --rate 100 -c 2 --duration 6s --target-stall 2s@2s --json - \
+        | "{{ target }}/release/stall" docs/figures/stall.svg | tee benches/results/stall.txt
+
 # README's second picture, docs/figures/lock.svg: PostgreSQL with a table locked for 2 s, under a closed loop and an open one; half a minute, after `examples`.
 lock-figure:
     examples/picture
