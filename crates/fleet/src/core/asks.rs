@@ -89,9 +89,16 @@ impl Core {
             return None;
         }
         self.book.extend(self.first_not_asked_for(now).min(self.end()));
-        let asks = self.last_asks(now);
+        let mut asks = self.last_asks(now);
         let last = self.leaves_from(now);
-        asks.iter().any(|ask| ask.frame < last).then(|| self.claim(asks, progress))
+        if asks.iter().all(|ask| ask.frame >= last) {
+            return None;
+        }
+        if self.last_reply == LastReply::Refused {
+            // As in `request`. By the answer the node hears whether the clock is right again.
+            asks.clear();
+        }
+        Some(self.claim(asks, progress))
     }
 
     /// What a late node that leaves asks for in frames that have not closed.

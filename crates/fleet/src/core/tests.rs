@@ -539,6 +539,22 @@ fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
     assert_eq!(asks.iter().map(|ask| ask.frame).min(), Some(32), "it sits out until then");
 }
 
+/// What the store would give it meanwhile, others run without the store: it would count as lost, and as started twice.
+#[test]
+fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() {
+    let (mut core, now) = (core(), 30 * FRAME_NS);
+    let leaves_late = |core: &mut Core| match core.request_before_it_leaves(now, true, "") {
+        Some(Request::Claim(claim)) => claim,
+        _ => panic!("it claims"),
+    };
+    core.refuses_answer(&claimed(&core), now);
+    let claim = leaves_late(&mut core);
+    assert_eq!(claim.asks, []);
+    let answer = Answer::Claimed(claimed(&core));
+    answered(&mut core, &Request::Claim(claim), answer, now);
+    assert_ne!(leaves_late(&mut core).asks, [], "it is right again");
+}
+
 /// The store gives the node all that it asks for.
 fn granted(core: &Core, claim: &Claim) -> Claimed {
     let owned_by = |is_own: bool| {
