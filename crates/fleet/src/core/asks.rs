@@ -101,7 +101,8 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
-    /// What a late node that leaves asks for in frames that have not closed.
+    /// What a late node that leaves asks for in frames that have not closed. These are no more than [`MOST_ASKED`], as
+    /// the longest lead is as long.
     fn last_asks(&self, now: u64) -> Vec<Ask> {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let own = Take::Own { rank, nodes, most: self.frames().tracks };
