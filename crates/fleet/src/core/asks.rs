@@ -85,7 +85,7 @@ impl Core {
     /// it, or there may be no others; where they have not asked for their own tracks yet, only for all its own. If all
     /// of it lies in frames in which the node would take no part, it asks for nothing: its pacer would not start that.
     fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
-        if !self.is_late && self.appetite >= 1.0 {
+        if self.failure.is_some() || (!self.is_late && self.appetite >= 1.0) {
             return None;
         }
         self.book.extend(self.first_not_asked_for(now).min(self.end()));
@@ -93,6 +93,10 @@ impl Core {
         let last = self.leaves_from(now);
         if asks.iter().all(|ask| ask.frame >= last) {
             return None;
+        }
+        if self.urgent.is_some() {
+            // Until the store is told, it grants nothing, or what this node does not take.
+            return self.urgent.clone();
         }
         if self.last_reply == LastReply::Refused {
             // As in `request`. By the answer the node hears whether the clock is right again.

@@ -555,6 +555,28 @@ fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() 
     assert_ne!(leaves_late(&mut core).asks, [], "it is right again");
 }
 
+/// It would ask in vain for as long as it may take to leave.
+#[test]
+fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
+    let now = 30 * FRAME_NS;
+    let next = |core: &mut Core| core.request_before_it_leaves(now, true, "");
+    let mut emptied = core();
+    let request = next(&mut emptied).unwrap();
+    answered(&mut emptied, &request, Answer::Gone, now);
+    let restore = next(&mut emptied).unwrap();
+    assert!(matches!(restore, Request::Restore { .. }), "{restore:?}");
+    answered(&mut emptied, &restore, Answer::Done, now);
+    assert!(matches!(next(&mut emptied), Some(Request::Claim(_))));
+    let mut set = core();
+    set.refuses_answer(&claimed(&set), now);
+    set.clock_was_set(40_000);
+    assert!(matches!(next(&mut set), Some(Request::Rebase { .. })));
+    let mut replaced = core();
+    let request = next(&mut replaced).unwrap();
+    answered(&mut replaced, &request, Answer::Other, now);
+    assert!(next(&mut replaced).is_none(), "the store has another run");
+}
+
 /// The store gives the node all that it asks for.
 fn granted(core: &Core, claim: &Claim) -> Claimed {
     let owned_by = |is_own: bool| {
