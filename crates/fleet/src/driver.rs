@@ -298,7 +298,7 @@ pub(crate) fn take_in<C: Clock>(
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// For how long a request that ends a node is tried again.
-const ENDS_IN: Duration = Duration::from_secs(5);
+pub(crate) const ENDS_IN: Duration = Duration::from_secs(5);
 
 /// The time between two such tries.
 const RETRY: Duration = Duration::from_millis(50);

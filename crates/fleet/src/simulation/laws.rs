@@ -309,6 +309,27 @@ fn when_the_clock_of_the_store_is_set_the_load_stays_on_course() {
     }
 }
 
+/// It was late, so it has put off asking for some. It stays until the store is believed again.
+#[test]
+fn a_node_that_leaves_late_while_the_clock_is_off_loses_next_to_nothing() {
+    for by_us in [-250_000, 150_000] {
+        let setup = |seed| Setup {
+            round_trip: ms(5),
+            faults: vec![
+                (ms(690 + 13 * seed), Fault::Freeze(0, ms(300))),
+                (ms(700 + 13 * seed), Fault::SetClock(by_us)),
+                (ms(1_000 + 13 * seed), Fault::Leave(0)),
+            ],
+            ..Setup::default()
+        };
+        each(setup, |outcome| {
+            // Nodes don't find back at the same moment, and of what they were given before they knew of the clock
+            // others have started some: half a frame at most.
+            assert!(outcome.lost <= 500 && outcome.account.1 <= 500, "{outcome:?}");
+        });
+    }
+}
+
 #[test]
 fn nodes_that_join_take_their_share_and_nothing_else_changes() {
     let setup = |seed| Setup {

@@ -5,7 +5,7 @@ use super::tally::Tally;
 use crate::blind::{Blind, WhenBlind};
 use crate::clock::{Leader, RunClock, Sample, Samples};
 use crate::core::Core;
-use crate::driver::take_in;
+use crate::driver::{ENDS_IN, take_in};
 use crate::load::Load;
 use crate::message::{Answer, Request, Run, State};
 use crate::owners::NodeId;
@@ -52,6 +52,8 @@ pub(super) struct Machine {
     pub(super) turns: u64,
     /// It has stood still since this moment of the run.
     late_since: Option<u64>,
+    /// Until which moment of the run it asks for what it needs to know before it leaves; none unless it is about to.
+    asks_until: Option<u64>,
     /// When it was looked at last, and the moment of the run that it took that for.
     before: Option<(u64, u64)>,
 }
@@ -75,6 +77,7 @@ impl Machine {
             trip,
             turns: 0,
             late_since: None,
+            asks_until: None,
             before: None,
         }
     }
@@ -180,7 +183,36 @@ impl Machine {
         core.decide(now);
         let is_late = progress.late_ns > core.run().frames.frame_ns;
         self.late_since = None;
+        if self.asks_until.is_some() {
+            return self.leave(now, is_late, &progress.text());
+        }
         core.request(now, is_late, &progress.text())
+    }
+
+    /// It is about to leave.
+    pub(super) fn leaves(&mut self) {
+        let ends_in = u64::try_from(ENDS_IN.as_nanos()).unwrap_or(u64::MAX);
+        self.asks_until = Some(self.clock.now_ns() + ends_in);
+    }
+
+    /// What a node that leaves asks for next, or what it gives back then.
+    fn leave(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
+        self.tell();
+        let Phase::Running(core) = &mut self.phase else { return None };
+        if core.is_waiting() {
+            return None;
+        }
+        if self.asks_until.is_some_and(|until| now < until)
+            && let Some(request) = core.request_before_it_leaves(now, is_late, progress)
+        {
+            return Some(request);
+        }
+        let last = core.last_update(now);
+        if !self.pacer.lease(last.frame, Vec::new()) && !last.may_begin_later {
+            return None;
+        }
+        self.asks_until = None;
+        Some(core.leave(&last))
     }
 
     /// What it tells the store of itself.
@@ -210,6 +242,8 @@ impl Machine {
     pub(super) fn failed(&mut self) {
         self.is_connected = false;
         let now = self.clock.now_ns();
+        // It does not ask again before it leaves.
+        self.asks_until = self.asks_until.map(|_| now);
         if let Phase::Running(core) = &mut self.phase {
             core.hears_no_answer(now);
         }
@@ -224,7 +258,8 @@ impl Machine {
                 self.pacer.lease(update.frame, core.known(&update)) || update.may_begin_later;
             core.told(&update, is_taken);
         }
-        core.due(now).saturating_sub(now)
+        let is_next = self.asks_until.is_some() && !core.is_waiting();
+        if is_next { 0 } else { core.due(now).saturating_sub(now) }
     }
 
     /// It stands still, having started what was due.

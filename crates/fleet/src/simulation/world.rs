@@ -274,6 +274,7 @@ impl<'a> World<'a> {
                 self.wake(at_ns, machine);
                 self.machines[machine].freeze(until(time));
             }
+            &Fault::Leave(machine) => self.machines[machine].leaves(),
             &Fault::CutOff(machine, time) => self.machines[machine].cut_off_until = until(time),
             &Fault::Link(machine, trip) => self.machines[machine].trip = trip,
             Fault::Join => self.join(at_ns),
