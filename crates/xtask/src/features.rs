@@ -82,6 +82,7 @@ mod tests {
             .collect();
         assert_eq!(shown, ["a ", "a x", "a y", "a x,y", "c ", "d ", "d y", "d x,y"]);
     }
+
     #[test]
     fn what_another_crate_passes_on_is_compiled_with_that_one() {
         let shown = |of_whole: &str| {

@@ -219,9 +219,11 @@ fn what_is_required_and_missed_is_named_with_status_3() {
     // Two connections cannot start a request every millisecond if each takes 100 ms.
     let behind = "run --rate 1k/s -c 2 --target-latency 100ms --duration 500ms";
     let results = results(behind);
-    // On a busy machine the generator is late, too.
-    let verdict = results["verdict"].as_str().unwrap();
-    assert!(["target-behind", "both-behind"].contains(&verdict), "{results}");
+    let late = |of: &str| results["lateness"][of].as_f64().unwrap();
+    let [target, generator] = ["target_seconds", "generator_seconds"].map(late);
+    // On a busy machine the generator may have a third of the lateness, or more.
+    let verdict = if target >= 2.0 * generator { "target-behind" } else { "both-behind" };
+    assert_eq!(results["verdict"], verdict, "{results}");
     for (option, missed) in [
         ("--fail-below=0.99", "ratio is "),
         ("--fail-if=ratio>0.99", "ratio is "),

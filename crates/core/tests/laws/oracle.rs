@@ -29,7 +29,7 @@ use crate::oracle_model::{Answer, Oracle, Pace, Rules, Undecided, When};
 use crate::oracle_steps::{
     Item, Outline, Profile, STRICTNESSES, Setting, Split, Spread, Step, sequence,
 };
-use nanopace::{Claim, Ended, Grant, Lane, ManualClock, Pacer, Refused, Shard};
+use nanopace::{Claim, Ended, Grant, Lane, ManualClock, Nanos, Pacer, Refused, Shard};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
@@ -46,6 +46,8 @@ struct Pair {
     oracle: Oracle,
     claims: Vec<(Claim<'static>, u64)>,
     lanes: Vec<Lane>,
+    /// When the last grant started, unless a lane made it.
+    last_start: Cell<Nanos>,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
@@ -108,7 +110,15 @@ impl Pair {
         if setting.start_paused {
             oracle.pause(0.0);
         }
-        Pair { profile, clock, pacer, oracle, claims: Vec::new(), lanes: Vec::new() }
+        Pair {
+            profile,
+            clock,
+            pacer,
+            oracle,
+            claims: Vec::new(),
+            lanes: Vec::new(),
+            last_start: Cell::default(),
+        }
     }
 
     fn now(&self) -> f64 {
@@ -246,6 +256,8 @@ impl Pair {
         let now = self.now();
         let real = self.lanes[lane].acquire();
         let plain = self.oracle.lane_acquire(lane, now, self.pacer.ledger().granted)?;
+        // Its own starts may lie on a reading that others have left behind.
+        self.last_start.set(Nanos::ZERO);
         self.compare(real.map_err(Refused::from), plain);
         Ok(())
     }
@@ -309,6 +321,8 @@ impl Pair {
         let same = match (real, plain) {
             (Ok(grant), Answer::Granted { intended, start, slot }) => {
                 assert_eq!(grant.slot(), slot, "{grant:?}");
+                let last = self.last_start.replace(grant.actual_start());
+                assert!(grant.actual_start() >= last, "{grant:?}: the last started at {last:?}");
                 let real_start = float(crate::common::actual_ns(grant));
                 let start_fits =
                     fits(real_start, start) || self.oracle.is_open_loop() && real_start < start.at;

@@ -32,9 +32,8 @@ impl Core {
         if self.repairs_first(now) {
             return self.next_repair();
         }
-        // While the store's clock is off, it would grant what this node does not take.
+        let asks = self.asks(now);
         let is_refused = self.last_reply == LastReply::Refused;
-        let asks = if is_refused { Vec::new() } else { self.asks(now) };
         if asks.is_empty() && !is_refused && now < self.sign_at() {
             return self.next_repair().or_else(|| self.count(now));
         }
@@ -89,7 +88,7 @@ impl Core {
             return None;
         }
         self.book.extend(self.first_not_asked_for(now).min(self.end()));
-        let mut asks = self.last_asks(now);
+        let asks = self.last_asks(now);
         let last = self.leaves_from(now);
         if asks.iter().all(|ask| ask.frame >= last) {
             return None;
@@ -97,10 +96,6 @@ impl Core {
         if self.urgent.is_some() {
             // Until the store is told, it grants nothing, or what this node does not take.
             return self.urgent.clone();
-        }
-        if self.last_reply == LastReply::Refused {
-            // As in `request`. By the answer the node hears whether the clock is right again.
-            asks.clear();
         }
         Some(self.claim(asks, progress))
     }
@@ -135,8 +130,12 @@ impl Core {
         now + patience - patience / 4
     }
 
-    /// A claim by these asks, which may be none.
-    fn claim(&mut self, asks: Vec<Ask>, progress: &str) -> Request {
+    /// A claim by these asks, which may be none. While the store's clock is off, it would grant what this node does not
+    /// take: then it is a claim of nothing, by whose answer the node hears whether the clock is right again.
+    fn claim(&mut self, mut asks: Vec<Ask>, progress: &str) -> Request {
+        if self.last_reply == LastReply::Refused {
+            asks.clear();
+        }
         self.sequence += 1;
         Request::Claim(Claim {
             id: self.run.id.clone(),
