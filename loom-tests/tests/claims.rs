@@ -84,7 +84,7 @@ fn a_tried_claim_that_is_not_due_goes_back() {
 ///
 /// Threads: one that acquires; one that claims. There is one slot, and a claim of it is dropped in
 /// the end. Edits: a claim without the lock is not looked at; starts are not refused at the end;
-/// what was claimed behind the end does not go back; what is published goes on behind the end.
+/// what was claimed after the end does not go back; what is published goes on after the end.
 #[test]
 fn the_last_slot_has_one_owner() {
     explore("the_last_slot_has_one_owner", || {

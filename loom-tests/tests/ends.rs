@@ -11,7 +11,7 @@ use nanopace::{Ended, Pacer, Refused};
 /// Where a shape ends, one caller has the last slot, and the others hear that there is none.
 ///
 /// Threads: two that acquire; one that moves the clock on past the end. There is one slot left.
-/// Edits: starts are not refused at the end, or what was claimed behind it does not go back; the end
+/// Edits: starts are not refused at the end, or what was claimed after it does not go back; the end
 /// of the shape is not known.
 #[test]
 fn the_end_of_a_shape_strands_nobody() {
@@ -57,7 +57,7 @@ fn the_end_of_a_shape_reaches_every_watch() {
 ///
 /// Threads: two that sleep, for slots due in one hour and in two; one that sets a shape which ends
 /// at once. Edits: `wake_moved` wakes nobody, or does not look where the end is; `leave` passes the
-/// waking on to nobody; what was claimed behind the end does not go back.
+/// waking on to nobody; what was claimed after the end does not go back.
 #[test]
 fn an_earlier_end_reaches_every_sleeper() {
     explore_less(1, "an_earlier_end_reaches_every_sleeper", || {
@@ -131,7 +131,7 @@ fn a_schedule_that_goes_on_loses_no_slot() {
 ///
 /// Threads: one that acquires a slot due in an hour; one that sets a shape which ends at once, then
 /// one that has slots, and moves the clock on. Edits: `wake_moved` wakes nobody; what was claimed
-/// behind the end does not go back.
+/// after the end does not go back.
 #[test]
 fn an_end_that_is_taken_back_strands_nobody() {
     explore_less(1, "an_end_that_is_taken_back_strands_nobody", || {

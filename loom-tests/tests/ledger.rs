@@ -4,7 +4,7 @@
 
 use loom_tests::{explore, manual, span, spawn};
 
-/// The ledger's count never runs behind what has been started before it was asked, and never ahead
+/// The ledger's count never runs after what has been started before it was asked, and never ahead
 /// of what was claimed.
 ///
 /// Threads: one that acquires two slots, one that reads the ledger between two slots of its own.

@@ -84,7 +84,7 @@ fn nobody_overtakes_who_waits_for_a_limit() {
     });
 }
 
-/// A timeout behind somebody who gets in meanwhile is not judged as if that one had still to get in.
+/// A timeout after somebody who gets in meanwhile is not judged as if that one had still to get in.
 ///
 /// Threads: one that comes with a timeout when there is room for both, one that waits. Edit: who was
 /// let in costs what it did until it has left the line.

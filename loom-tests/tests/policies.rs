@@ -51,7 +51,7 @@ fn a_strict_gap_is_forfeited_once() {
         let (clock, builder) = manual("1/s");
         let (pacer, starts) = start_late(builder.strictness(Strictness::STRICT), &clock);
         // Slot 0 gives 10 s away, and slot 1 follows a second after it; or slot 1 gives 9 s away,
-        // and slot 0, which starts behind it, nothing.
+        // and slot 0, which starts after it, nothing.
         let expected = match pacer.ledger().idle.as_secs() {
             10 => [Ok(0), Err(11_000)],
             9 => [Ok(0), Ok(1_000)],

@@ -29,7 +29,7 @@ fn behind() -> Pacer {
 /// before, and its intended start is the shape's.
 ///
 /// Threads: two that acquire twice; slot 0 has started, and six slots are due. Edits: a chord goes
-/// on behind the part that is straight; a snapshot tells of slots behind its chord; slots behind
+/// on after the part that is straight; a snapshot tells of slots after its chord; slots after
 /// the chord are known to be due.
 #[test]
 fn a_renewed_chord_loses_no_slot() {
@@ -53,7 +53,7 @@ fn a_renewed_chord_loses_no_slot() {
 ///
 /// Threads: one that asks when the next slot is due, one that acquires it and so renews the chord.
 /// Edits: the load of `until` in `Hot::stretch` `Relaxed`, or its store in `Hot::store`; a snapshot
-/// tells of slots behind its chord.
+/// tells of slots after its chord.
 #[test]
 fn a_chord_is_read_whole() {
     explore("a_chord_is_read_whole", || {
@@ -74,12 +74,12 @@ fn a_chord_is_read_whole() {
     });
 }
 
-/// A lane takes no slot behind the chord in one run with those before it, and gives back the rest
+/// A lane takes no slot after the chord in one run with those before it, and gives back the rest
 /// of a run when the chord is renewed.
 ///
 /// Threads: one whose lane starts three slots and is dropped; one that acquires. The lane has started
 /// slots 0 to 2, two of them in a run, so it may take four at once; six slots are due, two of them on
-/// the chord. Edits: slots behind the chord are known to be due; `exchange` by a load and a store.
+/// the chord. Edits: slots after the chord are known to be due; `exchange` by a load and a store.
 #[test]
 fn lanes_share_a_chord_that_is_renewed() {
     explore_less(1, "lanes_share_a_chord_that_is_renewed", || {
@@ -105,11 +105,11 @@ fn lanes_share_a_chord_that_is_renewed() {
     });
 }
 
-/// A caller that sleeps behind the end of the chord starts when the shape says, although the chord
+/// A caller that sleeps after the end of the chord starts when the shape says, although the chord
 /// is renewed while it sleeps.
 ///
 /// Threads: one that acquires two slots, which are not due; one that claims one and moves the clock
-/// on. Edits: a snapshot tells of slots behind its chord, or before it.
+/// on. Edits: a snapshot tells of slots after its chord, or before it.
 #[test]
 fn nobody_starts_early_on_a_renewed_chord() {
     explore_less(1, "nobody_starts_early_on_a_renewed_chord", || {
@@ -178,7 +178,7 @@ fn a_new_shape_reaches_sleepers() {
 }
 
 /// The schedule's time stands still during a pause, and so does a shape's: it makes no difference
-/// whether a shape is set before the pause, during it or behind it.
+/// whether a shape is set before the pause, during it or after it.
 ///
 /// Threads: one that sets a shape, one that pauses for a second. Edits: a resume leaves the shape's
 /// end where it was; a new shape goes by the clock.

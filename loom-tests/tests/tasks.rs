@@ -115,9 +115,9 @@ fn the_lead_is_handed_over() {
     });
 }
 
-/// A leader that is cancelled takes nothing, and the task behind it has the slot.
+/// A leader that is cancelled takes nothing, and the task after it has the slot.
 ///
-/// Threads: a task that acquires behind a leader; one that drops the leader and moves the clock on.
+/// Threads: a task that acquires after a leader; one that drops the leader and moves the clock on.
 /// Edits: dropping calls nobody and sets no timer, or does not leave the line.
 #[test]
 fn a_cancelled_leader_hands_over() {
@@ -134,7 +134,7 @@ fn a_cancelled_leader_hands_over() {
     });
 }
 
-/// Closing ends the wait of the leader, and of the task behind it.
+/// Closing ends the wait of the leader, and of the task after it.
 ///
 /// Threads: two tasks that acquire; one that closes. Edits: `close` wakes nobody; tasks that watch
 /// are left out; the watch is not set.
@@ -172,7 +172,7 @@ fn a_change_reaches_the_leader() {
 
 /// A change reaches the task that leads since the leader before was cancelled.
 ///
-/// Threads: a task that waits for an hour behind a leader; one that drops the leader, sets the rate
+/// Threads: a task that waits for an hour after a leader; one that drops the leader, sets the rate
 /// to 1000/s and moves the clock on by 1 ms. Edits: the watch is not set.
 #[test]
 fn a_change_reaches_the_next_leader() {
@@ -191,7 +191,7 @@ fn a_change_reaches_the_next_leader() {
 
 /// A task that has been called and does not come holds up nobody: the bell rings again.
 ///
-/// Threads: a task that acquires behind a leader that is never polled again; one that moves the
+/// Threads: a task that acquires after a leader that is never polled again; one that moves the
 /// clock on, twice. Edits: a task that has been called is called again before it comes.
 #[test]
 fn a_task_that_does_not_come_is_passed_over() {

@@ -14,7 +14,7 @@ fn first_of_two() -> Shard {
     Shard::new(0, 2).unwrap()
 }
 
-/// A change of shards among claimers: before it the process has each slot of the load, behind it
+/// A change of shards among claimers: before it the process has each slot of the load, after it
 /// every other one, each once.
 ///
 /// Threads: one that acquires; one that gives the slots from number 3 on to two processes and moves
@@ -101,7 +101,7 @@ fn a_slot_that_is_due_stays_with_its_process() {
 ///
 /// Threads: one whose lane has started two slots, holds a third, starts two more and is dropped; one
 /// that gives the slots from number 6 on to two processes, and moves the clock on. Four slots are
-/// due. Edits: what is published goes on behind the change; the change does not make a curve of a
+/// due. Edits: what is published goes on after the change; the change does not make a curve of a
 /// line.
 #[test]
 fn a_lane_goes_on_during_a_change_of_shards() {
@@ -177,7 +177,7 @@ fn all_until(until: u64) -> Lease {
     Lease::of(Shard::new(0, 1).unwrap(), until)
 }
 
-/// Recorded arrivals have one owner each and start as they were recorded; behind the last one there
+/// Recorded arrivals have one owner each and start as they were recorded; after the last one there
 /// is none.
 ///
 /// Threads: one that acquires twice, one that acquires until there is none, on a clock that it
@@ -298,7 +298,7 @@ fn what_is_drawn_ends_with_a_close() {
 /// after a change, the slot moves with it.
 ///
 /// Threads: one that tries to acquire; one that pauses for a second, resumes and acquires. Edit: the reported reading is
-/// looked at behind the version.
+/// looked at after the version.
 #[test]
 fn what_is_drawn_moves_before_it_starts_later() {
     explore_less(1, "what_is_drawn_moves_before_it_starts_later", || {
@@ -331,7 +331,7 @@ fn drawn() -> (ManualClock, Pacer, [u64; 8], [Grant; 3]) {
     (clock, pacer, recorded, first)
 }
 
-/// A caller that sleeps for a recorded arrival hears of a change of the speed, and one behind the
+/// A caller that sleeps for a recorded arrival hears of a change of the speed, and one after the
 /// last arrival that there is none.
 ///
 /// Threads: one that acquires, for an arrival in an hour; one that makes time run a thousand times

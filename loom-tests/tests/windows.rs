@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// A chord has slots 0 to 2, and from slot 2 on a parabola has some ten more.
 const RAMP: &str = "ramp 1M/s..2M/s 1ms";
 
-/// A pacer 3.5 us behind its schedule of 1M/s, of which slot 0 has started, and slots 1 and 2 are
+/// A pacer 3.5 us after its schedule of 1M/s, of which slot 0 has started, and slots 1 and 2 are
 /// known to be due.
 fn behind() -> (ManualClock, Pacer) {
     let (clock, builder) = manual("1M/s");
@@ -85,7 +85,7 @@ fn a_window_that_goes_back_is_read_whole() {
 }
 
 /// The same on a stretch that is bent: a slot is granted by its stretch with its own bend. Without a bend slot 7,
-/// five slots behind the anchor, would be at 6988 ns.
+/// five slots after the anchor, would be at 6988 ns.
 ///
 /// Threads: as in `a_window_is_read_whole`, on a ramp. Edits: `bent_window` loads the bend `Relaxed`, or does
 /// not look at the version again.
@@ -116,7 +116,7 @@ fn a_bent_window_is_read_whole() {
 }
 
 /// A caller without the lock that asks when a slot is due sees one stretch with its own bend. Without a bend slot
-/// 8, six slots behind the anchor, would be due at 7987 ns.
+/// 8, six slots after the anchor, would be due at 7987 ns.
 ///
 /// Threads: one that asks when the next slot is due, one that changes the rate. Edits: `Hot::stretch` or
 /// `Hot::store` has the bend `Relaxed`.
@@ -234,7 +234,7 @@ impl Clock for SetClock {
 }
 
 /// Who knows of a start, and asks what time it is, is told a later moment, even if the clock is
-/// behind for them.
+/// after for them.
 ///
 /// Threads: one that acquires twice and then finds the clock 100 ns back, one that looks for those
 /// starts and asks. Edit: `Timeline::now` trusts the clock.

@@ -183,7 +183,7 @@ mod tests {
         definition().debug_assert();
     }
 
-    /// The words of a line, as a shell takes them: up to a pipe, a file, or a description behind a gap.
+    /// The words of a line, as a shell takes them: up to a pipe, a file, or a description after a gap.
     fn words(line: &str) -> Vec<String> {
         let command = line.split(" | ").next().unwrap_or_default();
         let command = command.split(" > ").next().unwrap_or_default();

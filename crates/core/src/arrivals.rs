@@ -201,7 +201,7 @@ impl Arrivals {
     ///
     /// Offsets are read when they are needed and forgotten when they are over, so that a recording
     /// may be of any length: at most 2^20 of them are kept ahead of the slots that are in use, and
-    /// as many behind, while a slot there is held. One that is held for longer counts as later than
+    /// as many after, while a slot there is held. One that is held for longer counts as later than
     /// it was. They are read by whoever asks for a slot, while others wait: reading must not block for
     /// long, must not panic, and must not call the pacer.
     ///

@@ -244,7 +244,7 @@ impl PacerBuilder {
     /// The most lateness that is ever made up for.
     ///
     /// When a start is later than `limit`, the time beyond the limit is forfeited, as
-    /// [`idle`](crate::Ledger::idle) time, and the slots behind that start are at most `limit`
+    /// [`idle`](crate::Ledger::idle) time, and the slots after that start are at most `limit`
     /// late. The start itself says how late it really was. By default the backlog is limited only
     /// by the range of positions, to 2^44 intervals of the rate in force.
     ///
@@ -576,8 +576,8 @@ impl PacerBuilder {
     ///
     /// The time counts from slot 0, and pauses don't count. A slot that is late starts even after
     /// that time, if it is intended before. In an open loop nothing that was due is left out. A late
-    /// policy that forfeits time moves slots behind the end, and a slower rate does too. A change of
-    /// the rate behind the end does not continue the schedule: what has not been
+    /// policy that forfeits time moves slots after the end, and a slower rate does too. A change of
+    /// the rate after the end does not continue the schedule: what has not been
     /// [leased](crate::driver::leased) by then has no slot. With [`slots`](PacerBuilder::slots), a
     /// shape or a recording that ends as well, the end that comes first counts.
     ///

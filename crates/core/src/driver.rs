@@ -44,9 +44,13 @@ pub fn leased(builder: PacerBuilder) -> PacerBuilder {
 /// What drives a [`Pacer`] from outside.
 pub trait Drive: sealed::Sealed {
     /// From now on slots are those of a load that has followed this shape since it began: slot n of
-    /// it starts when the shape says. For what
-    /// hears late of a change of a load that others follow too. Slots that were due by the old shape
-    /// stay as they are, and what a late policy had forfeited is [`idle`](crate::Ledger::idle) no more.
+    /// it starts when the shape says. For what hears late of a change of a load that others follow too; not
+    /// after another kind of change, by which the load in force began later than the pacer. Slots that
+    /// were due by the old shape stay as they are, and what a late policy had forfeited is
+    /// [`idle`](crate::Ledger::idle) no more. Slots whose new times have passed count as due from now
+    /// on: a span of [`Pacer::unstarted`] that ends by now has none of them, and one that begins
+    /// earlier and ends later has them all.
+    /// After the end [by time](crate::PacerBuilder::until) nothing changes.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -68,12 +72,13 @@ pub trait Drive: sealed::Sealed {
     fn correct_shape(&self, shape: Shape);
 
     /// From the slot with the number `from` in the whole load on, this process has the slots that
-    /// are leased here, one [`Lease`] behind the other, and none behind the last: callers that take
+    /// are leased here, one [`Lease`] after the other, and none after the last: callers that take
     /// a slot there wait until one is leased. A last lease until `u64::MAX` says that no more will be.
     ///
     /// It replaces what was leased from that slot on. Slots that callers hold there, and that may
     /// not start yet, move as they would with a change of rate. For what hands out the slots of one
-    /// load to many machines while it runs; see [`leased`].
+    /// load to many machines while it runs; see [`leased`]. Such a pacer is for slots that are taken one at a
+    /// time: a row starts with its first slot, and its later slots could still be leased to others.
     ///
     /// ```
     /// use nanopace::driver::{Drive, Lease, leased};
@@ -95,7 +100,8 @@ pub trait Drive: sealed::Sealed {
     fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError>;
 
     /// Leases slots as far as that is not too late: from the slot with the number `from` in the whole load on, or from
-    /// the first slot behind that which has certainly not started. Returns the number of the slot that it is.
+    /// this process's first slot that has certainly not started, or from where its leases end, if that comes later.
+    /// Returns the number of the slot that it is.
     ///
     /// Slots before that one stay as they are, where [`lease`](Drive::lease) would refuse. A lease that ends before
     /// the one in front of it is of nothing.

@@ -173,7 +173,7 @@ pub enum Ended {
     /// The pacer has been [closed](crate::Pacer::close).
     #[error("the pacer is closed")]
     Closed,
-    /// The schedule has no slot left: behind [`PacerBuilder::slots`](crate::PacerBuilder::slots) or
+    /// The schedule has no slot left: after [`PacerBuilder::slots`](crate::PacerBuilder::slots) or
     /// [`PacerBuilder::until`](crate::PacerBuilder::until), or where its [`Shape`](crate::Shape) or
     /// the recording that it [replays](crate::Arrivals::replay) ends. With another rate or shape one
     /// that ended with its shape goes on.

@@ -23,7 +23,7 @@ use crate::Shard;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The number in the whole load of the slot behind the lease.
+    /// The number in the whole load of the slot after the lease.
     pub(crate) until: u64,
     /// The share that is leased; none if no slot is.
     pub(crate) shard: Option<Shard>,

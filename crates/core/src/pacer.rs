@@ -24,7 +24,7 @@ use std::time::Duration;
 ///
 /// The schedule follows the rate and not the target: an *open loop*. Response times are measured
 /// from the intended start, which avoids *coordinated omission* (Gil Tene, "How NOT to Measure
-/// Latency"). What a late start does to the slots behind it is the choice of a
+/// Latency"). What a late start does to the slots after it is the choice of a
 /// [`Strictness`](crate::Strictness).
 ///
 /// ```

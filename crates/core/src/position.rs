@@ -16,7 +16,7 @@ pub(crate) const REACH: i64 = 1 << 62;
 /// How far behind or ahead of the schedule slots may be, in ticks: 2^44 slots.
 pub(crate) const RANGE: i64 = REACH / 4;
 
-/// How far position `b` lies behind position `a`, in ticks; negative if it lies before it.
+/// How far position `b` lies after position `a`, in ticks; negative if it lies before it.
 pub(crate) const fn ticks_between(a: u64, b: u64) -> i64 {
     b.wrapping_sub(a).cast_signed()
 }
@@ -31,13 +31,13 @@ pub(crate) const fn before(position: u64) -> u64 {
     position.wrapping_sub(SLOT)
 }
 
-/// The first slot behind `position`.
+/// The first slot after `position`.
 pub(crate) const fn first_after(position: u64) -> u64 {
     (position | (SLOT - 1)).wrapping_add(1)
 }
 
 /// The number of slots from `start` to `end`, which are positions of slots; none if `end` is not
-/// behind `start`.
+/// after `start`.
 pub(crate) const fn slots_between(start: u64, end: u64) -> u64 {
     let ticks = ticks_between(start, end);
     if ticks > 0 { ticks.unsigned_abs() / SLOT } else { 0 }

@@ -1,15 +1,15 @@
 //! The schedule: when each slot starts, what late starts do to it, and where its time went.
 //!
 //! Plain data and arithmetic: no atomics and no clock; every moment is an argument, in nanoseconds. `now` is
-//! what the clock says. `time` is the schedule's time, which stands still while the pacer is paused. When it goes
-//! on, all moments of the schedule move up to the clock instead. The history and its courses know no pause: all
+//! what the clock says. `time` is the schedule's time, which stands still while the pacer is paused. When the
+//! pacer is resumed, all moments of the schedule move later by the length of the pause. The history and its courses know no pause: all
 //! their moments are the schedule's. Four rules:
 //!
 //! * A slot's position never changes, only the time that belongs to it. So a claim can't race a
 //!   change of rate.
 //! * A slot is judged once, when it starts. From then on it is *settled*: nothing changes its
 //!   intended start.
-//! * The time that a start forfeits moves the slots behind it. A *straggler*, which starts when a later slot
+//! * The time that a start forfeits moves the slots after it. A *straggler*, which starts when a later slot
 //!   has started already, moves nothing, because the later one started by the schedule as it was.
 //! * A burst ratio leaves intended starts alone and adds a second line, `catch_up`. A slot may
 //!   start when both lines have reached it: two rates at once, as in the dual GCRA of ATM (ITU-T
@@ -170,12 +170,12 @@ impl Schedule {
 
     /// Whether the schedule ends before the slot at `position`, so that there is no such slot.
     pub(crate) fn ends_before(&self, position: u64) -> bool {
-        self.is_behind_end(position) || !self.history.slots().has(position)
+        self.is_after_end(position) || !self.history.slots().has(position)
     }
 
-    /// Whether `position` lies behind the end by count, duration or shape. A recording or leases may have fewer slots.
+    /// Whether `position` lies after the end by count, duration or shape. A recording or leases may have fewer slots.
     #[inline]
-    fn is_behind_end(&self, position: u64) -> bool {
+    fn is_after_end(&self, position: u64) -> bool {
         match self.end() {
             Some(end) => ticks_between(end, position) >= 0,
             // The end lies farther ahead than slots are known.
@@ -201,7 +201,7 @@ impl Schedule {
         (0..).map_while(move |slots| {
             let position = after(position, slots);
             let intended = self.intended(position);
-            let is_due = intended <= now && !self.is_behind_end(position);
+            let is_due = intended <= now && !self.is_after_end(position);
             Some(intended).filter(|_| is_due).zip(self.slot(position))
         })
     }
@@ -222,7 +222,7 @@ impl Schedule {
         self.paid(time).map_or(intended, |paid| earlier(paid, intended))
     }
 
-    /// The position that the catch-up has come to by `time`: slots behind it have to wait. None if no time is owed.
+    /// The position that the catch-up has come to by `time`: slots after it have to wait. None if no time is owed.
     /// When a shape ends, nothing is owed any more: what was owed becomes backlog.
     fn paid(&self, time: i64) -> Option<u64> {
         let course = self.catch_up.as_ref().filter(|_| time < self.end.of_shape())?;
@@ -259,7 +259,8 @@ impl Schedule {
         self.schedule_time(now).min(self.end.moment(&self.history))
     }
 
-    /// Notes that `claimed` slots lie before the position `next`. Must be called before positions wrap around.
+    /// Notes that `claimed` slots lie before the position `next`. Must be called at least once while 2^47 slots
+    /// are claimed, because positions wrap around after more.
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.history.count_claimed(next, claimed);
         self.end.count_claimed(next, claimed);
@@ -283,6 +284,10 @@ impl Schedule {
     pub(crate) fn correct_shape(&mut self, shape: Shape, now: i64) {
         let time = self.schedule_time(now);
         self.drop_paid(time);
+        if self.end.is_over(time) {
+            // Nothing is continued, but by this slots that are not known yet lie after the end.
+            return self.follow_load(time);
+        }
         self.history.correct(&shape, self.origin, time);
         // Slots are now where the load has them, as if no time had been forfeited.
         self.idle = 0;
@@ -316,8 +321,8 @@ impl Schedule {
     }
 
     /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False,
-    /// and no slot moves, if the process has a slot from there on that lies before the position `next`, from which on
-    /// slots may still move.
+    /// and no slot moves, if the process has a slot from there on that lies before `next`. Slots from `next` on may
+    /// still move.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
         self.leave_line(from, next, now);
         self.history.set_shard(shard, from, next)
@@ -334,7 +339,7 @@ impl Schedule {
     }
 
     /// Gives this process what is leased, from the slot with the number `from` in the whole load on, and nothing
-    /// yet behind that. False, and no slot moves, if a slot there may have started. A slot that is intended to start
+    /// yet after that. False, and no slot moves, if a slot there may have started. A slot that is intended to start
     /// within `lead_ns` counts as one that may have: it may start without the lock meanwhile.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], lead_ns: i64, now: i64) -> bool {
         let not_started = first_after(self.intended_within(lead_ns, now));

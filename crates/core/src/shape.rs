@@ -102,13 +102,13 @@ impl Shape {
         self.duration().map(|_| approximate(self.program.total()))
     }
 
-    /// How many slots there are after so long, parts of a slot included; behind the end, all.
+    /// How many slots there are after so long, parts of a slot included; after the end, all.
     #[must_use]
     pub fn count_at(&self, elapsed: Duration) -> f64 {
         approximate(self.program.count_at(span_ns(elapsed)))
     }
 
-    /// Slots per second after so long. At a jump it is the later rate, and behind the end it is 0.
+    /// Slots per second after so long. At a jump it is the later rate, and after the end it is 0.
     #[must_use]
     pub fn rate_at(&self, elapsed: Duration) -> f64 {
         self.rate_at_ns(span_ns(elapsed))
@@ -143,14 +143,14 @@ impl Shape {
         self.program.peak_hz(0, i64::MAX)
     }
 
-    /// How many slots there are after so long: 0 before the beginning, all behind the end.
+    /// How many slots there are after so long: 0 before the beginning, all after the end.
     pub(crate) fn count_at_ns(&self, elapsed_ns: i64) -> Count {
         whole(self.program.count_at(elapsed_ns))
     }
 
     /// When the slot that lies at `count` starts: in the first nanosecond at which there are so many; or if there are
     /// just so many then and the rate is zero, when it rises again. `i64::MAX`: never. There is none at the count of
-    /// the whole shape or behind it.
+    /// the whole shape or after it.
     #[inline]
     pub(crate) fn time_of_count(&self, count: Count) -> i64 {
         self.program.steady_time_of(count).unwrap_or_else(|| self.exact_time_of_count(count))
@@ -181,7 +181,7 @@ impl Shape {
     }
 
     /// How long from `elapsed_ns` on the chord of time by count stays within 1 ns of the curve: a
-    /// lower bound, at least 1; `i64::MAX` behind the end. And whether the rate falls there.
+    /// lower bound, at least 1; `i64::MAX` after the end. And whether the rate falls there.
     pub(crate) fn straight_ns(&self, elapsed_ns: i64) -> (i64, bool) {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or((i64::MAX, false), |Here { leaf, since_ns, rest_ns, .. }| {

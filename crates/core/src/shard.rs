@@ -274,7 +274,7 @@ pub enum ShardError {
     /// The change was to begin with a slot that is due or has been taken, or with one before it.
     #[error("that slot is due or has been taken: change with a later one")]
     TooLate,
-    /// Leases that do not lie one behind the other.
+    /// Leases that do not lie one after the other.
     #[error("a lease ends before the one in front of it: write them in the order of their slots")]
     Order,
     /// Not of the form INDEX/COUNT.

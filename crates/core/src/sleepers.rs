@@ -140,7 +140,7 @@ impl Sleepers {
         registry.choose(positions)
     }
 
-    /// The sleepers without a slot, because it lies behind the end now.
+    /// The sleepers without a slot, because it lies after the end now.
     pub(crate) fn behind_end(&self, ends_before: impl Fn(u64) -> bool) -> WakeUps {
         let mut registry = self.0.lock();
         let positions: Vec<u64> =

@@ -131,7 +131,7 @@ mod tests {
         ) {
             let shard = Shard::weighted(index, &[3, 1, 2]).expect("a shard");
             let all: Vec<_> = make(&arrivals).starts(shape.clone(), shard.clone()).collect();
-            // Right at a start, and right behind it, too.
+            // Right at a start, and right after it, too.
             let starts = all.iter().step_by(17).flat_map(|&at| [at, at + Duration::from_nanos(1)]);
             let moments = moments.into_iter().map(Duration::from_nanos).chain(starts);
             for moment in moments.chain([Duration::ZERO, Duration::MAX]) {

@@ -65,7 +65,7 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------12    3     4     5
 /// ```
 ///
-/// A late start moves the slots behind it to later, by this fraction of its gap. Slot 1 is 200 ms
+/// A late start moves the slots after it to later, by this fraction of its gap. Slot 1 is 200 ms
 /// late. At 0.5, 100 ms of that are forfeited and become *idle* time, so slot 2 is intended at 300
 /// ms instead of 200 ms. The late slot keeps its own intended start, so its wait time still says
 /// how late it was.

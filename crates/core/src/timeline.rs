@@ -10,7 +10,7 @@
 //! published one ([`open`]). Where slots lie unevenly there is no such stretch. There, slots are drawn under the lock:
 //! for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
 //!
-//! Under a late policy each start may move the slots behind it. So starts are judged one after the
+//! Under a late policy each start may move the slots after it. So starts are judged one after the
 //! other, each on a reading of its own, under the lock ([`guarded`]). That is also the way while
 //! the pacer is paused, and while slots that were given back wait to be handed out again.
 
@@ -242,7 +242,8 @@ impl Timeline {
         self.under_lock().is_finished()
     }
 
-    /// When the slot `slots` places behind the next free one is due; `i64::MAX` while paused.
+    /// When the slot `slots` places after the next free one is due; `i64::MAX` while paused, and for a slot
+    /// that is not known yet or never comes.
     pub(crate) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let snapshot = self.published.snapshot();
         let position = after(self.next(), slots);
@@ -252,7 +253,8 @@ impl Timeline {
         }
     }
 
-    /// When the next `slots` slots in a row are due; `i64::MAX` while paused.
+    /// When the next `slots` slots in a row are due; `i64::MAX` while paused, and for slots that are not known yet or never
+    /// come.
     pub(crate) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
         self.under_lock().row_due(slots)
     }
@@ -298,8 +300,8 @@ impl Timeline {
         }
     }
 
-    /// The release of a slot that has been claimed, as things stand; `i64::MAX` while paused. With a sleep threshold
-    /// the slot is due before its release.
+    /// The release of a slot that has been claimed, as things stand; `i64::MAX` while paused, and for a slot that is
+    /// not known yet or never comes. With a sleep threshold the slot is due before its release.
     pub(crate) fn release(&self, claimed: &Claimed) -> Result<i64, Ended> {
         match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
             Some(snapshot) => Ok(snapshot.intended(claimed.position)),
@@ -327,7 +329,8 @@ impl Timeline {
     /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False if
     /// a slot there has been claimed. A slot whose intended start has come, or comes within the
     /// [lead](Timeline::furthest_lead_ns), counts as claimed. In an open loop it may be granted without the lock
-    /// meanwhile. Under a late policy it counts too, even while it waits because time is owed.
+    /// meanwhile. Under a late policy it counts too, even while it waits because time is owed. The clock's readings on two
+    /// processors may differ by some hundred nanoseconds: a slot that falls due within that may start all the same.
     /// Model: `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;

@@ -179,7 +179,7 @@ fn guarded<T>(path: &Path, access: impl FnOnce() -> Result<T, Error>) -> Result<
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(Error::DatabaseAlreadyOpen)) => Err(ConfigError::InUse { path }),
         Ok(Err(Error::UpgradeRequired(format))) => Err(ConfigError::OldFormat { path, format }),
-        // What it points to lies behind its end, or before its beginning.
+        // What it points to lies after its end, or before its beginning.
         Ok(Err(Error::Io(source)))
             if matches!(source.kind(), ErrorKind::UnexpectedEof | ErrorKind::InvalidInput) =>
         {

@@ -45,12 +45,12 @@ pub(crate) const MAX_KEYS: usize = 1 << 20;
 ///
 /// # Cost
 ///
-/// * Memory: for each key, the key and 17 bytes, and 1.5 times that on average, because tables grow by
+/// * Memory: for each key, the key and 17 bytes, times 1.5 on average, because tables grow by
 ///   doubling. A key with limits of its own takes 48 more, and so does one whose limits remember more
 ///   than a word. Several limits take another 48 bytes and 16 for each, and a log or an aggregated
 ///   window takes what it takes by itself.
-/// * A decision takes two hashes of the key, the lock of a shard that few other keys have, and the
-///   steps of the rules.
+/// * A decision takes one hash of the key, and another one in a [`ConfigStore`](crate::ConfigStore), the lock of
+///   a shard that few other keys have, and the steps of the rules.
 ///
 /// # Who waits
 ///
@@ -114,8 +114,8 @@ impl<K: Hash + Eq, S: BuildHasher> Keyed<K, Uniform, S> {
 }
 
 impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
-    /// The same limits, whose answers are counted under that name from now on, those for all keys
-    /// together, as `Limiter::named` says. Clones that were made before have no name, or another one,
+    /// The same limits. From now on their answers are counted under that name, all keys together, as
+    /// `Limiter::named` says. Clones that were made before have no name, or another one,
     /// and share what was let in.
     ///
     /// ```
@@ -255,8 +255,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.try_acquire_same(key, 1)
     }
 
-    /// Lets in for `key` now what costs each limit the same, or something of its own: `5`, or one
-    /// cost for each limit, in the order of the limits. All of it is counted or nothing.
+    /// Lets in for `key` now a request that costs every limit the same (`5`), or each its own (one
+    /// cost for each limit, in their order). All of it is counted or nothing.
     ///
     /// # Errors
     /// As for [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] if there is not one

@@ -41,7 +41,7 @@ pub trait LimitsOf<Q: ?Sized>: Debug + Send + Sync {
     /// A number that is different after each change of the key's limits. It may be different after
     /// other changes too.
     ///
-    /// A caller that asks for the version first and for [`limits_of`](LimitsOf::limits_for)
+    /// A caller that asks for the version first and for [`limits_for`](LimitsOf::limits_for)
     /// afterwards may keep the limits until the version changes.
     ///
     /// ```

@@ -13,7 +13,7 @@ use core::num::NonZeroU16;
 use nanopace_nanos::Nanos;
 use thiserror::Error;
 
-/// One limit, of any kind. It is written as a [`Quota`], and behind it the kind:
+/// One limit, of any kind. It is written as a [`Quota`], and after it the kind:
 ///
 /// | written | means | rule |
 /// |---|---|---|
@@ -84,7 +84,7 @@ pub enum LimitsError {
     Burst(String),
     /// Text that is not a kind of limit.
     #[error(
-        "`{0}` is no kind of limit: write `burst 20`, `in 60`, `sliding-log`, `sliding-log-all`, `fixed-window` or `sliding-counter` behind the quota, or nothing"
+        "`{0}` is no kind of limit: write `burst 20`, `in 60`, `sliding-log`, `sliding-log-all`, `fixed-window` or `sliding-counter` after the quota, or nothing"
     )]
     Kind(String),
     /// More limits at once than there may be.

@@ -24,7 +24,7 @@ impl FromStr for Quota {
     }
 }
 
-/// Digits with a `k`, `M` or `G` behind them, perhaps.
+/// Digits with a `k`, `M` or `G` after them, perhaps.
 fn parse_count(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(['k', 'M', 'G']);
     let multiple = match &text[digits.len()..] {
@@ -101,10 +101,10 @@ impl FromStr for Limit {
     }
 }
 
-/// What the kinds of limits begin with behind a quota.
+/// What the kinds of limits begin with after a quota.
 const KINDS: [&str; 4] = [" burst ", " in ", " sliding-", " fixed-"];
 
-/// The error for something unknown behind a quota.
+/// The error for something unknown after a quota.
 fn unknown_kind(text: &str) -> Option<LimitsError> {
     let (quota, kind) = text.split_once(' ')?;
     quota.parse::<Quota>().ok().map(|_| LimitsError::Kind(kind.trim().to_owned()))

@@ -92,6 +92,7 @@ fn reply(decision: &Decision) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nanopace_remote::Settings;
     use nanopace_services::{Engine, Server};
     use redis::{Client, cmd};
 
@@ -107,7 +108,8 @@ mod tests {
     fn the_reply_is_five_integers() {
         for engine in Engine::ALL {
             let server = Server::start(engine).unwrap();
-            let mut client = client(Remote::connect(&server.url()).unwrap());
+            let settings = Settings::default().timeout(Duration::from_secs(20));
+            let mut client = client(Remote::lazy_with(&server.url(), settings).unwrap());
             let mut throttle =
                 |words: &[&str]| cmd("CL.THROTTLE").arg(words).query::<Vec<i64>>(&mut client);
             assert_eq!(throttle(&["alice", "1", "1", "60"]).unwrap(), [0, 2, 1, -1, 60]);

@@ -60,18 +60,23 @@ fn response(client: &str, clients: &RemoteKeyed) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nanopace_remote::Settings;
     use nanopace_services::{Engine, Server};
+    use std::time::Duration;
 
     #[test]
     #[ignore = "needs Redis and Valkey"]
     fn answers_say_what_is_left_and_when_to_come_back() {
         for engine in Engine::ALL {
             let server = Server::start(engine).unwrap();
-            let clients = limiter(&Remote::connect(&server.url()).unwrap()).unwrap();
+            let settings = Settings::default().timeout(Duration::from_secs(20));
+            let store = Remote::lazy_with(&server.url(), settings).unwrap();
+            let clients = limiter(&store).unwrap();
             for left in (0..5).rev() {
                 let response = response("::1", &clients);
-                assert!(response.starts_with("HTTP/1.1 200 OK\r\n"));
-                assert!(response.contains(&format!("RateLimit: \"client\";r={left};t=")));
+                assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+                let field = format!("RateLimit: \"client\";r={left};t=");
+                assert!(response.contains(&field), "{response}");
             }
             let response = response("::1", &clients);
             assert!(response.starts_with("HTTP/1.1 429 "), "{response}");

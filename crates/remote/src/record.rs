@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    /// Written by versions that were released: behind a line for the tests at a store, each is a state.
+    /// Written by versions that were released: after a line for the tests at a store, each is a state.
     const STATES: [&str; 1] = [include_str!("../tests/recorded/states-0.1.0.txt")];
 
     #[test]

@@ -84,7 +84,7 @@ mod tests {
         assert!(!run_all(vec![step(false), last]));
         assert!(ran.take());
         let flag = ran.clone();
-        let after = Step::new("a step behind", move || flag.replace(true));
+        let after = Step::new("a step after", move || flag.replace(true));
         assert!(!run_all(vec![step(false).required(), after]));
         assert!(!ran.get());
     }

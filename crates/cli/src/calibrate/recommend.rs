@@ -2,8 +2,8 @@
 //!
 //! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the
 //! interval. Then hardly any gap between two starts is more than 25 % off. There are other limits:
-//! sleeping has a share of a core, and beyond it starts come in clumps; hybrid has a budget for
-//! spinning, and beyond it sleeps; and no way can start faster than a single start takes.
+//! sleeping may take a share of a core, and beyond it starts come in clumps; hybrid has a budget for
+//! spinning, and beyond it sleeps; and no way of pausing makes starts closer than one start takes.
 //!
 //! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread. Sleep costs
 //! least, then hybrid. Spinning and yielding take a whole core, so they are recommended only if

@@ -1,7 +1,7 @@
 //! Data for requests: the rows of a file, CSV or JSON lines, one for each slot.
 //!
 //! The file is read once, before the run, into one buffer; a field takes its bytes and 8 more. Where a row is not
-//! on the line behind the row before, 16 more are taken.
+//! on the line after the row before, 16 more are taken.
 
 pub(crate) mod args;
 mod csv;

@@ -155,7 +155,7 @@ impl Reader<'_, '_> {
             take.fits = uses.iter().filter(|(index, ..)| *index == take.index).map(fits).collect();
             if take.fits.is_empty() {
                 let name = &names[take.index];
-                return Err(wrong(at, format!("no step behind this one has {{{{{name}}}}} in it")));
+                return Err(wrong(at, format!("no step after this one has {{{{{name}}}}} in it")));
             }
             steps[step].takes.push(take);
         }
@@ -165,7 +165,9 @@ impl Reader<'_, '_> {
 
 /// How long the next step is held back. It may be zero.
 fn think_time(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let wrong =
+        |error| format!("{text:?} is no time: {error}; write for example \"500ms\" or \"2s\"");
+    let time = humantime::parse_duration(text).map_err(wrong)?;
     let is_short = time <= LONGEST_THINK;
     is_short.then_some(time).ok_or_else(|| "a think time is a day at most".to_owned())
 }

@@ -24,9 +24,15 @@ use values::Values;
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
-/// What can be filled in, besides columns; the same with a word behind it.
+/// What can be filled in, besides columns; the same with a word after it, as in the example.
 const ALONE: [&str; 4] = ["slot", "now", "now-ms", "uuid"];
-const WITH_WORD: [&str; 5] = ["random", "random-text", "env", "raw", "json"];
+const WITH_WORD: [(&str, &str); 5] = [
+    ("random", "random 1..100"),
+    ("random-text", "random-text 32"),
+    ("env", "env NAME"),
+    ("raw", "raw COLUMN"),
+    ("json", "json COLUMN"),
+];
 /// The longest random text.
 const LONGEST: usize = 1 << 20;
 
@@ -57,7 +63,7 @@ pub(crate) struct Template {
 
 /// Whether this stands for something in any text.
 pub(crate) fn is_known(name: &str) -> bool {
-    ALONE.contains(&name) || WITH_WORD.contains(&name)
+    ALONE.contains(&name) || example(name).is_some()
 }
 
 /// Whether a text may have places that are filled. One that is no text has none.
@@ -112,9 +118,7 @@ impl Template {
             let column = text[..at].chars().count() + 1;
             let wrong = |told: String| format!("column {column}: {told}");
             let Some((inside, behind)) = behind.split_once(CLOSE) else {
-                return Err(wrong(
-                    "{{ has no }} behind it; write {{\"{{\"}} for two braces".into(),
-                ));
+                return Err(wrong("{{ has no }} after it; write {{\"{{\"}} for two braces".into()));
             };
             pieces.push(piece(inside.trim(), place, names).map_err(wrong)?);
             rest = behind;
@@ -145,7 +149,7 @@ impl Template {
         (self, large, Template { pieces: after })
     }
 
-    /// Writes the text behind what is in `to`, with these values.
+    /// Writes the text after what is in `to`, with these values.
     pub(crate) fn fill(&self, values: &mut Values<'_>, to: &mut Vec<u8>) {
         self.pieces.iter().for_each(|piece| piece.fill(values, to));
     }
@@ -177,7 +181,7 @@ impl Template {
     }
 }
 
-/// Texts, one behind the other.
+/// Texts, one after the other.
 impl FromIterator<Template> for Template {
     fn from_iter<I: IntoIterator<Item = Template>>(texts: I) -> Template {
         Template { pieces: texts.into_iter().flat_map(|text| text.pieces).collect() }
@@ -265,6 +269,11 @@ impl<'a> Names<'a> {
     }
 }
 
+/// How a name is written that has a word after it.
+fn example(name: &str) -> Option<&'static str> {
+    WITH_WORD.iter().find(|(known, _)| *known == name).map(|(_, example)| *example)
+}
+
 /// What is behind `raw` or `json`, and is no column.
 fn no_value(name: &str, word: &str, names: Names<'_>) -> String {
     let columns = names.all();
@@ -278,9 +287,9 @@ fn no_value(name: &str, word: &str, names: Names<'_>) -> String {
 
 fn unknown(inside: &str, names: Names<'_>) -> String {
     let columns = names.all();
-    let known = columns.iter().copied().chain(ALONE).chain(WITH_WORD);
+    let known = columns.iter().copied().chain(ALONE).chain(WITH_WORD.map(|(name, _)| name));
     let told = match near(inside, known) {
-        Some(name) => format!("write {{{{{name}}}}}"),
+        Some(name) => format!("write {{{{{}}}}}", example(name).unwrap_or(name)),
         None if columns.is_empty() => {
             "write slot, now, now-ms, uuid, random 1..100, random-text 32 or env NAME; columns come from --data".into()
         }

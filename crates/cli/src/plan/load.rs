@@ -58,7 +58,7 @@ impl Load<'_> {
     /// The end of what is shown.
     pub(crate) fn end(&self, arrivals: &Arrivals) -> anyhow::Result<Duration> {
         if self.schedule.is_replay() {
-            // Right behind the last start.
+            // Right after the last start.
             let last = self.starts()?.last().unwrap_or_default();
             return Ok(last + Duration::from_nanos(1));
         }
@@ -71,7 +71,7 @@ impl Load<'_> {
         arrivals.starts_before(moment, &self.shape, &self.shard).min(self.requests)
     }
 
-    /// Right behind the first start that is one too many: so as many requests take as many intervals.
+    /// Right after the first start that is one too many: so as many requests take as many intervals.
     /// Several may start at one moment.
     fn end_of_requests(&self, arrivals: &Arrivals) -> Option<Duration> {
         let is_too_late = |ns: u64| {

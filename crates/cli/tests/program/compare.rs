@@ -17,10 +17,12 @@ fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
+/// The results of a run that is complete: it is done again where the machine stood still for half of it.
 fn run(name: &str, options: &str) -> PathBuf {
     let path = scratch(name);
     let line = format!("run --rate 500 --duration 2s --no-tui {options} --json");
-    assert!(nanopace(&line).arg(&path).output().unwrap().status.success());
+    let status = |_| nanopace(&line).arg(&path).output().unwrap().status.code();
+    assert_eq!((0..5).map(status).find(|&code| code != Some(4)), Some(Some(0)));
     path
 }
 
@@ -116,7 +118,7 @@ fn what_cannot_be_compared_is_refused() {
         (vec![&backwards, &one], "compare-backwards.json: its `histograms.batches[1]` goes from"),
         (vec![&one, &unbounded], "have lower bounds that are none of the times"),
         (vec![&one, &shorter], "compare-shorter.json: its `duration_seconds` is -2"),
-        (vec![&one], "name two files, or those of B behind --with"),
+        (vec![&one], "name two files, or those of B after --with"),
     ] {
         let refused = compare(&files, &[]);
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
@@ -149,12 +151,31 @@ fn a_run_is_compared_with_its_baseline() {
     let object: Value = serde_json::from_slice(&failed.stdout).unwrap();
     assert_eq!(object["comparison"]["figures"][1]["word"], "higher");
     assert_eq!(object["missed"].as_array().unwrap().len(), 1);
-    let mut longer = nanopace("run --rate 500 --duration 1s --no-tui --fail-if");
-    let longer = longer.args(["rate lower by 1%", "--baseline"]).arg(&good).output().unwrap();
-    let report = text(&longer.stdout);
-    assert_eq!(longer.status.code(), Some(3), "{longer:?}");
-    let told = "baseline  not compared: the lengths of the runs differ: 2.0s and 1.0s";
-    assert!(report.contains(told), "{report}");
+    for (options, told) in [
+        ("--rate 500 --duration 1s", "the lengths of the runs differ: 2.0s and 1.0s"),
+        ("--rate 300 --duration 2s", "the loads differ: 500.0/s and 300.0/s"),
+        ("--rate 500 --arrivals poisson", "the loads differ: --arrivals is even and poisson"),
+        ("--rate max", "the loads differ: one is --rate max"),
+    ] {
+        let line = format!("run {options} --no-tui --baseline");
+        let refused = nanopace(&line).arg(&good).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(text(&refused.stderr).contains(&format!("--baseline: {told}")), "{refused:?}");
+    }
+}
+
+/// How long it takes is known at its end alone.
+#[test]
+fn a_run_that_came_to_another_length_is_not_compared() {
+    let good = run("baseline-length.json", "");
+    let mut shorter = nanopace("run --rate 500 --requests 500 --no-tui --json - --fail-if");
+    let shorter = shorter.args(["rate lower by 1%", "--baseline"]).arg(&good).output().unwrap();
+    assert_eq!(shorter.status.code(), Some(3), "{shorter:?}");
+    let told = "the lengths of the runs differ: 2.0s and 1.0s";
+    let report = text(&shorter.stderr);
+    assert!(report.contains(&format!("baseline  not compared: {told}")), "{report}");
+    let object: Value = serde_json::from_slice(&shorter.stdout).unwrap();
+    assert_eq!(object["not_compared"], told);
 }
 
 #[test]

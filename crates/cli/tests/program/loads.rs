@@ -206,12 +206,18 @@ fn a_load_that_is_over_ends_the_run() {
 fn the_rate_over_time_follows_the_shape() {
     let results = results("--shape \"hold 200/s 1s, hold 50/s 1s, hold 300/s 1s\"");
     assert_adds_up(&results);
-    let intervals = results["rate_over_time"].as_array().unwrap();
-    // A tick that is late takes a little of the next rate.
-    let rate = |index: usize| intervals[index]["target_rate"].as_f64().unwrap();
-    assert!(rate(0) > rate(intervals.len() / 2), "{results}");
-    let last = &intervals[intervals.len() - 1];
-    assert_eq!(last["to_seconds"], 3.0, "{results}");
+    // Slots that are asked for before a moment.
+    let shape = |to: f64| {
+        200.0 * to.min(1.0) + 50.0 * (to - 1.0).clamp(0.0, 1.0) + 300.0 * (to - 2.0).max(0.0)
+    };
+    let mut asked = 0.0;
+    for interval in results["rate_over_time"].as_array().unwrap() {
+        let [from, to, rate] = ["from_seconds", "to_seconds", "target_rate"]
+            .map(|name| interval[name].as_f64().unwrap());
+        asked += rate * (to - from);
+        assert!((asked - shape(to)).abs() < 0.001, "{asked} until {to}: {results}");
+    }
+    assert!((asked - 550.0).abs() < 0.001, "{results}");
     let output = output("run --shape \"hold 200/s 2100ms\"");
     let report = String::from_utf8(output.stdout).unwrap();
     assert!(report.contains("over time, from       target     achieved"), "{report}");
@@ -233,6 +239,9 @@ fn what_cannot_be_run_is_one_line_and_status_2() {
         ("run --arrivals replay:/nonexistent/file", "cannot read /nonexistent/file"),
         (&recording, "line 2 column 1: `2,5` is no time"),
         ("run --shard 4/3", "there is no process 4 of 3"),
+        ("run --until-confident \"p99 5%\" --shard 1/2", "leave it out, or --shard"),
+        ("run --until-confident \"p99 5%\" --requests 9", "leave out --requests"),
+        ("run --until-confident \"p99 5%\" --shape \"ramp 1/s..9/s 1s\"", "do not become surer"),
     ] {
         let stderr = refusal(output(line));
         assert!(stderr.starts_with("error: ") && stderr.contains(told), "{line}: {stderr}");

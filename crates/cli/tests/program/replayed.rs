@@ -63,7 +63,7 @@ fn what_is_wrong_has_its_line_and_column() {
     for (text, options, told) in [
         ("0.5,ftp://h/\n", &[][..], "line 3 column 5: \"ftp://h/\" is not a URL with http://"),
         ("0.5,\n", &[], "line 3 column 5: \"\" is not a URL"),
-        ("0.5\n", &[], "line 3 column 4: it has no comma, and no target behind it"),
+        ("0.5\n", &[], "line 3 column 4: it has no comma, and no target after it"),
         ("0.5,get http://h/\n", &[], "line 3 column 5: \"get http://h/\" is not a URL"),
         (" 0.5,\"http://h/\n", &[], "line 3 column 6: this quote never closes"),
         (

@@ -69,7 +69,7 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("run --targets Cargo.toml --html Cargo.toml", "--targets reads this file"),
         ("run --body-file Cargo.toml --csv ./Cargo.toml", "--body-file reads this file"),
         ("run --proxy http://localhost/", "write http://HOST:PORT"),
-        ("run --proxy localhost:1 --http2 --url http://127.0.0.1:1/", "with TLS alone"),
+        ("run --proxy localhost:1 --http2 --url http://127.0.0.1:1/", "only with TLS"),
         ("run --proxy no-such-host.invalid:1", "--proxy: cannot resolve"),
         (
             "run --proxy 127.0.0.1:1 --url http://h.invalid/",
@@ -487,7 +487,8 @@ fn an_interrupt_ends_the_run_with_its_report() {
     assert!(progress.nth(2).unwrap().unwrap().contains("of 200/s"));
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(kill.success() && output.status.success(), "{output:?}");
+    // On a busy machine slots may be overdue, so that the load is incomplete.
+    assert!(kill.success() && matches!(output.status.code(), Some(0 | 4)), "{output:?}");
     assert!(String::from_utf8(output.stdout).unwrap().contains("verdict"));
 }
 

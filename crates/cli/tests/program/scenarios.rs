@@ -237,7 +237,8 @@ fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
         ),
         ("think = \"20ms\"", "think = \"20\"", "line 21 column 9: "),
         ("check.paid", "think = \"1s\"\ncheck.paid", "column 9: nothing follows"),
-        ("check.paid", "think = \"1\"\ncheck.paid", "column 9: time unit needed"),
+        ("check.paid", "think = \"1\"\ncheck.paid", "column 9: \"1\" is no time: time unit needed"),
+        ("check.paid", "think = \"-1s\"\ncheck.paid", "; write for example \"500ms\" or \"2s\""),
         ("think = \"20ms\"", "think = \"25h\"", "line 21 column 9: a think time is a day at most"),
         ("\"PUT\"", "\"CONNECT\"", "line 8 column 10: it opens a tunnel"),
         (
@@ -290,7 +291,7 @@ fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
     }
     let unused = file.replace("{{raw cart}}", "x");
     let stderr = refusal(run(&scratch("wrong.toml", &unused), &["--data", &data]));
-    let told = "line 13 column 13: no step behind this one has {{cart}} in it";
+    let told = "line 13 column 13: no step after this one has {{cart}} in it";
     assert!(stderr.contains(told), "{stderr}");
     let stderr = refusal(run(&scratch("wrong.toml", &file), &["--data", &data, "--items", "sse"]));
     assert!(stderr.contains("cannot be used with"), "{stderr}");

@@ -58,7 +58,7 @@ impl Process {
         })
     }
 
-    /// How many slots are due at `count` or before. A replay may have more, 2^20 behind the slot that
+    /// How many slots are due at `count` or before. A replay may have more, 2^20 after the slot that
     /// it is [read ahead](Process::read_ahead) of.
     pub(crate) fn slots_by(&self, count: Count) -> u64 {
         let slots = match &mut *self.0.borrow_mut() {

@@ -55,7 +55,7 @@ impl Pacer {
 
     /// The rate in force, of the whole load if this process has a [`Shard`] of it. On a shape it is
     /// the shape's rate at this moment, or the [slowest](Rate::SLOWEST) if that is lower or zero, as
-    /// it is behind the end.
+    /// it is after the end.
     ///
     /// ```
     /// use nanopace::{Pacer, Rate};

@@ -77,8 +77,8 @@ impl Pacer {
     /// [recording](crate::Arrivals::replay) no more are known than 2^20 ahead of those that are in use.
     ///
     /// The moment may be past or to come, but only the load that is in force is known: of one before
-    /// the last change of the load, or the last pause, nothing better is known than what there was
-    /// then.
+    /// the last change of the load or of shards, the last pause, the last 1024 leases or the last 2^44 slots,
+    /// nothing better is known than what there was then.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Strictness};

@@ -57,8 +57,11 @@ impl ThreadEstimates {
 
     /// The calling thread's estimates, if the clock runs by itself.
     pub(super) fn of(pause: &CallerPause<'_>) -> Option<ThreadEstimates> {
+        if !pause.clock.is_real() {
+            return None;
+        }
         let (pacer, estimates) = (pause.pausing.pacer, ESTIMATES.get());
-        pause.clock.is_real().then_some(if estimates.pacer == pacer {
+        Some(if estimates.pacer == pacer {
             estimates
         } else {
             ThreadEstimates {

@@ -10,10 +10,12 @@ use crate::sync::{Parker, with_parker};
 /// Sleeps to the moment, or longer, if the thread would otherwise spend too much on sleeping and
 /// may make up for it.
 pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
-    match ThreadEstimates::of(pause) {
-        Some(estimates) if pause.stretch_ns() > 0 => stretched(pause, estimates),
-        _ => until(pause, pause.until()),
+    if pause.stretch_ns() > 0
+        && let Some(estimates) = ThreadEstimates::of(pause)
+    {
+        return stretched(pause, estimates);
     }
+    until(pause, pause.until())
 }
 
 fn stretched(pause: &CallerPause<'_>, estimates: ThreadEstimates) -> Nanos {

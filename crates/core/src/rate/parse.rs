@@ -83,7 +83,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// A number with an optional `k`, `M` or `G` behind it.
+    /// A number with an optional `k`, `M` or `G` after it.
     fn parse(text: &str) -> Result<Decimal, RateError> {
         if text.starts_with('-') {
             return Err(RateError::Negative);

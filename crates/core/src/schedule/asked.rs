@@ -1,7 +1,7 @@
 //! How many slots the load has asked for by a moment, whatever a late policy has done to them.
 //!
-//! While no policy has moved a slot, that is how far the schedule has come. From the first forfeit on, the
-//! load's count is kept apart. Changes and pauses move it as they move the schedule.
+//! While no policy has moved a slot, that is how far the schedule has come. From the first forfeit on, until the load
+//! is corrected, the load's count is kept apart. Changes and pauses move it as they move the schedule.
 //!
 //! A slot *has come* if its moment in the load as it was asked for has passed.
 
@@ -17,59 +17,44 @@ use crate::position::{before, earlier, first_after};
 pub(super) struct Asked {
     /// The moment at which the load in force has the count 0.
     origin: i64,
-    /// From when on that load counts: when it came into force, or where it was corrected, when it began.
+    /// From when on that load counts: when the piece in force came into force, or where it was corrected, when the load
+    /// began.
     since: i64,
-    /// How many slots all loads together had asked for by `since`, with parts of slots; or by the schedule's
-    /// end by time if that came first.
+    /// How many slots all loads together had asked for by `since`, with parts of slots; or by the end by
+    /// time, if the schedule ended before `since`.
     count: Count,
-    /// The slots that earlier loads asked for before `since` lie below this count.
+    /// What [`came_before`](Asked::came_before) returns for any moment up to `since`.
     came_before_since: Count,
-    /// Behind the last change of the load, at least the slots below this count have come: those that were asked for
-    /// before `since` or at it, and where a load was corrected, all that had come by then. The load in force may have
-    /// fewer.
+    /// For moments after `since`, `came_before` is never below this. It has what came before the load in force began.
+    /// After a correction to less, that load alone would say less.
     came_at_least: Count,
 }
 
 impl Asked {
-    /// The load as it is asked for, taken from a schedule that has not forfeited anything yet. `load` is the one in
-    /// force.
+    /// The load as it is asked for, taken from a schedule that has not forfeited anything, or nothing since the load was
+    /// corrected. `load` is the one in force.
     pub(super) fn new(history: &History, end: &End, load: &Load) -> Asked {
-        let slots = history.slots();
-        let (origin, since, count, first_of_this) = match history.current() {
+        let (origin, since, count, first_of_load) = match history.current() {
             Course::Curve(curve) => (
                 curve.origin,
                 curve.since,
                 curve.count_at(curve.since),
                 first_after(curve.position),
             ),
-            // The line is in force from a moment on at which it has passed its anchor already.
             Course::Line(line) => {
                 let since = history.since();
-                let passed = load.count_at_ns(since.saturating_sub(line.time));
-                let count = slots.count_of(line.position).saturating_add(passed);
-                (line.time, since, count, history.first_from(since.saturating_add(1)))
+                let count = history.count_of_load(load, since);
+                (line.time.min(since), since, count, history.first_from(since.saturating_add(1)))
             }
         };
         let end_moment = end.no_later_than_end(since);
         let count = if end_moment < since { history.count_at(end_moment) } else { count };
-        // The count below which all slots lie that came before `moment`, of whatever process: with another shard they
-        // may become this one's. The count at a moment is rounded. So this process's own slots bound it: those before
-        // `position` have come, the one there has not.
-        let came_before = |position, moment: i64| {
-            let stop = end.no_later_than_first_without_slot(moment);
-            let is_over = stop < moment;
-            let next = if is_over { earlier(position, history.first_from(stop)) } else { position };
-            let has_any = slots.own_at(next).is_some_and(|own| own > 0);
-            let own = if has_any { slots.count_of(before(next)).saturating_add(1) } else { 0 };
-            let all = history.count_at(stop.saturating_sub(1)).saturating_add(1);
-            all.min(slots.count_of(next)).max(own)
-        };
         Asked {
             origin,
             since,
             count,
-            came_before_since: came_before(history.first_from(since), since),
-            came_at_least: came_before(first_of_this, since.saturating_add(1)),
+            came_before_since: below(history, end, history.first_from(since), since),
+            came_at_least: below(history, end, first_of_load, since.saturating_add(1)),
         }
     }
 
@@ -79,7 +64,7 @@ impl Asked {
         self.since = self.since.saturating_add(span_ns);
     }
 
-    /// How many slots all loads together have asked for by `time`, which is `since` or later, with parts of slots.
+    /// How many slots all loads together have asked for by `time`, or by `since` if that is later, with parts of slots.
     /// `load` is the one in force.
     pub(super) fn count_at(&self, load: &Load, time: i64) -> Count {
         let count_of_this = |time: i64| load.count_at_ns(time.saturating_sub(self.origin));
@@ -104,4 +89,19 @@ impl Asked {
             self.came_before(load, end.no_later_than_first_without_slot(now.saturating_add(1)));
         *self = Asked { origin: now, since: now, count, came_before_since, came_at_least };
     }
+}
+
+/// A count: all slots of the whole load that lie below it have come before `moment`. Some may be another process's, and
+/// become this one's by a change of shard. `next` is this process's first slot that has not come.
+fn below(history: &History, end: &End, next: u64, moment: i64) -> Count {
+    let slots = history.slots();
+    let stop = end.no_later_than_first_without_slot(moment);
+    let next = if stop < moment { earlier(next, history.first_from(stop)) } else { next };
+    let has_any = slots.own_at(next).is_some_and(|own| own > 0);
+    // Just after this process's last slot that has come.
+    let least = if has_any { slots.count_of(before(next)).saturating_add(1) } else { 0 };
+    let most = slots.count_of(next);
+    // Rounding may have carried it past one of the two.
+    let come = history.count_at(stop.saturating_sub(1)).saturating_add(1);
+    come.min(most).max(least)
 }

@@ -8,10 +8,10 @@ use crate::position::{RANGE, REACH, SLOT, ticks_between};
 use crate::scale::Scale;
 use crate::shape::Shape;
 
-/// Says when the slots behind a position, its *anchor*, start.
+/// Says when the slots after a position, its *anchor*, start.
 #[derive(Clone, Debug)]
 pub(crate) enum Course {
-    /// At a constant rate, if slot n of the load is slot n of this process and lies at the count n.
+    /// At a constant rate. Only where slot n of the load is slot n of this process and lies at the count n.
     Line(Line),
     /// Along a shape, which may be constant. Boxed, because a pacer remembers many lines and is small.
     Curve(Box<Curve>),
@@ -27,7 +27,7 @@ pub(crate) enum Tempo {
 }
 
 impl Course {
-    /// The position behind which the course says when slots start.
+    /// The position after which the course says when slots start.
     pub(crate) fn anchor(&self) -> u64 {
         match self {
             Course::Line(line) => line.position,
@@ -82,11 +82,13 @@ impl Course {
     }
 
     /// This course without the slots up to `position`: its anchor moves there. It is unchanged if its anchor lies
-    /// there or behind that already.
+    /// there or after that already.
     pub(crate) fn anchored_no_earlier(self, position: u64) -> Course {
-        if ticks_between(self.anchor(), position) <= 0 {
-            return self;
-        }
+        if ticks_between(self.anchor(), position) <= 0 { self } else { self.anchored(position) }
+    }
+
+    /// This course for the slots after another position.
+    pub(crate) fn anchored(self, position: u64) -> Course {
         match self {
             Course::Line(line) => Course::Line(line.anchored(position)),
             Course::Curve(curve) => Course::Curve(curve.anchored(position).into()),
@@ -98,7 +100,7 @@ impl Course {
         match tempo {
             &Tempo::Scale(scale) => Course::Line(Line { time, position: 0, scale }),
             Tempo::Shape { shape, origin, ratio_q32 } => {
-                // Slot 0 lies behind its anchor.
+                // Slot 0 lies after its anchor.
                 let curve = Curve::new(shape, *origin, time, 0_u64.wrapping_sub(1), 0);
                 Course::Curve(curve.times(*ratio_q32).into())
             }
@@ -157,8 +159,8 @@ impl Course {
     /// start that is judged.
     pub(crate) fn is_far(&self, next: u64, now: i64) -> bool {
         match self {
-            // Beyond its reach a line can't tell which position it has come to. An anchor moved there would say
-            // that fewer slots were asked for than there were. Lateness beyond the range is forfeited instead, and
+            // Beyond its reach a line can't tell which position it has come to. With an anchor moved there, fewer slots
+            // would seem to have been asked for than there were. Lateness beyond the range is forfeited instead, and
             // that makes a new anchor nearby.
             Course::Line(line) => line.has_reached(RANGE, now) && !line.has_reached(REACH, now),
             // A curve is computed from counts. Its anchor is only compared with positions.

@@ -7,11 +7,12 @@
 //!
 //! As a rule `since` is when the course begins. A *corrected* load is given the times that it would have if it had
 //! followed another shape since it began ([`History::correct`](super::history::History::correct)). Its curve counts
-//! from there, where the load's count was 0. Its anchor is the position to which the load had come when it was
-//! corrected, and may lie before or behind what the new shape has come to at that moment.
+//! from that beginning, where the load's count was 0. Its anchor is the position to which the load had come when it was
+//! corrected, and may lie before or after what the new shape has come to at that moment.
 //!
 //! Rounding as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which
-//! its count is reached. So `time_of(p) <= t` says exactly the same as `p <= position_at(t)`.
+//! its count is reached. So `time_of(p) <= t` says the same as `p <= position_at(t)`, but while the rate is
+//! zero all positions up to the anchor stay reached.
 
 use super::slots::Slots;
 use crate::count::{Count, ONE, slots};
@@ -25,14 +26,15 @@ pub(crate) struct Curve {
     pub(crate) shape: Shape,
     /// The moment at which the shape begins, in nanoseconds of the clock.
     pub(crate) origin: i64,
-    /// The course's anchor: it has the slots behind this position.
+    /// The course's anchor: it has the slots after this position.
     pub(crate) position: u64,
     /// The moment from which both counts run: when the course begins, or when a corrected load began, which is before
-    /// its piece came into force. It can't be found again from the counts, which stand still for long where the shape
-    /// is very slow.
+    /// its piece came into force. It can't be found from the counts, which stay the same for long where the shape is
+    /// very slow.
     pub(crate) since: i64,
-    /// The load's count at `since`: that of `position` or up to a tick more. Of a corrected load it is 0. Of the
-    /// courses behind one that was corrected to less, it is less than that of `position`.
+    /// The load's count at `since`: that of `position` or up to a tick more, or much more where it was not known which
+    /// slots come next. Of a corrected load it is 0. Of the courses after one that was corrected to less, it is less
+    /// than that of `position`.
     load_since: Count,
     /// The shape's count at `since`.
     shape_since: Count,
@@ -55,7 +57,7 @@ struct Known {
 pub(crate) const ONE_Q32: u64 = 1 << 32;
 
 impl Curve {
-    /// The course behind `position` that begins `now`, where the load's count is `load_since`.
+    /// The course after `position` that begins `now`, where the load's count is `load_since`.
     pub(crate) fn new(
         shape: &Shape,
         origin: i64,
@@ -80,7 +82,7 @@ impl Curve {
         Curve { ratio_q32, ..self }
     }
 
-    /// This curve, for the slots behind another position.
+    /// This curve, for the slots after another position.
     pub(crate) fn anchored(self, position: u64) -> Curve {
         Curve { position, ..self }
     }
@@ -118,19 +120,19 @@ impl Curve {
         let time_of =
             |shape_count| self.origin.saturating_add(self.shape.time_of_count(shape_count));
         if load_count < self.load_since {
-            // The course has not begun at that count.
+            // That count lies before the course. If it lies before the shape, too, the slot starts when the shape
+            // begins: it does not wait for the rate to rise from zero.
             let less = self.load_to_shape(self.load_since - load_count);
-            // Nor has the shape, if there is no such count: the slot does not wait for the rate to rise from zero.
             return self.shape_since.checked_sub(less).map_or(self.origin, time_of);
         }
         let more = self.load_to_shape(load_count - self.load_since);
         time_of(self.shape_since.saturating_add(more)).max(self.since)
     }
 
-    /// The last position that is reached at `time`. While the rate is zero, a slot that lies exactly at the count
-    /// is not reached: it waits until the rate rises again, and a slot that was reached before this piece began
-    /// stays reached. Where a load was corrected to less, the position lies before the anchor until the load has
-    /// come there again.
+    /// The last position that is reached at `time`. While the rate is zero, a slot that lies exactly at the count is not
+    /// reached: it waits until the rate rises again. But what was reached before this piece began stays reached then.
+    /// Otherwise, where a load was corrected to less, the position lies before the anchor until the load has come there
+    /// again.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         let (reached, is_waiting) = self.reached_at(time);
         let reached = reached.map(|count| slots.position_by(count));
@@ -166,8 +168,8 @@ impl Curve {
         self.load_at(self.shape.count_at_ns(time.saturating_sub(self.origin)))
     }
 
-    /// How many slots of the load come behind the count `first` by `time`, parts of a slot included.
-    pub(crate) fn slots_behind(&self, first: Count, time: i64) -> f64 {
+    /// How many slots of the load come after the count `first` by `time`, parts of a slot included.
+    pub(crate) fn slots_after(&self, first: Count, time: i64) -> f64 {
         slots(self.count_at(time).saturating_sub(first))
     }
 
@@ -202,8 +204,8 @@ impl Curve {
     }
 
     /// Whether a line that begins at `time` may start with the slot at the count `first`, which was reached within
-    /// the nanosecond before. It may not if the rate drops just there. The slot's time was rounded up by a part of
-    /// a nanosecond, at the higher rate. At the lower rate, the same count would take more than a nanosecond.
+    /// the nanosecond before. It may not if the rate drops just there: what has come since that slot took less than a
+    /// nanosecond at the higher rate, and would take more at the lower one.
     pub(crate) fn may_begin_at(&self, first: Count, time: i64) -> bool {
         // Where the rate does not jump, the counts need not be compared.
         if self.shape.is_smooth_at(time.saturating_sub(self.origin)) {

@@ -14,7 +14,7 @@ const MOST_AHEAD: u64 = RANGE.unsigned_abs() / SLOT;
 pub(crate) struct End {
     /// How many slots the schedule has at most.
     slots: Option<u64>,
-    /// The position behind that many slots: the first one without a slot. None until it is within range.
+    /// The position after that many slots: the first one without a slot. None until it is within range.
     position: Option<u64>,
     /// The moment of the end by duration, which a pause moves; `i64::MAX` is never.
     by_duration: i64,
@@ -98,6 +98,11 @@ impl End {
     /// means unknown.
     pub(super) fn is_past(&self, moment: i64) -> bool {
         moment < i64::MAX && (moment >= self.by_duration || moment > self.by_shape)
+    }
+
+    /// Whether the end by duration has come at `moment`. From then on no change continues the schedule.
+    pub(super) fn is_over(&self, moment: i64) -> bool {
+        moment >= self.by_duration
     }
 
     /// This moment, or that of the end by time if that comes first.

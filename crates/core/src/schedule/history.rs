@@ -1,15 +1,19 @@
 //! The schedule as pieces: the one in force and those before it. A slot that was due on an
 //! earlier piece and has not started yet keeps the intended start that it got there.
 //!
-//! A piece has the slots behind its anchor, up to and including the anchor of the next piece. The first
-//! piece also has everything before its anchor. Pieces without a slot that anybody may ask for are
-//! forgotten. If there is a slot on such a piece all the same, its intended start is the moment at which
-//! the next piece begins. That moment is past and never before the slot's own time, so the wait time can
-//! be too short but never too long.
+//! A piece has the slots after its anchor, up to and including the anchor of the next piece. The first
+//! piece also has everything before its anchor. A piece is forgotten when nobody can ask for its slots any
+//! more; of more than 1024 old pieces, also one with free slots. If a slot on a forgotten piece starts, its
+//! intended start is the moment at which the next piece begins. That moment is past and never before the
+//! slot's own time, so the wait time can be too short but never too long.
+
+mod forfeit;
+mod forget;
 
 use super::chord;
 use super::course::{Course, Tempo};
 use super::curve::Curve;
+use super::load::Load;
 use super::parabola;
 use super::slots::Slots;
 use super::stretch::{Begin, Numbering, Stretch};
@@ -19,23 +23,14 @@ use crate::position::{RANGE, REACH, SLOT, before, earlier, first_after, later, t
 use crate::shape::Shape;
 use crate::shard::Shard;
 
-/// This many of the last pieces are kept, if they have slots, because callers that are about to start may be
-/// on one, and are not known to hold a slot.
-const EXACT: usize = 32;
-
-/// With no more pieces than this, it is not worth searching for those that are not needed.
-const KEPT: usize = EXACT + 4;
-
-/// At most this many older pieces are kept on which nobody holds a slot.
-const MOST: usize = 1024;
-
 /// A course, and where it is in force.
 #[derive(Clone, Debug)]
 struct Piece {
     course: Course,
-    /// When the piece came into force. A line reaches its anchor up to a tick before that.
+    /// When the piece came into force. A line reaches its anchor up to a tick before that, or later, where a load was
+    /// corrected to less.
     since: i64,
-    /// The piece has no slot behind this position, even if the next piece begins later: pieces between the two
+    /// The piece has no slot after this position, even if the next piece begins later: pieces between the two
     /// have been forgotten.
     ends_at: u64,
 }
@@ -56,15 +51,16 @@ impl Piece {
 #[derive(Debug)]
 pub(crate) struct History {
     slots: Slots,
-    /// The oldest piece comes first. There is one at least; positions and times both ascend.
+    /// The oldest piece comes first, and there is one at least. Anchors ascend. So does `since`, except where time was
+    /// forfeited on a corrected load.
     pieces: Vec<Piece>,
-    /// The last slot behind which time was forfeited. The piece that is anchored there begins after the forfeited
-    /// time. (A piece that is anchored at any other slot only means that the tempo changed within a tick of it.)
-    /// See [`passes`](History::passes).
+    /// The last slot after which time was forfeited. The piece that is anchored there begins after the forfeited
+    /// time. (A change of tempo within a tick after a slot anchors a piece there, too, with nothing forfeited: by
+    /// this field the two are told apart.) See [`passes`](History::passes).
     forfeited_at: u64,
-    /// A number that grows with everything that moves a slot.
+    /// A number that grows with everything that moves a slot, but not when unneeded pieces are forgotten.
     revision: u64,
-    /// With more pieces than this, it is time to look which ones are still needed.
+    /// With no more pieces than this, it is not time to look which ones are still needed.
     enough: usize,
 }
 
@@ -74,7 +70,7 @@ impl History {
         let course = Course::starting(tempo, time);
         let pieces = vec![Piece::new(course, time)];
         // The revision is not 0, which a curve uses for a time that it has not computed yet.
-        History { slots, pieces, forfeited_at: before(0), revision: 1, enough: KEPT }
+        History { slots, pieces, forfeited_at: before(0), revision: 1, enough: 0 }
     }
 
     /// The course of the piece in force.
@@ -132,7 +128,7 @@ impl History {
                 line,
                 bend: 0,
                 // Nothing comes before the first piece, so it also has the slot at its anchor.
-                begins_behind: line.position.wrapping_sub(u64::from(index == 0)),
+                begins_after: line.position.wrapping_sub(u64::from(index == 0)),
                 ends_at,
                 numbers: Numbering::new(self.slots.even_from(position)?, position, line.position),
             }),
@@ -145,7 +141,7 @@ impl History {
         }
     }
 
-    /// Where a stretch along a curve begins that has the slot at `wanted` and no slot behind `ends_at`. None if
+    /// Where a stretch along a curve begins that has the slot at `wanted` and no slot after `ends_at`. None if
     /// slots don't lie evenly there, or the curve never comes to that slot.
     fn begin(&self, curve: &Curve, wanted: u64, ends_at: u64) -> Option<Begin> {
         let (position, time) = self.known_near(curve, wanted);
@@ -182,8 +178,8 @@ impl History {
         })
     }
 
-    /// When the schedule goes on from `position`: at the time of the slot there, or if time was forfeited behind it,
-    /// at the end of that.
+    /// When the schedule goes on from `position`: at the time of the slot there, or if time was forfeited after it,
+    /// at the end of the forfeited time.
     pub(crate) fn passes(&self, position: u64) -> i64 {
         if self.forfeited_at != position {
             return self.time_of(position);
@@ -193,12 +189,21 @@ impl History {
         piece.course.time_of(position, &self.slots)
     }
 
-    /// The first slot whose intended start is at `time` or later.
+    /// The first slot whose intended start is at `time` or later, as the piece in force just before `time` says. Where a
+    /// load was corrected to more, slots from there on may be intended to start earlier.
     pub(crate) fn first_from(&self, time: i64) -> u64 {
         let index = self.index_before(time);
         let last = self.reached_on(index, time.saturating_sub(1));
-        // A piece says nothing of slots behind its end: they are on the next piece, which begins at `time` or later.
+        // A piece says nothing of slots after its end: they are on the next piece, which begins at `time` or later.
         first_after(earlier(last, self.ends_at(index)))
+    }
+
+    /// The first slot from `position` on that is intended to start at `time` or later, as far as the piece with that
+    /// slot says; else the first one after that piece. `position` itself if its piece was forgotten.
+    pub(crate) fn first_along(&self, position: u64, time: i64) -> u64 {
+        let index = self.index_of(position);
+        let last = self.reached_on(index, time.saturating_sub(1));
+        later(position, first_after(earlier(last, self.ends_at(index))))
     }
 
     /// The count that the schedule has come to at `time`.
@@ -207,13 +212,26 @@ impl History {
         piece.course.count_at(time.max(piece.since), &self.slots)
     }
 
+    /// The count that the schedule has come to at `time` if no time was forfeited. `load` is the one in force.
+    pub(crate) fn count_of_load(&self, load: &Load, time: i64) -> Count {
+        match (load, self.current()) {
+            // The load counts exactly from the anchor on. The line would count from a position's time, which is
+            // rounded to a whole nanosecond.
+            (Load::Rate(_), Course::Line(line)) if line.time <= time => self
+                .slots
+                .count_of(line.position)
+                .saturating_add(load.count_at_ns(time - line.time)),
+            _ => self.count_at(time),
+        }
+    }
+
     /// The piece in force just before `time`.
     fn index_before(&self, time: i64) -> usize {
         self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0)
     }
 
     /// Whether it is known which slots before `time` are this process's. It always is for older pieces: slots
-    /// that were unknown at a change lie behind that change.
+    /// that were unknown at a change lie after that change.
     pub(crate) fn is_known_until(&self, time: i64) -> bool {
         match &self.pieces[self.index_before(time)..] {
             [Piece { course: Course::Curve(curve), .. }] => {
@@ -223,7 +241,7 @@ impl History {
         }
     }
 
-    /// The last position that has been reached at `time`, when the last piece was in force.
+    /// The last position that has been reached at `time`, if the last piece is in force then.
     pub(crate) fn position_at(&self, time: i64) -> u64 {
         self.reached_on(self.pieces.len() - 1, time)
     }
@@ -232,7 +250,8 @@ impl History {
     fn reached_on(&self, index: usize, time: i64) -> u64 {
         let course = &self.pieces[index].course;
         let reached = course.position_at(time, &self.slots);
-        // What lies on earlier pieces was due when this one came into force, also where it comes to its anchor once more.
+        // What lies on earlier pieces was due when this one came into force, also while a load that was corrected to less
+        // has not come to the anchor yet.
         if index == 0 { reached } else { later(reached, course.anchor()) }
     }
 
@@ -284,36 +303,6 @@ impl History {
         self.revision += 1;
     }
 
-    /// Forfeits time: moves the slots behind the one at `position` as if that slot started at `time`, which is
-    /// later than its intended start. Changes of tempo behind it keep their moments.
-    pub(crate) fn forfeit(&mut self, position: u64, time: i64) {
-        let index = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
-        let tempo = self.pieces[index].course.tempo();
-        let changes = self.pieces[index + 1..].to_vec();
-        // This comes before anything changes, in case a curve of the user's panics.
-        let course = Course::through(&tempo, position, time, &self.slots);
-        let kept = self.pieces.partition_point(|piece| piece.is_before(position));
-        self.pieces.truncate(kept);
-        self.drop_settled(position);
-        self.forfeited_at = position;
-        self.push(Piece::new(course, time));
-        for piece in &changes {
-            self.append(&piece.course.tempo(), piece.since);
-        }
-    }
-
-    /// Forgets the last piece if the slot at `position` is the only one on it, now that the next piece begins there,
-    /// and its tempo is that of the piece before: as a rule, it was made because the slot before that one forfeited
-    /// time. The slot at `position` counts as started, so its time is not needed any more.
-    fn drop_settled(&mut self, position: u64) {
-        if let [.., previous, last] = &self.pieces[..] {
-            let is_for_it_alone = has_no_slot(last.course.anchor(), before(position));
-            if is_for_it_alone && previous.course.tempo().is_same(&last.course.tempo()) {
-                self.pieces.pop();
-            }
-        }
-    }
-
     /// Moves all pieces to `span_ns` later.
     pub(crate) fn shift(&mut self, span_ns: i64) {
         for piece in &mut self.pieces {
@@ -336,13 +325,14 @@ impl History {
     }
 
     /// From the slot with the number `from` in the whole load on, gives this process what is leased, and nothing yet
-    /// behind that. False, and no slot moves, if a slot there may have started. Slots before `not_started` may have.
+    /// after that. False, and no slot moves, if a slot there may have started. Slots before `not_started` may have.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], not_started: u64) -> bool {
         self.revision += 1;
         self.slots.lease(from, leases, self.first_not_started(not_started))
     }
 
-    /// The number in the whole load of the first slot that may be leased. Slots before `not_started` may have started.
+    /// The number in the whole load of this process's first slot that has certainly not started, or where its leases end
+    /// if it has none. Slots before `not_started` may have started.
     pub(crate) fn first_leasable(&self, not_started: u64) -> u64 {
         self.slots.first_leasable(self.first_not_started(not_started))
     }
@@ -353,89 +343,9 @@ impl History {
         let changed = self.pieces.iter().skip(1).map(|piece| first_after(piece.course.anchor()));
         changed.fold(not_started, later)
     }
-
-    /// Bounds how much is remembered. All slots before `free` have been claimed, were not given back, and move nothing
-    /// any more. `is_held` says whether between two positions there is a slot that somebody holds or sleeps for, or one
-    /// that was given back. It is asked about pieces before and behind `free`.
-    pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
-        self.slots.trim(free, &is_held);
-        if self.pieces.len() <= self.enough {
-            return;
-        }
-        let is_held = |piece: &Piece, next: &Piece| {
-            is_held(first_after(piece.course.anchor()), next.course.anchor())
-        };
-        self.forget_unneeded(free, is_held);
-        self.forget_slightest(is_held);
-        // Where many are needed, the next look comes later.
-        self.enough = KEPT.max(self.pieces.len() + self.pieces.len() / 16);
-        self.pieces.shrink_to(self.enough + 4);
-    }
-
-    /// All pieces but the first and the last, each with its index and the one behind it.
-    fn inner(&self) -> impl Iterator<Item = (usize, (&Piece, &Piece))> {
-        self.pieces.iter().zip(self.pieces.iter().skip(1)).enumerate().skip(1)
-    }
-
-    /// How many pieces there are before the last [`EXACT`], which are kept if they have slots.
-    fn old(&self) -> usize {
-        self.pieces.len().saturating_sub(EXACT)
-    }
-
-    /// Forgets pieces on which nobody has a slot any more, and pieces that have no slot. A piece without a slot
-    /// matters only while a slot may still be moved into the time when it was in force. Once the slot at `free` is
-    /// intended to start after that time, none from there on can be.
-    fn forget_unneeded(&mut self, free: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
-        let (time, old) = (self.time_of(free), self.old());
-        let is_unneeded = |(index, (piece, next)): (usize, (&Piece, &Piece))| {
-            let is_empty = has_no_slot(piece.course.anchor(), next.course.anchor());
-            let is_done = || index < old && next.is_before(free) && !is_held(piece, next);
-            next.since <= time && (is_empty || is_done())
-        };
-        let unneeded: Vec<bool> = self.inner().map(is_unneeded).collect();
-        // `dedup_by` asks for all pieces but the first, in order.
-        let mut unneeded = unneeded.into_iter();
-        self.pieces.dedup_by(|piece, previous| {
-            let is_unneeded = unneeded.next().unwrap_or(false);
-            if is_unneeded {
-                previous.ends_at = earlier(previous.ends_at, piece.course.anchor());
-            }
-            is_unneeded
-        });
-    }
-
-    /// Forgets old pieces on which nobody holds a slot, until there are no more than [`MOST`] of them. First come
-    /// those whose slots move least when they start with the next piece.
-    fn forget_slightest(&mut self, is_held: impl Fn(&Piece, &Piece) -> bool) {
-        if self.pieces.len() <= MOST {
-            return;
-        }
-        let old = self.inner().take_while(|(index, _)| *index < self.old());
-        let unheld = old.filter(|(_, (piece, next))| !is_held(piece, next)).map(|(index, _)| index);
-        let mut unheld: Vec<usize> = unheld.collect();
-        while unheld.len() > MOST {
-            let span = |&at: &usize| {
-                let [previous, next] = [unheld[at] - 1, unheld[at] + 1];
-                self.pieces[next].since.saturating_sub(self.pieces[previous].since)
-            };
-            let Some(at) = (0..unheld.len()).min_by_key(span) else { return };
-            let index = unheld.remove(at);
-            let anchor = self.pieces.remove(index).course.anchor();
-            let previous = &mut self.pieces[index - 1];
-            previous.ends_at = earlier(previous.ends_at, anchor);
-            unheld[at..].iter_mut().for_each(|index| *index -= 1);
-            self.revision += 1;
-        }
-    }
-
-    /// Forgets what lies before `position`: positions can be told apart only within a range.
-    pub(crate) fn forget(&mut self, position: u64) {
-        let past = self.pieces.partition_point(|piece| piece.is_before(position));
-        self.pieces.drain(..past.saturating_sub(1));
-    }
 }
 
-/// Whether there is no slot behind the anchor, up to and including `position`.
+/// Whether there is no slot after the anchor, up to and including `position`.
 fn has_no_slot(anchor: u64, position: u64) -> bool {
     ticks_between(first_after(anchor), position) < 0
 }
@@ -445,50 +355,18 @@ mod tests {
     use super::*;
     use crate::{Arrivals, Rate};
 
-    /// Pieces of a second each, at these rates.
-    fn history(rates: &[u64]) -> History {
-        let tempos = rates
-            .iter()
-            .map(|&rate| Tempo::Scale(Rate::per_second(rate).unwrap().scale_at(1 << 32)));
-        let mut tempos = tempos.zip((0..).map(|second| second * 1_000_000_000));
-        let (tempo, time) = tempos.next().unwrap();
-        let slots = Slots::new(&Arrivals::even(), Shard::whole());
-        let mut history = History::new(&tempo, slots, time);
-        tempos.for_each(|(tempo, now)| history.append(&tempo, now));
-        history
-    }
-
-    fn times(history: &History) -> Vec<i64> {
-        (1..5_000).map(|slot| history.time_of(slot * SLOT)).collect()
-    }
-
-    /// Every third piece has a slot that is held; or every slot is unclaimed.
+    /// Its slots have times from before it came into force.
     #[test]
-    fn what_is_forgotten_starts_with_the_next_piece_and_what_is_held_when_it_did() {
-        let rates: Vec<u64> = (0..2_000).map(|second| 1 + second % 3).collect();
-        let (exact, mut held, mut open) = (history(&rates), history(&rates), history(&rates));
-        let is_held = |slot: u64| slot % 6 == 4;
-        held.trim(u64::MAX / 4, |from, to| (from / SLOT..=to / SLOT).any(is_held));
-        open.trim(SLOT, |_, _| false);
-        assert!(held.pieces.len() < 2_000 / 3 + KEPT, "{} pieces", held.pieces.len());
-        assert!(open.pieces.len() <= MOST + KEPT, "{} pieces", open.pieces.len());
-        let exact = times(&exact);
-        for (trimmed, most_ns) in [(held, 2_000_000_000), (open, 4_000_000_000)] {
-            let times = times(&trimmed);
-            assert!(times.is_sorted());
-            for (slot, (&time, &exact)) in (1..).zip(times.iter().zip(&exact)) {
-                assert!((0..=most_ns).contains(&(time - exact)), "slot {slot}: {time}, {exact}");
-                assert!(time == exact || most_ns > 2_000_000_000 || !is_held(slot), "slot {slot}");
-                let first = trimmed.first_from(time);
-                assert_eq!(trimmed.time_of(first), time, "slot {slot}");
-                assert!(ticks_between(first, slot * SLOT) >= 0, "slot {slot}");
-                assert!(trimmed.time_of(before(first)) < time, "slot {slot}");
-                let there = trimmed.stretch(slot * SLOT);
-                assert!(
-                    there.is_none_or(|there| there.time_of(slot * SLOT) == time),
-                    "slot {slot}"
-                );
-            }
+    fn the_first_slot_along_a_corrected_load_is_found_at_once() {
+        let tempo = Tempo::Scale(Rate::per_second(10).unwrap().scale_at(1 << 32));
+        let slots = Slots::new(&Arrivals::even(), Shard::whole());
+        let mut history = History::new(&tempo, slots, 0);
+        let shape: Shape = "hold 20/s 1h".parse().unwrap();
+        history.correct(&shape, 0, 1_000_000_000);
+        for (from, time_ms, expected) in [(11, 700, 14), (11, 720, 15), (15, 700, 15), (5, 700, 7)]
+        {
+            let first = history.first_along(from * SLOT, time_ms * 1_000_000);
+            assert_eq!(first, expected * SLOT, "from {from}, {time_ms} ms");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What late starts do to the schedule. Each start is judged once, and may move the slots behind it.
+//! What late starts do to the schedule. Each start is judged once, and may move the slots after it.
 
 use super::Schedule;
 use super::course::Course;
@@ -36,7 +36,7 @@ impl Schedule {
             self.settled = before(after(position, slots));
             let Verdict { forfeits_ns, owes_at } =
                 self.policy.judge(now.saturating_sub(release), gap);
-            self.forfeit_until(position, intended.saturating_add(forfeits_ns));
+            self.forfeit_until(position, intended.saturating_add(forfeits_ns), true);
             if let Some(ratio) = owes_at {
                 let course =
                     Course::through(&self.tempo(ratio), position, now, self.history.slots());
@@ -46,16 +46,18 @@ impl Schedule {
         Fate::Starts
     }
 
-    /// Forfeits time: the slots behind the one at `position` move as if that slot started at `time`, unless they
-    /// have moved that far already. The time by which they move becomes idle time.
-    fn forfeit_until(&mut self, position: u64, time: i64) {
+    /// Forfeits time: the slots after the one at `position` move as if that slot started at `time`, unless they
+    /// have moved that far already. The time that is forfeited becomes idle time; on a corrected load slots
+    /// may move by more. `is_started` says whether it has
+    /// started.
+    fn forfeit_until(&mut self, position: u64, time: i64, is_started: bool) {
         let passes = self.history.passes(position);
         if time > passes {
             let idle =
                 self.end.no_later_than_end(time).saturating_sub(self.end.no_later_than_end(passes));
             self.idle = self.idle.saturating_add(idle);
             self.keep_asked();
-            self.history.forfeit(position, time);
+            self.history.forfeit(position, time, is_started);
         }
     }
 
@@ -74,7 +76,8 @@ impl Schedule {
         if self.is_paused() || self.intended(position) >= oldest || self.ends_before(position) {
             return None;
         }
-        let target = later(self.history.first_from(oldest), after(position, 1));
+        let target = self.history.first_along(after(position, 1), oldest);
+        let target = later(self.history.first_from(oldest), target);
         Some(self.end().map_or(target, |end| earlier(target, end)))
     }
 
@@ -99,10 +102,10 @@ impl Schedule {
         if self.intended(next) < oldest && !self.ends_before(next) {
             let last = before(next);
             let interval_ns = self.history.current().interval_ns(time);
-            self.forfeit_until(last, oldest.saturating_sub(interval_ns));
+            self.forfeit_until(last, oldest.saturating_sub(interval_ns), false);
             if self.intended(next) < oldest {
-                // The interval behind `last` is shorter than the one at `time`.
-                self.forfeit_until(last, oldest);
+                // The interval after `last` is shorter than the one at `time`.
+                self.forfeit_until(last, oldest, false);
             }
             // Slots before `next` that callers still hold are stragglers now.
             self.settled = later(self.settled, last);
@@ -110,7 +113,7 @@ impl Schedule {
     }
 
     /// Whether the slot at `position` may become the next one to be claimed again: no slot has moved because of
-    /// it or because of slots behind it.
+    /// it or because of slots after it.
     pub(crate) fn is_unsettled(&self, position: u64) -> bool {
         ticks_between(self.settled, position) > 0
     }

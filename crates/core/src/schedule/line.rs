@@ -50,7 +50,7 @@ impl Line {
         Line { time: self.time_of(position), position, scale: self.scale }
     }
 
-    /// Whether the position `ticks` behind the anchor has been reached by `time`.
+    /// Whether the position `ticks` after the anchor has been reached by `time`.
     pub(crate) fn has_reached(&self, ticks: i64, time: i64) -> bool {
         self.time_of(self.position.wrapping_add_signed(ticks)) <= time
     }

@@ -1,7 +1,7 @@
 //! A bent line along a curve, for callers that take no lock: it is within 1 ns of the curve as far as it
 //! reaches, which is much farther than a [`chord`](super::chord) does.
 //!
-//! The time of the k-th slot behind the anchor is `gap_ns k - bend_ns k^2` after the anchor's, which is a slot's
+//! The time of the k-th slot after the anchor is `gap_ns k - bend_ns k^2` after the anchor's, which is a slot's
 //! intended start, in whole nanoseconds. That
 //! is a [`Line`] whose scale has a mantissa that is less by the same number for each slot.
 //!
@@ -74,7 +74,7 @@ pub(super) fn along(curve: &Curve, begin: &Begin, slots: &Slots) -> Option<Stret
     let half_ns = all_ns / 2;
     let first = slots.count_of(begin.position);
     let slots_after = |elapsed_ns| {
-        curve.slots_behind(first, begin.time.saturating_add(elapsed_ns)) / begin.even.stride as f64
+        curve.slots_after(first, begin.time.saturating_add(elapsed_ns)) / begin.even.stride as f64
     };
     let all = slots_after(all_ns);
     if all < FEW_SLOTS {

@@ -2,8 +2,6 @@
 
 use super::Schedule;
 use super::asked::Asked;
-use super::course::Course;
-use super::load::Load;
 use crate::count::{Count, approximate, fine};
 use crate::position::earlier;
 
@@ -33,19 +31,13 @@ impl Schedule {
 
     /// The count that the load has come to at `time`, without what a late policy has done.
     fn count_at(&self, time: i64) -> Count {
-        match (&self.asked, &self.load, self.history.current()) {
-            (Some(asked), ..) => asked.count_at(&self.load, time),
-            // The load counts exactly from the anchor on. The line would count from a position's time, which is
-            // rounded to a whole nanosecond.
-            (None, Load::Rate(_), Course::Line(line)) if line.time <= time => {
-                let here = self.history.slots().count_of(line.position);
-                here + self.load.count_at_ns(time - line.time)
-            }
-            _ => self.history.count_at(time),
+        match &self.asked {
+            Some(asked) => asked.count_at(&self.load, time),
+            None => self.history.count_of_load(&self.load, time),
         }
     }
 
-    /// This moment, or the nanosecond behind the beginning of the pause if that comes first. From there on no slot
+    /// This moment, or the nanosecond after the beginning of the pause if that comes first. From there on no slot
     /// comes.
     pub(super) fn stopped(&self, moment: i64) -> i64 {
         self.paused_since.map_or(moment, |since| moment.min(since.saturating_add(1)))

@@ -12,13 +12,13 @@ use crate::lease::Lease;
 use crate::position::{REACH, SLOT, after, before, ticks_between};
 use crate::shard::Shard;
 
-/// A slot has 2^`TICK_BITS` ticks.
+/// A slot has 2^`TICK_BITS` ticks, so a shift by this many bits makes one of the other.
 const TICK_BITS: u32 = SLOT.trailing_zeros();
 
 /// Slots of this process, in a row, that lie at equal distances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Even {
-    /// How many of them come behind the first one.
+    /// How many of them come after the first one.
     pub(super) more: u64,
     /// The number of the first slot in the whole load.
     pub(super) slot: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Even {
     pub(super) stride: u64,
 }
 
-/// Up to this many stripes are kept in any case: callers that are about to start may have slots on them and are
+/// The last so many stripes are kept in any case: callers that are about to start may have slots on them and are
 /// not known to hold any. (With a lease every 20 ms, these stripes are of the last 20 s.)
 const STRIPES_KEPT: usize = 1024;
 
@@ -35,8 +35,9 @@ const STRIPES_KEPT: usize = 1024;
 pub(crate) struct Slots {
     /// Where the slots of the load lie; none if slot n lies at the count n.
     arrivals: Option<Box<Process>>,
-    /// Which slots are this process's, in order. All slots before the first stripe are this process's. The last stripe
-    /// may be *open*: which of the slots there are this process's is not known yet. Its first slot is the *frontier*.
+    /// Which slots are this process's, in order. Before the first stripe all slots are this process's, or are
+    /// forgotten. The last stripe may be *open*: which of the slots there are this process's is not known yet. Its
+    /// first slot is the *frontier*.
     stripes: Vec<Stripe>,
     /// The position of a slot of this process, and its own number, from which all others are counted.
     counted: (u64, u64),
@@ -136,7 +137,7 @@ impl Slots {
     }
 
     /// From the slot with the number `from` in the whole load on, gives this process what is leased, and nothing yet
-    /// behind that. False, and nothing changes, if the process has a slot from there on that lies before the
+    /// after that. False, and nothing changes, if the process has a slot from there on that lies before the
     /// position `unstarted`: it may have started.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], unstarted: u64) -> bool {
         let own_from = self.own_before(from);
@@ -156,12 +157,12 @@ impl Slots {
         true
     }
 
-    /// The number in the whole load of the first slot that may be leased. Slots before the position `unstarted` may
-    /// have started.
+    /// The number in the whole load of this process's first slot that has certainly not started, or where its leases end
+    /// if it has none. Slots before the position `unstarted` may have started.
     pub(crate) fn first_leasable(&self, unstarted: u64) -> u64 {
         let own = self.own_at(unstarted).unwrap_or(0);
-        let frontier = || self.stripes.last().map_or(own, |open| open.from);
-        self.slot_of(own).unwrap_or_else(frontier)
+        let leases_end = || self.stripes.last().map_or(own, |open| open.from);
+        self.slot_of(own).unwrap_or_else(leases_end)
     }
 
     /// Adds a stripe from the slot with the number `from` in the whole load on. If it has the shard of the last
@@ -179,8 +180,8 @@ impl Slots {
         is_read && open.is_none_or(|open| self.slots_by(count) <= open.from)
     }
 
-    /// Whether there is a slot at `position`, or may be one. There is none behind the last one of a recording, and
-    /// none behind leases that go to the end of all numbers.
+    /// Whether there is a slot at `position`, or may be one. There is none after the last one of a recording, and
+    /// none after leases that go to the end of all numbers.
     pub(crate) fn has(&self, position: u64) -> bool {
         let Some(slot) = self.slot_of(self.own_at(position).unwrap_or(0)) else {
             return self.stripes.last().is_some_and(|open| open.from < u64::MAX);
@@ -228,8 +229,10 @@ impl Slots {
 
     /// How many of the load's slots up to `count` are this process's, with parts of slots, if all lay evenly.
     pub(crate) fn share_of(&self, count: Count) -> Count {
-        let begun = |stripe: &&Stripe| Count::from(stripe.from) * ONE <= count;
-        self.stripes.iter().rfind(begun).map_or(count, |stripe| stripe.share_of(count))
+        let begun = |stripe: &Stripe| Count::from(stripe.from) * ONE <= count;
+        let (stripe, next) = self.stripe_and_next(begun);
+        let share = stripe.map_or(count, |stripe| stripe.share_of(count));
+        next.map_or(share, |next| share.min(Count::from(next.own_from) * ONE))
     }
 
     /// Whether the arrivals were recorded.
@@ -238,7 +241,7 @@ impl Slots {
     }
 
     /// Bounds how many stripes are remembered. Slots before `free` have been claimed and not given back. `is_held`
-    /// tells whether somebody holds a slot between two positions all the same, or will get one again.
+    /// tells whether somebody still holds a slot between two positions, or one there was given back.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         let own = self.own_at(free).unwrap_or(0);
         let past = self.stripes.partition_point(|stripe| stripe.own_from <= own);
@@ -271,7 +274,7 @@ impl Slots {
         }
     }
 
-    /// The number in the whole load of the slot at `position`; none if it is not known yet, behind the last lease.
+    /// The number in the whole load of the slot at `position`; none if it is not known yet, after the last lease.
     #[inline]
     pub(crate) fn slot(&self, position: u64) -> Option<u64> {
         self.own_at(position).and_then(|own| self.slot_of(own))
@@ -321,10 +324,21 @@ impl Slots {
         self.stripes.iter().rfind(|stripe| stripe.own_from <= own)
     }
 
-    /// How many of this process's slots lie before the slot with this number in the whole load.
+    /// How many of this process's slots lie before the slot with this number in the whole load. Where stripes between
+    /// were forgotten, it is at most as many as lie before the next one that was not.
     fn own_before(&self, slot: u64) -> u64 {
-        let stripe = self.stripes.iter().rfind(|stripe| stripe.from <= slot);
-        stripe.map_or(slot, |stripe| stripe.own_before(slot))
+        let (stripe, next) = self.stripe_and_next(|stripe| stripe.from <= slot);
+        let own = stripe.map_or(slot, |stripe| stripe.own_before(slot));
+        next.map_or(own, |next| own.min(next.own_from))
+    }
+
+    /// The last stripe that has begun, and the one after it.
+    fn stripe_and_next(
+        &self,
+        has_begun: impl Fn(&Stripe) -> bool,
+    ) -> (Option<&Stripe>, Option<&Stripe>) {
+        let next = self.stripes.iter().rposition(has_begun).map_or(0, |index| index + 1);
+        (next.checked_sub(1).map(|index| &self.stripes[index]), self.stripes.get(next))
     }
 }
 
@@ -349,7 +363,7 @@ mod tests {
     #[test]
     fn changes_of_shards_are_forgotten_when_their_slots_are_claimed() {
         let mut slots = Slots::new(&Arrivals::even(), Shard::whole());
-        for change in 0..1_000 {
+        for change in 0..3_000 {
             let (from, next) = (10 * (change + 1), after(0, slots.own_before(10 * change)));
             assert!(slots.set_shard(Shard::new(0, 2).unwrap(), from, next));
             slots.trim(next, |_, _| false);

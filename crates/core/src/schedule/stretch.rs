@@ -10,11 +10,11 @@ use crate::search;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) line: Line,
-    /// Of a [`parabola`](super::parabola): for the k-th slot behind the anchor, the mantissa is less by k times
+    /// Of a [`parabola`](super::parabola): for the k-th slot after the anchor, the mantissa is less by k times
     /// this. Zero: the line is straight. Negative: slots get further apart.
     pub(crate) bend: i64,
-    /// The slots lie behind this position, not at it.
-    pub(crate) begins_behind: u64,
+    /// The slots lie after this position, not at it.
+    pub(crate) begins_after: u64,
     /// The last slot lies at this position or before it.
     pub(crate) ends_at: u64,
     pub(crate) numbers: Numbering,
@@ -23,7 +23,7 @@ pub(crate) struct Stretch {
 /// The numbers that the slots of a stretch have in the whole load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Numbering {
-    /// The number of the slot at the line's anchor, or of the first slot behind that. It wraps around
+    /// The number of the slot at the line's anchor, or of the first slot after that. It wraps around
     /// where there is no such slot.
     pub(crate) base: u64,
     /// How much higher each slot's number is than that of the slot before it.
@@ -38,7 +38,7 @@ pub(super) struct Begin {
     pub(super) time: i64,
     /// The slot that the stretch has to have.
     pub(super) wanted: u64,
-    /// The stretch has no slot behind this position.
+    /// The stretch has no slot after this position.
     pub(super) ends_at_most: u64,
     /// How the slots from `position` on lie.
     pub(super) even: Even,
@@ -50,7 +50,7 @@ impl Begin {
         // The slot at the anchor is on the stretch only if it is the wanted one.
         let before = u64::from(self.wanted == self.position);
         let numbers = Numbering::new(self.even, self.position, self.position);
-        Stretch { line, bend, begins_behind: self.position.wrapping_sub(before), ends_at, numbers }
+        Stretch { line, bend, begins_after: self.position.wrapping_sub(before), ends_at, numbers }
     }
 }
 
@@ -62,7 +62,7 @@ impl Numbering {
         Numbering { base: even.slot.wrapping_sub(numbers), stride: even.stride }
     }
 
-    /// The number of the slot that lies `slots` slots behind the one with the number `base`.
+    /// The number of the slot that lies `slots` slots after the one with the number `base`.
     #[inline]
     pub(crate) fn slot(self, slots: u64) -> u64 {
         self.base.wrapping_add(slots.wrapping_mul(self.stride))

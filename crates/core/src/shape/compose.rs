@@ -172,7 +172,7 @@ impl Shape {
         self.part(0, part_ns(time)?)
     }
 
-    /// What is left of it behind `time`.
+    /// What is left of it after `time`.
     ///
     /// ```text
     /// |         . |

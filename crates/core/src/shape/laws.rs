@@ -98,7 +98,7 @@ fn moments() -> impl Strategy<Value = u64> {
     prop_oneof![2 => any::<u64>(), 1 => 0_u64..100, 1 => 0_u64..1 << 20]
 }
 
-/// A moment within the shape, or a little behind it.
+/// A moment within the shape, or a little after it.
 fn moment(shape: &Shape, at: u64) -> i64 {
     let range = shape.duration_ns().min(1 << 60).unsigned_abs() + 3;
     i64::try_from(at % range).unwrap()
@@ -352,7 +352,7 @@ fn what_is_whole_is_the_shape_itself() {
 }
 
 proptest! {
-    /// At any count, and at the last ones before and the first ones behind a whole nanosecond.
+    /// At any count, and at the last ones before and the first ones after a whole nanosecond.
     #[test]
     fn a_steady_rate_is_at_a_count_when_exact_numbers_say(
         level in levels(),

@@ -242,7 +242,7 @@ impl Shape {
     ///
     /// # Errors
     /// [`ShapeError::TableStart`] for fewer than two points, or if the first one is not at zero,
-    /// [`ShapeError::TableOrder`] if one does not come behind the one before it,
+    /// [`ShapeError::TableOrder`] if one does not come after the one before it,
     /// [`ShapeError::TooManyParts`], [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
     pub fn table(points: &[(Duration, Level)], between: Between) -> Result<Shape, ShapeError> {
         if points.first().is_none_or(|(start, _)| !start.is_zero()) {

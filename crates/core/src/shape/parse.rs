@@ -25,8 +25,8 @@ impl FromStr for Shape {
     /// (ramp 0/s..5k/s 30s, hold 60s)      a shape as a part
     /// ```
     ///
-    /// Behind a part there may be `x3` (three times), `forever`, `mirror` (and then backwards),
-    /// `reverse` (backwards), `take 10s` (the first 10 s of it) and `skip 10s` (what is left behind
+    /// After a part there may be `x3` (three times), `forever`, `mirror` (and then backwards),
+    /// `reverse` (backwards), `take 10s` (the first 10 s of it) and `skip 10s` (what is left after
     /// them), also one after the other. They are about that part only: for more, put parentheses
     /// around it. What follows a cut through a part has to say which rate it begins with.
     ///
@@ -54,7 +54,7 @@ impl FromStr for Shape {
         let piece = parser.row(None)?;
         match parser.tokens.peek() {
             end if end.is_end() => Ok(piece.shape),
-            other => Err(other.error("write a comma between the parts of a shape, and `x3`, `forever`, `mirror`, `reverse`, `take 10s` or `skip 10s` behind one")),
+            other => Err(other.error("write a comma between the parts of a shape, and `x3`, `forever`, `mirror`, `reverse`, `take 10s` or `skip 10s` after one")),
         }
     }
 }
@@ -94,7 +94,7 @@ impl<'a> Parser<'a> {
         Ok(row)
     }
 
-    /// An item, and the words behind it.
+    /// An item, and the words after it.
     fn part(&mut self, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
         let mut part = self.item(before)?;
         loop {
@@ -237,7 +237,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The token behind a certain word.
+    /// The token after a certain word.
     fn after(&mut self, word: &str) -> Result<Token<'a>, ShapeSyntaxError> {
         match self.tokens.take_if(word) {
             Some(_) => Ok(self.tokens.take()),

@@ -233,7 +233,7 @@ impl Program {
         }
     }
 
-    /// The leaf at a moment; none behind the end.
+    /// The leaf at a moment; none after the end.
     pub(super) fn leaf_at(&self, time_ns: i64) -> Option<Here<'_>> {
         match self {
             _ if time_ns >= self.time_ns() => None,

@@ -14,7 +14,7 @@ pub(super) enum Text {
     Hold(Level, i64),
     Item(String),
     Row(Vec<Piece>),
-    /// A text with a word behind it.
+    /// A text with a word after it.
     With(Arc<Text>, String),
     /// The part of a text from one moment until another; `i64::MAX` is until its end.
     Part(Arc<Text>, i64, i64),

@@ -91,7 +91,7 @@ impl Swell {
     }
 
     /// When about `count` slots have passed. The count's curve bends upwards. So Newton's method
-    /// comes down to the root from anywhere behind it; it starts where one term alone would reach
+    /// comes down to the root from anywhere after it; it starts where one term alone would reach
     /// the count, of which `1 - sin x / x >= x^2 / 10` is one.
     pub(super) fn time_of(&self, count: f64) -> f64 {
         let (low, half) = (approximate(self.low), approximate(self.rise) / 2.0);

@@ -55,7 +55,8 @@ pub(crate) struct Plan {
     pub(super) slot: u64,
     /// When the slot is intended to start.
     pub(crate) intended: i64,
-    /// When the slot may start by the schedule; `i64::MAX` while the pacer is paused.
+    /// When the slot may start by the schedule; `i64::MAX` while the pacer is paused, and for a slot that is not known yet or
+    /// never comes.
     pub(crate) release: i64,
     /// From when on the slot is due: its release, less the timeline's `lead_ns`.
     pub(super) due: i64,

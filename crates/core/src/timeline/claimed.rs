@@ -16,7 +16,7 @@ impl Claimed {
         Claimed { position, slots, is_entered: false }
     }
 
-    /// The position behind the last of these slots.
+    /// The position after the last of these slots.
     pub(crate) fn end(&self) -> u64 {
         after(self.position, self.slots)
     }

@@ -1,6 +1,6 @@
 //! Slots that lie unevenly, drawn under the lock to be claimed without it.
 //!
-//! Whoever starts a slot under the timeline's lock draws those behind it that are due on the same reading,
+//! Whoever starts a slot under the timeline's lock draws those after it that are due on the same reading,
 //! as many as it may serve. Other callers take the next slot from here by one compare-and-swap of the
 //! shared word, until none is left or the schedule changes.
 //!
@@ -26,7 +26,7 @@ pub(super) struct Drawn {
     sequence: AtomicU64,
     /// The version of the schedule under which the slots were drawn.
     version: AtomicU64,
-    /// The position of the first slot, and the position behind the last one.
+    /// The position of the first slot, and the position after the last one.
     start: AtomicU64,
     end: AtomicU64,
     /// The reading of the clock by which the slots are due, in nanoseconds.
@@ -69,7 +69,7 @@ impl Drawn {
         let slot = self.slots.get(index(start, end, position)?)?;
         let intended = slot.intended.load(Acquire);
         let number = slot.number.load(Acquire);
-        // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `write`. Model:
+        // Relaxed: the Acquire of the words keeps it after them. Partner: the stores of `write`. Model:
         // `what_is_drawn_is_read_whole`.
         let is_whole = sequence.is_multiple_of(2) && self.sequence.load(Relaxed) == sequence;
         is_whole.then(|| (Grant::new(intended, Stamp::new(reading), number), version))
@@ -116,7 +116,7 @@ impl Drawn {
 
 /// Which of the slots from `start` to `end` lies at `position`; none if it is none of them.
 fn index(start: u64, end: u64, position: u64) -> Option<usize> {
-    // Unsigned, so that a slot before the start is far behind the end.
+    // Unsigned, so that a slot before the start is far after the end.
     let ticks = position.wrapping_sub(start);
     (ticks < end.wrapping_sub(start)).then(|| usize::try_from(ticks / SLOT).ok())?
 }

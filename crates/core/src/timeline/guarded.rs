@@ -27,7 +27,7 @@ pub(super) struct Locked {
     is_closed: bool,
     /// Whether the schedule had no slot left for a new caller when it was last published.
     is_finished: bool,
-    /// The revision of the stretch that was last written; none if what was last written is no stretch. The stretch may
+    /// The revision of the stretch that was last written, or found to be shown already; none if that is no stretch. The stretch may
     /// have been withdrawn since, so `shows_slot` also looks whether it is still published.
     published_revision: Option<u64>,
     /// How many slots have been skipped.
@@ -79,8 +79,8 @@ impl Timeline {
 }
 
 impl Attempt {
-    /// Makes the next step of an attempt under the lock: starts the earliest slot that there is, if it is due;
-    /// otherwise keeps it and says when it is due.
+    /// Makes the next step of an attempt under the lock: starts the earliest slot that it can have, if that is due;
+    /// otherwise keeps it and says when it is due, or refuses.
     pub(super) fn go_on_guarded(&mut self, entry: &mut Entry<'_>, clock: &dyn Clock) -> Next {
         if let Err(ended) = entry.refuse_if_closed(&mut self.held) {
             return Next::Refuse(ended.into());
@@ -109,7 +109,7 @@ impl Entry<'_> {
         if Schedule::may_be_out_of_range(intended, now) {
             self.locked.schedule.cut_to_range(self.timeline.next(), now);
         }
-        // Forfeited time may move slots behind an end by time. Callers that sleep for such slots have to hear of it.
+        // Forfeited time may move slots after an end by time. Callers that sleep for such slots have to hear of it.
         if self.locked.schedule.end() != end {
             self.wake_moved();
         }
@@ -159,8 +159,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Refuses an attempt whose last slot lies behind the end, one that would take a row too far ahead, and one that
-    /// can't start by this plan, neither at once nor by its deadline.
+    /// Refuses an attempt whose last slot lies after the end, one that would take a row too far ahead, and one
+    /// whose slot is due neither now nor by its deadline.
     fn check_plan(&self, attempt: &Attempt, plan: &Plan) -> Result<(), Refused> {
         if self.locked.schedule.ends_before(before(after(plan.position, attempt.slots))) {
             return Err(Refused::Finished);
@@ -270,7 +270,8 @@ impl Entry<'_> {
         self.locked.schedule.ends_before(self.offered(1))
     }
 
-    /// When the slot is due that has `slots` others before it which nobody has; `i64::MAX` while paused.
+    /// When the slot is due that a new caller would get if `slots` others were taken before; `i64::MAX` while paused,
+    /// and for a slot that is not known yet or never comes.
     pub(super) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let returned = &self.locked.returned;
         let behind = || after(self.timeline.next(), slots - returned.slots());
@@ -362,7 +363,7 @@ impl Entry<'_> {
         self.wake_ups.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
     }
 
-    /// Moves the word back from `end` to `start`. False, and it stays where it is, if slots behind `end` have been
+    /// Moves the word back from `end` to `start`. False, and it stays where it is, if slots after `end` have been
     /// claimed, or if a slot from `start` on counts as started.
     fn unclaim(&mut self, start: u64, end: u64) -> bool {
         // Slots may have moved because of a start from there on.
@@ -395,8 +396,8 @@ impl Entry<'_> {
         self.publish_keeping_pace(now);
     }
 
-    /// Wakes the sleepers that may start earlier than they planned, and those whose slots are now behind
-    /// the end.
+    /// Wakes the sleepers that may start earlier than they planned, those that can't start by their deadlines any more,
+    /// and those whose slots are now after the end. While the pacer is paused, only these last.
     fn wake_moved(&mut self) {
         // This comes before the look at the sleepers, so that a caller that is about to sleep looks again.
         self.timeline.published.withdraw();
@@ -420,7 +421,7 @@ impl Entry<'_> {
         self.wake_ups.and(self.timeline.sleepers.all());
     }
 
-    /// The release of what has been claimed; `i64::MAX` while paused.
+    /// The release of what has been claimed; `i64::MAX` as in [`due_after`](Entry::due_after).
     pub(super) fn release(&self, claimed: &Claimed) -> Result<i64, Ended> {
         self.check_end(before(claimed.end()))?;
         Ok(self.plan(claimed.position, 0).release)

@@ -1,11 +1,12 @@
 //! Which slots somebody *holds*: they are taken, and neither started nor given back. The schedule keeps the
 //! pieces that they lie on.
 //!
-//! A slot that is taken under the timeline's lock is entered here under that lock. Where slots are taken without that
-//! lock, these are entered: the slot of a `Claim`, the slot of a `Poller` that has come early, and the run of a lane.
+//! A slot that is taken under the timeline's lock, and does not start at once, is entered here under that lock. Where
+//! slots are taken without that lock, these are entered: the slot of a `Claim`, the slot of a `Poller` that polled
+//! before it was due, and the run of a lane.
 //! (In this file a block is a run, too. A lane starts the first slot of a run at once, so a run of one slot is not
-//! entered.) A caller that sleeps is known to the sleepers instead. While it spins
-//! or yields, and for a moment between its claim, its sleep and its start, its slot is known to nobody. The last
+//! entered.) A caller that sleeps in an open loop is known to the sleepers instead. While it spins or yields, and for a
+//! moment between its claim and its sleep, and between its sleep and its start, its slot is known to nobody. The last
 //! pieces are kept for such slots.
 
 use super::claimed::Claimed;
@@ -17,13 +18,13 @@ use std::sync::{Arc, Weak};
 /// The slots that somebody holds.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// What each holder has: from the position of its first slot to the position behind its last one. No slot has
+    /// What each holder has: from the position of its first slot to the position after its last one. No slot has
     /// two holders.
     ranges: Mutex<BTreeMap<u64, u64>>,
     lanes: Mutex<Lanes>,
 }
 
-/// The run that a lane has, if it has one: the position of its first slot, and the position behind its last one.
+/// The run that a lane has, if it has one: the position of its first slot, and the position after its last one.
 /// It has a lock of its own, because lanes share as little as they can.
 #[derive(Debug)]
 pub(crate) struct LaneRun(Mutex<Option<(u64, u64)>>);
@@ -107,7 +108,7 @@ impl Held {
 
 impl Lanes {
     /// Whether a lane has a run with a slot between these positions. The lanes are not asked if it is known that none
-    /// has a run. If they are, it is noted whether they have to be asked again.
+    /// has a run. When they are asked, it is noted whether they have to be asked again.
     fn ask(&mut self, from: u64, to: u64) -> bool {
         if !self.runs_possible {
             return false;

@@ -73,7 +73,8 @@ impl Attempt {
     /// Refuses, because the slot of this plan can't start by the deadline. Gives back what is held.
     fn refuse_open(&mut self, timeline: &Timeline, plan: &Plan) -> Next {
         if let Some(claimed) = self.held.take() {
-            // This comes first, so that the next caller of `try_acquire` does not claim the slot in vain.
+            // This comes first, so that the next caller of `try_acquire`, which looks at what was last reported, does
+            // not claim the slot in vain.
             timeline.published.report_at(claimed.position, plan.now);
             timeline.give_back(&claimed);
         }
@@ -154,7 +155,7 @@ impl Timeline {
 
     /// Brings the lock's counts up to date if `passed` goes from one span of [`UPKEEP_NS`] into the next. `passed` is
     /// the time since the last reading; for a slot that is kept, it is the interval that ends when the slot is due.
-    /// Of all callers together these cover all time, so usually somebody does the upkeep once per span. Does nothing
+    /// Together, those of all callers cover all time, so usually somebody does the upkeep once per span. Does nothing
     /// if another thread has the lock: the counts can wait.
     fn upkeep(&self, passed: Range<i64>, now: i64) {
         if passed.start / UPKEEP_NS != passed.end / UPKEEP_NS

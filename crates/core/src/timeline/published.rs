@@ -18,17 +18,17 @@
 //!   load made visible.
 //!
 //! The version counts states in 47 bits. At half a million a second they come round after almost 9 years,
-//! so the two loads show the same state or different numbers, however long a thread is halted
+//! so the two loads show the same state or different numbers, unless a thread is halted for years
 //! between them.
 //!
 //! # The horizon
 //!
-//! The horizon is the first slot that is not known to be due. It also moves without the lock, as long as the state
-//! stays the same. Otherwise a thread that is preempted while it has the lock would make every other thread read the
-//! clock until it runs again. Within a state the horizon only moves forwards, by compare-and-swap. `reading` and
-//! `claimed`, which say when the clock was read and how far claims had come by then, move before it. A thread that
-//! reads the new horizon, with `Acquire`, gets them or later ones, so no grant is stamped with a moment before its slot
-//! was known to be due.
+//! The horizon is the first slot that is not known to be due; in a new state, the first one after the anchor. It also
+//! moves without the lock, as long as the state stays the same. Otherwise a thread that is preempted while it has the
+//! lock would make every other thread read the clock until it runs again. Within a state the horizon only moves
+//! forwards, by compare-and-swap. `reading` and `claimed`, which say when the clock was read and how far claims had
+//! come by then, move before it. A thread that reads the new horizon, with `Acquire`, gets them or later ones, so no
+//! grant is stamped with a moment before its slot was known to be due.
 //!
 //! The lowest 16 bits of the horizon are a *tag*, from the number of its state, so that a reading of the clock
 //! that was made in an earlier state moves nothing. Whoever moves the horizon loads it, then looks whether its
@@ -36,8 +36,8 @@
 //!
 //! The tag repeats after 65 536 states. A thread that is halted before the last of these steps for exactly this
 //! many states (or a multiple), and then finds the same horizon, moves the horizon of a newer state. Nothing
-//! starts early by that, because what was due before a change of the schedule stays due. Where slots that came
-//! back made the states, the wait time of a slot may be too short.
+//! starts early by that, because what was due before a change of the schedule stays due, unless a late policy forfeits
+//! time in between. Where slots that came back made the states, the wait time of a slot may be too short.
 
 use super::reading;
 use super::window::{BentWindow, Formula, Snapshot, Window};
@@ -91,7 +91,7 @@ struct Hot {
     horizon: AtomicU64,
     /// The latest reading of the clock that any thread has reported, in nanoseconds.
     reading: AtomicU64,
-    /// The position up to which slots had been claimed when the clock was read.
+    /// The first position that had not been claimed when the clock was read.
     claimed: AtomicU64,
     /// One nanosecond after the time of the stretch's anchor (the bits of an `i64`).
     time: AtomicU64,
@@ -103,7 +103,7 @@ struct Hot {
     base: AtomicU64,
     /// The `stride` of the stretch's [`Numbering`].
     stride: AtomicU64,
-    /// The last position of the stretch. The hot path does not need it, so it comes behind the words above, on
+    /// The last position of the stretch. The hot path does not need it, so it comes after the words above, on
     /// another cache line.
     ends_at: AtomicU64,
     /// The [`bend`](Stretch::bend) of the stretch (the bits of an `i64`), which the hot path needs only if
@@ -162,7 +162,7 @@ impl Published {
         self.version.load(Relaxed)
     }
 
-    /// The position up to which slots had been claimed at the last reading of the clock.
+    /// The first position that had not been claimed at the last reading of the clock.
     #[inline]
     pub(super) fn claimed(&self) -> u64 {
         // Relaxed: a guess, by which a slot is claimed that may have to go back, or the clock is read once
@@ -207,8 +207,8 @@ impl Published {
         // Acquire, all but the last: see *Orderings* above. Model: `a_snapshot_is_read_whole`.
         let version = self.version.load(Acquire);
         let stretch = self.hot.stretch(version);
-        // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `write`.
-        // Model: `a_snapshot_is_read_whole`.
+        // Relaxed: the Acquire of the words keeps it after them. Partner: the stores of `withdraw`
+        // and `write`. Model: `a_snapshot_is_read_whole`.
         let is_whole = self.version.load(Relaxed) == version;
         (version & NOT_OPEN == 0 && is_whole).then_some(Snapshot { version, stretch })
     }
@@ -222,7 +222,7 @@ impl Published {
             return None;
         }
         let window = self.hot.window(version);
-        // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `withdraw`
+        // Relaxed: the Acquire of the words keeps it after them. Partner: the stores of `withdraw`
         // and `write`. Model: `a_window_is_read_whole`.
         (self.version.load(Relaxed) == version).then_some(window)
     }
@@ -234,7 +234,7 @@ impl Published {
         let version = self.version.load(Acquire);
         let window = self.hot.window(version);
         let bend = self.hot.bend.load(Acquire);
-        // Relaxed: the Acquire of the words keeps it behind them. Partner: the stores of `withdraw`
+        // Relaxed: the Acquire of the words keeps it after them. Partner: the stores of `withdraw`
         // and `write`. Model: `a_bent_window_is_read_whole`.
         let is_whole = self.version.load(Relaxed) == version;
         let is_bent = version & (NOT_OPEN | BENT) == BENT;
@@ -250,7 +250,7 @@ impl Published {
             return;
         }
         // Relaxed: it only has to come before the words, and their Release sees to that. Partners:
-        // `snapshot`, `window`. Models: `a_snapshot_is_read_whole`, `a_window_is_read_whole`,
+        // `snapshot`, `window`, `bent_window`. Models: `a_snapshot_is_read_whole`, `a_window_is_read_whole`,
         // `a_window_closes_with_a_pause`.
         self.version.store(old | BUSY, Relaxed);
     }
@@ -286,8 +286,8 @@ impl Published {
             // Nothing is known to be due, not even what has been claimed, because that may come
             // back. Model: `a_slot_that_comes_back_is_not_due`.
             let horizon = first_after(stretch.line.position) | tag(version);
-            // Release: see *Orderings* above. A swap, because the compare-and-swap of `advance_horizon_to`
-            // then comes before it or fails after it. No model sees this.
+            // Release: see *Orderings* above. A store would do: the compare-and-swap of `advance_horizon_to` comes
+            // before it or fails after it. It is a swap because loom does not order a store so. No model sees this.
             self.hot.horizon.swap(horizon, Release);
         }
         // Release: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
@@ -295,11 +295,11 @@ impl Published {
         self.version.store(version, Release);
     }
 
-    /// Tells all threads that the clock read `now` when claims had come to the position `claimed`, which is behind
+    /// Tells all threads that the clock read `now` when claims had come to the position `claimed`, which is after
     /// the slots that start on that reading. Lets as many more slots start on the reading as are due and as the pace
     /// allows. Returns the latest reading that was reported before.
     ///
-    /// A reading that counts as the same one as the last is not reported. Slots keep being counted from the last.
+    /// A reading that counts as the same one as the last is not reported. Slots are still counted from that last one.
     pub(super) fn report_and_advance(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let last = self.last_reading();
         if !reading::is_the_same(
@@ -366,7 +366,7 @@ impl Published {
         }
     }
 
-    /// Whether the hot path may grant the slot at `position`.
+    /// False only if the hot path can't grant the slot at `position`.
     pub(super) fn is_known_due(&self, position: u64) -> bool {
         // Relaxed: a thread that moves it on meanwhile has just read the clock. No model sees that.
         let horizon = self.hot.horizon.load(Relaxed);
@@ -377,7 +377,7 @@ impl Published {
     /// ever goes back. Returns the latest reading that was reported before.
     pub(super) fn report_at(&self, claimed: u64, now: i64) -> i64 {
         let moved_on = |old| (ticks_between(old, claimed) > 0).then_some(claimed);
-        // Relaxed: the reading comes behind it, with Release; see `last_reading`. No model sees this.
+        // Relaxed: the reading comes after it, with Release; see `last_reading`. No model sees this.
         let _ = self.hot.claimed.fetch_update(Relaxed, Relaxed, moved_on);
         // Release: partner of `window`'s load; see *Orderings* above. Model:
         // `a_window_closes_with_a_pause`.
@@ -415,7 +415,7 @@ impl Hot {
         let bend = self.bend.load(Acquire).cast_signed();
         let line = Line { time, position, scale: Scale::with_shifts(mantissa, shifts(version)) };
         let before = u64::from(version & WITH_ANCHOR != 0);
-        Stretch { line, bend, begins_behind: position.wrapping_sub(before), ends_at, numbers }
+        Stretch { line, bend, begins_after: position.wrapping_sub(before), ends_at, numbers }
     }
 
     /// Writes the stretch. The rest of it goes into the version.
@@ -444,11 +444,11 @@ fn flags(version: u64) -> u64 {
     version & (NOT_OPEN | DRAWABLE)
 }
 
-/// The bits of a version that say something of the stretch. `begins_behind` needs one bit only: it is the anchor, or a
+/// The bits of a version that say something of the stretch. `begins_after` needs one bit only: it is the anchor, or a
 /// tick before it.
 fn pack(stretch: &Stretch) -> u64 {
     let [pre, post] = stretch.line.scale.shifts();
-    let with_anchor = if stretch.begins_behind == stretch.line.position { 0 } else { WITH_ANCHOR };
+    let with_anchor = if stretch.begins_after == stretch.line.position { 0 } else { WITH_ANCHOR };
     let bent = if stretch.bend == 0 { 0 } else { BENT };
     u64::from(pre) | u64::from(post) << 8 | with_anchor | bent
 }
@@ -473,7 +473,7 @@ mod tests {
         State::Open(Stretch {
             line,
             bend: 0,
-            begins_behind: line.position.wrapping_sub(1),
+            begins_after: line.position.wrapping_sub(1),
             ends_at: after(0, 1 << 40),
             numbers: Numbering { base: 0, stride: 1 },
         })

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Ranges of slots, in order. Neighbouring ranges become one.
 #[derive(Debug, Default)]
 pub(super) struct Returned {
-    /// The ranges: from the position of the first slot to the position behind the last one, both in ticks behind
+    /// The ranges: from the position of the first slot to the position after the last one, both in ticks after
     /// `origin`.
     ranges: BTreeMap<u64, u64>,
     /// A position far before all slots that can be in here at one time, so that their order does not wrap around.
@@ -35,7 +35,7 @@ impl Returned {
         self.ranges().map(due).sum()
     }
 
-    /// The ranges in order: of each, the position of the first slot and the position behind the last one.
+    /// The ranges in order: of each, the position of the first slot and the position after the last one.
     pub(super) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         let position = |key: u64| self.origin.wrapping_add(key);
         self.ranges.iter().map(move |(&start, &end)| (position(start), position(end)))

@@ -19,7 +19,7 @@ pub(crate) struct Snapshot {
 pub(super) struct Window {
     /// The position of the stretch's anchor.
     anchor: u64,
-    /// The horizon, in ticks behind the anchor, less one. The horizon is always behind the anchor, so this is never
+    /// The horizon, in ticks after the anchor, less one. The horizon is always after the anchor, so this is never
     /// less than zero.
     reach: u64,
     formula: Formula,
@@ -57,8 +57,8 @@ impl Formula {
         Formula { time, mantissa, pre: pre.into(), post: post.into() }
     }
 
-    /// When a slot behind the anchor is intended to start, in nanoseconds: what [`Line::time_of`] returns, for slots
-    /// that are due. `shifted` is how many ticks it lies behind the anchor, at least one, shifted left by `pre`.
+    /// When a slot after the anchor is intended to start, in nanoseconds: what [`Line::time_of`] returns, for slots
+    /// that are due. `shifted` is how many ticks it lies after the anchor, at least one, shifted left by `pre`.
     #[inline]
     fn time_of(&self, shifted: u64) -> u64 {
         let wide = u128::from(shifted) * u128::from(self.mantissa);
@@ -66,7 +66,7 @@ impl Formula {
         self.time.wrapping_add(nanos)
     }
 
-    /// The formula of the straight line to the slot that lies `slots` slots behind the anchor, on a stretch with
+    /// The formula of the straight line to the slot that lies `slots` slots after the anchor, on a stretch with
     /// this [`bend`](Stretch::bend).
     #[inline]
     fn to(&self, slots: u64, bend: u64) -> Formula {
@@ -84,7 +84,7 @@ impl Formula {
 }
 
 impl Window {
-    /// The window with the slots behind `anchor` and before `horizon`.
+    /// The window with the slots after `anchor` and before `horizon`.
     #[inline]
     pub(super) fn new(
         anchor: u64,
@@ -103,7 +103,7 @@ impl Window {
         self.reaches(position.wrapping_sub(self.anchor))
     }
 
-    /// Whether the slot this many ticks behind the anchor is known to be due.
+    /// Whether the slot this many ticks after the anchor is known to be due.
     #[inline]
     fn reaches(&self, ticks: u64) -> bool {
         // Unsigned, so that a slot before the anchor is far beyond the reach.
@@ -134,8 +134,8 @@ impl BentWindow {
 impl Snapshot {
     /// Whether the slot at `position` lies on this stretch.
     pub(super) fn tells(&self, position: u64) -> bool {
-        let Stretch { begins_behind, ends_at, .. } = self.stretch;
-        ticks_between(begins_behind, position) > 0 && ticks_between(position, ends_at) >= 0
+        let Stretch { begins_after, ends_at, .. } = self.stretch;
+        ticks_between(begins_after, position) > 0 && ticks_between(position, ends_at) >= 0
     }
 
     /// How far apart the process's slots are where the stretch begins, in nanoseconds.
@@ -201,7 +201,7 @@ impl Snapshot {
 pub(crate) struct Run {
     /// The version of the schedule at which the slots have these times. No version of a schedule is zero.
     version: u64,
-    /// The next slot, in ticks behind the anchor, shifted left by the formula's `pre`.
+    /// The next slot, in ticks after the anchor, shifted left by the formula's `pre`.
     next: u64,
     /// Where the run ends, in the same unit as `next`.
     end: u64,
@@ -217,7 +217,7 @@ pub(crate) struct Run {
     numbers: Numbering,
     /// The reading of the clock by which the slots are due.
     reading: Stamp,
-    /// The position behind the last slot of the run.
+    /// The position after the last slot of the run.
     end_position: u64,
 }
 

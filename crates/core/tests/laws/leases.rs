@@ -5,7 +5,7 @@ use crate::common::{at, rate, span};
 use nanopace::driver::{self, Drive as _, Lease};
 use nanopace::{
     Arrivals, Ended, Grant, ManualClock, Nanos, Pacer, PacerBuilder, Refused, Shape, Shard,
-    ShardError,
+    ShardError, Strictness,
 };
 use proptest::prelude::*;
 use std::iter;
@@ -248,6 +248,151 @@ fn a_corrected_load_is_the_new_one_from_now_on() {
     }
 }
 
+/// What a late policy leaves of the backlog is of the new load, also where that came into force later.
+#[test]
+fn backlog_is_kept_at_the_tempo_of_the_corrected_load() {
+    let clock = ManualClock::new();
+    let builder = Pacer::builder(rate("1k/s")).max_backlog(Duration::from_millis(2));
+    let pacer = builder.clock(clock.clone()).build();
+    clock.set(at(8_000_000));
+    assert_eq!(start(pacer.try_acquire()), Ok(0)); // which moves the slots behind it by 6 ms
+    pacer.correct_shape("hold 2k/s 1h".parse().unwrap());
+    let intended = |grant: Grant| (grant.intended_start() - Nanos::ZERO).as_micros();
+    let starts: Vec<_> = iter::from_fn(|| pacer.try_acquire().ok()).map(intended).collect();
+    // Slots 1 and 2 were due already. Slot 3 comes 6.5 ms late, and again only 2 of these are kept.
+    assert_eq!(starts, [7_000, 8_000, 1_500, 6_500, 7_000, 7_500, 8_000]);
+}
+
+type Change = fn(&Pacer);
+
+/// A pacer of 10/s, corrected to 1/s at 1 s and changed at another moment, of which so many slots have started in time.
+fn corrected_to_less(
+    policy: fn(PacerBuilder) -> PacerBuilder,
+    started: u64,
+    (changed_ms, change): (u64, Change),
+) -> (ManualClock, Pacer) {
+    let clock = ManualClock::new();
+    let pacer = policy(Pacer::builder(rate("10/s"))).clock(clock.clone()).build();
+    for slot in 0..started {
+        clock.set(at(100_000_000 * slot));
+        pacer.try_acquire().unwrap();
+    }
+    clock.set(at(1_000_000_000));
+    pacer.correct_shape("hold 1/s 1h".parse().unwrap());
+    clock.set(at(1_000_000 * changed_ms));
+    change(&pacer);
+    (clock, pacer)
+}
+
+/// Time that a late policy forfeits does not bring slots forward for which the corrected load has not come yet.
+#[test]
+fn a_late_start_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
+    let changes: [(Change, [u64; 3]); 3] = [
+        (|_| {}, [10_000, 11_000, 12_000]),
+        (|pacer| pacer.set_rate(rate("10/s")), [2_350, 2_450, 2_550]),
+        (|pacer| pacer.set_shape("hold 10/s 1h".parse().unwrap()), [2_350, 2_450, 2_550]),
+    ];
+    for (index, (change, expected)) in changes.into_iter().enumerate() {
+        let strict = |builder: PacerBuilder| builder.strictness(Strictness::STRICT);
+        let (clock, pacer) = corrected_to_less(strict, 9, (1_500, change));
+        clock.set(at(1_600_000_000));
+        let asked = || [1_600, 3_000].map(|ms| pacer.asked_count(at(1_000_000 * ms)));
+        let before = asked();
+        assert_eq!(start(pacer.try_acquire()), Ok(900));
+        for (now, before) in asked().into_iter().zip(before) {
+            assert!((now - before).abs() < 1e-3, "{index}: {now}, {before}");
+        }
+        for ms in expected {
+            clock.set(at(1_000_000 * ms + 1)); // a line's anchor has a whole nanosecond
+            let waited = pacer.try_acquire().unwrap().wait_time();
+            assert!(waited <= Duration::from_nanos(1), "{index}: {ms} ms, {waited:?}");
+            assert!(pacer.try_acquire().is_err(), "{index}: {ms} ms");
+        }
+    }
+}
+
+/// Also where the time that is forfeited ends before the load was corrected.
+#[test]
+fn what_is_left_of_the_backlog_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
+    let changes: [(Change, [u64; 4]); 2] = [
+        (|_| {}, [1_000, 7_000, 8_000, 9_000]),
+        (|pacer| pacer.set_rate(rate("10/s")), [1_000, 1_780, 1_880, 1_980]),
+    ];
+    for (change, expected) in changes {
+        let partial = |builder: PacerBuilder| builder.max_backlog(Duration::from_millis(600));
+        let (clock, pacer) = corrected_to_less(partial, 5, (1_200, change));
+        clock.set(at(1_500_000_000));
+        assert_eq!(start(pacer.try_acquire()), Ok(500)); // which moves the next slot to 1 s
+        for ms in expected {
+            clock.set(at(1_500_000_000.max(1_000_000 * ms + 10))); // anchors have whole nanoseconds
+            assert_eq!(start(pacer.try_acquire()), Ok(ms));
+        }
+    }
+}
+
+/// What is leased after the correction waits for the corrected load, also if the load before it would have come there.
+#[test]
+fn time_that_is_given_up_brings_nothing_forward_that_is_leased_after_a_correction() {
+    let clock = ManualClock::new();
+    let builder = Pacer::builder(rate("20/s")).strictness(Strictness::new(0.5).unwrap());
+    let pacer = driver::leased(builder).clock(clock.clone()).build();
+    pacer.lease(0, &[Lease::of(all(), 2)]).unwrap();
+    clock.set(at(900_000_000));
+    pacer.correct_shape("hold 1/s 1h".parse().unwrap());
+    pacer.lease(2, &[Lease::of(all(), 4)]).unwrap();
+    assert_eq!(start(pacer.try_acquire()), Ok(0)); // as if at 450 ms
+    let due: Vec<_> = (0..3).map(|slots| pacer.due_after(slots)).collect();
+    assert_eq!(due, [500, 2_000, 3_000].map(|ms| Ok(at(1_000_000 * ms))));
+}
+
+/// A correction that is heard of after the end continues nothing, and changes nothing of what had been asked for.
+#[test]
+fn a_correction_after_the_end_changes_nothing() {
+    for (backlog, start_before) in [(None, true), (Some(0), true), (Some(0), false)] {
+        for new in ["hold 40/s 1h", "hold 1/s 1h", "hold 0/s 1h"] {
+            let clock = ManualClock::new();
+            let builder = Pacer::builder(rate("10/s")).until(Duration::from_millis(450));
+            let pacer = builder.clock(clock.clone()).build();
+            clock.set(at(1_000_000_000));
+            pacer.set_max_backlog(backlog.map(Duration::from_millis));
+            let told = || {
+                let now = pacer.now();
+                (pacer.asked_before(now), pacer.asked_count(now), pacer.ledger())
+            };
+            if start_before {
+                assert_eq!(start(pacer.try_acquire()), Ok(0));
+            }
+            let before = told();
+            pacer.correct_shape(new.parse().unwrap());
+            clock.set(at(2_000_000_000));
+            assert_eq!(told(), before, "{backlog:?} {new}");
+            assert!(start_before || start(pacer.try_acquire()) == Ok(0));
+            assert_eq!((told().0, told().1), (5, 4.5), "{backlog:?} {new}");
+            let more = iter::from_fn(|| start(pacer.try_acquire()).ok()).count();
+            assert_eq!(more, if backlog.is_none() { 4 } else { 0 }, "{new}");
+        }
+    }
+}
+
+/// Slots are told apart by their own numbers, also from before the oldest lease that is remembered.
+#[test]
+fn what_never_started_is_told_where_leases_are_forgotten() {
+    let clock = ManualClock::new();
+    let pacer = leased("hold 1k/s 1h", &clock);
+    let half = |frame: u64| Shard::new(u32::from(frame % 2 == 1), 2).unwrap();
+    let leases: Vec<_> = (0..3_000).map(|frame| Lease::of(half(frame), 10 * (frame + 1))).collect();
+    pacer.lease(0, &leases).unwrap();
+    clock.set(at(30_000_000_000));
+    for _ in 0..149 {
+        pacer.acquire_many(100).unwrap();
+    }
+    for from in 0..30 {
+        let unstarted = pacer.unstarted(at(1_000_000_000 * from)..at(30_000_000_000));
+        assert_eq!(unstarted.iter().map(|(_, slots)| slots).sum::<u64>(), 100, "from {from} s");
+        assert!(pacer.asked_before(at(1_000_000_000 * from)) <= 15_000, "before {from} s");
+    }
+}
+
 /// At a rate of zero it goes on just as it does at another one: slot 11 comes when the load has come
 /// to it.
 #[test]
@@ -311,7 +456,6 @@ fn what_is_leased_behind_the_end_does_not_start() {
 /// Nor by what was to be leased before its end, and comes after the change.
 #[test]
 fn what_is_leased_after_a_change_behind_the_end_does_not_start() {
-    type Change = fn(&Pacer);
     let changes: [Change; 3] = [
         |pacer| pacer.set_rate(rate("2k/s")),
         |pacer| pacer.set_shape("hold 2k/s 1h".parse().unwrap()),
@@ -399,7 +543,6 @@ fn an_end_by_time_waits_for_leases_after_a_change_before_it() {
 /// What was due before a correction to less stays so, whatever changes next.
 #[test]
 fn what_was_due_before_a_correction_stays_due_through_the_next_change() {
-    type Change = fn(&Pacer);
     let changes: [Change; 4] = [
         |pacer| pacer.set_rate(rate("10/s")),
         |pacer| pacer.set_shape("hold 10/s 1h".parse().unwrap()),

@@ -6,6 +6,7 @@ mod claims;
 mod clocks;
 mod common;
 mod contention;
+mod corrected;
 mod ends;
 mod given_back;
 mod habits;

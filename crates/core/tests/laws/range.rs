@@ -221,3 +221,21 @@ fn random_slots_beyond_the_range_of_the_clock_are_never_due() {
     let _row = pacer.claim_many(110_000).expect("not too far ahead");
     assert_eq!(pacer.claim().expect("open").due(), Ok(Nanos::MAX));
 }
+
+/// Slot 1 forfeits a second, so slot 2 follows a nanosecond behind it. It is held while what lies beyond the range is
+/// forfeited behind it, by a call that starts nothing.
+#[test]
+fn a_slot_that_is_held_keeps_its_intended_start_beyond_the_range() {
+    let clock = ManualClock::new();
+    let pacer = build("1G/s", &clock).strictness(strictness(1.0)).build();
+    pacer.try_acquire().expect("slot 0");
+    clock.set(at(SECOND));
+    pacer.try_acquire().expect("slot 1");
+    let mut claim = pacer.claim().expect("slot 2");
+    clock.set(at(86_400 * SECOND));
+    pacer.pause();
+    assert_eq!(pacer.try_acquire().map(Grant::wait_nanos), Err(Refused::Paused));
+    pacer.resume();
+    assert_eq!(claim.start().map(Grant::intended_start), Ok(at(SECOND + 1)));
+    assert_balanced(&pacer);
+}

@@ -168,7 +168,10 @@ proptest! {
             for grant in iter::from_fn(|| pacer.try_acquire().ok()).take(20) {
                 let start = undisturbed.acquire().unwrap().intended_start();
                 let moved = grant.intended_start().as_nanos().abs_diff(start.as_nanos());
-                prop_assert!(moved <= 2, "by {moved} ns");
+                // A slot that lies where the rate is zero: what a count is rounded by takes some nanoseconds there.
+                let [here, there] =
+                    [grant.intended_start(), start].map(|at| shape.count_at(at - Nanos::ZERO));
+                prop_assert!(moved <= 2 || (here - there).abs() < 1e-12, "by {moved} ns");
             }
         }
     }
@@ -426,7 +429,7 @@ fn a_replay_on_a_ramp_gets_faster() {
 }
 
 #[test]
-fn a_shape_that_is_set_during_a_pause_begins_behind_it() {
+fn a_shape_that_is_set_during_a_pause_begins_after_it() {
     let clock = ManualClock::new();
     let pacer = pacer(&shape("hold 1/h 1h"), &clock);
     assert!(pacer.try_acquire().is_ok());

@@ -25,7 +25,7 @@ use std::time::Duration;
 /// that takes tokens which others left behind is as late as those tokens are old.
 ///
 /// A retry time supposes that nothing else is taken meanwhile, and it does not count on tokens that
-/// are waiting already. The request gets in then, and might have got in earlier.
+/// are [waiting](TokenPool::waiting) already. The request gets in then, and might have got in earlier.
 ///
 /// If a request comes when a refill is due and the thread has not run yet, the request does the
 /// refill. So what [`take`](ManagedPool::take) answers depends on the moment, and not on when the
@@ -34,8 +34,8 @@ use std::time::Duration;
 /// Quota, size and interval can be [changed](ManagedPool::set_quota) while it is in use. Each change
 /// is a refill as well, with what has come by then, and serves whom that lets in; from it on the
 /// intervals are counted if they were changed. What was taken stays taken, and what has come stays,
-/// fractions of a token included. So in any span, no more gets in than the largest `size` and
-/// `ratio` that were in force meanwhile let in of what the quotas have brought (see [`TokenPool`]).
+/// fractions of a token included. So in any span, no more gets in of what the quotas have brought than if the
+/// largest `size` and `ratio` of that span had been in force throughout (see [`TokenPool`]).
 /// A retry time holds as long as nothing is changed.
 ///
 /// # Cost

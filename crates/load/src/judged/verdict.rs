@@ -3,13 +3,14 @@
 //!
 //! The load was **on schedule** if at least 99 % of the requests that were asked for were started, and
 //! the 99th percentile of the wait time is at most 10 ms (about what a busy scheduler takes at a time)
-//! or at most a tenth of the 99th percentile of the service time; and of the requests behind think times, 99 %
+//! or at most a tenth of the 99th percentile of the service time; and of the requests after think times, 99 %
 //! began at most 10 ms late.
 //!
 //! Otherwise whoever caused two thirds of the lateness was behind: the **target**, as far as slots
 //! waited for a free connection or were held back afterwards, and else the **generator**: see
-//! [`lateness`](crate::recorded::lateness). If neither did, **both** were. Where most slots waited for a connection
-//! whose call rested, it was **think times**: nobody was slow, and there were too few connections for them.
+//! [`lateness`](crate::recorded::lateness). If neither did, **both** were. Where two thirds of it was waiting for
+//! connections whose calls rested, it was **think times**: nobody was slow, and there were too few connections for
+//! them.
 //!
 //! A **closed loop** has no schedule to follow.
 //!
@@ -34,11 +35,11 @@ pub(crate) struct Evidence {
     pub(crate) wait_p99: Duration,
     /// 99th percentile of the service time.
     pub(crate) service_p99: Duration,
-    /// What the lateness was spent on.
+    /// What made slots late.
     pub(crate) lateness: Lateness,
     /// Operations failed per operation started.
     pub(crate) failed: f64,
-    /// Rests that ended late, as a share of all.
+    /// Rests that ended late, as a share of those that have ended.
     pub(crate) late: f64,
 }
 
@@ -69,7 +70,7 @@ pub(crate) enum Verdict {
     GeneratorBehind,
     /// Calls that rested had the connections.
     ThinkTimes,
-    /// Neither caused much more of the lateness than the other.
+    /// No single cause has two thirds of the lateness.
     BothBehind,
     /// Too many requests failed.
     TargetFailing,

@@ -140,7 +140,7 @@ pub trait Target: Send + Sync + 'static {
         None
     }
 
-    /// Behind [`name`](Target::name) while the run goes on.
+    /// After [`name`](Target::name) while the run goes on.
     #[doc(hidden)]
     fn remark(&self) -> &'static str {
         ""

@@ -22,7 +22,7 @@ pub fn read(address: &str) -> Told<Uri> {
         _ => return Err(wrong(&"is not a URL with http:// or https:// and a host")),
     }
     if has_port(&url) && url.port_u16().is_none() {
-        return Err(wrong(&"has no port from 0 to 65535 behind its host"));
+        return Err(wrong(&"has no port from 0 to 65535 after its host"));
     }
     Ok(url)
 }

@@ -33,7 +33,7 @@ pub(crate) struct RunEnd {
     pub(crate) recorded: Asked,
     /// How many recorded slots must have started if none was late.
     pub(crate) required: f64,
-    /// The pacer's ledger when the end was noticed, without what was due behind it: up to an interval
+    /// The pacer's ledger when the end was noticed, without what was due after it: up to an interval
     /// before it if the last recorded slot was admitted.
     pub(crate) ledger: Ledger,
 }

@@ -42,7 +42,7 @@ impl BurstLine {
         self.last.reaches(intended, self.ratio).min(now) - free
     }
 
-    /// For how long a slot that starts now was held back. Slots behind it may start later because of it, unless
+    /// For how long a slot that starts now was held back. Slots after it may start later because of it, unless
     /// one of them has started already.
     pub(crate) fn start(&mut self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         let held = self.held(intended, free, now);

@@ -63,7 +63,7 @@ fn parse_machine(text: &str) -> Option<Processors> {
     Some(Processors { all, idle: idle + iowait, stolen, ..Processors::default() })
 }
 
-/// `PID (NAME) STATE ...`: of the fields behind the name, which may have anything in it, the 12th and 13th.
+/// `PID (NAME) STATE ...`: of the fields after the name, which may have anything in it, the 12th and 13th.
 fn parse_program(text: &str) -> Option<u64> {
     let (_, fields) = text.rsplit_once(')')?;
     let mut ticks = fields.split_whitespace().skip(11).map(|field| field.parse::<u64>().ok());
@@ -102,7 +102,7 @@ mod tests {
         let first = at(1_000, 500, 10, 7);
         for (last, told) in [
             (at(1_200, 540, 30, 27), Some([0.1, 0.6, 0.2])),
-            // They are looked at one behind the other, so a tick may be missing; and iowait may go back.
+            // They are looked at one after the other, so a tick may be missing; and iowait may go back.
             (at(1_100, 580, 10, 28), Some([0.0, 0.0, 0.8])),
             (at(1_100, 499, 10, 7), Some([0.0, 1.0, 0.0])),
             (at(1_099, 500, 10, 7), None),

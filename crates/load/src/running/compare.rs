@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-/// What the page of help has behind the options.
+/// What the page of help has after the options.
 pub const HELP: &str = "\
 Examples:
   nanopace compare before.json after.json
@@ -60,7 +60,7 @@ impl CompareArgs {
         if !self.with.is_empty() {
             return Ok([&self.files, &self.with]);
         }
-        ensure!(self.files.len() == 2, "name two files, or those of B behind --with");
+        ensure!(self.files.len() == 2, "name two files, or those of B after --with");
         Ok([&self.files[..1], &self.files[1..]])
     }
 }
@@ -91,14 +91,28 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     Ok((page.and(json).and(text), failed.is_empty()))
 }
 
-/// What a run is to be compared with. A change that fails needs it.
+/// What a run is to be compared with, if it can be as far as that is known before the run. A change that fails needs it.
 pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<Recording>> {
     let Some(path) = &args.baseline else {
         ensure!(args.demands().next().is_none(), "--fail-if: a change needs a --baseline");
         return Ok(None);
     };
     ensure!(args.fleet.fleet.is_none(), "--baseline: a node of a fleet is not compared");
-    read(path).map(Some)
+    let baseline = read(path)?;
+    check_is_like(&baseline, args).context("--baseline")?;
+    Ok(Some(baseline))
+}
+
+/// Refuses a baseline that can't be compared with this run.
+fn check_is_like(baseline: &Recording, args: &RunArgs) -> anyhow::Result<()> {
+    let settings = serde_json::to_value(&args.settings)?;
+    let settings = settings.as_object().context("settings are no object")?;
+    // What a run with a control comes to is decided while it runs, and a shard's rate is its own.
+    let is_known = args.control.control.is_none() && args.schedule.shard.is_none();
+    let rate = args.schedule.constant_hz()?.filter(|_| is_known);
+    let length = args.duration.filter(|_| rate.is_some() && args.requests.is_none());
+    let like = baseline.is_like(settings, rate, length.map(|length| length.as_secs_f64()));
+    like.map_err(|why| anyhow!("{why}"))
 }
 
 /// Compares a run that is over with the baseline, and notes which changes fail it.

@@ -107,7 +107,7 @@ impl<'run> Controller<'run> {
             || self.course.standing().is_some_and(|standing| standing.is_over)
     }
 
-    /// Whether that what the run goes on for is so.
+    /// Whether what the run goes on for has been reached.
     fn has_come_to_its_goal(&self) -> bool {
         self.policy.goal.as_ref().is_some_and(|goal| goal.is_reached(&self.books.confidence()))
     }
@@ -241,7 +241,7 @@ impl Stage for Controller<'_> {
     }
 }
 
-/// The stage behind the schedule: answers are missing.
+/// The stage after the schedule: answers are missing.
 struct Answers<'control, 'run> {
     controller: &'control mut Controller<'run>,
     /// When they were given up, if they were.

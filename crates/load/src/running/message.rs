@@ -20,7 +20,7 @@ pub(crate) enum Message {
     Ask(Action, oneshot::Sender<Result<(), Refusal>>),
 }
 
-/// A stage of a run: before its schedule, during it, and behind it. Where a message ends the stage, true is
+/// A stage of a run: before its schedule, during it, and after it. Where a message ends the stage, true is
 /// returned.
 pub(crate) trait Stage {
     /// Hears that the end is asked for.

@@ -180,12 +180,11 @@ impl<T: Target> Setup<T> {
         Ok(builder.build())
     }
 
-    /// Whether slots that are late may be given up, and others take their places.
+    /// Whether slots that are late may be given up, and others take their places. In a closed loop none is late.
     pub(crate) fn gives_up(&self) -> bool {
         let args = &self.args;
-        args.skip_later_than.is_some()
-            || args.max_backlog.is_some()
-            || args.strictness == Strictness::STRICT
+        let is_strict = args.strictness == Strictness::STRICT && !args.schedule.is_closed;
+        is_strict || args.skip_later_than.is_some() || args.max_backlog.is_some()
     }
 
     /// What may happen to slots that are late.
@@ -231,7 +230,7 @@ impl<T: Target> Setup<T> {
         })
     }
 
-    /// Whether the recorded slots follow each other from the first one behind the warm-up: none is another process's or
+    /// Whether the recorded slots follow each other from the first one after the warm-up: none is another process's or
     /// is given up, and it is known which is the first.
     fn has_the_first(&self) -> bool {
         let (args, schedule) = (&self.args, &self.args.schedule);

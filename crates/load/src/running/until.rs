@@ -30,6 +30,10 @@ pub(crate) fn check(args: &RunArgs) -> anyhow::Result<()> {
         "--until-confident: no node of a fleet knows the times of all: leave it out, or --run"
     );
     ensure!(
+        args.schedule.shard.is_none(),
+        "--until-confident: the parts of a load would end at different times: leave it out, or --shard"
+    );
+    ensure!(
         args.schedule.constant_hz()?.is_some(),
         "--until-confident: times of a load that changes do not become surer: write --rate RATE, without --shape or a recording"
     );

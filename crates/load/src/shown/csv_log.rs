@@ -21,7 +21,7 @@ const POINTS: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("m
 pub(crate) struct CsvLog {
     file: LogFile,
     /// Whether operations have labels. Then each line has one, or none if it is about all operations; and
-    /// behind the line of a second are those of its labels.
+    /// after the line of a second are those of its labels.
     has_labels: bool,
 }
 

@@ -66,6 +66,9 @@ pub(crate) struct Object<F> {
     histograms: Kept,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<ComparisonObject>,
+    /// Why it was not compared with the baseline, if it was to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_compared: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fleet: Option<F>,
 }
@@ -207,7 +210,7 @@ impl<F> Object<F> {
     /// The object for a summary, and for the fleet that the run was a part of.
     pub(crate) fn new(summary: &Summary, fleet: Option<F>) -> Object<F> {
         let stats = &summary.stats;
-        let title = &summary.title;
+        let (title, beside) = (&summary.title, summary.beside.as_ref());
         Object {
             version: env!("CARGO_PKG_VERSION"),
             url: title.url.clone(),
@@ -258,10 +261,9 @@ impl<F> Object<F> {
             },
             machine: title.machine.clone(),
             histograms: Kept::new(&summary.confidence()),
-            comparison: summary
-                .beside
-                .as_ref()
+            comparison: beside
                 .and_then(|beside| Some(ComparisonObject::new(beside.as_ref().ok()?, &[]))),
+            not_compared: beside.and_then(|beside| beside.as_ref().err().cloned()),
             fleet,
         }
     }

@@ -38,7 +38,7 @@ impl Typed {
         self.cursor = index.min(self.text.len());
     }
 
-    /// The text before the cursor, and the text behind it.
+    /// The text before the cursor, and the text after it.
     pub(crate) fn parts(&self) -> (String, String) {
         let (before, behind) = self.text.split_at(self.cursor);
         (before.iter().collect(), behind.iter().collect())

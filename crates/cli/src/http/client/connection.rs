@@ -116,7 +116,8 @@ impl Connection {
                 connection.exchange(&plan.text(request, memory), deadline, watch).await
             }
             Connection::Http2 { connection, .. } => {
-                connection.exchange(plan.http2(request, memory), deadline, watch).await
+                // Boxed: a call by HTTP/1.1 is then not moved with room for this.
+                Box::pin(connection.exchange(plan.http2(request, memory), deadline, watch)).await
             }
         }
     }

@@ -22,7 +22,7 @@ pub(crate) struct Endpoint {
     route: Route,
     /// Whether the kernel stamps what is sent and what comes.
     is_stamped: bool,
-    /// What asks a proxy for a way to it, if it is reached by one.
+    /// The CONNECT request, if the server is reached with TLS through a proxy.
     pub(crate) tunnel: Option<Vec<u8>>,
     /// How long it took to resolve the name.
     pub(crate) resolved_in: Duration,
@@ -53,9 +53,7 @@ impl Endpoint {
             bail!("--kernel-timestamps is for plain TCP: write http://, or leave --target-tls out");
         }
         if args.proxy.is_some() && args.http2 && !is_tls {
-            bail!(
-                "--proxy and --http2: HTTP/2 goes through a proxy with TLS alone; write https://"
-            );
+            bail!("--proxy and --http2: HTTP/2 goes through a proxy only with TLS; write https://");
         }
         let tunnel = args.proxy.as_ref().filter(|_| is_tls).map(|proxy| proxy.connect(host, port));
         let begin = Instant::now();
@@ -82,7 +80,7 @@ impl Endpoint {
         }
     }
 
-    /// A stream to the server, by the address that is `turn`th, round and round.
+    /// A stream to the server or its proxy. Turns go round the addresses.
     pub(crate) async fn connect(&self, turn: usize) -> io::Result<Box<dyn Io>> {
         match &self.route {
             Route::Tcp(addresses) => {

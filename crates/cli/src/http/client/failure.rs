@@ -130,7 +130,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A server that does not read on has hung up. With TLS 1.3 it says only behind the handshake that it does not
+/// A server that does not read on has hung up. With TLS 1.3 it says only after the handshake that it does not
 /// accept the client.
 impl From<&io::Error> for Failure {
     fn from(error: &io::Error) -> Failure {

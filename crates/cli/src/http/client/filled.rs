@@ -46,7 +46,7 @@ impl Body {
 pub(crate) struct Filled {
     path: Vec<u8>,
     headers: Vec<u8>,
-    /// Before and behind a large piece.
+    /// Before and after a large piece.
     body: [Vec<u8>; 2],
 }
 

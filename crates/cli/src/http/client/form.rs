@@ -55,7 +55,7 @@ pub(crate) enum Piece {
 impl FromStr for Field {
     type Err = String;
 
-    /// Reads `NAME=VALUE`, with `;type=` and `;filename=` behind it.
+    /// Reads `NAME=VALUE`, with `;type=` and `;filename=` after it.
     fn from_str(text: &str) -> Result<Field, String> {
         let (name, rest) =
             text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or(USAGE)?;
@@ -86,7 +86,7 @@ impl FromStr for Field {
 
 const TYPE: &str = "type=";
 const FILE_NAME: &str = "filename=";
-/// What curl takes behind a value.
+/// What curl takes after a value.
 const OPTIONS: [&str; 4] = [TYPE, FILE_NAME, "headers=", "encoder="];
 
 /// The option that a text begins with, if it does, and what is behind it.

@@ -34,7 +34,7 @@ impl<'a> Parts<'a> {
     /// Names, in small letters, and values of its own headers.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let mut lines = self.headers.split(|byte| *byte == b'\n');
-        // What is behind the last line is no line.
+        // What is after the last line is no line.
         iter::from_fn(move || lines.next().zip(lines.next()))
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Session {
     /// When each was opened.
     opened: Vec<Nanos>,
     deadline: Deadline,
-    /// Which of a server's addresses is next.
+    /// The turn by which the last connection took its server's address. All servers share it.
     turn: usize,
     /// Memory for the request in flight.
     memory: Memory,
@@ -109,7 +109,7 @@ impl Session {
         }
     }
 
-    /// How long it took to open connections, since this was asked.
+    /// How long it took to open connections, since the last call.
     pub(crate) fn take_set_ups(&mut self) -> Vec<SetUp> {
         mem::take(&mut self.set_ups)
     }
@@ -122,7 +122,7 @@ impl Session {
         }
     }
 
-    /// The last answer, if it is kept, had this status.
+    /// The last answer to look at, if it is kept. This is its status.
     pub(crate) fn looked(&self, status: StatusCode) -> Option<Looked<'_>> {
         match &self.watch {
             Some(Watch::Kept(kept)) => Some(Looked::new(status, kept)),
@@ -136,8 +136,8 @@ impl Session {
         self.memory.jars.iter_mut().for_each(Jar::clear);
     }
 
-    /// What was taken from an answer of the slot, for those that follow.
-    pub(crate) fn take(&mut self, values: &mut Vec<Vec<u8>>) {
+    /// Keeps values that were taken from an answer, for the steps that follow.
+    pub(crate) fn remember(&mut self, values: &mut Vec<Vec<u8>>) {
         self.memory.taken.append(values);
     }
 
@@ -158,7 +158,9 @@ impl Session {
 
     async fn open(&mut self, endpoint: usize) -> Result<Option<SetUp>, Failure> {
         self.turn = self.turn.wrapping_add(1);
-        let (connection, set_up) = Connection::open(&self.plan, endpoint, self.turn).await?;
+        // Boxed: a call that opens no connection, as most do, is then not moved with room for this.
+        let opening = Box::pin(Connection::open(&self.plan, endpoint, self.turn));
+        let (connection, set_up) = opening.await?;
         self.connections[endpoint] = Some(connection);
         (self.carried[endpoint], self.opened[endpoint]) = (0, self.clock.now());
         Ok(set_up)

@@ -62,7 +62,7 @@ struct Stamped {
     write: Duration,
     /// When the kernel sent the last byte of it.
     sent: Option<Duration>,
-    /// When the kernel had received the last byte that was read; none behind the end of the stream.
+    /// When the kernel had received the last byte that was read; none after the end of the stream.
     received: Option<Duration>,
     /// Who waits for something to read.
     reader: Option<Waker>,

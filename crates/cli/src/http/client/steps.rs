@@ -28,7 +28,7 @@ pub(crate) struct Step {
     pub(crate) request: usize,
     /// By what it is counted.
     pub(crate) label: &'static str,
-    /// How long the next one is held back behind its answer.
+    /// How long the next one is held back after its answer.
     pub(crate) think: Duration,
     pub(crate) takes: Vec<Take>,
     pub(crate) checks: Vec<Check>,

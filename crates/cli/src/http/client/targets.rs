@@ -237,7 +237,7 @@ fn checked(weight: u32) -> Told<u32> {
 pub(crate) fn method(name: &str) -> Told<Method> {
     let capitals = !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase());
     let method = Method::from_bytes(name.as_bytes()).ok().filter(|_| capitals);
-    method.ok_or_else(|| format!("{name:?} is not a method; write one in capitals, as in GET"))
+    method.ok_or_else(|| format!("{name:?} is not a method; write capitals alone, as in GET"))
 }
 
 fn header_line(line: &str) -> Read<'_, (HeaderName, HeaderValue)> {
@@ -423,7 +423,7 @@ mod tests {
                 r#""GET" is not a target; write METHOD URL, as in GET http://127.0.0.1:8080/"#,
             ),
             ("http://a/", (1, 1), r#""http://a/" is not a target; write METHOD URL"#),
-            ("get http://a/", (1, 1), r#""get" is not a method; write one in capitals"#),
+            ("get http://a/", (1, 1), r#""get" is not a method; write capitals alone, as in GET"#),
             ("\nX: 1", (2, 1), r#""X: 1" has no request line directly above; write METHOD URL"#),
             ("0x GET http://a/", (1, 1), "write a weight from 1 on, as in 3x GET"),
             ("-1x GET http://a/", (1, 1), r#""-1x" is not a method"#),

@@ -13,11 +13,12 @@ mod stamps;
 mod streams;
 
 use super::args::ClientArgs;
+use super::connection::Connection;
 use super::plan::{Draft, Plan};
 use super::session::Session;
 use super::single;
 use clap::Parser;
-use nanopace::{Pacer, Rate};
+use nanopace::{Nanos, Pacer, Rate};
 use nanopace_load::net::trust::Trust;
 use std::future::Future;
 use std::sync::Arc;
@@ -46,4 +47,15 @@ fn session(plan: &Arc<Plan>) -> Session {
 /// Runs a client on a runtime as a run has it.
 fn block_on<F: Future>(client: F) -> F::Output {
     Builder::new_current_thread().enable_all().build().unwrap().block_on(client)
+}
+
+/// Each call is moved as a whole before it begins, and each place for one has room for it.
+#[test]
+fn a_call_has_no_room_for_opening_a_connection() {
+    let plan = plan("http://127.0.0.1:1/", &[], Duration::from_secs(1)).unwrap();
+    block_on(async {
+        let mut session = session(&plan);
+        let (call, opening) = (session.send(0, Nanos::ZERO), Connection::open(&plan, 0, 0));
+        assert!(size_of_val(&call) < size_of_val(&opening));
+    });
 }

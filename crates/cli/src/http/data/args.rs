@@ -18,7 +18,7 @@ pub(crate) struct DataArgs {
     #[arg(long, value_enum, value_name = "ORDER", default_value_t, requires = "data")]
     pub(crate) data_order: DataOrder,
 
-    /// Behind the last row, begin again, or stop: then each row is sent once, unless the order is random
+    /// After the last row, begin again, or stop: then each row is sent once, unless the order is random
     #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "data")]
     pub(crate) data_end: DataEnd,
 }
@@ -32,7 +32,7 @@ pub(crate) enum DataOrder {
     Random,
 }
 
-/// What comes behind the last row.
+/// What comes after the last row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataEnd {
     #[default]

@@ -1,10 +1,10 @@
 //! On which line of its file each row is.
 
-/// Only rows that are not on the line behind the one of the row before take memory.
+/// Only rows that are not on the line after the one of the row before take memory.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     count: usize,
-    /// The line behind that of the last row.
+    /// The line after that of the last row.
     next: usize,
     /// Rows, and their lines.
     jumps: Vec<(usize, usize)>,

@@ -1,5 +1,5 @@
 //! Quotes and commas of CSV (RFC 4180, section 2): what the crate `csv` reads somehow is refused here, as a quote that
-//! never closes would take all rows behind it for one value; and a row of another length, as only here is known where.
+//! never closes would take all rows after it for one value; and a row of another length, as only here is known where.
 
 use super::lines::Lines;
 use nanopace_load::console::position::begins_character;
@@ -12,7 +12,7 @@ enum State {
     Begin,
     Plain,
     Quoted,
-    /// Behind a quote within quotes: the end of the field, or the first half of a quote.
+    /// After a quote within quotes: the end of the field, or the first half of a quote.
     Closed,
 }
 

@@ -65,6 +65,6 @@ fn outcome(step: &Step, session: &mut Session, number: u64, answer: &Answer) -> 
             taken.push(take.value(&looked)?);
         }
     }
-    session.take(&mut taken);
+    session.remember(&mut taken);
     Ok(())
 }

@@ -44,7 +44,7 @@ impl Piece {
         matches!(self, Piece::Text(_) | Piece::Slot | Piece::Column(..) | Piece::Taken(..))
     }
 
-    /// Writes the piece behind what is in `to`.
+    /// Writes the piece after what is in `to`.
     pub(crate) fn fill(&self, values: &mut Values<'_>, to: &mut Vec<u8>) {
         match self {
             Piece::Text(text) => to.extend_from_slice(text),

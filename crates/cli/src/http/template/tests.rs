@@ -120,7 +120,12 @@ fn what_cannot_be_filled_is_refused_with_its_column() {
             "column 1: \"\" is nothing that can be filled in; write a column (user, note)",
         ),
         ("{{a b}}", Place::Body, "column 1: \"a b\" is nothing"),
-        ("{{user}} {{note", Place::Body, "column 10: {{ has no }} behind it"),
+        (
+            "{{env}}",
+            Place::Body,
+            "column 1: \"env\" is nothing that can be filled in; write {{env NAME}}",
+        ),
+        ("{{user}} {{note", Place::Body, "column 10: {{ has no }} after it"),
         ("{{random}}", Place::Body, "column 1: \"\" is no range; write for example random 1..100"),
         ("{{random 2..1}}", Place::Body, "column 1: \"2..1\" is no range"),
         ("{{random 1..99999999999999999999}}", Place::Body, "column 1: \"1..9"),

@@ -19,7 +19,7 @@ pub(crate) struct Block {
     grants: Vec<Grant>,
     /// How many of them have been handed out.
     used: usize,
-    /// The position behind the last slot.
+    /// The position after the last slot.
     end_position: u64,
 }
 

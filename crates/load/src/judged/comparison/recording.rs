@@ -129,45 +129,57 @@ impl Recording {
 
     /// Says why it can't be compared with another, if so.
     pub(crate) fn is_comparable(&self, other: &Recording) -> Result<(), String> {
+        self.is_like(&other.settings, Some(other.target_rate), Some(other.duration_seconds))
+    }
+
+    /// Says why it can't be compared with a run with these settings, if so. The target rate and the length of that run
+    /// are looked at if they are known.
+    pub(crate) fn is_like(
+        &self,
+        settings: &Map<String, Value>,
+        rate: Option<f64>,
+        seconds: Option<f64>,
+    ) -> Result<(), String> {
+        let both = |name| [&self.settings, settings].map(|settings| setting(settings, name));
         for name in ["shape", "arrivals"] {
-            let [one, two] = [self, other].map(|run| run.setting(name));
+            let [one, two] = both(name);
             if one != two {
                 return Err(format!("the loads differ: --{name} is {one} and {two}"));
             }
         }
-        let [is_closed, is_other] = [self, other].map(|run| run.setting("rate") == "max");
+        let [is_closed, is_other] = both("rate").map(|rate| rate == "max");
         if is_closed != is_other {
             return Err("the loads differ: one is --rate max".to_owned());
         }
         // What a closed loop comes to is no load that was asked for.
-        let rates = if is_closed { [1.0; 2] } else { [self.target_rate, other.target_rate] };
+        let rate = rate.filter(|_| !is_closed);
         // How long a number of requests takes is up to the target.
-        let is_counted = self.is_counted() && other.is_counted();
-        let lengths = [self.duration_seconds, other.duration_seconds];
-        let lengths = if is_counted { [1.0; 2] } else { lengths };
-        for (what, [one, two], unit) in
-            [("loads", rates, "/s"), ("lengths of the runs", lengths, "s")]
-        {
-            if (one - two).abs() > MOST_APART * one.max(two) {
-                return Err(format!("the {what} differ: {one:.1}{unit} and {two:.1}{unit}"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether it ended with its requests, and not at a moment.
-    fn is_counted(&self) -> bool {
-        self.settings.contains_key("requests") || self.setting("data-end") == "stop"
-    }
-
-    fn setting(&self, name: &str) -> String {
-        self.settings.get(name).map_or_else(|| "none".to_owned(), text)
+        let seconds = seconds.filter(|_| !(is_counted(&self.settings) && is_counted(settings)));
+        is_near("loads", self.target_rate, rate, "/s")?;
+        is_near("lengths of the runs", self.duration_seconds, seconds, "s")
     }
 
     fn public_setting(&self, name: &str) -> String {
         let value = self.settings.get(name);
         value.map_or_else(|| "none".to_owned(), |value| text(&public_value(name, value)))
     }
+}
+
+/// Whether a run with these settings ends with its requests, and not at a moment.
+fn is_counted(settings: &Map<String, Value>) -> bool {
+    settings.contains_key("requests") || setting(settings, "data-end") == "stop"
+}
+
+/// Says what differs by too much, if it does.
+fn is_near(what: &str, one: f64, two: Option<f64>, unit: &str) -> Result<(), String> {
+    match two.filter(|two| (one - two).abs() > MOST_APART * one.max(*two)) {
+        Some(two) => Err(format!("the {what} differ: {one:.1}{unit} and {two:.1}{unit}")),
+        None => Ok(()),
+    }
+}
+
+fn setting(settings: &Map<String, Value>, name: &str) -> String {
+    settings.get(name).map_or_else(|| "none".to_owned(), text)
 }
 
 fn text(value: &Value) -> String {
@@ -204,7 +216,7 @@ pub(crate) fn differences(first: &[Recording], second: &[Recording]) -> Vec<Stri
     let mut settings = BTreeSet::new();
     settings.extend(names);
     let setting = |name: &String| {
-        differ(&|run| run.setting(name))
+        differ(&|run| setting(&run.settings, name))
             .then(|| tell(&format!("--{name}"), &|run| run.public_setting(name)))
     };
     let settings = settings.into_iter().map(setting);

@@ -81,7 +81,7 @@ impl ScheduleArgs {
         Ok(self.arrivals()?.starts(self.shape()?, self.shard()?))
     }
 
-    /// Where the load ends, if it does. A recording ends right behind its last start.
+    /// Where the load ends, if it does. A recording ends right after its last start.
     pub fn end(&self) -> anyhow::Result<Option<Duration>> {
         if self.is_replay() {
             let last = self.starts()?.last().unwrap_or_default();

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// A line that may come first, and names what follows.
 pub const HEADER: &str = "intended_start_seconds";
 
-/// The same, where each line has also what is sent, behind a comma.
+/// The same, where each line has also what is sent, after a comma.
 const WITH_TARGETS: [&str; 2] = ["intended_start_seconds,target", "offset,target"];
 
 /// The recording in a file, which has been checked.
@@ -149,14 +149,14 @@ impl Rows {
         }
         let end = &line[line.len()..];
         let comma = text.find(',').with_context(|| {
-            format!("{}: it has no comma, and no target behind it", self.place(&text, end))
+            format!("{}: it has no comma, and no target after it", self.place(&text, end))
         })?;
         let offset = seconds(time(&text)).with_context(|| self.place(&text, time(&text)))?;
         Ok(Some(Row { offset, text, target: Some(comma + 1) }))
     }
 }
 
-/// The text behind the mark that some programs put in front of a Unicode file.
+/// The text after the mark that some programs put in front of a Unicode file.
 fn unmarked(text: &str, is_first: bool) -> &str {
     if is_first { text.trim_start_matches('\u{feff}') } else { text }
 }
@@ -284,7 +284,7 @@ mod tests {
             ("0\n\u{feff}1", "FILE line 2 column 1: `\u{feff}1` is no time"),
             ("0\n9é\n", "FILE line 2 column 1: `9é` is no time"),
             ("99999999999999999999", "FILE line 1 column 1: it is too long after the start"),
-            ("offset,target\n1", "FILE line 2 column 2: it has no comma, and no target behind it"),
+            ("offset,target\n1", "FILE line 2 column 2: it has no comma, and no target after it"),
             ("offset,target\nx,a", "FILE line 2 column 1: `x` is no time"),
             ("offset,target\n1,a\n0,a", "FILE line 3 column 1: it is earlier than the one before"),
             ("0,a", "FILE line 1 column 1: `0,a` is no time"),

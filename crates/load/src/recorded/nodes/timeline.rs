@@ -126,7 +126,7 @@ mod tests {
     use nanopace::Nanos;
     use proptest::prelude::*;
 
-    /// A node that started so many in each quarter of a second from a second on, a little behind it.
+    /// A node that started so many in each quarter of a second from a second on, a little after it.
     fn node(first: u64, starts: &[u64]) -> Timeline {
         let mut timeline = Timeline::new();
         for (quarter, &started) in (first * 4..).zip(starts) {

@@ -40,7 +40,7 @@ pub(crate) struct Books<'run> {
     /// The backlog at the last look.
     backlog: Backlog,
     logs: Logs,
-    /// The machine's processors, at the first look behind the warm-up and at the end of the schedule.
+    /// The machine's processors, at the first look after the warm-up and at the end of the schedule.
     processors: [Option<Processors>; 2],
     /// The ledger at the end of the schedule.
     ended: Option<Ledger>,

@@ -31,7 +31,7 @@ struct Cause {
     is_embedded: bool,
     /// How long others have the processor, each time that the thread wakes.
     queued: u64,
-    /// How long a call rests behind its first request, before it sends a second one. Zero if it sends one.
+    /// How long a call rests after its first request, before it sends a second one. Zero if it sends one.
     think: u64,
     /// The end of the schedule.
     end: u64,

@@ -1,7 +1,7 @@
 //! How far the schedule was moved: by pauses, and by policies that give slots up.
 //!
 //! What has not started when the schedule stands still is due later by that time. Where a policy gives
-//! slots up, those behind them take their places, as if the schedule had stood still too. The
+//! slots up, those after them take their places, as if the schedule had stood still too. The
 //! [ideal](crate::recorded::lateness) generator gives up no more than it has to, so it has to know of both.
 
 use crate::console::human::float;
@@ -55,7 +55,7 @@ impl Moved {
         let skipped = ledger.skipped.saturating_sub(self.skipped);
         self.skipped = ledger.skipped;
         self.skipped_time += Duration::from_secs_f64(interval * float(skipped));
-        // Slots are skipped before the one that is taken; any other time is given up behind it.
+        // Slots are skipped before the one that is taken; any other time is given up after it.
         self.skipped_time + mem::replace(&mut self.idle, ledger.idle)
     }
 }

@@ -33,8 +33,7 @@ impl Guarded {
         if let Some(deadline) = deadline {
             deadline.set(*timeout);
         }
-        let call = caught(call).map_err(|payload| panicked(&*payload))?;
-        let mut call = pin!(call);
+        let mut call = pin!(async { call().await });
         poll_fn(|cx| {
             // A call that has panicked is not polled again, and its session is dropped with it.
             let polled = caught(|| call.as_mut().poll(cx));

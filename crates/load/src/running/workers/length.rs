@@ -20,7 +20,7 @@ pub(crate) struct RunLength {
     pub(crate) duration: Duration,
     /// How many recorded slots may start; none for no limit.
     pub(crate) slots: Option<u64>,
-    /// The same number if these are the first slots behind the warm-up, whichever is decided about first.
+    /// The same number if these are the first slots after the warm-up, whichever is decided about first.
     pub(crate) first: Option<u64>,
     /// How slots lie around the load.
     pub(crate) spacing: Spacing,

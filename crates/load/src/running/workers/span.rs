@@ -43,7 +43,7 @@ pub(crate) enum Admission {
     WarmUp,
     /// It was due in the run, which has ended meanwhile. Count it.
     Unstarted,
-    /// The run has ended, and it is not part of what was to be recorded. Don't start or count it.
+    /// It is not to be recorded, as the run has ended or has its number of slots. Don't start or count it.
     Over,
 }
 
@@ -114,9 +114,8 @@ impl RunSpan {
         Nanos::from_nanos(self.planned_end.load(Ordering::Relaxed))
     }
 
-    /// Moves the planned end to that of a load that begins `now` and has this length, or to the end at the latest if
-    /// that comes first. If neither that load nor
-    /// the run's length has an end, the run's planned end stays.
+    /// Moves the planned end to that of a load that begins `now` and has this length, or to `latest` if that comes
+    /// first. If neither that load nor the run's length has an end, the run's planned end stays.
     pub(crate) fn follow(&self, now: Nanos, length: Option<Duration>) {
         let load = length.map_or(Nanos::MAX, |length| now + length);
         let end = load.min(self.latest).max(self.recorded_from);
@@ -145,8 +144,8 @@ impl RunSpan {
         self.slots.not_started(self.pacer.ledger().granted)
     }
 
-    /// Ends the run at `now`, if the last slot of the load ends it and was decided about. A slot
-    /// that others hold may still come back, or start.
+    /// Ends the run at `now`, if the last slot of the load ends it and was decided about. Until all
+    /// granted slots are decided about, the run goes on: one of them may come back and be granted anew.
     pub(crate) fn end_if_over(&self, now: Nanos) {
         let granted = || self.pacer.ledger().granted;
         if self.pacer.is_finished() && self.slots.are_decided(granted) {
@@ -176,7 +175,7 @@ impl RunSpan {
         }
     }
 
-    /// The number of the first slot behind those that are recorded, if that is certain. It must not take the place of
+    /// The number of the first slot after those that are recorded, if that is certain. It must not take the place of
     /// one that another thread was granted and has not come to decide about.
     fn first_behind(&self) -> Option<u64> {
         let first = self.length.first?;
@@ -185,7 +184,7 @@ impl RunSpan {
 
     /// The recorded slots that were due before the end of the run and that nobody has started, in
     /// batches: see [`Pacer::unstarted`]. Leaves out the batches in `known`, then replaces `known` with all of
-    /// them: a slot that somebody waited for when the run ended is given back a little later.
+    /// them. It is asked twice, because a slot that somebody waited for when the run ended is given back a little later.
     pub(crate) fn unstarted(&self, known: &mut Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
         let all = self.pacer.unstarted(self.recorded_from..self.end());
         let left = beyond(&all, known).into_iter();
@@ -245,7 +244,7 @@ impl RunSpan {
 }
 
 /// The slots of `all` that are not among `known`, in batches. Only their number is certain. Batches of `all` may be cut
-/// elsewhere than those of `known`: then a new slot may be told as due up to a batch earlier than it is, and no more.
+/// elsewhere than those of `known`: then the time at which a new slot is told to be due may be up to a batch off.
 fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     let count = |batches: &[(Nanos, u64)]| batches.iter().map(|(_, slots)| slots).sum::<u64>();
     let mut missing = count(all).saturating_sub(count(known));
@@ -265,12 +264,13 @@ fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
 }
 
 /// How much the load has asked for before `moment`. Before the last change of the load, it is what had been asked for
-/// at that change: the pacer knows no better. What a run requires is cut to its slots, so that does no harm.
+/// at that change: the pacer knows no better. A run never requires more than its slots, so this does no harm.
 fn asked_before(pacer: &Pacer, moment: Nanos) -> Asked {
     Asked { slots: pacer.asked_before(moment), count: pacer.asked_count(moment) }
 }
 
-/// The ledger without what has fallen due since the end, which came when `end` had elapsed.
+/// The ledger without what has fallen due since the end, which came `end` after the start. Of a run that was paused
+/// less is left out, by as long as the pauses took.
 fn ledger_at_end(end: Duration, ledger: Ledger) -> Ledger {
     let mut ended = ledger;
     let behind = ledger.elapsed.saturating_sub(end).min(ledger.backlog);

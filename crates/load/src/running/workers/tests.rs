@@ -86,8 +86,9 @@ fn failures(summary: &Summary) -> Vec<(String, u64)> {
     summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count)).collect()
 }
 
+/// Nothing starts where the machine stands still for as long as the load goes on.
 fn of_kind(kind: &str, count: u64) -> Vec<(String, u64)> {
-    vec![(kind.to_owned(), count)]
+    if count == 0 { Vec::new() } else { vec![(kind.to_owned(), count)] }
 }
 
 type Called = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
@@ -197,7 +198,7 @@ fn slow(_: u64) -> Called {
     })
 }
 
-/// A call that takes longer than the load: the slots behind it wait for nothing else, however fast the machine
+/// A call that takes longer than the load: the slots after it wait for nothing else, however fast the machine
 /// is.
 fn outlasts(_: u64) -> Called {
     Box::pin(async {

@@ -17,7 +17,7 @@ pub(crate) struct Answer {
 enum Place {
     /// In a head, whose end is not among so many bytes.
     Head(usize),
-    /// Behind a head.
+    /// After a head.
     Body(Head, Body),
 }
 
@@ -28,7 +28,7 @@ impl Answer {
     }
 
     /// Takes what belongs to it off the front of `bytes`, and returns how many these are. What is not
-    /// taken, and not behind its end, has to be there again next time, with more. What is of its body is
+    /// taken, and not after its end, has to be there again next time, with more. What is of its body is
     /// looked at.
     pub(crate) fn take(
         &mut self,

@@ -18,7 +18,7 @@ pub(crate) enum Body {
     Size,
     /// So many bytes of a chunk.
     Chunk(u64),
-    /// The end of the line behind a chunk.
+    /// The end of the line after a chunk.
     Line,
     /// What follows the last chunk.
     Trailers,
@@ -113,7 +113,7 @@ fn size(line: &[u8]) -> Result<u64, Failure> {
     if is_long { Err(LONG) } else { Ok(size) }
 }
 
-/// Trailers and the blank line behind them: how long they are. None if they go on.
+/// Trailers and the blank line after them: how long they are. None if they go on.
 fn trailers(bytes: &[u8]) -> Result<Option<usize>, Failure> {
     let bytes = &bytes[..bytes.len().min(LONGEST)];
     match httparse::parse_headers(bytes, &mut [EMPTY_HEADER; MOST]) {

@@ -14,7 +14,7 @@ const FEW: usize = 64;
 pub(crate) enum Asked {
     /// The head alone.
     Head,
-    /// A tunnel: behind a success, nothing is HTTP.
+    /// A tunnel: after a success, nothing is HTTP.
     Connect,
     /// An answer with its body.
     Whole,

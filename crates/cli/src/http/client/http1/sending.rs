@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 /// What is left to send.
 pub(super) struct Sending<'a> {
     parts: [&'a [u8]; 5],
-    /// A file that is the body. It is sent behind the first part, the head. The parts of a body in memory are empty
+    /// A file that is the body. It is sent after the first part, the head. The parts of a body in memory are empty
     /// then.
     file: Option<Flow>,
 }

@@ -184,7 +184,7 @@ fn chunked_bodies() {
             Kept,
         ),
         case("extensions", chunked("2;a=b;c=\"d\"\r\nok\r\n0 ;e\r\n\r\n"), Waits, "200", Kept),
-        case("blanks behind a size", chunked("2 \t\r\nok\r\n0\r\n\r\n"), Waits, "200", Kept),
+        case("blanks after a size", chunked("2 \t\r\nok\r\n0\r\n\r\n"), Waits, "200", Kept),
         case("trailers", chunked("2\r\nok\r\n0\r\nA: b\r\nc:\r\n\r\n"), Waits, "200", Kept),
         case(
             "trailers in parts",
@@ -265,8 +265,8 @@ fn chunked_bodies_that_are_wrong() {
             HUNG_UP,
             Gone,
         ),
-        case("no return behind a size", chunked("2\nok\r\n0\r\n\r\n"), Waits, WRONG_CHUNK, Gone),
-        case("no line feed behind a size", chunked("2\rok\r\n0\r\n\r\n"), Waits, WRONG_CHUNK, Gone),
+        case("no return after a size", chunked("2\nok\r\n0\r\n\r\n"), Waits, WRONG_CHUNK, Gone),
+        case("no line feed after a size", chunked("2\rok\r\n0\r\n\r\n"), Waits, WRONG_CHUNK, Gone),
         case(
             "a line feed in an extension",
             chunked("2;a\nb\r\nok\r\n0\r\n\r\n"),
@@ -291,7 +291,7 @@ fn chunked_bodies_that_are_wrong() {
             Gone,
         ),
         case(
-            "no return behind a trailer",
+            "no return after a trailer",
             chunked("0\r\nA: b\nc: d\r\n\r\n"),
             Waits,
             WRONG_CHUNK,
@@ -314,7 +314,7 @@ fn chunked_bodies_that_are_wrong() {
         ),
         case("an end in a size", chunked("2"), Closes, HUNG_UP, Gone),
         case("an end in a chunk", chunked("2\r\no"), Closes, HUNG_UP, Gone),
-        case("an end behind a chunk", chunked("2\r\nok\r\n"), Closes, HUNG_UP, Gone),
+        case("an end after a chunk", chunked("2\r\nok\r\n"), Closes, HUNG_UP, Gone),
         case("an end in a trailer", chunked("0\r\nA: b\r\n"), Closes, HUNG_UP, Gone),
     ]);
 }

@@ -19,7 +19,7 @@ pub(super) struct Answer {
     pub(super) then: Then,
 }
 
-/// What a server does behind its answer.
+/// What a server does after its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     /// It waits for the next request.

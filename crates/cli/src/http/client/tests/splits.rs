@@ -21,7 +21,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 /// What becomes of an answer: its status, how many bytes it has, and whether another may follow.
 type Outcome = Result<(u16, usize, bool), Failure>;
 
-/// Reads an answer in these parts, behind which the connection ends.
+/// Reads an answer in these parts, after which the connection ends.
 fn read<'a>(parts: impl IntoIterator<Item = &'a [u8]>, asked: Asked) -> Outcome {
     let mut answer = Answer::to(asked);
     let (mut unread, mut taken) = (Vec::new(), 0);

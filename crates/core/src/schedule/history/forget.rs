@@ -1,0 +1,154 @@
+//! Which pieces of the schedule are forgotten, so that a pacer that is changed often stays small.
+
+use super::{History, Piece, has_no_slot};
+use crate::position::{earlier, first_after};
+
+/// This many of the last pieces are kept, if they have slots, because callers that are about to start may be
+/// on one, and are not known to hold a slot.
+const EXACT: usize = 32;
+
+/// With no more pieces than this, it is not worth searching for those that are not needed.
+const KEPT: usize = EXACT + 4;
+
+/// At most this many older pieces are kept on which nobody holds a slot.
+const MOST: usize = 1024;
+
+impl History {
+    /// Bounds how much is remembered. All slots before `free` have been claimed, were not given back, and move nothing
+    /// any more. `is_held` says whether between two positions there is a slot that somebody holds or sleeps for, or one
+    /// that was given back. It is asked about pieces before and after `free`.
+    pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
+        self.slots.trim(free, &is_held);
+        if self.pieces.len() <= self.enough.max(KEPT) {
+            return;
+        }
+        let is_held = |piece: &Piece, next: &Piece| {
+            is_held(first_after(piece.course.anchor()), next.course.anchor())
+        };
+        self.forget_unneeded(free, is_held);
+        self.forget_slightest(is_held);
+        // Where many are needed, the next look comes later.
+        self.enough = self.pieces.len() + self.pieces.len() / 16;
+        self.pieces.shrink_to(self.enough.max(KEPT) + 4);
+    }
+
+    /// All pieces but the first and the last, each with its index and the one after it.
+    fn inner(&self) -> impl Iterator<Item = (usize, (&Piece, &Piece))> {
+        self.pieces.iter().zip(self.pieces.iter().skip(1)).enumerate().skip(1)
+    }
+
+    /// How many pieces there are before the last [`EXACT`], which are kept if they have slots.
+    fn old(&self) -> usize {
+        self.pieces.len().saturating_sub(EXACT)
+    }
+
+    /// Forgets pieces on which nobody has a slot any more, and pieces that have no slot. A piece without a slot
+    /// matters only while a slot may still be moved into the time when it was in force. Once the slot at `free` is
+    /// intended to start after that time, none from there on can be.
+    fn forget_unneeded(&mut self, free: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
+        let (time, old) = (self.time_of(free), self.old());
+        let is_unneeded = |(index, (piece, next)): (usize, (&Piece, &Piece))| {
+            let is_empty = has_no_slot(piece.course.anchor(), next.course.anchor());
+            let is_done = || index < old && next.is_before(free) && !is_held(piece, next);
+            next.since <= time && (is_empty || is_done())
+        };
+        let unneeded: Vec<bool> = self.inner().map(is_unneeded).collect();
+        // `dedup_by` asks for all pieces but the first, in order.
+        let mut unneeded = unneeded.into_iter();
+        self.pieces.dedup_by(|piece, previous| {
+            let is_unneeded = unneeded.next().unwrap_or(false);
+            if is_unneeded {
+                previous.ends_at = earlier(previous.ends_at, piece.course.anchor());
+            }
+            is_unneeded
+        });
+    }
+
+    /// Forgets old pieces on which nobody holds a slot, until there are no more than [`MOST`] of them. First come
+    /// those with the least time from the beginning of the piece before to that of the piece after: no slot of theirs
+    /// moves by more.
+    fn forget_slightest(&mut self, is_held: impl Fn(&Piece, &Piece) -> bool) {
+        if self.pieces.len() <= MOST {
+            return;
+        }
+        let old = self.inner().take_while(|(index, _)| *index < self.old());
+        let unheld = old.filter(|(_, (piece, next))| !is_held(piece, next)).map(|(index, _)| index);
+        let mut unheld: Vec<usize> = unheld.collect();
+        while unheld.len() > MOST {
+            let span = |&at: &usize| {
+                let [previous, next] = [unheld[at] - 1, unheld[at] + 1];
+                self.pieces[next].since.saturating_sub(self.pieces[previous].since)
+            };
+            let Some(at) = (0..unheld.len()).min_by_key(span) else { return };
+            let index = unheld.remove(at);
+            let anchor = self.pieces.remove(index).course.anchor();
+            let previous = &mut self.pieces[index - 1];
+            previous.ends_at = earlier(previous.ends_at, anchor);
+            unheld[at..].iter_mut().for_each(|index| *index -= 1);
+            self.revision += 1;
+        }
+    }
+
+    /// Forgets what lies before `position`: positions can be told apart only within a range.
+    pub(crate) fn forget(&mut self, position: u64) {
+        let past = self.pieces.partition_point(|piece| piece.is_before(position));
+        self.pieces.drain(..past.saturating_sub(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::course::Tempo;
+    use super::super::super::slots::Slots;
+    use super::*;
+    use crate::position::{SLOT, before, ticks_between};
+    use crate::shard::Shard;
+    use crate::{Arrivals, Rate};
+
+    /// Pieces of a second each, at these rates.
+    fn history(rates: &[u64]) -> History {
+        let tempos = rates
+            .iter()
+            .map(|&rate| Tempo::Scale(Rate::per_second(rate).unwrap().scale_at(1 << 32)));
+        let mut tempos = tempos.zip((0..).map(|second| second * 1_000_000_000));
+        let (tempo, time) = tempos.next().unwrap();
+        let slots = Slots::new(&Arrivals::even(), Shard::whole());
+        let mut history = History::new(&tempo, slots, time);
+        tempos.for_each(|(tempo, now)| history.append(&tempo, now));
+        history
+    }
+
+    fn times(history: &History) -> Vec<i64> {
+        (1..5_000).map(|slot| history.time_of(slot * SLOT)).collect()
+    }
+
+    /// Every third piece has a slot that is held; or every slot is unclaimed.
+    #[test]
+    fn what_is_forgotten_starts_with_the_next_piece_and_what_is_held_when_it_did() {
+        let rates: Vec<u64> = (0..2_000).map(|second| 1 + second % 3).collect();
+        let (exact, mut held, mut open) = (history(&rates), history(&rates), history(&rates));
+        let is_held = |slot: u64| slot % 6 == 4;
+        held.trim(u64::MAX / 4, |from, to| (from / SLOT..=to / SLOT).any(is_held));
+        open.trim(SLOT, |_, _| false);
+        assert!(held.pieces.len() < 2_000 / 3 + KEPT, "{} pieces", held.pieces.len());
+        assert!(open.pieces.len() <= MOST + KEPT, "{} pieces", open.pieces.len());
+        let exact = times(&exact);
+        for (trimmed, most_ns) in [(held, 2_000_000_000), (open, 4_000_000_000)] {
+            let times = times(&trimmed);
+            assert!(times.is_sorted());
+            for (slot, (&time, &exact)) in (1..).zip(times.iter().zip(&exact)) {
+                assert!((0..=most_ns).contains(&(time - exact)), "slot {slot}: {time}, {exact}");
+                assert!(time == exact || most_ns > 2_000_000_000 || !is_held(slot), "slot {slot}");
+                let first = trimmed.first_from(time);
+                assert_eq!(trimmed.time_of(first), time, "slot {slot}");
+                assert!(ticks_between(first, slot * SLOT) >= 0, "slot {slot}");
+                assert!(trimmed.time_of(before(first)) < time, "slot {slot}");
+                let there = trimmed.stretch(slot * SLOT);
+                assert!(
+                    there.is_none_or(|there| there.time_of(slot * SLOT) == time),
+                    "slot {slot}"
+                );
+            }
+        }
+    }
+}
