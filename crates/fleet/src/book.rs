@@ -28,7 +28,7 @@ pub(crate) struct Entry {
     pub(crate) stage: Stage,
     /// The tracks that the node has, as soon as that is known.
     pub(crate) tracks: Option<Tracks>,
-    /// Whether tracks that the store may not have known have been marked there, or will be.
+    /// Whether the tracks were marked, or will be, because the store may not know of them.
     pub(crate) is_marked: bool,
     /// The tracks that the pacer has.
     leased: Option<Tracks>,
@@ -39,10 +39,11 @@ pub(crate) struct Entry {
 pub(crate) struct Book {
     /// One entry for each frame from some frame on.
     entries: VecDeque<Entry>,
-    /// The first frame behind the entries.
+    /// The first frame after the entries.
     next: u64,
     past: Past,
-    /// Slots in the frames of the past, by the load as it was when they were run.
+    /// Slots in the frames that were put away, by the load as it was when they were run, and slots that were started of
+    /// what was taken back.
     slots: u64,
 }
 
@@ -85,7 +86,8 @@ impl Book {
         self.next = self.next.min(from);
     }
 
-    /// Puts frames before `now` away that are over. `part`: the node's place, and how many nodes there are.
+    /// Puts away frames before the frame `now` of which it is known what the node has. `part` is the node's rank, and
+    /// how many nodes there are.
     pub(crate) fn pass(&mut self, now: u64, load: &mut Load, part: (u32, u32)) {
         let is_over = |entry: &&Entry| entry.frame < now && entry.tracks.is_some();
         let over = self.entries.iter().take_while(is_over).count();
@@ -111,7 +113,7 @@ impl Book {
         self.past.tracks(frame).or_else(entry)
     }
 
-    /// The first frame whose tracks are known, but are not what the pacer has.
+    /// The first frame whose known tracks the pacer does not have. Frames after one that is not known don't count.
     pub(crate) fn changed(&self) -> Option<u64> {
         let is_changed = |entry: &&Entry| entry.tracks.is_some() && entry.tracks != entry.leased;
         let known = self.entries.iter().take_while(|entry| entry.tracks.is_some());
@@ -143,8 +145,8 @@ impl Book {
         self.entries.iter().rfind(has).map_or(self.first(), |entry| entry.frame + 1)
     }
 
-    /// Takes back what the pacer had in frames from `from` on: it no longer counts as run. The pacer has
-    /// nothing in those before `until`, and is to be told again of those behind.
+    /// Takes back what the pacer had in frames from `from` on: who ran it is forgotten, and it is due no more, but for
+    /// frames that were put away. The pacer has nothing in those before `until`, and is to be told again of the others.
     pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Portion> {
         let mut taken = self.past.take_back(from);
         for entry in self.entries.iter_mut().filter(|entry| entry.frame >= from) {
@@ -159,17 +161,24 @@ impl Book {
         taken
     }
 
+    /// Notes that the pacer has started slots of what was taken back.
+    pub(crate) fn count_started(&mut self, slots: u64) {
+        self.slots += slots;
+    }
+
     /// Notes that all tracks that are known will be marked.
     pub(crate) fn mark_known(&mut self) {
         let known = self.entries.iter_mut().filter(|entry| entry.tracks.is_some());
         known.for_each(|entry| entry.is_marked = true);
     }
 
-    /// Gives up a frame's tracks, which the pacer can't have any more.
-    pub(crate) fn give_up(&mut self, frame: u64) {
-        if let Some(entry) = self.entry(frame) {
-            entry.tracks = Some(entry.leased.get_or_insert_default().clone());
-        }
+    /// Gives up those tracks of a frame that the pacer does not have: it is too late for them. Returns those that the
+    /// pacer keeps although the node has dropped them.
+    pub(crate) fn give_up(&mut self, frame: u64) -> Tracks {
+        let Some(entry) = self.entry(frame) else { return Tracks::default() };
+        let leased = entry.leased.get_or_insert_default().clone();
+        let known = entry.tracks.replace(leased.clone()).unwrap_or_default();
+        leased.iter().filter(|&track| !known.contains(track)).collect()
     }
 
     /// What the node has in the frames around now, as far as that is known.
@@ -181,7 +190,7 @@ impl Book {
             .map(|(frame, tracks)| Portion { frame, tracks })
     }
 
-    /// Slots that the pacer has and that were due by a moment.
+    /// Slots that the pacer has, or had by an old load and has started, and that were due by a moment.
     pub(crate) fn due_slots(&self, now_ns: u64, frame: u64, load: &mut Load) -> u64 {
         let at =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.leased.as_ref()?)));

@@ -194,7 +194,7 @@ impl Leader {
         let best = self.best.take()?;
         self.since_ns = sample.received_ns;
         let off_ns = best.ahead_ns(clock, origin_us);
-        if off_ns.unsigned_abs() > frame_ns {
+        if best.is_off(clock, origin_us, frame_ns) {
             self.steps += 1;
             return (self.steps > 1).then_some(off_ns / 1_000);
         }
@@ -210,6 +210,7 @@ impl Leader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nanopace::ManualClock;
 
     #[test]
     fn a_mapping_is_exact_for_years() {
@@ -219,6 +220,29 @@ mod tests {
         assert_eq!(mapping.at(1_000_000_005), 1_000_500_007);
         let year = 31_536_000_000_000_000;
         assert_eq!(mapping.at(5 + year), 7 + year + year / 2_000);
+    }
+
+    /// The leader's answers over ten seconds to round trips that take `trip_ms` on the way to the store alone, when
+    /// that is set ahead by `ahead_ms`.
+    fn steps(trip_ms: i64, ahead_ms: i64) -> Vec<Option<i64>> {
+        let clock = RunClock::over(ManualClock::new());
+        let sample = |at_ms: i64| {
+            let [sent, received] = [at_ms, at_ms + trip_ms].map(|ms| ms.unsigned_abs() * 1_000_000);
+            let store_us = (at_ms + trip_ms + ahead_ms) * 1_000;
+            Sample { sent_ns: sent, received_ns: received, store_us }
+        };
+        clock.start(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
+        let mut leader = Leader::default();
+        let times = (0..10_000).step_by(500);
+        times.map(|at| leader.take(&clock, sample(at), 0, 100_000_000)).collect()
+    }
+
+    #[test]
+    fn a_link_that_is_slow_one_way_is_no_clock_that_was_set() {
+        assert!(steps(1_000, 0).iter().all(Option::is_none));
+        assert!(steps(0, 99).iter().all(Option::is_none));
+        assert!(steps(0, 150).contains(&Some(150_000)));
+        assert!(steps(1_000, 200).contains(&Some(700_000)));
     }
 
     #[test]

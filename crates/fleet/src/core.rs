@@ -1,7 +1,7 @@
 //! What a node does and when, without threads, clocks and connections. A [`Core`] is told the time and the store's
 //! answers. It says what to ask the store for, and what the node's pacer may start.
 //!
-//! A *frame* is a short part of the schedule, a *track* every so many slots of it, and a
+//! A *frame* is a short part of the schedule, a *track* one slot in sixteen of it, or in more, and a
 //! [`Portion`] some tracks of one frame. A node *claims* tracks at the store before their frame *closes*;
 //! the [`Book`] has the frames around now. When no answer comes in time, the node decides alone: it is
 //! *blind*, runs the tracks that are its own by the roster, and *marks* them at the store when it can.
@@ -73,8 +73,7 @@ pub(crate) struct Core {
     trips: Trips,
     /// The node sends no request before this moment.
     asks_from: u64,
-    /// When [`request`](Core::request) last made a claim, be it of nothing. The claims of a node that leaves or ends
-    /// are not noted.
+    /// When [`request`](Core::request) last made a claim, even of nothing.
     asked_at: u64,
     /// A request that has to come before all others.
     urgent: Option<Request>,
@@ -85,8 +84,8 @@ pub(crate) struct Core {
     woke_at: u64,
     /// When a claim was answered last.
     heard_at: u64,
-    /// When the store last came back after a long time or was filled again, so that nodes had something to tell it
-    /// anew.
+    /// When the store last came back after a long time, was filled again or had its clock set, so that nodes had
+    /// something to tell it anew.
     disturbed_at: u64,
 
     /// What the pacer has to give up, because the load has changed.
@@ -96,7 +95,7 @@ pub(crate) struct Core {
     /// The node takes no part in frames before this one, in which the load in force reaches `reached_slot`.
     resumes_in: u64,
 
-    /// Once the node leaves: the first frame in which it takes no part any more.
+    /// Once the node leaves or ends: the first frame in which it takes no part any more.
     leaves_in: Option<u64>,
     /// Whether the pacer has been told where the node's part of the load ends.
     is_told_of_end: bool,
@@ -122,7 +121,7 @@ pub(crate) struct Update {
     pub(crate) frame: u64,
     /// The number of the first slot of that frame.
     pub(crate) slot: u64,
-    /// One lease for each frame, and at the node's end one of nothing behind them.
+    /// One lease for each frame, and at the node's end one of nothing after them.
     pub(crate) leases: Vec<Lease>,
     /// Whether the leases may begin later than `slot`, if the pacer has already started slots there. That is so where
     /// the node has no tracks from that frame on.
@@ -216,7 +215,7 @@ impl Core {
         self.unclaimed.twice()
     }
 
-    /// Slots that the pacer was given and that were due by now.
+    /// Slots that the pacer was given, and was not cut off from, and that were due by now.
     pub(crate) fn due_slots(&mut self, now: u64) -> u64 {
         self.book.due_slots(now, self.frames().at(now), &mut self.load)
     }
@@ -365,11 +364,13 @@ impl Core {
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }
 
-    /// Notes whether the pacer has taken an update. If not, it was too late for the update's first frame, and the
-    /// node gives up what it has there.
+    /// Notes whether the pacer has taken an update. If not, it was too late for the update's first frame, and keeps
+    /// what it had there: the node gives up what has come since, and what others own of the rest is started twice.
     pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
         if !is_taken {
-            return self.book.give_up(update.frame);
+            let others = self.book.give_up(update.frame);
+            let slots = self.load.slots(update.frame, &others);
+            return self.unclaimed.clash(update.frame, slots);
         }
         self.book.leased(update.frame);
         self.is_told_of_end = update.frame + update.leases.len() as u64 > self.end();
@@ -403,7 +404,7 @@ impl Core {
         Request::Leave { id: self.run.id.clone(), node: self.node, from: last.frame, portions }
     }
 
-    /// Lets the node claim nothing from the next frame on.
+    /// Enters no frames after the present one. Called when the node makes no request for frames any more.
     pub(crate) fn stop_claiming(&mut self, now: u64) {
         let from = self.frames().at(now) + 1;
         self.leaves_in = Some(self.leaves_in.map_or(from, |leaves_in| leaves_in.min(from)));

@@ -140,12 +140,20 @@ impl Driver {
     /// Waits for the answer to what was asked.
     fn heard(&mut self) -> Exchange {
         loop {
-            match self.word() {
-                Some(Word::Exchange(exchange)) => return *exchange,
-                Some(Word::Command(command)) => self.later.push_back(command),
-                None => drop(self.decide()),
+            if let Some(exchange) = self.heard_next() {
+                return exchange;
             }
         }
+    }
+
+    /// Waits for the next word, and returns it if it is an answer. Commands have to wait.
+    fn heard_next(&mut self) -> Option<Exchange> {
+        match self.word() {
+            Some(Word::Exchange(exchange)) => return Some(*exchange),
+            Some(Word::Command(command)) => self.later.push_back(command),
+            None => drop(self.decide()),
+        }
+        None
     }
 
     /// Takes in an answer. Returns whether this node is the last that is done.
@@ -203,8 +211,12 @@ impl Driver {
             self.wait();
             let (progress, is_late) = self.looked();
             let now = self.clock.now_ns();
-            if is_answered
-                && Instant::now() < ends
+            let asks = is_answered && Instant::now() < ends;
+            if asks && self.core.rests(now) {
+                let _ = self.heard_next(); // no request is under way, so it is no answer
+                continue;
+            }
+            if asks
                 && let Some(request) = self.core.request_before_it_leaves(now, is_late, &progress)
             {
                 is_answered = self.exchange(&request).is_ok();

@@ -164,7 +164,7 @@ impl Fleet {
     /// Settings of the node's pacer: how it pauses, or
     /// [`skip_later_than`](PacerBuilder::skip_later_than). Its shape, arrivals, shard, clock,
     /// start and end are the fleet's: [`until`](PacerBuilder::until) and
-    /// [`slots`](PacerBuilder::slots) have no effect, because what a node claims behind an end of its own
+    /// [`slots`](PacerBuilder::slots) have no effect, because what a node claims after an end of its own
     /// would be lost. Strictnesses other than average would move this node's part of the
     /// common schedule, and are not for fleets.
     #[must_use]

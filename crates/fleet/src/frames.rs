@@ -63,7 +63,7 @@ impl Frames {
         (first..self.tracks).step_by(nodes.max(1) as usize).collect()
     }
 
-    /// The first track of a node; it may lie behind the last one, and then the node has none.
+    /// The first track of a node; it may lie after the last one, and then the node has none.
     fn first_own(&self, frame: u64, rank: u32, nodes: u32) -> u32 {
         let nodes = u64::from(nodes.max(1));
         let passed = frame % nodes * (u64::from(self.tracks) % nodes) % nodes;

@@ -102,13 +102,13 @@ impl Load {
         process(&self.arrivals.0, self.arrivals.1)
     }
 
-    /// The first frame behind the load; none if it never ends.
+    /// The first frame after the load; none if it never ends.
     pub(crate) fn end(&self) -> Option<u64> {
         let time = u64::try_from(self.shape.duration()?.as_nanos()).ok()?;
         Some(time.div_ceil(self.frames.frame_ns))
     }
 
-    /// The number of the first slot of a frame, or behind the load of the last slot and one more.
+    /// The number of the first slot of a frame, or after the load of the last slot and one more.
     pub(crate) fn first(&mut self, frame: u64) -> u64 {
         if let Some(&(_, first)) = self.known.iter().find(|&&(known, _)| known == frame) {
             return first;
@@ -119,7 +119,7 @@ impl Load {
         first
     }
 
-    /// The number of the first slot at a moment or behind it.
+    /// The number of the first slot at a moment or after it.
     pub(crate) fn slot_at(&self, moment_ns: u64) -> u64 {
         let moment = Duration::from_nanos(moment_ns);
         self.process.starts_before(moment, &self.shape, &all())

@@ -51,21 +51,21 @@ pub(crate) enum Request {
         from_us: i64,
         to_us: i64,
     },
-    /// A new version of the load, behind those known.
+    /// A new version of the load, after those known.
     Change {
         id: String,
         known: u64,
         /// The number of the last known change.
         behind: u64,
         version: Version,
-        /// The first frame behind the load; none if it never ends.
+        /// The first frame after the load; none if it never ends.
         ends: Option<u64>,
     },
     /// The slots of some frames in a row are counted for their owners, and whose each was is forgotten.
     Count {
         id: String,
         from: u64,
-        /// The first slot of each frame, and of the one behind them.
+        /// The first slot of each frame, and of the one after them.
         firsts: Vec<u64>,
     },
     /// The node takes no part from a frame on, and gives these portions back.
@@ -119,7 +119,7 @@ pub(crate) struct LoadText {
     pub(crate) shape: String,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
-    /// The first frame behind the load; none if it never ends.
+    /// The first frame after the load; none if it never ends.
     pub(crate) ends: Option<u64>,
 }
 
@@ -199,7 +199,7 @@ pub(crate) struct Run {
     pub(crate) epoch: u64,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
-    /// The first frame behind the load; none if it never ends.
+    /// The first frame after the load; none if it never ends.
     pub(crate) ends: Option<u64>,
     /// The versions of the load, of which the first is what the run began with.
     pub(crate) versions: Vec<Version>,
@@ -216,7 +216,7 @@ pub(crate) struct Run {
 /// Frames whose slots have been counted for their owners, who are forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
-    /// The first frame behind them.
+    /// The first frame after them.
     pub(crate) until: u64,
     /// Slots of each node; none: those that nobody owned.
     pub(crate) slots: BTreeMap<Option<NodeId>, u64>,
@@ -358,7 +358,7 @@ pub struct NodeResults {
 }
 
 impl NodeText {
-    /// Whether it has told that it knows a version of the load that comes behind `before` others.
+    /// Whether it has told that it knows a version of the load that comes after `before` others.
     pub(crate) fn knows(&self, version: &Version, before: u64) -> bool {
         let knows = |Progress { versions, change, .. }| {
             versions > before + 1 || (versions == before + 1 && change == version.change)

@@ -97,6 +97,9 @@ impl Node {
     /// callers get [`Ended::Finished`](nanopace::Ended::Finished) when the load is over, and when
     /// the node leaves.
     ///
+    /// Take slots one at a time. Of a row, which starts with its first slot, later slots may go to another
+    /// node, and start twice.
+    ///
     /// Its schedule belongs to the run. Change it by [`Control`](crate::Control); what you change here
     /// changes this node alone, and then its slots are not those of the run.
     #[must_use]

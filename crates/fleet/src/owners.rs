@@ -11,7 +11,7 @@ pub(crate) type NodeId = u16;
 pub(crate) struct Owners(pub(crate) Vec<u8>);
 
 impl Owners {
-    /// Each track's owner; none while it is free. Tracks behind the last that was claimed may be left
+    /// Each track's owner; none while it is free. Tracks after the last that was claimed may be left
     /// out.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Option<NodeId>> + '_ {
         let pairs = self.0.chunks_exact(2);

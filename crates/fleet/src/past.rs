@@ -45,7 +45,7 @@ impl Past {
         Past { frames, ran: Vec::new() }
     }
 
-    /// Adds a frame behind the others. The node was number `rank` of `nodes` nodes.
+    /// Adds a frame after the others. The node was number `rank` of `nodes` nodes.
     pub(crate) fn put(&mut self, frame: u64, tracks: Tracks, (rank, nodes): (u32, u32)) {
         if let Some(last) = self.ran.last_mut()
             && last.frames.end == frame

@@ -1,6 +1,6 @@
 //! Runs of some nodes at real servers.
 
-use nanopace::Nanos;
+use nanopace::Grant;
 use nanopace_fleet::{Control, Fleet, FleetError, Node, Waits};
 use nanopace_services::{Engine, Server};
 use std::io::{Read, Write};
@@ -10,14 +10,45 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// With frames that are long, because machines that run tests are busy.
+/// A node that stands still for longer may come too late for slots: they are lost, or started twice.
+const FRAME: Duration = Duration::from_millis(100);
+
 fn fleet(url: &str, name: &str) -> Fleet {
-    Fleet::new(url, name).unwrap().frame(Duration::from_millis(100))
+    Fleet::new(url, name).unwrap().frame(FRAME)
 }
 
-/// All slots of a node that start, by the number of the slot at a constant rate.
-fn drain(node: &Node) -> Vec<Nanos> {
-    std::iter::from_fn(|| Some(node.pacer().acquire().ok()?.intended_start())).collect()
+/// What comes of `test`, and for how long this process was not run meanwhile, at most.
+fn watched<T: Send>(test: impl FnOnce() -> T + Send) -> (T, Duration) {
+    thread::scope(|scope| {
+        let test = scope.spawn(test);
+        let (mut longest, mut last) = (Duration::ZERO, Instant::now());
+        while !test.is_finished() {
+            thread::sleep(Duration::from_millis(2));
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+        }
+        (test.join().unwrap(), longest)
+    })
+}
+
+/// Starts all slots of a node.
+fn drain(node: &Node) -> Vec<Grant> {
+    std::iter::from_fn(|| node.pacer().acquire().ok()).collect()
+}
+
+/// All that so many nodes start, which do the run `test` to its end.
+fn starts_of(server: &Server, shape: &str, nodes: u32) -> Vec<Grant> {
+    let start = || {
+        let fleet = fleet(&server.url(), "test").shape(shape.parse().unwrap());
+        let node = fleet.nodes(nodes).unwrap().join().unwrap();
+        let starts = drain(&node);
+        node.finish(vec![7]).unwrap();
+        starts
+    };
+    thread::scope(|scope| {
+        let nodes: Vec<_> = (0..nodes).map(|_| scope.spawn(start)).collect();
+        nodes.into_iter().flat_map(|node| node.join().unwrap()).collect()
+    })
 }
 
 #[test]
@@ -25,36 +56,21 @@ fn drain(node: &Node) -> Vec<Nanos> {
 fn nodes_share_a_load() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
-        let nodes: Vec<_> = (0..4)
-            .map(|_| {
-                let url = server.url();
-                thread::spawn(move || {
-                    let shape = "hold 10k/s 1s".parse().unwrap();
-                    let fleet = fleet(&url, "test").shape(shape).nodes(4).unwrap();
-                    let node = fleet.join().unwrap();
-                    let starts = drain(&node);
-                    let status = node.status();
-                    node.finish(vec![7]).unwrap();
-                    (starts, status)
-                })
-            })
-            .collect();
-        let mut starts = Vec::new();
-        for node in nodes {
-            let (own, status) = node.join().unwrap();
-            println!("{} {status:?}", own.len());
-            starts.extend(own);
-        }
-        starts.sort_unstable();
+        let (mut starts, stalled) = watched(|| starts_of(&server, "hold 10k/s 1s", 4));
+        starts.sort_unstable_by_key(|start| start.intended_start());
         let control = Control::open(&server.url(), "test").unwrap();
         let account = control.account().unwrap();
         println!("{account:#?} {:?}", control.status());
         assert!(account.closes());
-        assert_eq!(account.lost(), 0);
         assert_eq!((account.expected, account.span), (10_000, Duration::from_secs(1)));
-        assert_eq!(starts.len(), 10_000);
-        let gaps: Vec<_> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        assert!(gaps.iter().all(|gap| gap.abs_diff(Duration::from_micros(100)).as_nanos() <= 2));
+        assert_eq!(starts.len() as u64, account.fired());
+        assert!(account.is_exact() || stalled > FRAME, "{account:?}");
+        let moments: Vec<_> = starts.iter().map(|start| start.intended_start()).collect();
+        for gap in moments.windows(2).map(|pair| (pair[1] - pair[0]).as_nanos()) {
+            let slots = (gap + 2) / 100_000;
+            assert!(slots == 1 || !account.is_exact(), "{gap} ns");
+            assert!(gap.abs_diff(slots * 100_000) <= 2, "{gap} ns");
+        }
     }
 }
 
@@ -90,23 +106,12 @@ fn a_second_run_of_the_same_name_owes_nothing_to_the_first() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         for (nodes, slots) in [(2, 300), (1, 500)] {
-            let node = |_| {
-                let url = server.url();
-                thread::spawn(move || {
-                    let shape = format!("hold {slots}/s 1s").parse().unwrap();
-                    let fleet = fleet(&url, "again").shape(shape);
-                    let node = fleet.nodes(nodes).unwrap().join().unwrap();
-                    let started = drain(&node).len() as u64;
-                    node.finish(Vec::new()).unwrap();
-                    started
-                })
-            };
-            let nodes: Vec<_> = (0..nodes).map(node).collect();
-            let started = nodes.into_iter().map(|node| node.join().unwrap()).sum::<u64>();
-            let account = Control::open(&server.url(), "again").unwrap().account().unwrap();
+            let shape = format!("hold {slots}/s 1s");
+            let (starts, stalled) = watched(|| starts_of(&server, &shape, nodes));
+            let account = Control::open(&server.url(), "test").unwrap().account().unwrap();
             assert!(account.closes(), "{account:?}");
-            let counts = [started, account.fired(), account.expected];
-            assert_eq!(counts, [slots; 3], "{account:?}");
+            assert_eq!((starts.len() as u64, slots), (account.fired(), account.expected));
+            assert!(account.is_exact() || stalled > FRAME, "{account:?}");
         }
     }
 }
@@ -240,7 +245,8 @@ fn a_node_has_no_end_of_its_own() {
     let fleet = fleet(&server.url(), "ends").shape("hold 1k/s 200ms".parse().unwrap());
     let short = Duration::from_millis(20);
     let node = fleet.pacer(move |builder| builder.slots(3).until(short)).join().unwrap();
-    assert_eq!(drain(&node).len(), 200);
+    let (starts, stalled) = watched(|| drain(&node).len());
+    assert!(starts == 200 || stalled > FRAME, "{starts}");
 }
 
 /// One node of the run before is not done.

@@ -24,8 +24,8 @@ impl Core {
     /// Refuses the answer to a claim, because the store's clock is off by more than a frame. If the answer has another
     /// origin, which is when the run began by that clock, the node takes over that and the answer's epoch, and nothing
     /// else. A new epoch with the same origin is left for the next answer, so that the node still sees that the store
-    /// was filled again. To ask again at once would not help, so [`request`](Core::request) has nothing for a frame,
-    /// and then claims nothing until an answer to a claim is taken in.
+    /// was filled again. To ask again at once would not help, so [`request`](Core::request) returns None for the
+    /// length of a frame, and then claims nothing until an answer to a claim is taken in.
     pub(crate) fn refuses_answer(&mut self, answer: &Claimed, now: u64) {
         if self.run.origin_us != answer.origin_us {
             (self.run.origin_us, self.run.epoch) = (answer.origin_us, answer.epoch);
@@ -71,7 +71,7 @@ impl Core {
         (self.asks_from, self.sent_at) = (0, None);
         self.trips.took(trip_ns);
         // After an answer to a mark, the node still does not know who owns what, and the claim that would tell it may
-        // come behind other marks, too late.
+        // come after other marks, too late.
         let is_mark = matches!(request, Request::Mark { .. });
         if self.last_reply == LastReply::Nothing && !is_mark {
             self.last_reply = LastReply::Answer;

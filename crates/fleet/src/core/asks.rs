@@ -25,8 +25,7 @@ impl Core {
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.advance(now);
-        let is_replaced = matches!(self.failure, Some(FleetError::Replaced));
-        if self.sent_at.is_some() || now < self.asks_from || is_replaced {
+        if self.sent_at.is_some() || now < self.asks_from || self.is_replaced() {
             return None;
         }
         if self.repairs_first(now) {
@@ -39,6 +38,11 @@ impl Core {
         }
         self.asked_at = now;
         Some(self.claim(asks, progress))
+    }
+
+    /// Whether the store has another run.
+    fn is_replaced(&self) -> bool {
+        matches!(self.failure, Some(FleetError::Replaced))
     }
 
     /// Whether the store has to be told something before the node claims anything. A node that has failed claims
@@ -55,9 +59,9 @@ impl Core {
         self.claim(Vec::new(), progress)
     }
 
-    /// What has to be asked before a node can leave: it has to know what it has in the frames in which it still takes
-    /// part, because nothing can be added behind what the pacer has been told last. Over a slow link the answers take
-    /// some frames, and by then the node takes part in some more.
+    /// The next request of a node that is about to leave; None once it knows what it has up to the frame in which it
+    /// leaves. After the last update its pacer can be told nothing more. While an answer is on its way, that frame moves
+    /// on.
     pub(crate) fn request_before_it_leaves(
         &mut self,
         now: u64,
@@ -72,6 +76,13 @@ impl Core {
         self.request(now, is_late, progress)
     }
 
+    /// Whether a node that leaves has something to ask and has to wait with it. The store's clock is off, and would still
+    /// be, or the store has not answered.
+    pub(crate) fn rests(&self, now: u64) -> bool {
+        let may_ask = self.is_late || self.appetite < 1.0 || self.is_undecided(now);
+        may_ask && now < self.asks_from
+    }
+
     /// Whether the node does not know yet what it has in the frames in which it would take part if it left now.
     fn is_undecided(&self, now: u64) -> bool {
         let last = self.leaves_from(now).min(self.end());
@@ -79,10 +90,10 @@ impl Core {
             || self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
     }
 
-    /// What a node has to claim if it leaves while it is late, or was late shortly before; nothing for others. Such a
-    /// node has put off asking for what is left. It asks for all of it now, because the others may have no time for
-    /// it, or there may be no others; where they have not asked for their own tracks yet, only for all its own. If all
-    /// of it lies in frames in which the node would take no part, it asks for nothing: its pacer would not start that.
+    /// What a node claims if it leaves while it is late, or was late shortly before; None for others. Such a node has
+    /// put off asking for what is left. It asks for that now, because the others may have no time for it, or there may
+    /// be no others. If all of it lies in frames in which the node would take no part, it asks for nothing: its pacer
+    /// would not start that.
     fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if self.failure.is_some() || (!self.is_late && self.appetite >= 1.0) {
             return None;
@@ -100,12 +111,14 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
-    /// What a late node that leaves asks for in frames that have not closed. These are no more than [`MOST_ASKED`], as
-    /// the longest lead is as long.
+    /// What a late node that leaves asks for in frames that have not closed: all that is left. Where the others have
+    /// not asked for their own tracks yet, it first asks for its own. Over a slow link it can't wait there until they
+    /// have asked, or it would never know all that it has. These are no more than [`MOST_ASKED`], since no lead is
+    /// longer.
     fn last_asks(&self, now: u64) -> Vec<Ask> {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let own = Take::Own { rank, nodes, most: self.frames().tracks };
-        // The others have not asked for their own tracks behind these.
+        // The others have not asked for their own tracks after these.
         let until = self.frames().at(now) + LEAD;
         let is_asked = |entry: &&Entry| {
             now < self.frames().closes(entry.frame)
@@ -183,15 +196,15 @@ impl Core {
         self.book.pass(self.frames().at(now), &mut self.load, part);
     }
 
-    /// The first frame that the node does not ask for yet. Nodes ask one after the other, a little later than
-    /// they could, because clocks differ.
+    /// The first frame that the node does not ask for yet. Nodes ask a little later than they could, because clocks
+    /// differ, and one after the other.
     fn first_not_asked_for(&self, now: u64) -> u64 {
         let now = now.saturating_sub(self.stagger_ns());
         self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)
     }
 
-    /// How much earlier than [`LEAD`] frames before a frame the node asks for it. It is two round trips, because the
-    /// request before may have to be answered first, and half a frame, because trips may become longer.
+    /// The node asks for a frame this long before the moment that lies [`LEAD`] frames before it. It is two round trips,
+    /// because the request before may have to be answered first, and half a frame, because trips may become longer.
     fn ahead_ns(&self) -> u64 {
         2 * self.trips.long_ns() + self.frames().frame_ns / 2
     }
@@ -208,11 +221,12 @@ impl Core {
     /// What the node asks for now: in frames that have not closed, and in frames that it has missed.
     pub(super) fn asks(&self, now: u64) -> Vec<Ask> {
         let is_not_closed = |entry: &&Entry| now < self.frames().closes(entry.frame);
-        let is_missed = |entry: &&Entry| {
+        // Also after the frame has closed.
+        let is_wanted = |entry: &&Entry| {
             entry.tracks.is_none()
                 || (entry.stage != Stage::Done && now < self.frames().begins(entry.frame))
         };
-        let entries = self.book.entries().filter(|entry| is_not_closed(entry) || is_missed(entry));
+        let entries = self.book.entries().filter(|entry| is_not_closed(entry) || is_wanted(entry));
         let due = entries.filter(|entry| self.due_at(entry.frame, entry.stage) <= now);
         due.take(MOST_ASKED)
             .map(|entry| Ask {
@@ -263,8 +277,9 @@ impl Core {
                 let own = self.frames().own(frame, rank, nodes).len();
                 Take::Own { rank, nodes, most: (self.appetite * own as f64).ceil() as u32 }
             }
-            // What is left is divided among this node and those behind it in the roster, and this node takes one part.
-            // So the last one takes all that is left. If it asks first, `most` leaves the others their part.
+            // What is left is divided among this node and those after it in the roster, and this node takes one part.
+            // So the last one takes what the others have left. None takes more than `most`, so one that asks before the
+            // others leaves them their part.
             Stage::Share => {
                 let most = self.frames().tracks.div_ceil(nodes.max(1));
                 Take::Share { nodes: nodes - rank, most }
@@ -285,12 +300,15 @@ impl Core {
 
     /// When the next request is due.
     fn asks_next_at(&self, now: u64) -> u64 {
-        if self.sent_at.is_some() {
+        if self.sent_at.is_some() || self.is_replaced() {
             return u64::MAX;
+        }
+        let marks = if self.has_marked_all() { u64::MAX } else { now };
+        if self.failure.is_some() {
+            return marks.max(self.asks_from);
         }
         let next = self.first_not_asked_for(now).max(self.book.next());
         let opens = if next < self.end() { self.due_at(next, Stage::Own) } else { u64::MAX };
-        let marks = if self.has_marked_all() { u64::MAX } else { now };
         let entries = self.book.entries().filter(|entry| now < self.frames().closes(entry.frame));
         let stages = entries.map(|entry| self.due_at(entry.frame, entry.stage));
         let first = stages.chain([opens, marks]).fold(self.sign_at(), u64::min);

@@ -12,9 +12,13 @@ pub(crate) struct Cut {
     pub(crate) slot: u64,
     /// What the pacer had by the old load, in those frames.
     pub(super) portions: Vec<Portion>,
+    /// How many slots of it are in frames that are over, which the book goes on counting.
+    pub(super) over: u64,
     /// The load by which the pacer had them.
     pub(super) old: Load,
-    /// The first frame in which the node can take part by the new load.
+    /// The first frame of the new load.
+    pub(super) from: u64,
+    /// The first frame in which the node can take part by the new load; an earlier one if it heard of that in time.
     pub(super) next: u64,
 }
 

@@ -192,6 +192,32 @@ fn what_was_started_by_an_old_load_is_counted() {
     assert!(core.resumes_in > 31);
 }
 
+/// It goes on taking part in the frames before, with what is left of them.
+#[test]
+fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
+    let mut core = blind_until(30);
+    let now = 30 * FRAME_NS;
+    let cut = hears_of(&mut core, 40, SLOWER, now);
+    let slot = cut.slot;
+    core.gave_up(cut, slot);
+    assert_eq!((core.twice(), core.resumes_in), (0, 0));
+}
+
+/// What was started by the old load was due, and stays so: the run's account would say that it was lost.
+#[test]
+fn what_was_due_by_an_old_load_stays_due() {
+    let mut core = blind_until(30);
+    let now = 30 * FRAME_NS + FRAME_NS / 2;
+    while let Some(update) = core.update() {
+        core.told(&update, true);
+    }
+    let before = core.due_slots(now);
+    let cut = hears_of(&mut core, 25, SLOWER, now);
+    let slot = cut.old.slot_at(now);
+    core.gave_up(cut, slot);
+    assert!(before > 0 && core.due_slots(now) == before, "{before}, {}", core.due_slots(now));
+}
+
 /// A pacer takes the end wherever it has come to, so it is not asked for ever.
 #[test]
 fn the_end_is_told_once() {
@@ -253,6 +279,24 @@ fn only_what_the_pacer_had_was_started_twice() {
         let tracks = (0..16).collect();
         core.clash(&Portion { frame, tracks }, core.frames().begins(frame + 1));
         assert_eq!(core.twice(), slots, "{is_taken}");
+    }
+}
+
+/// A thread may already wait for a slot of what the node drops.
+#[test]
+fn what_is_dropped_too_late_for_the_pacer_was_started_twice() {
+    for (is_taken, slots) in [(true, 0), (false, 20)] {
+        let (mut core, frame) = (core(), 23);
+        core.book = Book::new(frame, core.frames());
+        core.book.extend(frame + 1);
+        core.book.entry(frame).unwrap().tracks = Some((0..16).collect());
+        let given = core.update().unwrap();
+        core.told(&given, true);
+        let tracks = (0..16).collect();
+        core.clash(&Portion { frame, tracks }, core.frames().closes(frame) - 1);
+        let update = core.update().unwrap();
+        core.told(&update, is_taken);
+        assert_eq!((update.frame, core.twice()), (frame, slots), "{is_taken}");
     }
 }
 
@@ -547,7 +591,8 @@ fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() 
         Some(Request::Claim(claim)) => claim,
         _ => panic!("it claims"),
     };
-    core.refuses_answer(&claimed(&core), now);
+    core.refuses_answer(&claimed(&core), now - FRAME_NS);
+    assert!(core.rests(now - 1) && !core.rests(now), "it does not ask again and again");
     let claim = leaves_late(&mut core);
     assert_eq!(claim.asks, []);
     let answer = Answer::Claimed(claimed(&core));
@@ -575,6 +620,18 @@ fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     let request = next(&mut replaced).unwrap();
     answered(&mut replaced, &request, Answer::Other, now);
     assert!(next(&mut replaced).is_none(), "the store has another run");
+}
+
+/// It has nothing to ask, and waits: it looked again and again without a pause.
+#[test]
+fn a_node_that_has_failed_and_told_all_asks_no_more() {
+    let now = 30 * FRAME_NS;
+    for failure in [FleetError::Replaced, FleetError::Lost] {
+        let mut core = core();
+        core.failure = Some(failure);
+        assert!(core.request(now, false, "").is_none());
+        assert!(core.due(now) > now, "{:?}", core.failure());
+    }
 }
 
 /// The store gives the node all that it asks for.

@@ -1,4 +1,4 @@
-//! How a node takes over another version of the load, which is in force from a frame on that may have begun. The
+//! How a node takes over a new version of the load. The frame from which it is in force may have begun already. The
 //! pacer gives up what it has by the old load. If it has started some of that, the node *sits out* until the new
 //! load has come to the slot that its pacer had reached.
 
@@ -17,7 +17,7 @@ const MOST_SITTING_OUT: u64 = 1 << 30;
 pub(super) struct NewVersions {
     /// How many of the versions that the node knew, from the first on, are still the run's.
     same: usize,
-    /// The run's versions behind those.
+    /// The run's versions after those.
     versions: Vec<Version>,
 }
 
@@ -32,10 +32,14 @@ impl Core {
     pub(crate) fn gave_up(&mut self, mut cut: Cut, slot: u64) {
         let started = cut.slots_before(slot);
         self.unclaimed.twice_besides += started;
+        self.book.count_started(started.saturating_sub(cut.over));
         if started > 0 {
             self.reached_slot = slot;
         }
-        self.sit_out(cut.next);
+        // It goes on in frames before those of the new load, if it heard of that in time.
+        if started > 0 || cut.next >= cut.from || self.resumes_in > cut.from {
+            self.sit_out(cut.next.max(cut.from));
+        }
     }
 
     /// Notes that a pacer that starts whole frames, as that of a simulation, has given up the cut.
@@ -80,7 +84,7 @@ impl Core {
         }
     }
 
-    /// The first frame of which the new versions change the load; `u64::MAX` if none.
+    /// The first frame whose load the new versions change; `u64::MAX` if none.
     pub(super) fn changed_from(&self, new: &NewVersions) -> u64 {
         let changes = new.versions.iter().chain(&self.run.versions[new.same..]);
         changes.map(|version| version.from).min().unwrap_or(u64::MAX)
@@ -107,8 +111,12 @@ impl Core {
         let unleased = self.book.unleased().max(from);
         let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
         let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));
-        let old = mem::replace(&mut self.load, new);
-        self.cut = Some(Cut { slot, portions: self.book.take_back(from, next), old, next });
+        let mut old = mem::replace(&mut self.load, new);
+        let over = self.book.first();
+        let portions = self.book.take_back(from, next);
+        let of_over = portions.iter().filter(|portion| portion.frame < over);
+        let over = of_over.map(|portion| old.slots(portion.frame, &portion.tracks)).sum();
+        self.cut = Some(Cut { slot, portions, over, old, from, next });
         self.unclaimed.load_changed(from, next);
         self.run.ends = self.load.end();
         self.is_told_of_end = false;

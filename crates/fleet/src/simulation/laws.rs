@@ -449,6 +449,24 @@ fn a_link_that_becomes_slow_costs_next_to_nothing() {
     }
 }
 
+/// What time the store has is then known less well. Nobody takes that for a clock that was set, by which all others
+/// would go.
+#[test]
+fn a_link_that_becomes_slow_one_way_moves_nobodys_clock() {
+    for slow in [50, 150, 300] {
+        let setup = |seed| Setup {
+            shape: "hold 10k/s 12s".to_owned(),
+            faults: vec![(ms(1_000 + 7 * seed), Fault::OneWay(1, ms(slow)))],
+            ..Setup::default()
+        };
+        each(setup, |outcome| {
+            assert!(outcome.lost <= 875 && outcome.twice <= 875, "{slow} ms: {outcome:?}");
+            assert!(outcome.blind_frames <= 10, "{slow} ms: {outcome:?}");
+            is_true(outcome);
+        });
+    }
+}
+
 /// The machines stand still, all of them, and so the slots start late.
 #[test]
 fn when_all_nodes_stand_still_nothing_is_lost() {

@@ -48,6 +48,8 @@ pub(super) struct Machine {
     pub(super) frozen_until: u64,
     pub(super) cut_off_until: u64,
     pub(super) trip: Duration,
+    /// Its requests take so much longer than its answers.
+    pub(super) one_way_ns: u64,
     /// The number of the last turn that was put in.
     pub(super) turns: u64,
     /// It has stood still since this moment of the run.
@@ -75,6 +77,7 @@ impl Machine {
             frozen_until: 0,
             cut_off_until: 0,
             trip,
+            one_way_ns: 0,
             turns: 0,
             late_since: None,
             asks_until: None,
@@ -202,9 +205,11 @@ impl Machine {
         if core.is_waiting() {
             return None;
         }
-        if self.asks_until.is_some_and(|until| now < until)
-            && let Some(request) = core.request_before_it_leaves(now, is_late, progress)
-        {
+        let asks = self.asks_until.is_some_and(|until| now < until);
+        if asks && core.rests(now) {
+            return None;
+        }
+        if asks && let Some(request) = core.request_before_it_leaves(now, is_late, progress) {
             return Some(request);
         }
         let last = core.last_update(now);
@@ -258,7 +263,7 @@ impl Machine {
                 self.pacer.lease(update.frame, core.known(&update)) || update.may_begin_later;
             core.told(&update, is_taken);
         }
-        let is_next = self.asks_until.is_some() && !core.is_waiting();
+        let is_next = self.asks_until.is_some() && !core.is_waiting() && !core.rests(now);
         if is_next { 0 } else { core.due(now).saturating_sub(now) }
     }
 

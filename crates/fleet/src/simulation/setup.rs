@@ -52,6 +52,8 @@ pub enum Fault {
     CutOff(usize, Duration),
     /// The round trip of a node is this from now on.
     Link(usize, Duration),
+    /// A node's requests take so much longer than its answers from now on.
+    OneWay(usize, Duration),
     /// A node joins.
     Join,
     /// The store answers nothing, and answers all requests afterwards.

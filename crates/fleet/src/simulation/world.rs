@@ -184,6 +184,7 @@ impl<'a> World<'a> {
             Some(self.network.way_ns(node.trip))
         };
         if let Some(way) = way {
+            let way = way + node.one_way_ns;
             let event = |request| Event::Request { machine, ticket, request: Box::new(request) };
             if let Some(later) = self.network.again_ns().filter(|_| is_running) {
                 self.events.push(at_ns + way + later, event(request.clone()));
@@ -277,6 +278,9 @@ impl<'a> World<'a> {
             &Fault::Leave(machine) => self.machines[machine].leaves(),
             &Fault::CutOff(machine, time) => self.machines[machine].cut_off_until = until(time),
             &Fault::Link(machine, trip) => self.machines[machine].trip = trip,
+            &Fault::OneWay(machine, time) => {
+                self.machines[machine].one_way_ns = u64::try_from(time.as_nanos()).unwrap_or(0);
+            }
             Fault::Join => self.join(at_ns),
             &Fault::FreezeStore(time) => self.queue.freeze(at_ns, time),
             &Fault::SetClock(by_us) => self.queue.set_clock(by_us),

@@ -171,7 +171,7 @@ fn nodes(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeText>> {
     Some(nodes.into_values().collect())
 }
 
-/// A field is the node's number, behind a letter if it is not done.
+/// A field is the node's number, after a letter if it is not done.
 fn results(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeResults>> {
     let fields: BTreeMap<String, Vec<u8>> = next(values)?;
     let read = |(field, bytes): (String, Vec<u8>)| {

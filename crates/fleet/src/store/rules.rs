@@ -10,7 +10,7 @@ use crate::owners::NodeId;
 const FRAME_US: i64 = 20_000;
 const TRACKS: u32 = 8;
 
-/// The first frame behind the load.
+/// The first frame after the load.
 const ENDS: u64 = 5_000;
 
 /// When the first node joins.

@@ -45,7 +45,7 @@ impl Outcome {
         let is_whole = account.expected == slots || !self.has_stayed();
         ensure!(is_whole, "{slots} slots: {}", self.summary());
         let behind = truth.times.iter().skip(usize::try_from(account.expected)?);
-        ensure!(behind.sum::<u32>() == 0, "starts behind the end: {}", self.summary());
+        ensure!(behind.sum::<u32>() == 0, "starts after the end: {}", self.summary());
         for (number, fate, starts) in &self.nodes {
             let told = self.node(*number).map_or(0, |node| node.fired);
             let started = starts.len() as u64;

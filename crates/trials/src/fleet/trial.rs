@@ -166,6 +166,17 @@ impl Trial {
         thread::sleep(Duration::from_millis(elapsed_ms).saturating_sub(self.elapsed()));
     }
 
+    /// Ends the load. A store that is slow or moves is asked again.
+    ///
+    /// # Errors
+    /// If it does not answer for a minute, or refuses.
+    pub fn stop(&self) -> Result<()> {
+        match retried(Instant::now() + PATIENCE, || self.control.stop()) {
+            Err(error) if matches!(error.downcast_ref(), Some(FleetError::Over)) => Ok(()),
+            stopped => stopped,
+        }
+    }
+
     /// Waits until all nodes have ended and the load is over, and looks at what has become of it.
     ///
     /// # Errors
@@ -174,7 +185,8 @@ impl Trial {
         let deadline = Instant::now() + PATIENCE;
         let mut nodes = Vec::new();
         for member in &mut self.members {
-            let fate = member.wait(deadline)?;
+            let fate = member.wait(deadline);
+            let fate = fate.with_context(|| format!("{:?}", self.control.status()))?;
             nodes.push((member.number().unwrap_or(0), fate, member.starts()));
         }
         let status = self.over(deadline)?;

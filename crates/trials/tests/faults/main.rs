@@ -14,12 +14,17 @@ mod rights;
 mod store;
 
 use anyhow::Result;
+use nanopace_fleet::{Control, FleetError, RunStatus};
 use nanopace_services::{Engine, Server};
-use nanopace_trials::fleet::{Outcome, Trial};
+use nanopace_trials::fleet::{Member, Outcome, Start, Trial};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// On a busy machine, what must happen may take so long.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The program that is a node.
 fn program() -> &'static Path {
@@ -50,6 +55,24 @@ fn end(trial: Trial) -> Result<Outcome> {
     Ok(outcome)
 }
 
+/// Stops a load when it has gone on for so long. It is longer than any test, so that it is not over before
+/// something is done to it, even if the machine stands still for seconds.
+fn stop(trial: Trial, elapsed_ms: u64) -> Result<Outcome> {
+    trial.until(elapsed_ms);
+    trial.stop()?;
+    end(trial)
+}
+
+/// Waits until a node has started something.
+fn wait_for(member: &Member, is_started: impl Fn(&[Start]) -> bool) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_started(&member.starts()) {
+        anyhow::ensure!(Instant::now() < deadline, "{member:?} starts too little");
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
 /// All slots were started, if the machine had time for all nodes but so many that were frozen.
 fn all_started(outcome: &Outcome, frozen: usize) {
     let never = outcome.truth.never();
@@ -57,6 +80,27 @@ fn all_started(outcome: &Outcome, frozen: usize) {
         assert_eq!(never, 0, "{}", outcome.summary());
     } else {
         println!("the machine was too busy to ask for more; {never} slots were not started");
+    }
+}
+
+/// Whether a node was not run for a frame or longer. Then it may have come too late for anything.
+fn stood_still(outcome: &Outcome) -> bool {
+    outcome.stalled_ms() >= 100
+}
+
+/// Waits until the store answers, and the nodes have filled it again. The first may be one that has not heard of
+/// a change.
+fn wait_for_run(control: &Control, is_right: impl Fn(&RunStatus) -> bool) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match control.status() {
+            Ok(status) if is_right(&status) => return Ok(()),
+            Ok(_) | Err(FleetError::NoRun | FleetError::Store(_) | FleetError::Cluster(_)) => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        anyhow::ensure!(Instant::now() < deadline, "{:?}", control.status());
     }
 }
 

@@ -1,6 +1,6 @@
 //! Names of runs, passwords and addresses.
 
-use crate::{all_started, begin, each_engine, end, one_engine, program, tell};
+use crate::{all_started, begin, each_engine, end, one_engine, program, stop, tell};
 use anyhow::Result;
 use nanopace_fleet::{Control, Fleet, FleetError};
 use nanopace_services::{NewConnections, Proxy, Server};
@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 fn a_name_is_not_taken_from_a_run_that_goes_on() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
-        let trial = begin(&server, "hold 500/s 1s", 2)?;
-        let other = Fleet::new(&server.url(), trial.name())?.shape("hold 501/s 1s".parse()?);
+        let trial = begin(&server, "hold 500/s 60s", 2)?;
+        let other = Fleet::new(&server.url(), trial.name())?.shape("hold 501/s 60s".parse()?);
         let error = other.join().unwrap_err();
         assert!(matches!(&error, FleetError::Differs(shape) if shape.contains("500")), "{error}");
-        all_started(&end(trial)?, 0);
+        all_started(&stop(trial, 1000)?, 0);
         Ok(())
     })
 }

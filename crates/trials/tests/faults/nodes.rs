@@ -1,6 +1,6 @@
 //! Nodes that die, freeze, come and go.
 
-use crate::{all_started, begin, each_engine, end, one_engine};
+use crate::{all_started, begin, each_engine, end, one_engine, stop, wait_for};
 use anyhow::Result;
 use nanopace_services::Server;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use std::time::Duration;
 fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
-        let mut trial = begin(&server, "hold 2k/s 2s", 4)?;
+        let mut trial = begin(&server, "hold 2k/s 60s", 4)?;
         trial.until(700);
         let killed = trial.members[1].joined()?;
         trial.members[1].kill()?;
         let died = trial.elapsed();
-        let outcome = end(trial)?;
+        let outcome = stop(trial, 2000)?;
         assert!(!outcome.account.closes(), "nobody knows all that it did: {}", outcome.summary());
         // All that was never started was the dead node's, and soon after its death all is started.
         if outcome.had_time(0) {
@@ -31,19 +31,23 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
     })
 }
 
-/// It goes on for some frames, and has not said what it started in them.
+/// It goes on for some frames, and has not said what it started in them. Where the machine stands still, it
+/// may have ended before it is killed.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_last_node_that_is_killed_while_it_leaves_lies_between_bounds() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
-        let mut trial = begin(&server, "hold 1k/s 2s", 1)?;
-        trial.until(1_000);
-        trial.members[0].leave()?;
-        trial.until(1_150);
-        trial.members[0].kill()?;
-        let outcome = end(trial)?;
-        assert!(!outcome.account.closes(), "{}", outcome.summary());
+        let mut is_killed = false;
+        while !is_killed {
+            let mut trial = begin(&server, "hold 1k/s 60s", 1)?;
+            trial.until(1_000);
+            trial.members[0].leave()?;
+            trial.until(1_150);
+            is_killed = trial.members[0].kill().is_ok();
+            let outcome = end(trial)?;
+            assert_eq!(outcome.account.closes(), !is_killed, "{}", outcome.summary());
+        }
         Ok(())
     })
 }
@@ -71,18 +75,16 @@ fn a_frozen_node_is_late_and_loses_nothing() -> Result<()> {
 fn nodes_join_and_leave_and_nothing_is_lost() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
-        let mut trial = begin(&server, "hold 1k/s 3s", 1)?;
+        let mut trial = begin(&server, "hold 1k/s 60s", 1)?;
         for _ in 0..3 {
             trial.join()?;
         }
+        trial.members.iter().try_for_each(|member| wait_for(member, |starts| starts.len() > 50))?;
         trial.until(1500);
         for member in &mut trial.members[..3] {
             member.leave()?;
         }
-        let outcome = end(trial)?;
-        all_started(&outcome, 0);
-        // All of them took part.
-        assert!(outcome.nodes.iter().all(|(_, _, starts)| starts.len() > 50));
+        all_started(&stop(trial, 3000)?, 0);
         Ok(())
     })
 }

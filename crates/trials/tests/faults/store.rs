@@ -1,6 +1,6 @@
 //! The store stands still, dies, comes back empty or old, and is slow.
 
-use crate::{all_started, begin, each_engine, end, one_engine, program, tell};
+use crate::{all_started, begin, each_engine, end, one_engine, program, stop, tell, wait_for_run};
 use anyhow::Result;
 use nanopace_services::{Proxy, Server};
 use nanopace_trials::fleet::{Outcome, Trial};
@@ -122,12 +122,17 @@ fn data_that_is_deleted_is_there_again() -> Result<()> {
     each_engine(|engine| {
         for command in ["FLUSHALL", delete] {
             let server = Server::start(engine)?;
-            let trial = begin(&server, SHAPE, 3)?;
-            for at in [400, 433, 1000] {
+            let trial = begin(&server, "hold 1k/s 60s", 3)?;
+            for at in [400, 1000] {
                 trial.until(at);
                 tell(server.address(), command)?;
+                wait(33);
+                tell(server.address(), command)?;
+                wait_for_run(trial.control(), |_| true)?;
             }
-            assert!(ended(trial)?.repairs >= 2);
+            let outcome = stop(trial, 2000)?;
+            all_started(&outcome, 0);
+            assert!(outcome.repairs >= 2);
         }
         Ok(())
     })
