@@ -29,9 +29,14 @@ fn names(object: &Value, around: &str) -> BTreeSet<String> {
 
 /// The object has every name that an earlier version wrote into this file, if that did.
 pub(crate) fn assert_none_is_gone(old: &Path, now: &Value) {
-    let Ok(old_object) = fs::read(old) else { return };
+    let gone = gone(old, now);
+    assert!(gone.is_empty(), "{}: {gone:?}", old.display());
+}
+
+/// The names that an earlier version wrote into this file, if that did, and the object has not.
+pub(crate) fn gone(old: &Path, now: &Value) -> Vec<String> {
+    let Ok(old_object) = fs::read(old) else { return Vec::new() };
     let old_object = serde_json::from_slice(&old_object).unwrap();
     let now = names(now, "");
-    let gone: Vec<_> = names(&old_object, "").difference(&now).cloned().collect();
-    assert!(gone.is_empty(), "{}: {gone:?}", old.display());
+    names(&old_object, "").difference(&now).cloned().collect()
 }

@@ -2,7 +2,7 @@
 //! is read alike. Each has a folder in `tests/recorded`.
 
 use crate::asked::{self, Asked};
-use crate::names::{assert_none_is_gone, recorded};
+use crate::names::{assert_none_is_gone, gone, recorded};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -72,16 +72,21 @@ fn a_run_is_compared_with_what_every_version_wrote() {
     }
 }
 
-/// A search on a busy machine may end with another status.
+/// On a busy machine a search may end with another status, and a run may have too few requests for some names.
 #[test]
 fn objects_have_every_name_that_a_version_wrote() {
     let is_here = |file| cfg!(target_os = "linux") || !ON_LINUX.contains(&file);
     for folder in recorded() {
         for (file, line) in OBJECTS.into_iter().filter(|(file, _)| is_here(file)) {
-            let output = nanopace(&folder, &format!("{line} --json -"));
-            let now = serde_json::from_slice(&output.stdout);
-            let now = now.unwrap_or_else(|error| panic!("{line}: {error}: {output:?}"));
-            assert_none_is_gone(&folder.join(file), &now);
+            let once = || {
+                let output = nanopace(&folder, &format!("{line} --json -"));
+                let now = serde_json::from_slice(&output.stdout);
+                let now = now.unwrap_or_else(|error| panic!("{line}: {error}: {output:?}"));
+                gone(&folder.join(file), &now)
+            };
+            let tries: Vec<_> =
+                (0..10).map(|_| once()).take_while(|gone| !gone.is_empty()).collect();
+            assert!(tries.len() < 10, "{file}: {:?}", tries[0]);
         }
     }
 }
