@@ -5,8 +5,8 @@ use nanopace::{Clock, Nanos, TscClock};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The moments of a run, in nanoseconds since it began. It never goes back and makes no steps: it
-/// runs a little faster or slower than the machine's clock.
+/// The moments of a run, in nanoseconds since it began. It never goes back, and runs a little faster or slower than
+/// the machine's clock. It makes no steps, but after the machine's clock has made one.
 #[derive(Clone, Debug)]
 pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
 
@@ -65,13 +65,21 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.load().at(self.base_ns())
     }
 
-    /// Starts the clock by a round trip, which may lie before the run's beginning.
-    pub(crate) fn start(&self, sample: &Sample, origin_us: i64) {
+    /// Shows the store's time, by a round trip. Where that is earlier than what it has shown, as before the run's
+    /// beginning, it stands still until then.
+    pub(crate) fn follow(&self, sample: &Sample, origin_us: i64) {
+        let now_ns = self.base_ns();
         let (at_ns, run_ns) = sample.run_at(origin_us);
-        let before_ns = u64::try_from(-run_ns).unwrap_or(0);
-        let run_ns = u64::try_from(run_ns).unwrap_or(0);
-        let base_ns = at_ns + before_ns;
-        self.0.mapping.store(Mapping { base_ns, run_ns, faster_ppb: 0 });
+        let store_ns = run_ns + now_ns.saturating_sub(at_ns).cast_signed();
+        let shown_ns = self.0.mapping.load().at(now_ns);
+        let early_ns = u64::try_from(shown_ns.cast_signed() - store_ns).unwrap_or(0);
+        let run_ns = u64::try_from(store_ns).unwrap_or(0).max(shown_ns);
+        self.0.mapping.store(Mapping { base_ns: now_ns + early_ns, run_ns, faster_ppb: 0 });
+    }
+
+    /// Whether it stood still at a moment of the machine's clock, until the store's time has come as far.
+    fn stood(&self, base_ns: u64) -> bool {
+        base_ns < self.0.mapping.load().base_ns
     }
 
     /// Runs faster than the machine's clock by `faster_ppb` from now on.
@@ -163,9 +171,10 @@ impl Samples {
 #[derive(Debug, Default)]
 pub(crate) struct Leader {
     best: Option<Sample>,
+    /// When it led the clock last, or told that the store's is off.
     since_ns: u64,
-    /// How often in a row the store's clock was far off.
-    steps: u32,
+    /// Since when the store's clock is off.
+    off_since_ns: Option<u64>,
     /// How much slower than the store's the machine's clock has turned out to be, in parts of 10^9.
     slower_ppb: i64,
 }
@@ -175,8 +184,9 @@ pub(crate) struct Leader {
 const WINDOW_NS: u64 = 1_000_000_000;
 
 impl Leader {
-    /// Takes a round trip into account. Returns how far the store's clock has been set, in
-    /// microseconds, when it has been.
+    /// Takes a round trip into account. Returns by how much the store's clock is off, in microseconds, when the others
+    /// are to be asked about it. If they do not say the same, the machine's own clock has stood still or has been set:
+    /// then the run's clock follows the store's.
     pub(crate) fn take<C: Clock>(
         &mut self,
         clock: &RunClock<C>,
@@ -184,27 +194,62 @@ impl Leader {
         origin_us: i64,
         frame_ns: u64,
     ) -> Option<i64> {
-        let is_better = |best: &Sample| sample.round_trip_ns() < best.round_trip_ns();
+        if clock.stood(sample.sent_ns) {
+            return None;
+        }
+        if !sample.is_off(clock, origin_us, frame_ns) {
+            self.off_since_ns = None;
+            self.lead(clock, sample, origin_us, frame_ns);
+            return None;
+        }
+        self.best = None;
+        let now_ns = sample.received_ns;
+        let is_new = self.off_since_ns.is_none();
+        let since_ns = *self.off_since_ns.get_or_insert(now_ns);
+        if now_ns - since_ns >= alone_ns(frame_ns) {
+            self.off_since_ns = None;
+            clock.follow(&sample, origin_us);
+            return None;
+        }
+        let is_told = !is_new && now_ns - self.since_ns < WINDOW_NS;
+        (!is_told).then(|| {
+            self.since_ns = now_ns;
+            sample.ahead_ns(clock, origin_us) / 1_000
+        })
+    }
+
+    /// Leads the clock once in each window.
+    fn lead<C: Clock>(
+        &mut self,
+        clock: &RunClock<C>,
+        sample: Sample,
+        origin_us: i64,
+        frame_ns: u64,
+    ) {
+        let is_better = |best: &Sample| {
+            // The store's clock has been set since, if it is off.
+            best.is_off(clock, origin_us, frame_ns) || sample.round_trip_ns() < best.round_trip_ns()
+        };
         if self.best.as_ref().is_none_or(is_better) {
             self.best = Some(sample);
         }
         if sample.received_ns.saturating_sub(self.since_ns) < WINDOW_NS {
-            return None;
+            return;
         }
-        let best = self.best.take()?;
+        let Some(best) = self.best.take() else { return };
         self.since_ns = sample.received_ns;
         let off_ns = best.ahead_ns(clock, origin_us);
-        if best.is_off(clock, origin_us, frame_ns) {
-            self.steps += 1;
-            return (self.steps > 1).then_some(off_ns / 1_000);
-        }
-        self.steps = 0;
         // A nanosecond in each second is one part of 10^9. A sixteenth is as much as can be learnt
         // from each window without swinging, if half of what it is off is made up for.
         self.slower_ppb = (self.slower_ppb + off_ns / 16).clamp(-MOST_PPB, MOST_PPB);
         clock.lead((self.slower_ppb + off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
-        None
     }
+}
+
+/// For how long a node waits for the others to say the same of the store's clock: by then they have all heard of it,
+/// unless they do not hear the store.
+fn alone_ns(frame_ns: u64) -> u64 {
+    (2 * WINDOW_NS).max(10 * frame_ns)
 }
 
 #[cfg(test)]
@@ -231,7 +276,7 @@ mod tests {
             let store_us = (at_ms + trip_ms + ahead_ms) * 1_000;
             Sample { sent_ns: sent, received_ns: received, store_us }
         };
-        clock.start(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
+        clock.follow(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
         let mut leader = Leader::default();
         let times = (0..10_000).step_by(500);
         times.map(|at| leader.take(&clock, sample(at), 0, 100_000_000)).collect()
@@ -243,6 +288,59 @@ mod tests {
         assert!(steps(0, 99).iter().all(Option::is_none));
         assert!(steps(0, 150).contains(&Some(150_000)));
         assert!(steps(1_000, 200).contains(&Some(700_000)));
+    }
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    /// A machine whose clock makes a step forwards after two seconds, or stands still for as long, which no other
+    /// machine sees. Returns how far the run's clock is from the store's after each tenth of a second, in nanoseconds.
+    fn alone(step_ns: i64) -> Vec<i64> {
+        let base = ManualClock::new();
+        let clock = RunClock::over(base.clone());
+        clock.follow(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
+        let (mut leader, mut shown_ns) = (Leader::default(), 0);
+        let tenths = (1..=100).map(|tenth: u64| tenth * SECOND_NS / 10);
+        let off = tenths.map(|at_ns| {
+            let step_ns = if at_ns < 2 * SECOND_NS { 0 } else { step_ns };
+            let later = |by_ns: i64| at_ns + u64::try_from(by_ns).unwrap_or(0);
+            let [base_ns, store_ns] = [later(step_ns), later(-step_ns)];
+            base.set(Nanos::from_nanos(base_ns));
+            let store_us = (store_ns / 1_000).cast_signed();
+            let sample = Sample { sent_ns: base_ns, received_ns: base_ns, store_us };
+            let _ = leader.take(&clock, sample, 0, SECOND_NS / 10);
+            assert!(clock.now_ns() >= shown_ns, "it goes back");
+            shown_ns = clock.now_ns();
+            shown_ns.cast_signed() - store_ns.cast_signed()
+        });
+        off.collect()
+    }
+
+    #[test]
+    fn a_clock_that_alone_says_otherwise_follows_the_store() {
+        for step_ns in [-1_500_000_000, 1_500_000_000] {
+            let off = alone(step_ns);
+            assert_eq!(off[30], step_ns, "it may be the store's clock that was set");
+            assert_eq!(off[70], 0, "{off:?}");
+        }
+    }
+
+    /// The others have found out, and it hears only that the run began at another moment.
+    #[test]
+    fn a_node_that_has_not_seen_that_the_clock_of_the_store_was_set_is_not_led_by_it() {
+        let base = ManualClock::new();
+        let clock = RunClock::over(base.clone());
+        clock.follow(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
+        let mut leader = Leader::default();
+        for tenth in 1..=100 {
+            let sent_ns = tenth * SECOND_NS / 10;
+            let (trip_ns, set_us) = if tenth < 25 { (0, 0) } else { (1_000_000, 5_000_000) };
+            let received_ns = sent_ns + trip_ns;
+            base.set(Nanos::from_nanos(received_ns));
+            let store_us = ((sent_ns + trip_ns / 2) / 1_000).cast_signed() + set_us;
+            let sample = Sample { sent_ns, received_ns, store_us };
+            assert_eq!(leader.take(&clock, sample, set_us, SECOND_NS / 10), None);
+            assert_eq!(clock.now_ns(), received_ns);
+        }
     }
 
     #[test]

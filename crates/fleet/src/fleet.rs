@@ -288,7 +288,7 @@ impl Fleet {
         let builder = Pacer::shaped(load.followed()?).arrivals(load.arrivals()?);
         let builder = (self.build)(builder).slots(u64::MAX).until(Duration::MAX);
         let pacer = driver::leased(builder).clock(clock.clone()).build();
-        clock.start(&sample, run.origin_us);
+        clock.follow(&sample, run.origin_us);
         let blind = Blind::new(self.blind.0, self.blind.1);
         let trips = Trips::new(sample.round_trip_ns());
         let telling = Telling::start(RedisStore::new(&self.url, &self.run)?, run.id.clone(), id)?;

@@ -45,9 +45,11 @@ pub(crate) enum Request {
         node: NodeId,
         run: Box<Run>,
     },
-    /// The store's clock has been set: the run began at another moment of it.
+    /// For this node, the store's clock has been set: the run began at another moment of it. It counts as set if the
+    /// others say so, too.
     Rebase {
         id: String,
+        node: NodeId,
         from_us: i64,
         to_us: i64,
     },

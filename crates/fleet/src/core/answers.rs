@@ -194,10 +194,12 @@ impl Core {
         self.unclaimed.mark_all(portions);
     }
 
-    /// Makes the node tell the store that the run began at another moment by the store's clock, which has been set by
-    /// `step_us` microseconds.
+    /// Makes the node tell the store that for this node, the store's clock has been set by `step_us` microseconds. To
+    /// fill an emptied store comes first.
     pub(crate) fn clock_was_set(&mut self, step_us: i64) {
-        let (id, from_us) = (self.run.id.clone(), self.run.origin_us);
-        self.urgent = Some(Request::Rebase { id, from_us, to_us: from_us + step_us });
+        if !matches!(self.urgent, Some(Request::Restore { .. })) {
+            let (id, node, from_us) = (self.run.id.clone(), self.node, self.run.origin_us);
+            self.urgent = Some(Request::Rebase { id, node, from_us, to_us: from_us + step_us });
+        }
     }
 }

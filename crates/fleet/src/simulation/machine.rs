@@ -36,6 +36,8 @@ pub(super) enum Phase {
 pub(super) struct Machine {
     base: ManualClock,
     drift: f64,
+    /// For how long its clock has stood still.
+    stood: Duration,
     pub(super) clock: RunClock<ManualClock>,
     leader: Leader,
     pub(super) phase: Phase,
@@ -67,6 +69,7 @@ impl Machine {
             clock: RunClock::over(base.clone()),
             base,
             drift,
+            stood: Duration::ZERO,
             leader: Leader::default(),
             phase: Phase::Entering(Samples::default()),
             pacer: Pacer::default(),
@@ -93,7 +96,7 @@ impl Machine {
         reason = "some hours in nanoseconds"
     )]
     pub(super) fn set(&self, at_ns: u64) {
-        let base_ns = at_ns as f64 * (1.0 + self.drift);
+        let base_ns = (at_ns as f64 - self.stood.as_secs_f64() * 1e9) * (1.0 + self.drift);
         self.base.set(Nanos::from_nanos(base_ns as u64));
     }
 
@@ -143,7 +146,7 @@ impl Machine {
             return;
         }
         let (node, sample) = (*node, samples.best());
-        self.clock.start(&sample, run.origin_us);
+        self.clock.follow(&sample, run.origin_us);
         let blind = Blind::new(blind, WhenBlind::Hold);
         let trips = Trips::new(sample.round_trip_ns());
         let core = Core::new(node, run.clone(), (blind, trips), self.clock.now_ns());
@@ -271,6 +274,12 @@ impl Machine {
     pub(super) fn freeze(&mut self, until_ns: u64) {
         self.frozen_until = until_ns;
         self.late_since = Some(self.clock.now_ns());
+    }
+
+    /// It stands still with its clock, having started what was due.
+    pub(super) fn suspend(&mut self, until_ns: u64, time: Duration) {
+        self.frozen_until = until_ns;
+        self.stood += time;
     }
 
     /// It is gone, having started what was due.

@@ -46,6 +46,8 @@ pub enum Fault {
     Kill(usize),
     /// A node stands still, with its callers.
     Freeze(usize, Duration),
+    /// A node's machine stands still, with its clock.
+    Suspend(usize, Duration),
     /// A node leaves.
     Leave(usize),
     /// No message of a node arrives, and none of the store's at it.

@@ -275,6 +275,10 @@ impl<'a> World<'a> {
                 self.wake(at_ns, machine);
                 self.machines[machine].freeze(until(time));
             }
+            &Fault::Suspend(machine, time) => {
+                self.wake(at_ns, machine);
+                self.machines[machine].suspend(until(time), time);
+            }
             &Fault::Leave(machine) => self.machines[machine].leaves(),
             &Fault::CutOff(machine, time) => self.machines[machine].cut_off_until = until(time),
             &Fault::Link(machine, trip) => self.machines[machine].trip = trip,
@@ -313,13 +317,16 @@ impl<'a> World<'a> {
             self.wake(ends_ns, machine);
             let now_us = self.queue.clock_us(ends_ns);
             let node = &mut self.machines[machine];
+            if node.request.take().is_some() {
+                node.failed(); // the answer is not waited for
+            }
             for _ in 0..1_000 {
                 let Phase::Running(core) = &node.phase else { break };
                 if core.has_marked_all() {
                     break;
                 }
                 // A refusal to ask before some moment does not last.
-                node.set(ends_ns + TURN_NS);
+                node.set(ends_ns + TURN_NS + self.frames.frame_ns);
                 let Some(request) = node.turn() else { break };
                 node.sends(&request);
                 node.answered(self.queue.store.call(&request, now_us).answer, now_us);

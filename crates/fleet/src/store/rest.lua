@@ -245,10 +245,30 @@ function ops.restore(run)
   return {'done', now}
 end
 
--- from_us, to_us
+-- When the run began by its nodes, in order. By a node that has not said anything else of late, it began when it did.
+local function origins(run)
+  local all = {}
+  for i, node in ipairs(members(run)) do
+    local at, origin = (redis.call('HGET', NODES, 'o' .. node) or ''):match('(.+) (.+)')
+    local is_heard = at and math.abs(now - at) <= math.max(2000000, 10 * run.frame_us)
+    all[i] = is_heard and tonumber(origin) or run.origin_us
+  end
+  table.sort(all)
+  return all
+end
+
+-- node, from_us, to_us. The run began at the median of what its nodes say. Of two in the middle it is the one that
+-- moves it less: a node that is alone with what it says has a clock that stood still.
 function ops.rebase(run)
-  if text(run.origin_us) == ARGV[4] then
-    redis.call('HSET', RUN, 'origin_us', ARGV[5])
+  local from, to = tonumber(ARGV[5]), tonumber(ARGV[6])
+  if run.origin_us ~= from then
+    return {'done', now}
+  end
+  redis.call('HSET', NODES, 'o' .. ARGV[4], text(now) .. ' ' .. ARGV[6])
+  local all = origins(run)
+  local origin = all[math.floor((#all + (to > from and 1 or 2)) / 2)]
+  if origin and origin ~= from then
+    redis.call('HSET', RUN, 'origin_us', text(origin))
     redis.call('HINCRBY', RUN, 'epoch', 1)
   end
   return {'done', now}

@@ -111,6 +111,45 @@ fn numbers_of_nodes_are_given_once_although_the_run_is_filled_again_from_an_olde
     assert!(another(2 * FRAME_US) > last);
 }
 
+/// By how much later or earlier a run of so many nodes begins after some have said by how much the store's clock is off
+/// for them: node, microseconds, and when they say so.
+fn moved_us(nodes: u16, said: &[(NodeId, i64, i64)]) -> i64 {
+    let store = Played::new();
+    let run = (0..nodes).map(|_| joined(&store, "hold 1k/s 10s", BEGIN_US).1).last().unwrap();
+    let (id, from_us) = (&run.id, run.origin_us);
+    for &(node, by_us, at_us) in said {
+        let rebase = Request::Rebase { id: id.clone(), node, from_us, to_us: from_us + by_us };
+        store.call(&rebase, BEGIN_US + at_us);
+    }
+    store.run(BEGIN_US).unwrap().origin_us - from_us
+}
+
+#[test]
+fn the_run_begins_at_another_moment_if_more_than_half_of_its_nodes_say_so() {
+    for (nodes, by_us) in (1..=7).flat_map(|nodes| [(nodes, 50_000), (nodes, -50_000)]) {
+        for voices in 1..=nodes {
+            let said: Vec<_> = (1..=voices).map(|node| (node, by_us, 0)).collect();
+            let moved = if 2 * voices > nodes { by_us } else { 0 };
+            assert_eq!(moved_us(nodes, &said), moved, "{voices} of {nodes}");
+        }
+    }
+}
+
+#[test]
+fn a_run_begins_at_the_median_of_what_its_nodes_have_said_of_late() {
+    assert_eq!(moved_us(5, &[(1, 90_000, 0), (2, 70_000, 1), (3, 80_000, 2)]), 70_000);
+    assert_eq!(moved_us(3, &[(1, 9, 0), (1, 9, 1), (1, 9, 2)]), 0, "it has one voice");
+    assert_eq!(
+        moved_us(3, &[(1, 9, 0), (2, 9, 1), (3, 50, 2)]),
+        9,
+        "the last says how it was before"
+    );
+    assert_eq!(moved_us(3, &[(1, 9, 0), (2, -9, 1)]), 0, "they do not say the same");
+    assert_eq!(moved_us(3, &[(1, 9, 0), (2, 9, 2_000_000)]), 9);
+    assert_eq!(moved_us(3, &[(1, 9, 0), (2, 9, 2_000_001)]), 0, "that was long ago");
+    assert_eq!(moved_us(3, &[(1, 9, 0), (99, 9, 0)]), 0, "that is none of its nodes");
+}
+
 #[test]
 fn a_run_that_waits_and_that_all_nodes_have_left_can_be_made_anew() {
     let store = Played::new();
