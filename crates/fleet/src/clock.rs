@@ -303,14 +303,14 @@ mod tests {
         let off = tenths.map(|at_ns| {
             let step_ns = if at_ns < 2 * SECOND_NS { 0 } else { step_ns };
             let later = |by_ns: i64| at_ns + u64::try_from(by_ns).unwrap_or(0);
-            let [base_ns, store_ns] = [later(step_ns), later(-step_ns)];
+            let [base_ns, true_ns] = [later(step_ns), later(-step_ns)];
             base.set(Nanos::from_nanos(base_ns));
-            let store_us = (store_ns / 1_000).cast_signed();
+            let store_us = (true_ns / 1_000).cast_signed();
             let sample = Sample { sent_ns: base_ns, received_ns: base_ns, store_us };
             let _ = leader.take(&clock, sample, 0, SECOND_NS / 10);
             assert!(clock.now_ns() >= shown_ns, "it goes back");
             shown_ns = clock.now_ns();
-            shown_ns.cast_signed() - store_ns.cast_signed()
+            shown_ns.cast_signed() - true_ns.cast_signed()
         });
         off.collect()
     }

@@ -115,7 +115,10 @@ fn numbers_of_nodes_are_given_once_although_the_run_is_filled_again_from_an_olde
 /// for them: node, microseconds, and when they say so.
 fn moved_us(nodes: u16, said: &[(NodeId, i64, i64)]) -> i64 {
     let store = Played::new();
-    let run = (0..nodes).map(|_| joined(&store, "hold 1k/s 10s", BEGIN_US).1).last().unwrap();
+    for _ in 0..nodes {
+        joined(&store, "hold 1k/s 10s", BEGIN_US);
+    }
+    let run = store.run(BEGIN_US).unwrap();
     let (id, from_us) = (&run.id, run.origin_us);
     for &(node, by_us, at_us) in said {
         let rebase = Request::Rebase { id: id.clone(), node, from_us, to_us: from_us + by_us };
