@@ -147,11 +147,11 @@ fn serve(mut stream: TcpStream, status: impl Fn() -> Option<u16>) -> io::Result<
 const QUICK: [&str; 8] =
     ["--from", "400", "--step", "300ms", "--settle", "100ms", "--until", "p50 response < 10s"];
 
-/// The target fails, by the failure that is told.
-fn assert_failing(options: &[&str], told: &str) -> Value {
+/// The target fails, by the failure that is told. `target` has the options for one that has not failed yet.
+fn assert_failing(target: impl Fn() -> [String; 2], told: &str) -> Value {
     let once = || {
-        let output = search(&[&QUICK[..], &["-c", "4", "--json", "-"], options].concat()).output();
-        let output = output.unwrap();
+        let mut search = search(&[&QUICK[..], &["-c", "4", "--json", "-"]].concat());
+        let output = search.args(target()).output().unwrap();
         (results(&output), output)
     };
     let is_held_up = |step: &Value| step["cause"] == "generator";
@@ -176,15 +176,20 @@ fn assert_failing(options: &[&str], told: &str) -> Value {
 
 #[test]
 fn a_target_that_fails_all_requests_ends_the_search() {
-    let results = assert_failing(&["--target-errors", "100%"], "status 500");
+    let at_once = || ["--target-errors", "100%"].map(str::to_owned);
+    let results = assert_failing(at_once, "status 500");
     assert_eq!(results["steps"].as_array().unwrap().len(), 1, "{results}");
-    // It may also begin in the middle.
-    let url = server(|requests, _| if requests < 700 { 200 } else { 503 });
-    assert_failing(&["--url", &url], "status 503");
+    let in_the_middle = || server(|requests, _| if requests < 700 { 200 } else { 503 });
+    assert_failing(|| ["--url".to_owned(), in_the_middle()], "status 503");
 }
 
 #[test]
 fn a_target_that_dies_ends_the_search() {
+    assert_failing(|| ["--url".to_owned(), dying()], "connection refused");
+}
+
+/// A server that answers 700 requests and dies.
+fn dying() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let requests = Arc::new(AtomicUsize::new(0));
@@ -196,7 +201,7 @@ fn a_target_that_dies_ends_the_search() {
             thread::spawn(move || serve(stream, status));
         }
     });
-    assert_failing(&["--url", &url], "connection refused");
+    url
 }
 
 /// From then on all connections wait, and requests may not even start.
