@@ -5,7 +5,6 @@ use roxmltree::Document;
 use serde_json::Value;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
-use std::iter;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -147,27 +146,23 @@ fn serve(mut stream: TcpStream, status: impl Fn() -> Option<u16>) -> io::Result<
 const QUICK: [&str; 8] =
     ["--from", "400", "--step", "300ms", "--settle", "100ms", "--until", "p50 response < 10s"];
 
-/// The target fails, by the failure that is told. `target` has the options for one that has not failed yet.
-fn assert_failing(target: impl Fn() -> [String; 2], told: &str) -> Value {
-    let once = || {
-        let mut search = search(&[&QUICK[..], &["-c", "4", "--json", "-"]].concat());
-        let output = search.args(target()).output().unwrap();
-        (results(&output), output)
-    };
-    let is_held_up = |step: &Value| step["cause"] == "generator";
-    let was_quiet = |of: &(Value, _)| !of.0["steps"].as_array().unwrap().iter().any(is_held_up);
-    let (results, output) = iter::repeat_with(once).take(20).find(was_quiet).expect("quiet once");
+/// The target fails, by the failure that is told.
+fn assert_failing(options: &[&str], told: &str) -> Value {
+    let output = search(&[&QUICK[..], &["-c", "4", "--json", "-"], options].concat()).output();
+    let output = output.unwrap();
+    let results = results(&output);
     assert_eq!(results["ended"], "target-failing", "{results}");
     assert_eq!((&results["failure"], output.status.code()), (&told.into(), Some(3)), "{results}");
     let answer = results["answer"].as_str().unwrap();
     assert!(answer.starts_with(&format!("The target fails even a single request: {told}.")));
     // It has tried higher or lower rates, whatever came of them.
     assert!(!answer.contains("was tried"), "{answer}");
-    // Only the last step was lost on it.
-    let steps = results["steps"].as_array().unwrap();
-    let (last, others) = steps.split_last().unwrap();
-    assert_eq!(last["errors"], 1.0, "{results}");
-    assert!(last["failures"][told].as_u64() > Some(0), "{last}");
+    // Only the last step was lost on it. One in which the machine stood still may have no requests.
+    let (last, others) = results["steps"].as_array().unwrap().split_last().unwrap();
+    if last["cause"] != "generator" {
+        assert_eq!(last["errors"], 1.0, "{results}");
+        assert!(last["failures"][told].as_u64() > Some(0), "{last}");
+    }
     assert!(others.iter().all(|step| step["errors"].as_f64() < Some(1.0)), "{results}");
     let report = String::from_utf8(output.stderr).unwrap();
     assert!(report.contains(&format!("Most often: {told}.")), "{report}");
@@ -176,20 +171,16 @@ fn assert_failing(target: impl Fn() -> [String; 2], told: &str) -> Value {
 
 #[test]
 fn a_target_that_fails_all_requests_ends_the_search() {
-    let at_once = || ["--target-errors", "100%"].map(str::to_owned);
-    let results = assert_failing(at_once, "status 500");
-    assert_eq!(results["steps"].as_array().unwrap().len(), 1, "{results}");
-    let in_the_middle = || server(|requests, _| if requests < 700 { 200 } else { 503 });
-    assert_failing(|| ["--url".to_owned(), in_the_middle()], "status 503");
+    let results = assert_failing(&["--target-errors", "100%"], "status 500");
+    let steps = results["steps"].as_array().unwrap();
+    assert!(steps.iter().filter(|step| step["cause"] != "generator").count() <= 1, "{results}");
+    // It may also begin in the middle.
+    let url = server(|requests, _| if requests < 700 { 200 } else { 503 });
+    assert_failing(&["--url", &url], "status 503");
 }
 
 #[test]
 fn a_target_that_dies_ends_the_search() {
-    assert_failing(|| ["--url".to_owned(), dying()], "connection refused");
-}
-
-/// A server that answers 700 requests and dies.
-fn dying() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let requests = Arc::new(AtomicUsize::new(0));
@@ -201,7 +192,7 @@ fn dying() -> String {
             thread::spawn(move || serve(stream, status));
         }
     });
-    url
+    assert_failing(&["--url", &url], "connection refused");
 }
 
 /// From then on all connections wait, and requests may not even start.
