@@ -122,8 +122,11 @@ fn what_is_required_may_be_about_items() {
     let search = ["search", "--url", &url, "--json", "-", "--until", "p50 item-gap < 15ms"];
     let output = program(&[&search, &steps[..]].concat()).output().unwrap();
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let told = results["steps"][0]["missed"][0].as_str().unwrap();
-    assert!(told.starts_with("p50 item-gap is ") && told.ends_with(", wanted < 15ms"), "{told}");
+    let is_told = |told: &Value| {
+        let told = told.as_str().unwrap();
+        told.starts_with("p50 item-gap is ") && told.ends_with(", wanted < 15ms")
+    };
+    assert!(results["steps"][0]["missed"].as_array().unwrap().iter().any(is_told), "{results}");
 }
 
 #[test]
