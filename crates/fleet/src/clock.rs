@@ -184,9 +184,8 @@ pub(crate) struct Leader {
 const WINDOW_NS: u64 = 1_000_000_000;
 
 impl Leader {
-    /// Takes a round trip into account. Returns by how much the store's clock is off, in microseconds, when the others
-    /// are to be asked about it. If they do not say the same, the machine's own clock has stood still or has been set:
-    /// then the run's clock follows the store's.
+    /// Takes a round trip into account. Returns by how much the store's clock is off, in microseconds, when the store
+    /// is to be told, which asks the others, too.
     pub(crate) fn take<C: Clock>(
         &mut self,
         clock: &RunClock<C>,
@@ -197,25 +196,37 @@ impl Leader {
         if clock.stood(sample.sent_ns) {
             return None;
         }
-        if !sample.is_off(clock, origin_us, frame_ns) {
-            self.off_since_ns = None;
-            self.lead(clock, sample, origin_us, frame_ns);
-            return None;
+        if sample.is_off(clock, origin_us, frame_ns) {
+            return self.is_off(clock, sample, origin_us, frame_ns);
         }
-        self.best = None;
+        self.off_since_ns = None;
+        self.lead(clock, sample, origin_us, frame_ns);
+        None
+    }
+
+    /// The store's clock is off. If the others have not found the same after some time, it is the machine's own clock
+    /// that has stood still or been set: then the run's clock follows the store's.
+    fn is_off<C: Clock>(
+        &mut self,
+        clock: &RunClock<C>,
+        sample: Sample,
+        origin_us: i64,
+        frame_ns: u64,
+    ) -> Option<i64> {
         let now_ns = sample.received_ns;
-        let is_new = self.off_since_ns.is_none();
+        self.best = None;
+        let is_known = self.off_since_ns.is_some();
         let since_ns = *self.off_since_ns.get_or_insert(now_ns);
         if now_ns - since_ns >= alone_ns(frame_ns) {
             self.off_since_ns = None;
             clock.follow(&sample, origin_us);
             return None;
         }
-        let is_told = !is_new && now_ns - self.since_ns < WINDOW_NS;
-        (!is_told).then(|| {
-            self.since_ns = now_ns;
-            sample.ahead_ns(clock, origin_us) / 1_000
-        })
+        if is_known && now_ns - self.since_ns < WINDOW_NS {
+            return None;
+        }
+        self.since_ns = now_ns;
+        Some(sample.ahead_ns(clock, origin_us) / 1_000)
     }
 
     /// Leads the clock once in each window.
