@@ -99,6 +99,11 @@ mod tests {
             });
             threads.times()
         });
+        // It may go on ending for a little while.
+        let path = format!("/proc/self/task/{}", threads.threads()[0].id);
+        while fs::exists(&path).unwrap() {
+            std::thread::yield_now();
+        }
         let after = sum(threads.times()).unwrap();
         assert!(after.had > Duration::ZERO && after.had <= after.wanted, "{before:?} {after:?}");
         assert_eq!(threads.times(), [after]);
