@@ -29,6 +29,9 @@ use tokio::time::sleep;
 /// A load of 100 slots.
 const LOAD: &str = "--rate 200/s --duration 500ms --threads 1";
 
+/// The same load, of which all slots start, however late.
+const WHOLE: &str = "--duration 1h --requests 100";
+
 #[derive(Debug, Parser)]
 #[command(args_override_self = true)]
 struct Line {
@@ -363,7 +366,7 @@ fn a_panic_in_connect_is_a_failure_of_the_call_that_needs_the_session() {
 
 #[test]
 fn sessions_that_are_refused_at_first_are_opened_by_calls() {
-    let setup = set_up(Told::new(refuses(1..7), |_| done()), "-c 4").unwrap();
+    let setup = set_up(Told::new(refuses(1..7), |_| done()), &format!("{WHOLE} -c 4")).unwrap();
     let summary = run(&setup);
     // Four of the refusals came before the schedule began.
     assert_eq!(failures(&summary), of_kind("refused", 2));
@@ -373,7 +376,7 @@ fn sessions_that_are_refused_at_first_are_opened_by_calls() {
 #[test]
 fn a_session_that_breaks_is_opened_again_until_that_succeeds() {
     let breaks = |slot| if slot == 20 { fails(Failure::new("gone").broken()) } else { done() };
-    let setup = set_up(Told::new(refuses(2..5), breaks), "-c 1").unwrap();
+    let setup = set_up(Told::new(refuses(2..5), breaks), &format!("{WHOLE} -c 1")).unwrap();
     let summary = run(&setup);
     assert_eq!(failures(&summary), [of_kind("gone", 1), of_kind("refused", 3)].concat());
     assert_eq!(setup.target.seen(), (6, summary.stats.started() - 3));
