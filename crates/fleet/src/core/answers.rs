@@ -156,8 +156,8 @@ impl Core {
         let is_closed = now >= self.frames().closes(ask.frame);
         let all = self.all_that_is_left();
         let Some(entry) = self.book.entry(ask.frame) else { return };
-        if entry.tracks.is_none() && owned.is_empty() && is_closed && ask.take != Take::Missed {
-            // The claim may have come too late.
+        let may_be_late = matches!(ask.take, Take::Own { .. } | Take::Share { .. });
+        if entry.tracks.is_none() && owned.is_empty() && is_closed && may_be_late {
             return;
         }
         let known = entry.tracks.clone().unwrap_or_default();

@@ -395,6 +395,23 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     }
 }
 
+/// It knows that it has nothing there, however late the answer is. Otherwise its pacer would never be told of the end.
+#[test]
+fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
+    let mut core = core();
+    core.resumes_in = 1_000;
+    let request = core.request(20 * FRAME_NS, false, "").unwrap();
+    let Request::Claim(claim) = &request else { panic!("it claims") };
+    let now = 60 * FRAME_NS;
+    let owners = vec![Owners::default(); claim.asks.len()];
+    let answer = Answer::Claimed(Claimed { owners, ..claimed(&core) });
+    core.hears_answer(&request, answer, 40 * FRAME_NS, now).unwrap();
+    for ask in &claim.asks {
+        let entry = core.book.entry(ask.frame).unwrap();
+        assert_eq!(entry.tracks, Some(Tracks::default()), "{}", ask.frame);
+    }
+}
+
 /// Its pacer would be too late for any other last change, and it would try for ever.
 #[test]
 fn a_node_that_sits_out_can_leave() {

@@ -1,8 +1,8 @@
 //! Targets whose calls block.
 
 use super::{
-    Becomes, TAKES, balance, failures, hangs_until, of_kind, run, run_until_hung, run_with, set_up,
-    that_need_each_other,
+    Becomes, TAKES, WHOLE, balance, failures, hangs_until, of_kind, run, run_until_hung, run_with,
+    set_up, that_need_each_other,
 };
 use crate::judged::verdict::Verdict;
 use crate::load::blocking::BlockingTarget;
@@ -106,7 +106,7 @@ fn what_panics_breaks_or_fails_is_a_failure_of_its_kind() {
         40 => Err(Failure::new("no")),
         _ => Ok(Done::new()),
     };
-    let setup = set_up(Told::new(refuses(3), calls), "-c 1").unwrap();
+    let setup = set_up(Told::new(refuses(3), calls), &format!("{WHOLE} -c 1")).unwrap();
     let summary = run(&setup);
     let once = ["gone", "no", "panic: oh"].map(|kind| of_kind(kind, 1)).concat();
     // One of the refusals came before the schedule began.
