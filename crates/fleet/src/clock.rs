@@ -171,12 +171,28 @@ impl Samples {
 #[derive(Debug, Default)]
 pub(crate) struct Leader {
     best: Option<Sample>,
-    /// When it led the clock last, or told that the store's is off.
+    /// When it led the clock last.
     since_ns: u64,
-    /// Since when the store's clock is off.
-    off_since_ns: Option<u64>,
+    /// The shortest round trip before that.
+    trip_ns: u64,
     /// How much slower than the store's the machine's clock has turned out to be, in parts of 10^9.
     slower_ppb: i64,
+    /// None while the store's clock is right.
+    off: Option<Off>,
+}
+
+/// The store's clock is off, always by as much.
+#[derive(Debug)]
+struct Off {
+    since_ns: u64,
+    /// The store counts from when the run began by this.
+    origin_us: i64,
+    /// The one that took the least time.
+    best: Sample,
+    /// Whether that is not much longer than usual, or there was no better one.
+    is_good: bool,
+    /// When the store was told last.
+    told_ns: Option<u64>,
 }
 
 /// The clock is led anew after so long, and what it is off is made up for in twice that. If clocks
@@ -185,48 +201,36 @@ const WINDOW_NS: u64 = 1_000_000_000;
 
 impl Leader {
     /// Takes a round trip into account. Returns by how much the store's clock is off, in microseconds, when the store
-    /// is to be told, which asks the others, too.
+    /// is to be told, which hears the others, too. If this node `is_alone` with it for long, it is the machine's own
+    /// clock that has stood still or been set: then the run's clock follows the store's.
     pub(crate) fn take<C: Clock>(
         &mut self,
         clock: &RunClock<C>,
         sample: Sample,
         origin_us: i64,
         frame_ns: u64,
+        is_alone: bool,
     ) -> Option<i64> {
         if clock.stood(sample.sent_ns) {
             return None;
         }
-        if sample.is_off(clock, origin_us, frame_ns) {
-            return self.is_off(clock, sample, origin_us, frame_ns);
+        if !sample.is_off(clock, origin_us, frame_ns) {
+            self.off = None;
+            self.lead(clock, sample, origin_us, frame_ns);
+            return None;
         }
-        self.off_since_ns = None;
-        self.lead(clock, sample, origin_us, frame_ns);
-        None
-    }
-
-    /// The store's clock is off. If the others have not found the same after some time, it is the machine's own clock
-    /// that has stood still or been set: then the run's clock follows the store's.
-    fn is_off<C: Clock>(
-        &mut self,
-        clock: &RunClock<C>,
-        sample: Sample,
-        origin_us: i64,
-        frame_ns: u64,
-    ) -> Option<i64> {
-        let now_ns = sample.received_ns;
         self.best = None;
-        let is_known = self.off_since_ns.is_some();
-        let since_ns = *self.off_since_ns.get_or_insert(now_ns);
-        if now_ns - since_ns >= alone_ns(frame_ns) {
-            self.off_since_ns = None;
-            clock.follow(&sample, origin_us);
+        let known = self.off.take().filter(|off| off.is_same(&sample, clock, origin_us, frame_ns));
+        let is_good = sample.round_trip_ns() <= 2 * self.trip_ns + frame_ns / 8;
+        let off = match known {
+            Some(off) => off.and(sample),
+            None => Off::new(sample, origin_us, is_good),
+        };
+        if is_alone && off.lasts_ns(&sample) >= alone_ns(frame_ns) {
+            clock.follow(&off.best, origin_us);
             return None;
         }
-        if is_known && now_ns - self.since_ns < WINDOW_NS {
-            return None;
-        }
-        self.since_ns = now_ns;
-        Some(sample.ahead_ns(clock, origin_us) / 1_000)
+        self.off.insert(off).tell(clock, sample.received_ns)
     }
 
     /// Leads the clock once in each window.
@@ -248,7 +252,7 @@ impl Leader {
             return;
         }
         let Some(best) = self.best.take() else { return };
-        self.since_ns = sample.received_ns;
+        (self.since_ns, self.trip_ns) = (sample.received_ns, best.round_trip_ns());
         let off_ns = best.ahead_ns(clock, origin_us);
         // A nanosecond in each second is one part of 10^9. A sixteenth is as much as can be learnt
         // from each window without swinging, if half of what it is off is made up for.
@@ -257,8 +261,46 @@ impl Leader {
     }
 }
 
-/// For how long a node waits for the others to say the same of the store's clock: by then they have all heard of it,
-/// unless they do not hear the store.
+impl Off {
+    fn new(best: Sample, origin_us: i64, is_good: bool) -> Off {
+        Off { since_ns: best.received_ns, origin_us, best, is_good, told_ns: None }
+    }
+
+    /// Whether the clock is off by as much as before, as far as that can be known.
+    fn is_same<C: Clock>(
+        &self,
+        sample: &Sample,
+        clock: &RunClock<C>,
+        origin_us: i64,
+        frame_ns: u64,
+    ) -> bool {
+        let [one, other] = [&self.best, sample].map(|sample| sample.ahead_ns(clock, origin_us));
+        let most_ns = frame_ns + self.best.round_trip_ns() / 2 + sample.round_trip_ns() / 2;
+        self.origin_us == origin_us && one.abs_diff(other) <= most_ns
+    }
+
+    fn and(self, sample: Sample) -> Off {
+        let is_better = sample.round_trip_ns() < self.best.round_trip_ns();
+        let best = if is_better { sample } else { self.best };
+        Off { best, is_good: true, ..self }
+    }
+
+    fn lasts_ns(&self, last: &Sample) -> u64 {
+        last.received_ns.saturating_sub(self.since_ns)
+    }
+
+    /// By how much it is off, if the store is to be told now, once in each window. The first round trip may be that of a
+    /// store which stood still: then it is the second.
+    fn tell<C: Clock>(&mut self, clock: &RunClock<C>, now_ns: u64) -> Option<i64> {
+        let is_told = self.told_ns.is_some_and(|told_ns| now_ns < told_ns + WINDOW_NS);
+        (self.is_good && !is_told).then(|| {
+            self.told_ns = Some(now_ns);
+            self.best.ahead_ns(clock, self.origin_us) / 1_000
+        })
+    }
+}
+
+/// For how long a node does not believe that it is alone: by then the others have heard what it has heard.
 fn alone_ns(frame_ns: u64) -> u64 {
     (2 * WINDOW_NS).max(10 * frame_ns)
 }
@@ -290,7 +332,7 @@ mod tests {
         clock.follow(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
         let mut leader = Leader::default();
         let times = (0..10_000).step_by(500);
-        times.map(|at| leader.take(&clock, sample(at), 0, 100_000_000)).collect()
+        times.map(|at| leader.take(&clock, sample(at), 0, 100_000_000, false)).collect()
     }
 
     #[test]
@@ -305,7 +347,7 @@ mod tests {
 
     /// A machine whose clock makes a step forwards after two seconds, or stands still for as long, which no other
     /// machine sees. Returns how far the run's clock is from the store's after each tenth of a second, in nanoseconds.
-    fn alone(step_ns: i64) -> Vec<i64> {
+    fn alone(step_ns: i64, is_alone: bool) -> Vec<i64> {
         let base = ManualClock::new();
         let clock = RunClock::over(base.clone());
         clock.follow(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
@@ -318,7 +360,7 @@ mod tests {
             base.set(Nanos::from_nanos(base_ns));
             let store_us = (true_ns / 1_000).cast_signed();
             let sample = Sample { sent_ns: base_ns, received_ns: base_ns, store_us };
-            let _ = leader.take(&clock, sample, 0, SECOND_NS / 10);
+            let _ = leader.take(&clock, sample, 0, SECOND_NS / 10, is_alone);
             assert!(clock.now_ns() >= shown_ns, "it goes back");
             shown_ns = clock.now_ns();
             shown_ns.cast_signed() - true_ns.cast_signed()
@@ -329,7 +371,8 @@ mod tests {
     #[test]
     fn a_clock_that_alone_says_otherwise_follows_the_store() {
         for step_ns in [-1_500_000_000, 1_500_000_000] {
-            let off = alone(step_ns);
+            assert_eq!(alone(step_ns, false)[99], step_ns, "nobody else says that it is not");
+            let off = alone(step_ns, true);
             assert_eq!(off[30], step_ns, "it may be the store's clock that was set");
             assert_eq!(off[70], 0, "{off:?}");
         }
@@ -349,7 +392,7 @@ mod tests {
             base.set(Nanos::from_nanos(received_ns));
             let store_us = ((sent_ns + trip_ns / 2) / 1_000).cast_signed() + set_us;
             let sample = Sample { sent_ns, received_ns, store_us };
-            assert_eq!(leader.take(&clock, sample, set_us, SECOND_NS / 10), None);
+            assert_eq!(leader.take(&clock, sample, set_us, SECOND_NS / 10, false), None);
             assert_eq!(clock.now_ns(), received_ns);
         }
     }

@@ -292,6 +292,7 @@ pub(crate) fn take_in<C: Clock>(
 ) -> Result<(), FleetError> {
     let now = clock.now_ns();
     let frame_ns = core.run().frames.frame_ns;
+    let is_alone = answer == Answer::Alone;
     match answer {
         // By its clock, no frame or the wrong ones are open.
         Answer::Claimed(claimed) if sample.is_off(clock, claimed.origin_us, frame_ns) => {
@@ -300,7 +301,7 @@ pub(crate) fn take_in<C: Clock>(
         answer => core.hears_answer(request, answer, sample.round_trip_ns(), now)?,
     }
     let origin_us = core.run().origin_us;
-    if let Some(step_us) = leader.take(clock, sample, origin_us, frame_ns) {
+    if let Some(step_us) = leader.take(clock, sample, origin_us, frame_ns, is_alone) {
         core.clock_was_set(step_us);
     }
     Ok(())

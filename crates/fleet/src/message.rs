@@ -321,6 +321,8 @@ pub(crate) enum Answer {
     /// this one nobody knows whose they are.
     Portions(u64, Vec<Portion>),
     Done,
+    /// Another node has claimed something just now, and only this one finds the store's clock off.
+    Alone,
     Counted(Counted),
     /// The node is done. `is_last` says whether all others are, too.
     Finished {

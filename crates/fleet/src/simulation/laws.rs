@@ -480,11 +480,59 @@ fn a_node_whose_machine_was_suspended_disturbs_nobody() {
         };
         each(setup, |outcome| {
             let blind = outcome.frame * u32::try_from(outcome.blind_frames).unwrap();
-            assert!(blind <= ms(2_500).max(11 * outcome.frame), "{still} ms: {outcome:?}");
+            let alone = ms(3_000).max(10 * outcome.frame + ms(1_000));
+            assert!(blind <= alone + 2 * ms(trip), "{still} ms: {outcome:?}");
             assert!(outcome.largest_share <= 2.5, "{still} ms: {outcome:?}");
-            let half_a_frame = 5 * outcome.frame.as_millis();
-            assert!(u128::from(outcome.lost) <= half_a_frame, "{still} ms: {outcome:?}");
+            let a_frame = 10 * outcome.frame.as_millis();
+            assert!(u128::from(outcome.lost) <= a_frame, "{still} ms: {outcome:?}");
             is_true(outcome);
+        });
+    }
+}
+
+/// Nobody takes it for the clock of its own machine, by which it would stand still or start all that it had missed.
+#[test]
+fn clocks_that_are_set_when_nodes_are_not_there_do_no_harm() {
+    use Fault::{CutOff, FreezeStore, Kill, SetClock, Suspend};
+    const SECOND: i64 = 1_000_000;
+    const HOUR: i64 = 3_600 * SECOND;
+    let away = ms(2_500);
+    for (nodes, trip, faults) in [
+        (1, 300, vec![(3_600, SetClock(-30 * SECOND)), (4_300, SetClock(-5 * SECOND))]),
+        (
+            5,
+            300,
+            vec![
+                (2_400, SetClock(SECOND / 2)),
+                (3_600, SetClock(SECOND / 2)),
+                (5_900, SetClock(-HOUR)),
+            ],
+        ),
+        (2, 1, vec![(3_500, Suspend(0, ms(155))), (5_000, SetClock(-60 * SECOND))]),
+        (2, 1, vec![(3_500, Suspend(0, ms(155))), (5_000, SetClock(60 * SECOND))]),
+        (3, 1, vec![(2_000, Suspend(0, ms(1_000))), (4_990, SetClock(-60 * SECOND))]),
+        (4, 1, vec![(2_000, SetClock(60 * SECOND)), (2_100, CutOff(0, away))]),
+        (4, 150, vec![(2_000, SetClock(-60 * SECOND)), (2_250, CutOff(0, away))]),
+        (4, 1, vec![(2_000, CutOff(2, away)), (2_000, CutOff(3, away)), (2_300, SetClock(-HOUR))]),
+        (2, 1, vec![(2_000, Kill(1)), (2_200, SetClock(-HOUR)), (6_000, SetClock(HOUR))]),
+        (2, 1, vec![(2_000, Kill(1)), (2_200, SetClock(SECOND))]),
+        (2, 1, vec![(2_000, Kill(1)), (9_000, SetClock(60 * SECOND))]),
+        (2, 1, vec![(2_000, SetClock(-60 * SECOND)), (4_000, Kill(1)), (9_000, SetClock(-SECOND))]),
+        (4, 1, vec![(2_000, FreezeStore(ms(4_000))), (2_500, SetClock(-3 * SECOND))]),
+        (4, 300, vec![(2_000, SetClock(-60 * SECOND))]),
+    ] {
+        let faults: Vec<_> = faults.into_iter().map(|(at, fault)| (ms(at), fault)).collect();
+        let setup = |_| Setup {
+            nodes,
+            round_trip: ms(trip),
+            shape: "hold 1000/s 16s".to_owned(),
+            faults: faults.clone(),
+            ..Setup::default()
+        };
+        each(setup, |outcome| {
+            assert!(outcome.lost <= 1_250 && outcome.twice <= 2_000, "{faults:?}: {outcome:?}");
+            assert!(outcome.last_lost < Some(ms(10_000)), "{faults:?}: {outcome:?}");
+            assert!(outcome.requests_per_second < 20.0 * f64::from(nodes), "{faults:?}");
         });
     }
 }
@@ -492,7 +540,7 @@ fn a_node_whose_machine_was_suspended_disturbs_nobody() {
 /// Then the run goes by their clocks, and the third node follows the store.
 #[test]
 fn if_most_machines_were_suspended_the_run_begins_later() {
-    for (suspended, trip, most) in [(2, 1, 8_000), (2, 300, 9_000), (3, 1, 0), (3, 300, 0)] {
+    for (suspended, trip, most) in [(2, 1, 8_000), (2, 300, 15_000), (3, 1, 0), (3, 300, 0)] {
         let suspend = |node, seed| (ms(1_000 + 7 * seed), Fault::Suspend(node, ms(900)));
         let setup = |seed| Setup {
             nodes: 3,

@@ -61,7 +61,8 @@ local function claim(run)
   local is_stale = now - run.origin_us > tonumber(ARGV[13])
   -- A node that has left tells what it starts until it gives its results.
   if is_fresh and not (last[2] and redis.call('HEXISTS', KEYS[4], node) == 1) then
-    hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[9])
+    local claimed = ARGV[15] and text(now) or 0
+    hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[9], 'c' .. node, claimed)
   end
   local news = {}
   if versions < run.version then

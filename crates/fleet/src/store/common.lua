@@ -72,7 +72,8 @@ end
 
 local function tend(run)
   local absent = absent_us(run)
-  if now - run.tended < absent / 8 then
+  -- The clock may have been set back.
+  if math.abs(now - run.tended) < absent / 8 then
     return
   end
   redis.call('HSET', RUN, 'tended', text(now))
@@ -80,7 +81,7 @@ local function tend(run)
   local list, kept = members(run), {}
   for _, node in ipairs(list) do
     local seen = tonumber(redis.call('HGET', NODES, 's' .. node) or 0)
-    if now - seen <= absent then
+    if math.abs(now - seen) <= absent then
       kept[#kept + 1] = node
     end
   end

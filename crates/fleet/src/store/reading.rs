@@ -20,6 +20,7 @@ pub(super) fn read(value: Value) -> Option<Reply> {
         "other" => Answer::Other,
         "foreign" => Answer::Foreign(next(&mut values)?),
         "done" => Answer::Done,
+        "alone" => Answer::Alone,
         "ending" => Answer::Ending,
         "late" => Answer::TooLate,
         "finished" => Answer::Finished { is_last: next::<u64>(&mut values)? == 1 },

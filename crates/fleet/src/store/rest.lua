@@ -245,33 +245,66 @@ function ops.restore(run)
   return {'done', now}
 end
 
--- When the run began by its nodes, in order. By a node that has not said anything else of late, it began when it did.
+-- When the run began by what a node has said of late, if it has said anything.
+local function origin_by(run, node)
+  local at, origin = (redis.call('HGET', NODES, 'o' .. node) or ''):match('(.+) (.+)')
+  return at and math.abs(now - at) <= math.max(2000000, 10 * run.frame_us) and tonumber(origin)
+end
+
+-- When the run began by its nodes, in order. By one that has not said anything else, it began when it did.
 local function origins(run)
   local all = {}
   for i, node in ipairs(members(run)) do
-    local at, origin = (redis.call('HGET', NODES, 'o' .. node) or ''):match('(.+) (.+)')
-    local is_heard = at and math.abs(now - at) <= math.max(2000000, 10 * run.frame_us)
-    all[i] = is_heard and tonumber(origin) or run.origin_us
+    all[i] = origin_by(run, node) or run.origin_us
   end
   table.sort(all)
   return all
 end
 
--- node, from_us, to_us. The run began at the median of what its nodes say. Of two in the middle it is the one that
--- moves it less: a node that is alone with what it says has a clock that stood still.
+-- The one in the middle. Of two, it is the one that is nearer to `from`: a node does not move the run alone.
+local function middle(all, from)
+  local low, high = all[math.ceil(#all / 2)], all[math.floor(#all / 2) + 1]
+  if low and math.abs(low - from) < math.abs(high - from) then
+    return low
+  end
+  return high
+end
+
+-- The run began at another moment. Who has not been heard of since has been seen as much later or earlier.
+local function move(run, origin)
+  for node = 1, run.joined do
+    local seen = tonumber(redis.call('HGET', NODES, 's' .. node) or '')
+    if seen and not origin_by(run, node) then
+      redis.call('HSET', NODES, 's' .. node, text(seen + origin - run.origin_us))
+    end
+  end
+  redis.call('HSET', RUN, 'origin_us', text(origin))
+  redis.call('HINCRBY', RUN, 'epoch', 1)
+end
+
+-- Whether another node has claimed something just now, and so finds nothing wrong with the clock.
+local function is_claimed(run, node)
+  for _, other in ipairs(members(run)) do
+    local at = tonumber(redis.call('HGET', NODES, 'c' .. other) or 0)
+    if other ~= node and math.abs(now - at) <= math.max(500000, 5 * run.frame_us) then
+      return true
+    end
+  end
+  return false
+end
+
+-- node, from_us, to_us. The run began at the median of what its nodes say.
 function ops.rebase(run)
-  local from, to = tonumber(ARGV[5]), tonumber(ARGV[6])
-  if run.origin_us ~= from then
+  if text(run.origin_us) ~= ARGV[5] then
     return {'done', now}
   end
   redis.call('HSET', NODES, 'o' .. ARGV[4], text(now) .. ' ' .. ARGV[6])
-  local all = origins(run)
-  local origin = all[math.floor((#all + (to > from and 1 or 2)) / 2)]
-  if origin and origin ~= from then
-    redis.call('HSET', RUN, 'origin_us', text(origin))
-    redis.call('HINCRBY', RUN, 'epoch', 1)
+  local origin = middle(origins(run), run.origin_us)
+  if origin and origin ~= run.origin_us then
+    move(run, origin)
+    return {'done', now}
   end
-  return {'done', now}
+  return {is_claimed(run, ARGV[4]) and 'alone' or 'done', now}
 end
 
 -- known, from, version, ends, change, behind

@@ -138,6 +138,24 @@ fn the_run_begins_at_another_moment_if_more_than_half_of_its_nodes_say_so() {
     }
 }
 
+/// What it claims itself says nothing of the others.
+#[test]
+fn a_node_is_alone_with_what_it_says_of_the_clock_if_another_one_claims() {
+    for (claiming, answer) in [(1, Answer::Done), (2, Answer::Alone)] {
+        let store = Played::new();
+        let [run, _] = [(); 2].map(|()| joined(&store, "hold 1k/s 10s", BEGIN_US).1);
+        claim(&store, &run, (claiming, 1), share(10, 2));
+        let (id, from_us) = (run.id.clone(), run.origin_us);
+        let rebase = |now_us| {
+            let rebase = Request::Rebase { id: id.clone(), node: 1, from_us, to_us: from_us + 9 };
+            store.call(&rebase, now_us).answer
+        };
+        let claimed_us = from_us + 8 * FRAME_US;
+        assert_eq!(rebase(claimed_us + 500_000), answer);
+        assert_eq!(rebase(claimed_us + 500_001), Answer::Done, "that was too long ago");
+    }
+}
+
 #[test]
 fn a_run_begins_at_the_median_of_what_its_nodes_have_said_of_late() {
     assert_eq!(moved_us(5, &[(1, 90_000, 0), (2, 70_000, 1), (3, 80_000, 2)]), 70_000);
@@ -148,6 +166,8 @@ fn a_run_begins_at_the_median_of_what_its_nodes_have_said_of_late() {
         "the last says how it was before"
     );
     assert_eq!(moved_us(3, &[(1, 9, 0), (2, -9, 1)]), 0, "they do not say the same");
+    assert_eq!(moved_us(2, &[(1, 9, 0), (2, -4, 1)]), -4, "the nearer one of two");
+    assert_eq!(moved_us(2, &[(1, -4, 0), (2, 9, 1)]), -4, "whoever says it last");
     assert_eq!(moved_us(3, &[(1, 9, 0), (2, 9, 2_000_000)]), 9);
     assert_eq!(moved_us(3, &[(1, 9, 0), (2, 9, 2_000_001)]), 0, "that was long ago");
     assert_eq!(moved_us(3, &[(1, 9, 0), (99, 9, 0)]), 0, "that is none of its nodes");
