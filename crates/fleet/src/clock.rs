@@ -378,6 +378,42 @@ mod tests {
         }
     }
 
+    /// Round trips of so many milliseconds on the way to the store alone, each with how far that was set ahead then.
+    /// Returns what is told of it, in milliseconds, and what the run's clock shows at the end. The node is alone.
+    fn told(trips: &[(u64, i64)]) -> (Vec<Option<i64>>, u64) {
+        let base = ManualClock::new();
+        let clock = RunClock::over(base.clone());
+        clock.follow(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
+        let mut leader = Leader::default();
+        let mut now_ms = 0;
+        let told = trips.iter().map(|&(trip_ms, ahead_ms)| {
+            let sent_ms = now_ms + 100;
+            now_ms = sent_ms + trip_ms;
+            base.set(Nanos::from_nanos(now_ms * 1_000_000));
+            let [sent_ns, received_ns] = [sent_ms, now_ms].map(|ms| ms * 1_000_000);
+            let store_us = (now_ms.cast_signed() + ahead_ms) * 1_000;
+            let sample = Sample { sent_ns, received_ns, store_us };
+            leader.take(&clock, sample, 0, 100_000_000, true).map(|step_us| step_us / 1_000)
+        });
+        (told.collect(), clock.now_ns() / 1_000_000)
+    }
+
+    #[test]
+    fn of_a_store_that_stood_still_the_next_answer_says_how_far_it_was_set() {
+        assert_eq!(told(&[(0, 0), (0, 5_000)]).0, [None, Some(5_000)]);
+        assert_eq!(told(&[(0, 0), (4_000, 5_000), (0, 5_000)]).0, [None, None, Some(5_000)]);
+    }
+
+    #[test]
+    fn a_node_that_was_alone_with_something_else_does_not_follow() {
+        let [mut same, mut other] = [[(0, 5_000); 25]; 2];
+        assert_eq!(told(&same).1, 7_500);
+        other[20..].fill((0, 60_000));
+        assert_eq!(told(&other).1, 2_500);
+        same[20..].fill((0, 5_050));
+        assert_eq!(told(&same).1, 7_500, "that is the same, as far as it can know");
+    }
+
     /// The others have found out, and it hears only that the run began at another moment.
     #[test]
     fn a_node_that_has_not_seen_that_the_clock_of_the_store_was_set_is_not_led_by_it() {

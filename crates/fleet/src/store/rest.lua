@@ -298,7 +298,7 @@ function ops.rebase(run)
   if text(run.origin_us) ~= ARGV[5] then
     return {'done', now}
   end
-  redis.call('HSET', NODES, 'o' .. ARGV[4], text(now) .. ' ' .. ARGV[6])
+  redis.call('HSET', NODES, 's' .. ARGV[4], text(now), 'o' .. ARGV[4], text(now) .. ' ' .. ARGV[6])
   local origin = middle(origins(run), run.origin_us)
   if origin and origin ~= run.origin_us then
     move(run, origin)

@@ -138,6 +138,22 @@ fn the_run_begins_at_another_moment_if_more_than_half_of_its_nodes_say_so() {
     }
 }
 
+/// Of one that dies then it is known for how long it was part of the run.
+#[test]
+fn when_the_run_moves_those_who_were_seen_before_are_seen_at_the_same_moment_of_it() {
+    let store = Played::new();
+    let [run, ..] = [(); 3].map(|()| joined(&store, "hold 1k/s 10s", BEGIN_US).1);
+    let now_us = BEGIN_US + 60_000_000;
+    for node in [1, 2] {
+        let (id, from_us) = (run.id.clone(), run.origin_us);
+        let rebase = Request::Rebase { id, node, from_us, to_us: from_us + 50_000_000 };
+        store.call(&rebase, now_us);
+    }
+    let Answer::Nodes(nodes) = store.call(&Request::Nodes, now_us).answer else { panic!() };
+    let seen: Vec<_> = nodes.iter().map(|node| node.seen_us).collect();
+    assert_eq!(seen, [now_us, now_us, BEGIN_US + 50_000_000]);
+}
+
 /// What it claims itself says nothing of the others.
 #[test]
 fn a_node_is_alone_with_what_it_says_of_the_clock_if_another_one_claims() {
