@@ -387,10 +387,10 @@ mod tests {
         let mut leader = Leader::default();
         let mut now_ms = 0;
         let told = trips.iter().map(|&(trip_ms, ahead_ms)| {
-            let sent_ms = now_ms + 100;
-            now_ms = sent_ms + trip_ms;
-            base.set(Nanos::from_nanos(now_ms * 1_000_000));
-            let [sent_ns, received_ns] = [sent_ms, now_ms].map(|ms| ms * 1_000_000);
+            let sent_ns = (now_ms + 100) * 1_000_000;
+            now_ms += 100 + trip_ms;
+            let received_ns = now_ms * 1_000_000;
+            base.set(Nanos::from_nanos(received_ns));
             let store_us = (now_ms.cast_signed() + ahead_ms) * 1_000;
             let sample = Sample { sent_ns, received_ns, store_us };
             leader.take(&clock, sample, 0, 100_000_000, true).map(|step_us| step_us / 1_000)
