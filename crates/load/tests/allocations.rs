@@ -62,12 +62,16 @@ fn allocations(calls: u64, target: impl Target) -> u64 {
     (HEAP.stats().allocations - before) as u64
 }
 
-/// The others are what it takes to begin, to end and to look at the clock and the machine meanwhile.
+/// The others are what it takes to begin, to end and to look at the clock and the machine meanwhile. That is more where
+/// the machine stands still, so the least of three counts.
 #[test]
 fn a_call_allocates_nothing() {
     for target in [|calls| allocations(calls, Nothing), |calls| allocations(calls, Blocking)] {
-        let [fewer, more] = [target(CALLS), target(4 * CALLS)];
-        let others = more.saturating_sub(fewer);
+        let others = || {
+            let [fewer, more] = [target(CALLS), target(4 * CALLS)];
+            more.saturating_sub(fewer)
+        };
+        let others = (0..3).map(|_| others()).min().unwrap();
         assert!(others < 3 * CALLS / 20, "{others} allocations for {} calls", 3 * CALLS);
     }
 }
