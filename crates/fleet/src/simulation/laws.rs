@@ -534,6 +534,8 @@ fn clocks_that_are_set_when_nodes_are_not_there_do_no_harm() {
             assert!(outcome.last_lost < Some(ms(10_000)), "{faults:?}: {outcome:?}");
             assert!(outcome.requests_per_second < 20.0 * f64::from(nodes), "{faults:?}");
         });
+        // The account is true where messages are lost, too.
+        each(|seed| Setup { loss: 0.02, ..setup(seed) }, |_| {});
     }
 }
 

@@ -312,10 +312,12 @@ impl<'a> World<'a> {
     /// All nodes that are there say that they are done, over a network that is well.
     fn finish(&mut self) {
         let ends_ns = self.ends_ns();
+        // A refusal to ask before some moment does not last.
+        let later_ns = ends_ns + TURN_NS + self.frames.frame_ns;
         for machine in 0..self.machines.len() {
             self.machines[machine].frozen_until = 0;
             self.wake(ends_ns, machine);
-            let now_us = self.queue.clock_us(ends_ns);
+            let now_us = self.queue.clock_us(later_ns);
             let node = &mut self.machines[machine];
             if node.request.take().is_some() {
                 node.failed(); // the answer is not waited for
@@ -325,8 +327,7 @@ impl<'a> World<'a> {
                 if core.has_marked_all() {
                     break;
                 }
-                // A refusal to ask before some moment does not last.
-                node.set(ends_ns + TURN_NS + self.frames.frame_ns);
+                node.set(later_ns);
                 let Some(request) = node.turn() else { break };
                 node.sends(&request);
                 node.answered(self.queue.store.call(&request, now_us).answer, now_us);
