@@ -28,6 +28,9 @@ impl Core {
     /// length of a frame, and then claims nothing until an answer to a claim is taken in.
     pub(crate) fn refuses_answer(&mut self, answer: &Claimed, now: u64) {
         if self.run.origin_us != answer.origin_us {
+            if self.is_refilled(answer) {
+                self.mark_all();
+            }
             (self.run.origin_us, self.run.epoch) = (answer.origin_us, answer.epoch);
         }
         self.sent_at = None;
@@ -130,8 +133,7 @@ impl Core {
     fn hears_of_run(&mut self, answer: &Claimed) -> bool {
         let has_counted = answer.counted.as_ref().is_none_or(|counted| self.take_counted(counted));
         let store_knows_less = answer.known < self.run.versions.len() as u64 || !has_counted;
-        // A new epoch without another origin: somebody has filled the store again.
-        let is_refilled = answer.epoch > self.run.epoch && answer.origin_us == self.run.origin_us;
+        let is_refilled = self.is_refilled(answer);
         self.run.origin_us = answer.origin_us;
         self.run.state = answer.state;
         self.run.floor = answer.floor;
@@ -143,6 +145,13 @@ impl Core {
             self.mark_all();
         }
         store_knows_less
+    }
+
+    /// Whether somebody has filled the store again, or may have: each time is a new epoch, and so is each move of the
+    /// run's beginning.
+    fn is_refilled(&self, answer: &Claimed) -> bool {
+        let moves = u64::from(answer.origin_us != self.run.origin_us);
+        answer.epoch > self.run.epoch + moves
     }
 
     /// Hears who owns a frame that the node has asked for.

@@ -539,6 +539,36 @@ fn clocks_that_are_set_when_nodes_are_not_there_do_no_harm() {
     }
 }
 
+/// As by a server without data that takes over.
+#[test]
+fn a_store_that_is_emptied_while_its_clock_is_set_is_filled_again() {
+    use Fault::{Lose, SetClock, Suspend};
+    const MINUTE: i64 = 60_000_000;
+    for (nodes, faults) in [
+        (6, vec![(4_000, SetClock(MINUTE / 12)), (4_050, Lose)]),
+        (6, vec![(4_000, SetClock(-MINUTE / 12)), (4_150, Lose)]),
+        (3, vec![(2_600, Suspend(2, ms(2_511))), (2_700, Lose), (5_700, SetClock(500_000))]),
+        (4, vec![(4_000, SetClock(MINUTE)), (4_010, Lose)]),
+        (4, vec![(4_000, SetClock(-MINUTE)), (4_010, Lose)]),
+        (1, vec![(4_000, SetClock(60 * MINUTE)), (4_010, Lose)]),
+    ] {
+        let faults: Vec<_> = faults.into_iter().map(|(at, fault)| (ms(at), fault)).collect();
+        for trip in [1, 150] {
+            let setup = |_| Setup {
+                nodes,
+                round_trip: ms(trip),
+                shape: "hold 1000/s 12s".to_owned(),
+                faults: faults.clone(),
+                ..Setup::default()
+            };
+            each(setup, |outcome| {
+                assert!(outcome.lost <= 300 && outcome.twice <= 1_000, "{faults:?}: {outcome:?}");
+                assert!(outcome.blind_frames <= 20 * u64::from(nodes), "{faults:?}: {outcome:?}");
+            });
+        }
+    }
+}
+
 /// Then the run goes by their clocks, and the third node follows the store.
 #[test]
 fn if_most_machines_were_suspended_the_run_begins_later() {

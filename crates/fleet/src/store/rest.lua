@@ -278,7 +278,9 @@ local function move(run, origin)
       redis.call('HSET', NODES, 's' .. node, text(seen + origin - run.origin_us))
     end
   end
-  redis.call('HSET', RUN, 'origin_us', text(origin))
+  -- If the store was filled again meanwhile, the floor went by the wrong clock.
+  local floor = math.min(run.floor, math.max(0, math.floor((now - origin) / run.frame_us) + run.lead + 1))
+  redis.call('HSET', RUN, 'origin_us', text(origin), 'floor', text(floor))
   redis.call('HINCRBY', RUN, 'epoch', 1)
 end
 
