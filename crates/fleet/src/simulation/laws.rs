@@ -517,6 +517,7 @@ fn clocks_that_are_set_when_nodes_are_not_there_do_no_harm() {
         (2, 1, vec![(2_000, Kill(1)), (2_200, SetClock(-HOUR)), (6_000, SetClock(HOUR))]),
         (2, 1, vec![(2_000, Kill(1)), (2_200, SetClock(SECOND))]),
         (2, 1, vec![(2_000, Kill(1)), (9_000, SetClock(60 * SECOND))]),
+        (5, 300, vec![(4_600, SetClock(-HOUR)), (4_748, Kill(1))]),
         (2, 1, vec![(2_000, SetClock(-60 * SECOND)), (4_000, Kill(1)), (9_000, SetClock(-SECOND))]),
         (4, 1, vec![(2_000, FreezeStore(ms(4_000))), (2_500, SetClock(-3 * SECOND))]),
         (4, 300, vec![(2_000, SetClock(-60 * SECOND))]),

@@ -270,12 +270,13 @@ local function middle(all, from)
   return high
 end
 
--- The run began at another moment. Who has not been heard of since has been seen as much later or earlier.
+-- The run began at another moment. Who was seen before the clock was set has been seen as much later or earlier.
 local function move(run, origin)
   for node = 1, run.joined do
     local seen = tonumber(redis.call('HGET', NODES, 's' .. node) or '')
-    if seen and not origin_by(run, node) then
-      redis.call('HSET', NODES, 's' .. node, text(seen + origin - run.origin_us))
+    local moved = seen and seen + origin - run.origin_us
+    if moved and math.abs(now - moved) < math.abs(now - seen) then
+      redis.call('HSET', NODES, 's' .. node, text(moved))
     end
   end
   -- If the store was filled again meanwhile, the floor went by the wrong clock.
