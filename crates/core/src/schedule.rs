@@ -2,8 +2,8 @@
 //!
 //! Plain data and arithmetic: no atomics and no clock; every moment is an argument, in nanoseconds. `now` is
 //! what the clock says. `time` is the schedule's time, which stands still while the pacer is paused. When the
-//! pacer is resumed, all moments of the schedule move later by the length of the pause. The history and its courses know no pause: all
-//! their moments are the schedule's. Four rules:
+//! pacer is resumed, all moments of the schedule move later by the length of the pause. The history and its
+//! courses know no pause: all their moments are the schedule's. Four rules:
 //!
 //! * A slot's position never changes, only the time that belongs to it. So a claim can't race a
 //!   change of rate.

@@ -300,7 +300,8 @@ impl Off {
     }
 }
 
-/// For how long a node does not believe that it is alone: by then the others have heard what it has heard.
+/// For how long a node does not believe that it is alone: by then the others have heard what it has heard. For as long,
+/// what they say of the clock counts at the store (`origin_by` in `store/rest.lua`).
 fn alone_ns(frame_ns: u64) -> u64 {
     (2 * WINDOW_NS).max(10 * frame_ns)
 }
@@ -320,82 +321,59 @@ mod tests {
         assert_eq!(mapping.at(5 + year), 7 + year + year / 2_000);
     }
 
-    /// The leader's answers over ten seconds to round trips that take `trip_ms` on the way to the store alone, when
-    /// that is set ahead by `ahead_ms`.
-    fn steps(trip_ms: i64, ahead_ms: i64) -> Vec<Option<i64>> {
-        let clock = RunClock::over(ManualClock::new());
-        let sample = |at_ms: i64| {
-            let [sent, received] = [at_ms, at_ms + trip_ms].map(|ms| ms.unsigned_abs() * 1_000_000);
-            let store_us = (at_ms + trip_ms + ahead_ms) * 1_000;
-            Sample { sent_ns: sent, received_ns: received, store_us }
-        };
-        clock.follow(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
-        let mut leader = Leader::default();
-        let times = (0..10_000).step_by(500);
-        times.map(|at| leader.take(&clock, sample(at), 0, 100_000_000, false)).collect()
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    /// A node in a run with frames of a tenth of a second.
+    struct Node {
+        base: ManualClock,
+        clock: RunClock<ManualClock>,
+        leader: Leader,
+    }
+
+    impl Node {
+        fn new() -> Node {
+            let base = ManualClock::new();
+            let clock = RunClock::over(base.clone());
+            clock.follow(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
+            Node { base, clock, leader: Leader::default() }
+        }
+
+        /// A round trip from one moment of the machine's clock to another. Returns what the store is to be told, in
+        /// microseconds.
+        fn trips(
+            &mut self,
+            (sent_ns, received_ns): (u64, u64),
+            (store_us, origin_us): (i64, i64),
+            is_alone: bool,
+        ) -> Option<i64> {
+            self.base.set(Nanos::from_nanos(received_ns));
+            let sample = Sample { sent_ns, received_ns, store_us };
+            self.leader.take(&self.clock, sample, origin_us, SECOND_NS / 10, is_alone)
+        }
+    }
+
+    /// Round trips of so many milliseconds on the way to the store alone, each with how far that was set ahead then,
+    /// one a tenth of a second after the other. Returns what is told of it, in milliseconds, and what the run's clock
+    /// shows at the end. The node is alone.
+    fn told(trips: &[(u64, i64)]) -> (Vec<Option<i64>>, u64) {
+        let (mut node, mut now_ns) = (Node::new(), 0);
+        let told = trips.iter().map(|&(trip_ms, ahead_ms)| {
+            let sent_ns = now_ns + SECOND_NS / 10;
+            now_ns = sent_ns + trip_ms * 1_000_000;
+            let store_us = (now_ns / 1_000).cast_signed() + 1_000 * ahead_ms;
+            let told_us = node.trips((sent_ns, now_ns), (store_us, 0), true);
+            told_us.map(|step_us| step_us / 1_000)
+        });
+        (told.collect(), node.clock.now_ns() / 1_000_000)
     }
 
     #[test]
     fn a_link_that_is_slow_one_way_is_no_clock_that_was_set() {
-        assert!(steps(1_000, 0).iter().all(Option::is_none));
-        assert!(steps(0, 99).iter().all(Option::is_none));
-        assert!(steps(0, 150).contains(&Some(150_000)));
-        assert!(steps(1_000, 200).contains(&Some(700_000)));
-    }
-
-    const SECOND_NS: u64 = 1_000_000_000;
-
-    /// A machine whose clock makes a step forwards after two seconds, or stands still for as long, which no other
-    /// machine sees. Returns how far the run's clock is from the store's after each tenth of a second, in nanoseconds.
-    fn alone(step_ns: i64, is_alone: bool) -> Vec<i64> {
-        let base = ManualClock::new();
-        let clock = RunClock::over(base.clone());
-        clock.follow(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
-        let (mut leader, mut shown_ns) = (Leader::default(), 0);
-        let tenths = (1..=100).map(|tenth: u64| tenth * SECOND_NS / 10);
-        let off = tenths.map(|at_ns| {
-            let step_ns = if at_ns < 2 * SECOND_NS { 0 } else { step_ns };
-            let later = |by_ns: i64| at_ns + u64::try_from(by_ns).unwrap_or(0);
-            let [base_ns, true_ns] = [later(step_ns), later(-step_ns)];
-            base.set(Nanos::from_nanos(base_ns));
-            let store_us = (true_ns / 1_000).cast_signed();
-            let sample = Sample { sent_ns: base_ns, received_ns: base_ns, store_us };
-            let _ = leader.take(&clock, sample, 0, SECOND_NS / 10, is_alone);
-            assert!(clock.now_ns() >= shown_ns, "it goes back");
-            shown_ns = clock.now_ns();
-            shown_ns.cast_signed() - true_ns.cast_signed()
-        });
-        off.collect()
-    }
-
-    #[test]
-    fn a_clock_that_alone_says_otherwise_follows_the_store() {
-        for step_ns in [-1_500_000_000, 1_500_000_000] {
-            assert_eq!(alone(step_ns, false)[99], step_ns, "nobody else says that it is not");
-            let off = alone(step_ns, true);
-            assert_eq!(off[30], step_ns, "it may be the store's clock that was set");
-            assert_eq!(off[70], 0, "{off:?}");
+        for trips in [[(1_000, 0); 10], [(0, 99); 10]] {
+            assert!(told(&trips).0.iter().all(Option::is_none), "{trips:?}");
         }
-    }
-
-    /// Round trips of so many milliseconds on the way to the store alone, each with how far that was set ahead then.
-    /// Returns what is told of it, in milliseconds, and what the run's clock shows at the end. The node is alone.
-    fn told(trips: &[(u64, i64)]) -> (Vec<Option<i64>>, u64) {
-        let base = ManualClock::new();
-        let clock = RunClock::over(base.clone());
-        clock.follow(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
-        let mut leader = Leader::default();
-        let mut now_ms = 0;
-        let told = trips.iter().map(|&(trip_ms, ahead_ms)| {
-            let sent_ns = (now_ms + 100) * 1_000_000;
-            now_ms += 100 + trip_ms;
-            let received_ns = now_ms * 1_000_000;
-            base.set(Nanos::from_nanos(received_ns));
-            let store_us = (now_ms.cast_signed() + ahead_ms) * 1_000;
-            let sample = Sample { sent_ns, received_ns, store_us };
-            leader.take(&clock, sample, 0, 100_000_000, true).map(|step_us| step_us / 1_000)
-        });
-        (told.collect(), clock.now_ns() / 1_000_000)
+        assert!(told(&[(0, 150); 10]).0.contains(&Some(150)));
+        assert!(told(&[(1_000, 200); 10]).0.contains(&Some(700)));
     }
 
     #[test]
@@ -414,22 +392,45 @@ mod tests {
         assert_eq!(told(&same).1, 7_500, "that is the same, as far as it can know");
     }
 
+    /// A machine whose clock makes a step forwards after two seconds, or stands still for as long, which no other
+    /// machine sees. Returns how far the run's clock is from the store's after each tenth of a second, in nanoseconds.
+    fn off_ns(step_ns: i64, is_alone: bool) -> Vec<i64> {
+        let (mut node, mut shown_ns) = (Node::new(), 0);
+        let tenths = (1..=100).map(|tenth: u64| tenth * SECOND_NS / 10);
+        let off = tenths.map(|at_ns| {
+            let step_ns = if at_ns < 2 * SECOND_NS { 0 } else { step_ns };
+            let later = |by_ns: i64| at_ns + u64::try_from(by_ns).unwrap_or(0);
+            let [base_ns, true_ns] = [later(step_ns), later(-step_ns)];
+            let store_us = (true_ns / 1_000).cast_signed();
+            let _ = node.trips((base_ns, base_ns), (store_us, 0), is_alone);
+            assert!(node.clock.now_ns() >= shown_ns, "it goes back");
+            shown_ns = node.clock.now_ns();
+            shown_ns.cast_signed() - true_ns.cast_signed()
+        });
+        off.collect()
+    }
+
+    #[test]
+    fn a_clock_that_alone_says_otherwise_follows_the_store() {
+        for step_ns in [-1_500_000_000, 1_500_000_000] {
+            assert_eq!(off_ns(step_ns, false)[99], step_ns, "nobody else says that it is not");
+            let off = off_ns(step_ns, true);
+            assert_eq!(off[30], step_ns, "it may be the store's clock that was set");
+            assert_eq!(off[70], 0, "{off:?}");
+        }
+    }
+
     /// The others have found out, and it hears only that the run began at another moment.
     #[test]
     fn a_node_that_has_not_seen_that_the_clock_of_the_store_was_set_is_not_led_by_it() {
-        let base = ManualClock::new();
-        let clock = RunClock::over(base.clone());
-        clock.follow(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
-        let mut leader = Leader::default();
+        let mut node = Node::new();
         for tenth in 1..=100 {
             let sent_ns = tenth * SECOND_NS / 10;
             let (trip_ns, set_us) = if tenth < 25 { (0, 0) } else { (1_000_000, 5_000_000) };
-            let received_ns = sent_ns + trip_ns;
-            base.set(Nanos::from_nanos(received_ns));
             let store_us = ((sent_ns + trip_ns / 2) / 1_000).cast_signed() + set_us;
-            let sample = Sample { sent_ns, received_ns, store_us };
-            assert_eq!(leader.take(&clock, sample, set_us, SECOND_NS / 10, false), None);
-            assert_eq!(clock.now_ns(), received_ns);
+            let trip = (sent_ns, sent_ns + trip_ns);
+            assert_eq!(node.trips(trip, (store_us, set_us), false), None);
+            assert_eq!(node.clock.now_ns(), sent_ns + trip_ns);
         }
     }
 

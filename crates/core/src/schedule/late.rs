@@ -48,8 +48,7 @@ impl Schedule {
 
     /// Forfeits time: the slots after the one at `position` move as if that slot started at `time`, unless they
     /// have moved that far already. The time that is forfeited becomes idle time; on a corrected load slots
-    /// may move by more. `is_started` says whether it has
-    /// started.
+    /// may move by more. `is_started` says whether that one has started.
     fn forfeit_until(&mut self, position: u64, time: i64, is_started: bool) {
         let passes = self.history.passes(position);
         if time > passes {

@@ -295,7 +295,6 @@ fn a_node_that_is_cut_off_makes_some_start_twice_and_they_are_counted() {
     });
 }
 
-/// It was late, so it has put off asking for some. It stays until the store is believed again.
 #[test]
 fn nodes_that_join_take_their_share_and_nothing_else_changes() {
     let setup = |seed| Setup {
@@ -415,13 +414,6 @@ fn a_link_that_becomes_slow_costs_next_to_nothing() {
     }
 }
 
-/// What time the store has is then known less well. Nobody takes that for a clock that was set, by which all others
-/// would go.
-/// Its own clock does not tell it, so it goes on as late as that. The others do not follow it: after two seconds, or ten
-/// frames, it follows the store.
-/// Nobody takes it for the clock of its own machine, by which it would stand still or start all that it had missed.
-/// As by a server without data that takes over.
-/// Then the run goes by their clocks, and the third node follows the store.
 /// The machines stand still, all of them, and so the slots start late.
 #[test]
 fn when_all_nodes_stand_still_nothing_is_lost() {

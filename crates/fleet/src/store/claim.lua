@@ -61,6 +61,7 @@ local function claim(run)
   local is_stale = now - run.origin_us > tonumber(ARGV[13])
   -- A node that has left tells what it starts until it gives its results.
   if is_fresh and not (last[2] and redis.call('HEXISTS', KEYS[4], node) == 1) then
+    -- When it found nothing wrong with the clock last: what finds it off claims nothing.
     local claimed = ARGV[15] and text(now) or 0
     hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[9], 'c' .. node, claimed)
   end

@@ -18,6 +18,7 @@ fn when_the_clock_of_the_store_is_set_the_load_stays_on_course() {
     }
 }
 
+/// It was late, so it has put off asking for some. It stays until the store is believed again.
 #[test]
 fn a_node_that_leaves_late_while_the_clock_is_off_loses_next_to_nothing() {
     for by_us in [-250_000, 150_000] {
@@ -38,6 +39,8 @@ fn a_node_that_leaves_late_while_the_clock_is_off_loses_next_to_nothing() {
     }
 }
 
+/// What time the store has is then known less well. Nobody takes that for a clock that was set, by which all others
+/// would go.
 #[test]
 fn a_link_that_becomes_slow_one_way_moves_nobodys_clock() {
     for slow in [50, 150, 300] {
@@ -54,6 +57,8 @@ fn a_link_that_becomes_slow_one_way_moves_nobodys_clock() {
     }
 }
 
+/// Its own clock does not tell it, so it goes on as late as that. The others do not follow it: after two seconds, or ten
+/// frames, it follows the store.
 #[test]
 fn a_node_whose_machine_was_suspended_disturbs_nobody() {
     for (still, trip) in [(100, 1), (400, 150), (1_500, 1), (1_500, 300), (60_000, 25)] {
@@ -76,6 +81,18 @@ fn a_node_whose_machine_was_suspended_disturbs_nobody() {
     }
 }
 
+/// A load of 16 s, over links of so many milliseconds, with faults at so many.
+fn with(faults: &[(u32, Fault)], nodes: u32, trip: u32) -> Setup {
+    Setup {
+        nodes,
+        round_trip: ms(trip),
+        shape: "hold 1000/s 16s".to_owned(),
+        faults: faults.iter().map(|(at, fault)| (ms(*at), fault.clone())).collect(),
+        ..Setup::default()
+    }
+}
+
+/// Nobody takes it for the clock of its own machine, by which it would stand still or start all that it had missed.
 #[test]
 fn clocks_that_are_set_when_nodes_are_not_there_do_no_harm() {
     use Fault::{CutOff, FreezeStore, Kill, SetClock, Suspend};
@@ -107,14 +124,7 @@ fn clocks_that_are_set_when_nodes_are_not_there_do_no_harm() {
         (4, 1, vec![(2_000, FreezeStore(ms(4_000))), (2_500, SetClock(-3 * SECOND))]),
         (4, 300, vec![(2_000, SetClock(-60 * SECOND))]),
     ] {
-        let faults: Vec<_> = faults.into_iter().map(|(at, fault)| (ms(at), fault)).collect();
-        let setup = |_| Setup {
-            nodes,
-            round_trip: ms(trip),
-            shape: "hold 1000/s 16s".to_owned(),
-            faults: faults.clone(),
-            ..Setup::default()
-        };
+        let setup = |_| with(&faults, nodes, trip);
         each(setup, |outcome| {
             assert!(outcome.lost <= 1_250 && outcome.twice <= 2_000, "{faults:?}: {outcome:?}");
             assert!(outcome.last_lost < Some(ms(10_000)), "{faults:?}: {outcome:?}");
@@ -125,6 +135,7 @@ fn clocks_that_are_set_when_nodes_are_not_there_do_no_harm() {
     }
 }
 
+/// As by a server without data that takes over.
 #[test]
 fn a_store_that_is_emptied_while_its_clock_is_set_is_filled_again() {
     use Fault::{Lose, SetClock, Suspend};
@@ -137,23 +148,25 @@ fn a_store_that_is_emptied_while_its_clock_is_set_is_filled_again() {
         (4, vec![(4_000, SetClock(-MINUTE)), (4_010, Lose)]),
         (1, vec![(4_000, SetClock(60 * MINUTE)), (4_010, Lose)]),
     ] {
-        let faults: Vec<_> = faults.into_iter().map(|(at, fault)| (ms(at), fault)).collect();
         for trip in [1, 150] {
-            let setup = |_| Setup {
-                nodes,
-                round_trip: ms(trip),
-                shape: "hold 1000/s 12s".to_owned(),
-                faults: faults.clone(),
-                ..Setup::default()
-            };
-            each(setup, |outcome| {
-                assert!(outcome.lost <= 300 && outcome.twice <= 1_000, "{faults:?}: {outcome:?}");
-                assert!(outcome.blind_frames <= 20 * u64::from(nodes), "{faults:?}: {outcome:?}");
-            });
+            each(
+                |_| with(&faults, nodes, trip),
+                |outcome| {
+                    assert!(
+                        outcome.lost <= 300 && outcome.twice <= 1_000,
+                        "{faults:?}: {outcome:?}"
+                    );
+                    assert!(
+                        outcome.blind_frames <= 20 * u64::from(nodes),
+                        "{faults:?}: {outcome:?}"
+                    );
+                },
+            );
         }
     }
 }
 
+/// Then the run goes by their clocks, and the third node follows the store.
 #[test]
 fn if_most_machines_were_suspended_the_run_begins_later() {
     for (suspended, trip, most) in [(2, 1, 8_000), (2, 300, 15_000), (3, 1, 0), (3, 300, 0)] {
