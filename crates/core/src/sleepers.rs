@@ -77,9 +77,14 @@ impl Drop for WakeUps {
 
 impl WakeUps {
     pub(crate) fn and(&mut self, mut others: WakeUps) {
-        self.threads.append(&mut others.threads);
-        self.tasks.append(&mut others.tasks);
+        append(&mut self.threads, mem::take(&mut others.threads));
+        append(&mut self.tasks, mem::take(&mut others.tasks));
     }
+}
+
+/// As `Vec::append`, but takes no memory if there was nothing before.
+fn append<T>(all: &mut Vec<T>, others: Vec<T>) {
+    if all.is_empty() { *all = others } else { all.extend(others) }
 }
 
 impl Sleepers {
