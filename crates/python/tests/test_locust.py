@@ -115,7 +115,7 @@ def test_response_times_count_from_the_intended_start(host: str, tmp_path: Path)
 
 def test_workers_are_shards_of_one_load(host: str, tmp_path: Path) -> None:
     user = {"load": "100/s", "settings": {"slots": 30}}
-    options = ["--processes", "2", "-u", "4", "-t", "5s"]
+    options = ["--processes", "2", "-u", "4", "-t", "10s"]
     statistics, slots = locust(host, tmp_path, *options, **user)
     assert statistics["num_requests"] == 60
     assert slots == list(range(60))
