@@ -96,6 +96,9 @@ impl<C: Clock> Clock for RunClock<C> {
     }
 }
 
+/// Clocks that differ by less may have been read as exactly as they can be.
+const LEAST_STEP_NS: u64 = 1_000_000;
+
 /// One round trip: the store's clock was read between two readings of the machine's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
@@ -111,6 +114,14 @@ impl Sample {
 
     fn middle_ns(&self) -> u64 {
         self.sent_ns + self.round_trip_ns() / 2
+    }
+
+    /// Whether both clocks have gone on alike between this round trip and a later one, as far as that can be known.
+    fn agrees(&self, later: &Sample) -> bool {
+        let passed_ns = later.middle_ns().saturating_sub(self.middle_ns());
+        let of_store_ns = later.store_us.saturating_sub(self.store_us).saturating_mul(1_000);
+        let most_ns = self.round_trip_ns() / 2 + later.round_trip_ns() / 2 + LEAST_STEP_NS;
+        of_store_ns.abs_diff(passed_ns.cast_signed()) <= most_ns + passed_ns / 1_000
     }
 
     /// A moment of the machine's clock, and the moment of the run at that time.
@@ -138,7 +149,7 @@ impl Sample {
 }
 
 /// How many round trips a node makes before it joins, to know how long one takes, and what time it is. While
-/// it waits for others it makes more, and goes by as many of the last ones.
+/// it waits for others it makes more, and goes by as many of the last ones. When a clock was set, it begins anew.
 const SAMPLES: usize = 8;
 
 /// The last round trips before a node begins.
@@ -147,6 +158,9 @@ pub(crate) struct Samples(VecDeque<Sample>);
 
 impl Samples {
     pub(crate) fn add(&mut self, sample: Sample) {
+        if self.0.iter().any(|earlier| !earlier.agrees(&sample)) {
+            self.0.clear();
+        }
         if self.are_enough() {
             self.0.pop_front();
         }
@@ -168,8 +182,11 @@ impl Samples {
 }
 
 /// Leads a clock by the round trips that took the least time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Leader {
+    /// When the clock began to follow, and when the run had begun then, by the store.
+    began_ns: u64,
+    origin_us: i64,
     best: Option<Sample>,
     /// When it led the clock last.
     since_ns: u64,
@@ -200,6 +217,20 @@ struct Off {
 const WINDOW_NS: u64 = 1_000_000_000;
 
 impl Leader {
+    /// Lets a clock follow the store's by this round trip, to lead it from then on.
+    pub(crate) fn new<C: Clock>(clock: &RunClock<C>, sample: &Sample, origin_us: i64) -> Leader {
+        clock.follow(sample, origin_us);
+        Leader {
+            began_ns: sample.received_ns,
+            origin_us,
+            best: None,
+            since_ns: 0,
+            trip_ns: 0,
+            slower_ppb: 0,
+            off: None,
+        }
+    }
+
     /// Takes a round trip into account. Returns by how much the store's clock is off, in microseconds, when the store
     /// is to be told, which hears the others, too. If this node `is_alone` with it for long, it is the machine's own
     /// clock that has stood still or been set: then the run's clock follows the store's.
@@ -220,6 +251,10 @@ impl Leader {
             return None;
         }
         self.best = None;
+        if self.has_begun_too_early(&sample, origin_us, frame_ns) {
+            *self = Leader::new(clock, &sample, origin_us);
+            return None;
+        }
         let known = self.off.take().filter(|off| off.is_same(&sample, clock, origin_us, frame_ns));
         let is_good = sample.round_trip_ns() <= 2 * self.trip_ns + frame_ns / 8;
         let off = match known {
@@ -231,6 +266,13 @@ impl Leader {
             return None;
         }
         self.off.insert(off).tell(clock, sample.received_ns)
+    }
+
+    /// Whether the run has been moved just after the clock began to follow. The store's clock had been set before that,
+    /// and the node did not know.
+    fn has_begun_too_early(&self, sample: &Sample, origin_us: i64, frame_ns: u64) -> bool {
+        let since_ns = sample.received_ns.saturating_sub(self.began_ns);
+        origin_us != self.origin_us && since_ns <= alone_ns(frame_ns)
     }
 
     /// Leads the clock once in each window.
@@ -323,6 +365,29 @@ mod tests {
 
     const SECOND_NS: u64 = 1_000_000_000;
 
+    /// How far the store is set ahead by the best of some round trips: how many milliseconds each takes to the store
+    /// alone, and how far that was set ahead then.
+    fn best_ahead_ms(trips: &[(u64, i64)]) -> i64 {
+        let (mut samples, mut now_ns) = (Samples::default(), 0);
+        for &(trip_ms, ahead_ms) in trips {
+            let sent_ns = now_ns + SECOND_NS / 50;
+            now_ns = sent_ns + trip_ms * 1_000_000;
+            let store_us = (now_ns / 1_000).cast_signed() + 1_000 * ahead_ms;
+            samples.add(Sample { sent_ns, received_ns: now_ns, store_us });
+        }
+        let best = samples.best();
+        best.store_us / 1_000 - (best.received_ns / 1_000_000).cast_signed()
+    }
+
+    #[test]
+    fn of_round_trips_before_a_clock_was_set_none_is_the_best() {
+        for step_ms in [-60_000, -10, 10, 60_000] {
+            assert_eq!(best_ahead_ms(&[(0, 0), (1, 0), (1, step_ms)]), step_ms);
+            assert_eq!(best_ahead_ms(&[(0, step_ms), (50, step_ms), (1, step_ms)]), step_ms);
+        }
+        assert_eq!(best_ahead_ms(&[(0, 0), (100, -40)]), 0, "as far as that can be known");
+    }
+
     /// A node in a run with frames of a tenth of a second.
     struct Node {
         base: ManualClock,
@@ -334,8 +399,9 @@ mod tests {
         fn new() -> Node {
             let base = ManualClock::new();
             let clock = RunClock::over(base.clone());
-            clock.follow(&Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
-            Node { base, clock, leader: Leader::default() }
+            let leader =
+                Leader::new(&clock, &Sample { sent_ns: 0, received_ns: 0, store_us: 0 }, 0);
+            Node { base, clock, leader }
         }
 
         /// A round trip from one moment of the machine's clock to another. Returns what the store is to be told, in

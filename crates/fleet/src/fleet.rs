@@ -175,7 +175,8 @@ impl Fleet {
     /// Joins, and waits until the run starts, but not longer than
     /// [`join_timeout`](Fleet::join_timeout). If the load of a run with this name is over, and not all of
     /// its nodes are done, it first waits until they are, or are not heard of any more, and for two seconds in
-    /// which they can look at the account.
+    /// which they can look at the account. Of a run that nobody has asked about for 25 frames, it waits as long for
+    /// its nodes to be heard of.
     ///
     /// # Errors
     /// [`FleetError`]; [`FleetError::NotStarted`] if that took too long.
@@ -198,24 +199,23 @@ impl Fleet {
         let clock = RunClock::standing();
         let mut samples = Samples::default();
         while !samples.are_enough() {
-            samples.add(trip(&mut store, &clock, None)?.1);
+            samples.add(trip(&mut store, &clock, &Request::Look { node: None })?.1);
         }
         store.check_policy()?;
-        let trip_ns = samples.best().round_trip_ns();
-        let (mut id, mut run) = self.enter(&mut store, trip_ns, &mut waiting)?;
+        let (mut id, mut run) = self.enter(&mut store, &clock, &mut samples, &mut waiting)?;
         while run.state == State::Waiting {
             if let Err(error) = waiting.goes_on(run.waits()) {
                 let portions = Vec::new();
                 let _ = store.call(&Request::Leave { id: run.id, node: id, from: 0, portions });
                 return Err(error);
             }
-            match trip(&mut store, &clock, Some((run.id.clone(), id))) {
+            match trip(&mut store, &clock, &Request::Look { node: Some((run.id.clone(), id)) }) {
                 Ok((Answer::Run(news), sample)) if news.id == run.id => {
                     samples.add(sample);
                     run = *news;
                 }
                 // The store was emptied, and others may have made the run again.
-                Ok(_) => (id, run) = self.enter(&mut store, trip_ns, &mut waiting)?,
+                Ok(_) => (id, run) = self.enter(&mut store, &clock, &mut samples, &mut waiting)?,
                 // One answer that is late does not matter yet.
                 Err(FleetError::Store(_) | FleetError::Cluster(_)) => {}
                 Err(error) => return Err(error),
@@ -236,11 +236,12 @@ impl Fleet {
     fn enter(
         &self,
         store: &mut RedisStore,
-        trip_ns: u64,
+        clock: &RunClock,
+        samples: &mut Samples,
         waiting: &mut Waiting<impl FnMut(Waits) -> ControlFlow<()>>,
     ) -> Result<(NodeId, Run), FleetError> {
         loop {
-            if let Some(entered) = self.try_enter(store, trip_ns)? {
+            if let Some(entered) = self.try_enter(store, clock, samples)? {
                 return Ok(entered);
             }
             waiting.goes_on(Waits::ForTheEnd)?;
@@ -251,8 +252,10 @@ impl Fleet {
     fn try_enter(
         &self,
         store: &mut RedisStore,
-        trip_ns: u64,
+        clock: &RunClock,
+        samples: &mut Samples,
     ) -> Result<Option<(NodeId, Run)>, FleetError> {
+        let trip_ns = samples.best().round_trip_ns();
         let frames = Frames::sized(self.frame, Duration::from_nanos(trip_ns), self.nodes);
         let join = Join {
             name: self.name.clone(),
@@ -262,7 +265,9 @@ impl Fleet {
             lead: frames.lead(2 * trip_ns),
             load: self.shape.as_ref().map(|shape| self.load(frames, shape)).transpose()?,
         };
-        match store.call(&Request::Join(join))?.answer {
+        let (answer, sample) = trip(store, clock, &Request::Join(join))?;
+        samples.add(sample);
+        match answer {
             Answer::Joined(id, run) => Ok(Some((id, *run))),
             Answer::Ending => Ok(None),
             Answer::Gone => Err(FleetError::NoRun),
@@ -288,7 +293,7 @@ impl Fleet {
         let builder = Pacer::shaped(load.followed()?).arrivals(load.arrivals()?);
         let builder = (self.build)(builder).slots(u64::MAX).until(Duration::MAX);
         let pacer = driver::leased(builder).clock(clock.clone()).build();
-        clock.follow(&sample, run.origin_us);
+        let leader = Leader::new(&clock, &sample, run.origin_us);
         let blind = Blind::new(self.blind.0, self.blind.1);
         let trips = Trips::new(sample.round_trip_ns());
         let telling = Telling::start(RedisStore::new(&self.url, &self.run)?, run.id.clone(), id)?;
@@ -300,7 +305,7 @@ impl Fleet {
             core,
             link: Link::start(store, clock.clone(), sender.clone())?,
             clock,
-            leader: Leader::default(),
+            leader,
             pacer: pacer.clone(),
             shared: Arc::clone(&shared),
             words,
@@ -315,9 +320,9 @@ impl Fleet {
 fn trip(
     store: &mut impl Store,
     clock: &RunClock,
-    node: Option<(String, NodeId)>,
+    request: &Request,
 ) -> Result<(Answer, Sample), FleetError> {
     let sent_ns = clock.base_ns();
-    let Reply { now_us, answer } = store.call(&Request::Look { node })?;
+    let Reply { now_us, answer } = store.call(request)?;
     Ok((answer, Sample { sent_ns, received_ns: clock.base_ns(), store_us: now_us }))
 }

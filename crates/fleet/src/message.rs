@@ -309,7 +309,8 @@ pub(crate) enum Answer {
     /// The load is not the one that was asked for.
     Differs(Box<Run>),
     Joined(NodeId, Box<Run>),
-    /// The load is over, and not all nodes are done, or all of them have been done just now.
+    /// The load is over, and not all nodes are done, or all of them have been done just now. Or nobody had asked for a
+    /// while: whether its nodes are gone is known soon.
     Ending,
     Run(Box<Run>),
     Nodes(Vec<NodeText>),

@@ -39,7 +39,7 @@ pub(super) struct Machine {
     /// For how long its clock has stood still.
     stood: Duration,
     pub(super) clock: RunClock<ManualClock>,
-    leader: Leader,
+    leader: Option<Leader>,
     pub(super) phase: Phase,
     pacer: Pacer,
     /// The last request, its number, and when it was sent by this machine's clock.
@@ -70,7 +70,7 @@ impl Machine {
             base,
             drift,
             stood: Duration::ZERO,
-            leader: Leader::default(),
+            leader: None,
             phase: Phase::Entering(Samples::default()),
             pacer: Pacer::default(),
             request: None,
@@ -130,8 +130,9 @@ impl Machine {
         }
     }
 
-    /// It has joined.
-    pub(super) fn joined(&mut self, node: NodeId) {
+    /// It has joined, by a round trip.
+    pub(super) fn joined(&mut self, node: NodeId, store_us: i64) {
+        self.sampled(store_us);
         if let Phase::Entering(samples) = &mut self.phase {
             self.phase = Phase::Looking { node, samples: mem::take(samples) };
         }
@@ -146,7 +147,7 @@ impl Machine {
             return;
         }
         let (node, sample) = (*node, samples.best());
-        self.clock.follow(&sample, run.origin_us);
+        self.leader = Some(Leader::new(&self.clock, &sample, run.origin_us));
         let blind = Blind::new(blind, WhenBlind::Hold);
         let trips = Trips::new(sample.round_trip_ns());
         let core = Core::new(node, run.clone(), (blind, trips), self.clock.now_ns());
@@ -237,11 +238,12 @@ impl Machine {
     /// The answer to its last request.
     pub(super) fn answered(&mut self, answer: Answer, store_us: i64) {
         let sample = self.sample(store_us);
-        let (Phase::Running(core), Some(request)) = (&mut self.phase, self.request.take()) else {
+        let (Phase::Running(core), Some(leader), Some(request)) =
+            (&mut self.phase, &mut self.leader, self.request.take())
+        else {
             return;
         };
-        take_in(core, &mut self.leader, &self.clock, &request, answer, sample)
-            .expect("versions can be read");
+        take_in(core, leader, &self.clock, &request, answer, sample).expect("versions can be read");
         if let Some(cut) = core.take_cut() {
             core.gave_up_whole_frames(cut);
         }

@@ -215,7 +215,7 @@ impl<'a> World<'a> {
         let node = &mut self.machines[machine];
         node.is_connected = true;
         match (&node.phase, reply.answer) {
-            (Phase::Entering(_), Answer::Joined(id, _)) => node.joined(id),
+            (Phase::Entering(_), Answer::Joined(id, _)) => node.joined(id, reply.now_us),
             (Phase::Entering(_), _) => node.sampled(reply.now_us),
             (Phase::Looking { .. }, Answer::Run(run)) => {
                 node.look(&run, reply.now_us, self.setup.blind);

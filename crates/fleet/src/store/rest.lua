@@ -53,13 +53,23 @@ local function close(run)
   end
 end
 
+-- For somebody who is none of its nodes.
+local function attend(run)
+  if not is_waking(run) then
+    tend(run)
+    close(run)
+  end
+end
+
 -- name, id, awaited, frame_us, tracks, has_load, shape, arrivals, seed, ends, lead
 function ops.join(run)
   local name, id, awaited, frame_us, tracks = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
   local version, arrivals, seed, ends, lead = ARGV[9], ARGV[10], ARGV[11], ARGV[12], tonumber(ARGV[13])
   if run and run.made_by == OWN then
-    tend(run)
-    close(run)
+    attend(run)
+    if run.state < 2 and run.roster ~= '' and is_waking(run) then
+      return {'ending', now}
+    end
   end
   -- Its nodes look at what has become of it.
   if run and run.state == 2 and run.joined > 1 and now - run.ended_us < 2000000 then
@@ -95,6 +105,9 @@ function ops.join(run)
   raise(run, lead)
   local node = redis.call('HINCRBY', RUN, 'joined', 1)
   hear(run, text(node), 'n' .. node, name)
+  if run.state == 1 then
+    redis.call('HSET', NODES, 'j' .. node, text(now))
+  end
   if run.state == 0 and #members(run) >= run.awaited then
     redis.call('HSET', RUN, 'state', 1, 'origin_us', text(now))
   end
@@ -106,10 +119,10 @@ end
 function ops.look(run)
   if ARGV[4] then
     hear(run, ARGV[4])
+    close(run)
   else
-    tend(run)
+    attend(run)
   end
-  close(run)
   return info('run')
 end
 
@@ -245,17 +258,26 @@ function ops.restore(run)
   return {'done', now}
 end
 
--- When the run began by what a node has said of late, if it has said anything.
-local function origin_by(run, node)
-  local at, origin = (redis.call('HGET', NODES, 'o' .. node) or ''):match('(.+) (.+)')
-  return at and math.abs(now - at) <= math.max(2000000, 10 * run.frame_us) and tonumber(origin)
+local function is_of_late(run, at)
+  return at and math.abs(now - at) <= math.max(2000000, 10 * run.frame_us)
 end
 
--- When the run began by its nodes, in order. By one that has not said anything else, it began when it did.
+-- When the run began by a node. By one that has not said anything of late, it began when it did; but one that has just
+-- joined does not know.
+local function origin_by(run, node)
+  local at, origin = (redis.call('HGET', NODES, 'o' .. node) or ''):match('(.+) (.+)')
+  if is_of_late(run, at) then
+    return tonumber(origin)
+  end
+  local joined = redis.call('HGET', NODES, 'j' .. node)
+  return not is_of_late(run, joined) and run.origin_us
+end
+
+-- When the run began by its nodes, in order.
 local function origins(run)
   local all = {}
-  for i, node in ipairs(members(run)) do
-    all[i] = origin_by(run, node) or run.origin_us
+  for _, node in ipairs(members(run)) do
+    all[#all + 1] = origin_by(run, node) or nil
   end
   table.sort(all)
   return all

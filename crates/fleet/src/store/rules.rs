@@ -35,10 +35,20 @@ fn join_of(awaited: u32, store: &Played, shape: &str, now_us: i64) -> Answer {
 }
 
 fn joined(store: &Played, shape: &str, now_us: i64) -> (NodeId, Run) {
-    match join(store, shape, now_us) {
+    entered(join(store, shape, now_us))
+}
+
+fn entered(answer: Answer) -> (NodeId, Run) {
+    match answer {
         Answer::Joined(node, run) => (node, *run),
         other => panic!("{other:?}"),
     }
+}
+
+/// A run that so many nodes begin, as the last of them has found it.
+fn begun_by(nodes: u32, store: &Played) -> Run {
+    let enter = || entered(join_of(nodes, store, "hold 1k/s 10s", BEGIN_US)).1;
+    (1..nodes).fold(enter(), |_, _| enter())
 }
 
 /// How many tracks of a frame a node has, after it has asked for some two frames before that begins.
@@ -115,10 +125,10 @@ fn numbers_of_nodes_are_given_once_although_the_run_is_filled_again_from_an_olde
 /// for them: node, microseconds, and when they say so.
 fn moved_us(nodes: u16, said: &[(NodeId, i64, i64)]) -> i64 {
     let store = Played::new();
-    for _ in 0..nodes {
-        joined(&store, "hold 1k/s 10s", BEGIN_US);
-    }
-    let run = store.run(BEGIN_US).unwrap();
+    moved_of_us(&store, &begun_by(nodes.into(), &store), said)
+}
+
+fn moved_of_us(store: &Played, run: &Run, said: &[(NodeId, i64, i64)]) -> i64 {
     let (id, from_us) = (&run.id, run.origin_us);
     for &(node, by_us, at_us) in said {
         let rebase = Request::Rebase { id: id.clone(), node, from_us, to_us: from_us + by_us };
@@ -138,11 +148,26 @@ fn the_run_begins_at_another_moment_if_more_than_half_of_its_nodes_say_so() {
     }
 }
 
+/// It has the time from a clock that may just have been set.
+#[test]
+fn a_node_that_has_just_joined_has_no_voice_unless_it_says_something() {
+    for (nodes, voices, later_us, moved_us) in
+        [(1, 1, 2_000_000, 9), (1, 1, 2_000_001, 0), (2, 1, 0, 0), (2, 2, 0, 9)]
+    {
+        let store = Played::new();
+        let run = begun_by(nodes, &store);
+        let (other, _) = joined(&store, "hold 1k/s 10s", BEGIN_US + 100_000);
+        let at_us = 100_000 + later_us;
+        let said = [(1, 9, at_us), (other, 9, at_us)];
+        assert_eq!(moved_of_us(&store, &run, &said[..voices]), moved_us, "{nodes} {later_us}");
+    }
+}
+
 /// Of one that dies then it is known for how long it was part of the run.
 #[test]
 fn when_the_run_moves_those_who_were_seen_before_are_seen_at_the_same_moment_of_it() {
     let store = Played::new();
-    let [run, ..] = [(); 3].map(|()| joined(&store, "hold 1k/s 10s", BEGIN_US).1);
+    let run = begun_by(3, &store);
     let now_us = BEGIN_US + 60_000_000;
     for node in [1, 2] {
         let (id, from_us) = (run.id.clone(), run.origin_us);
@@ -159,7 +184,7 @@ fn when_the_run_moves_those_who_were_seen_before_are_seen_at_the_same_moment_of_
 fn a_node_is_alone_with_what_it_says_of_the_clock_if_another_one_claims() {
     for (claiming, answer) in [(1, Answer::Done), (2, Answer::Alone)] {
         let store = Played::new();
-        let [run, _] = [(); 2].map(|()| joined(&store, "hold 1k/s 10s", BEGIN_US).1);
+        let run = begun_by(2, &store);
         claim(&store, &run, (claiming, 1), share(10, 2));
         let (id, from_us) = (run.id.clone(), run.origin_us);
         let rebase = |now_us| {
@@ -216,9 +241,30 @@ fn a_node_of_another_run_is_not_in_the_roster() {
 fn a_run_whose_nodes_are_silent_is_replaced_after_half_a_minute() {
     let store = Played::new();
     joined(&store, "hold 1k/s 99s", BEGIN_US);
-    let heard = |seconds: i64| join(&store, "hold 2k/s 99s", BEGIN_US + seconds * 1_000_000);
-    assert!(matches!(heard(29), Answer::Differs(_)));
-    assert!(matches!(heard(31), Answer::Joined(1, _)));
+    let at = |seconds: i64| BEGIN_US + seconds * 1_000_000;
+    let heard = |now_us| join(&store, "hold 2k/s 99s", now_us);
+    assert_eq!(heard(at(29)), Answer::Ending);
+    assert!(matches!(heard(at(30)), Answer::Differs(_)));
+    assert!(matches!(heard(at(30) + 1), Answer::Joined(1, _)));
+}
+
+/// Where the store's clock was set forwards by more than that, they are heard of soon.
+#[test]
+fn a_run_of_which_nobody_has_heard_is_not_replaced_at_once() {
+    let store = Played::new();
+    let (node, run) = joined(&store, "hold 1k/s 99s", BEGIN_US);
+    let after_us = BEGIN_US + 60_000_000;
+    let join = |later_us| join(&store, "hold 1k/s 99s", after_us + later_us);
+    assert_eq!(join(0), Answer::Ending);
+    assert_eq!(
+        store.run(after_us).unwrap().roster.nodes,
+        [node],
+        "an observer takes nobody for dead either"
+    );
+    store.call(&Request::Look { node: Some((run.id.clone(), node)) }, after_us + 100_000);
+    assert_eq!(join(500_000), Answer::Ending);
+    let Answer::Joined(other, joined) = join(500_001) else { panic!() };
+    assert_eq!((joined.id, other), (run.id, node + 1));
 }
 
 /// One node has died, and the other is done or still has to say so.
@@ -229,8 +275,8 @@ fn a_run_past_its_end_is_over_when_nobody_is_awaited_any_more() {
         let store = Played::new();
         let (_, run) = joined(&store, "hold 1k/s 99s", BEGIN_US);
         joined(&store, "hold 1k/s 99s", BEGIN_US);
-        for node in [1, 2] {
-            store.call(&Request::Look { node: Some((run.id.clone(), node)) }, end_us - 1);
+        for (node, before_us) in [(1, 500_002), (1, 2), (2, 1), (1, 1)] {
+            store.call(&Request::Look { node: Some((run.id.clone(), node)) }, end_us - before_us);
         }
         assert!(matches!(join(&store, "hold 2k/s 99s", end_us - 1), Answer::Differs(_)));
         if is_done {

@@ -135,6 +135,27 @@ fn clocks_that_are_set_when_nodes_are_not_there_do_no_harm() {
     }
 }
 
+/// It waits until the others have said by how much that was, or is led by what they say then.
+#[test]
+fn a_node_that_joins_when_the_clock_of_the_store_is_set_is_soon_one_of_the_others() {
+    use Fault::{Join, SetClock};
+    for (step_ms, trip) in
+        [(-60_000, 1), (-1_000, 300), (-300, 1), (1_000, 1), (60_000, 1), (60_000, 300)]
+    {
+        for at in [3_900, 3_999, 4_020, 4_100] {
+            for nodes in [1, 4] {
+                let faults = [(at, Join), (4_000, SetClock(1_000 * step_ms))];
+                each(
+                    |_| with(&faults, nodes, trip),
+                    |outcome| {
+                        assert!(outcome.lost + outcome.twice <= 300, "{faults:?}: {outcome:?}");
+                    },
+                );
+            }
+        }
+    }
+}
+
 /// As by a server without data that takes over.
 #[test]
 fn a_store_that_is_emptied_while_its_clock_is_set_is_filled_again() {
