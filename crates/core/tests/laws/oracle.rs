@@ -434,6 +434,36 @@ fn the_last_of_a_recording_stays_due_where_a_shape_ends() {
     assert_eq!(run(&setting, &steps), Ok(()));
 }
 
+/// Slot 35 lies where the rate rises from zero, in the fifth round.
+#[test]
+fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
+    let items = vec![Item::Hold(33, 200_000_000), Item::Ramp(0, 10, 100_000_000)];
+    let setting = Setting {
+        profile: Profile::Slow,
+        rate: 0,
+        shape: Some(Outline { items, forever: true }),
+        spread: None,
+        split: None,
+        strictness: 0,
+        tolerance_ns: 0,
+        sleep_threshold_ns: 0,
+        max_backlog_ns: None,
+        skip_later_than_ns: None,
+        start_paused: false,
+        slots: None,
+        until_ns: None,
+    };
+    let steps = [
+        Step::Clock(181_818_185),
+        Step::TryAcquire(7),
+        Step::Claim,
+        Step::Clock(1_187_878_788),
+        Step::TryAcquire(1),
+        Step::TryAcquire(27),
+    ];
+    assert_eq!(run(&setting, &steps), Ok(()));
+}
+
 /// Each slot of the lane is held back, is too late then, and makes place for one that is not. There
 /// the paying back begins anew, in a whole nanosecond, while the rate is up to 70/s. Near the end of
 /// the ramp the same part of a slot takes up to twenty times as long.

@@ -107,19 +107,22 @@ impl Curve {
     }
 
     /// When there is more than `count` for the first time: where the rate is zero that is when it
-    /// rises again.
+    /// rises again. What is as near to the beginning of a part as rounding may have taken it lies
+    /// there: where a rate rises from zero, that little takes some nanoseconds.
     fn time_of(&self, count: f64) -> f64 {
         if count < 0.0 {
             return 0.0;
         }
-        let rounds = if self.forever { (count / self.count).floor() } else { 0.0 };
+        let lost = 4.0 * f64::EPSILON * count;
+        let rounds = if self.forever { ((count + lost) / self.count).floor() } else { 0.0 };
         let count = (count - rounds * self.count).max(0.0);
         if count >= self.count && !self.forever {
             return f64::INFINITY;
         }
-        let part = self.parts.iter().rfind(|(_, before, _)| *before <= count);
+        let part = self.parts.iter().rfind(|(_, before, _)| *before <= count + lost);
         let (begins, before, part) = part.expect("the first begins at 0");
-        rounds * self.time + begins + part.time_of(count - before)
+        let made = if count - before > lost { count - before } else { 0.0 };
+        rounds * self.time + begins + part.time_of(made)
     }
 }
 
