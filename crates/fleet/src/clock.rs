@@ -184,8 +184,9 @@ impl Samples {
 /// Leads a clock by the round trips that took the least time.
 #[derive(Debug)]
 pub(crate) struct Leader {
-    /// When the clock began to follow, and when the run had begun then, by the store.
-    began_ns: u64,
+    /// When the clock began to follow; none once it has been seen that the store's is off.
+    began_ns: Option<u64>,
+    /// When the run had begun by the store when that was right last.
     origin_us: i64,
     best: Option<Sample>,
     /// When it led the clock last.
@@ -221,7 +222,7 @@ impl Leader {
     pub(crate) fn new<C: Clock>(clock: &RunClock<C>, sample: &Sample, origin_us: i64) -> Leader {
         clock.follow(sample, origin_us);
         Leader {
-            began_ns: sample.received_ns,
+            began_ns: Some(sample.received_ns),
             origin_us,
             best: None,
             since_ns: 0,
@@ -246,7 +247,7 @@ impl Leader {
             return None;
         }
         if !sample.is_off(clock, origin_us, frame_ns) {
-            self.off = None;
+            (self.off, self.origin_us) = (None, origin_us);
             self.lead(clock, sample, origin_us, frame_ns);
             return None;
         }
@@ -255,6 +256,7 @@ impl Leader {
             *self = Leader::new(clock, &sample, origin_us);
             return None;
         }
+        self.began_ns = None;
         let known = self.off.take().filter(|off| off.is_same(&sample, clock, origin_us, frame_ns));
         let is_good = sample.round_trip_ns() <= 2 * self.trip_ns + frame_ns / 8;
         let off = match known {
@@ -268,11 +270,11 @@ impl Leader {
         self.off.insert(off).tell(clock, sample.received_ns)
     }
 
-    /// Whether the run has been moved just after the clock began to follow. The store's clock had been set before that,
-    /// and the node did not know.
+    /// Whether the store's clock is off since the run was moved, and was right until then, just after this clock began to
+    /// follow it. It had been set before that, and the node did not know.
     fn has_begun_too_early(&self, sample: &Sample, origin_us: i64, frame_ns: u64) -> bool {
-        let since_ns = sample.received_ns.saturating_sub(self.began_ns);
-        origin_us != self.origin_us && since_ns <= alone_ns(frame_ns)
+        let is_new = |began_ns| sample.received_ns.saturating_sub(began_ns) <= alone_ns(frame_ns);
+        origin_us != self.origin_us && self.began_ns.is_some_and(is_new)
     }
 
     /// Leads the clock once in each window.

@@ -156,6 +156,27 @@ fn a_node_that_joins_when_the_clock_of_the_store_is_set_is_soon_one_of_the_other
     }
 }
 
+/// It knows better from then on, and does not follow the next step.
+#[test]
+fn a_node_that_has_joined_before_the_clock_of_the_store_is_set_has_seen_it() {
+    use Fault::{Join, SetClock};
+    for (step_ms, back_ms) in [(325_000, -1_567_000), (60_000, -60_000), (-60_000, 60_000)] {
+        for (join, later) in [(3_700, 100), (3_700, 800), (3_900, 100), (4_050, 800)] {
+            for nodes in [1, 3] {
+                let steps = [(4_000, step_ms), (4_000 + later, back_ms)];
+                let steps = steps.map(|(at, ms)| (at, SetClock(1_000 * ms)));
+                let faults = [&[(join, Join)][..], &steps].concat();
+                each(
+                    |_| with(&faults, nodes, 1),
+                    |outcome| {
+                        assert!(outcome.lost + outcome.twice <= 600, "{faults:?}: {outcome:?}");
+                    },
+                );
+            }
+        }
+    }
+}
+
 /// As by a server without data that takes over.
 #[test]
 fn a_store_that_is_emptied_while_its_clock_is_set_is_filled_again() {
