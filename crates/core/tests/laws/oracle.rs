@@ -410,38 +410,12 @@ fn the_pacer_does_what_the_plain_one_does() {
     assert!(cut_short.get() <= cases / 4, "{} of {cases} were cut short", cut_short.get());
 }
 
-/// Six slots come at once, and the seventh and last in the middle of a ramp. When the ramp ends and
-/// another rate follows at once, that slot is due since long.
-#[test]
-fn the_last_of_a_recording_stays_due_where_a_shape_ends() {
-    let items = vec![Item::Ramp(0, 333, 300_000_000)];
-    let setting = Setting {
+/// A rate without anything else.
+fn plain() -> Setting {
+    Setting {
         profile: Profile::Slow,
         rate: 0,
-        shape: Some(Outline { items, forever: false }),
-        spread: Some(Spread::Replay(vec![0, 0, 0, 0, 0, 0, 2_000_001_000])),
-        split: None,
-        strictness: 0,
-        tolerance_ns: 0,
-        sleep_threshold_ns: 0,
-        max_backlog_ns: None,
-        skip_later_than_ns: None,
-        start_paused: false,
-        slots: None,
-        until_ns: None,
-    };
-    let steps = [Step::Clock(300_000_000), Step::Rate(0), Step::Clock(4), Step::TryAcquire(6)];
-    assert_eq!(run(&setting, &steps), Ok(()));
-}
-
-/// Slot 35 lies where the rate rises from zero, in the fifth round.
-#[test]
-fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
-    let items = vec![Item::Hold(33, 200_000_000), Item::Ramp(0, 10, 100_000_000)];
-    let setting = Setting {
-        profile: Profile::Slow,
-        rate: 0,
-        shape: Some(Outline { items, forever: true }),
+        shape: None,
         spread: None,
         split: None,
         strictness: 0,
@@ -452,7 +426,28 @@ fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
         start_paused: false,
         slots: None,
         until_ns: None,
+    }
+}
+
+/// Six slots come at once, and the seventh and last in the middle of a ramp. When the ramp ends and
+/// another rate follows at once, that slot is due since long.
+#[test]
+fn the_last_of_a_recording_stays_due_where_a_shape_ends() {
+    let items = vec![Item::Ramp(0, 333, 300_000_000)];
+    let setting = Setting {
+        shape: Some(Outline { items, forever: false }),
+        spread: Some(Spread::Replay(vec![0, 0, 0, 0, 0, 0, 2_000_001_000])),
+        ..plain()
     };
+    let steps = [Step::Clock(300_000_000), Step::Rate(0), Step::Clock(4), Step::TryAcquire(6)];
+    assert_eq!(run(&setting, &steps), Ok(()));
+}
+
+/// Slot 35 lies where the rate rises from zero, in the fifth round.
+#[test]
+fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
+    let items = vec![Item::Hold(33, 200_000_000), Item::Ramp(0, 10, 100_000_000)];
+    let setting = Setting { shape: Some(Outline { items, forever: true }), ..plain() };
     let steps = [
         Step::Clock(181_818_185),
         Step::TryAcquire(7),
@@ -470,19 +465,13 @@ fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
 #[test]
 fn what_was_rounded_at_a_fast_rate_is_more_time_at_a_slow_one() {
     let setting = Setting {
-        profile: Profile::Slow,
         rate: 5,
-        shape: None,
         spread: Some(Spread::Jitter(12_133_675_690_282_315_353)),
-        split: None,
         strictness: 6,
         tolerance_ns: 10_007,
         sleep_threshold_ns: 1_000,
-        max_backlog_ns: None,
         skip_later_than_ns: Some(337_406_498),
-        start_paused: false,
-        slots: None,
-        until_ns: None,
+        ..plain()
     };
     let items = vec![Item::Hold(10, 100_000_000), Item::Ramp(70, 0, 100_000_000)];
     let steps = [

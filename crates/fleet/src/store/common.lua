@@ -71,9 +71,9 @@ local function left_by(run, frame)
   end
 end
 
--- Whether nobody had asked for so long that all nodes count as absent, not long ago. They may have died. Or the clock
--- was set, or the store stood still: then they are heard of soon, and say how much the clock is off. Only once in half a
--- minute, for whoever asks seldom.
+-- Whether nobody had asked for so long that all nodes count as absent, not long ago; notes it when it finds that. They
+-- may have died. Or the clock was set, or the store stood still: then they are heard of soon, and say how much the clock
+-- is off. Only once in half a minute, for whoever asks seldom.
 local function is_waking(run)
   local absent, is_known = absent_us(run), run.unasked and math.abs(now - run.unasked) < 30000000
   if math.abs(now - run.tended) > absent and not is_known then
