@@ -3,7 +3,7 @@
 use crate::Rejection;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http::{HeaderValue, Method, Response, StatusCode};
+use http::{HeaderValue, Method, Response, StatusCode, Version};
 
 /// Answers rejected requests, by a response with a body of type `R`. Every function from
 /// `(&Rejection, &Parts)` to `Response<R>` is one.
@@ -41,8 +41,11 @@ pub trait Answer<R> {
 }
 
 /// Plain text with the [status](Rejection::status) of the rejection, or for requests of gRPC what
-/// [`OnlyGrpc`] answers: the default. Those are told by their method, `POST`, and their content type:
-/// `application/grpc`, alone or with `;` or `+` behind it, in any case.
+/// [`OnlyGrpc`] answers: the default.
+///
+/// A request is one of gRPC if it is a `POST` over HTTP/2 or later whose content type is
+/// `application/grpc`, in any case, alone or followed by `;` or `+`. Requests of gRPC-Web get the
+/// plain text: their clients read the status of HTTP.
 ///
 /// The body of a response has to be made from a `String`, as that of axum is. For tonic alone, whose
 /// body isn't, there is [`LimitLayer::grpc`](crate::LimitLayer::grpc).
@@ -60,6 +63,9 @@ pub struct TextOrGrpc;
 
 /// An answer of gRPC without a body: status 200, with `grpc-status` and `grpc-message` among the
 /// header fields. The [protocol] calls that *Trailers-Only*.
+///
+/// A request over HTTP/1.1 is answered with the [status](Rejection::status) of the rejection in place
+/// of 200, because gRPC itself needs HTTP/2.
 ///
 /// | status of the rejection | `grpc-status` |
 /// |---|---|
@@ -94,7 +100,11 @@ impl<R: From<String>> Answer<R> for TextOrGrpc {
 impl<R: Default> Answer<R> for OnlyGrpc {
     fn answer(&self, rejection: &Rejection, request: &Parts) -> Response<R> {
         let plain = || HeaderValue::from_static("application/grpc");
-        grpc(rejection, grpc_type(request).unwrap_or_else(plain), R::default())
+        let mut response = grpc(rejection, grpc_type(request).unwrap_or_else(plain), R::default());
+        if request.version < Version::HTTP_2 {
+            *response.status_mut() = rejection.status();
+        }
+        response
     }
 }
 
@@ -106,12 +116,13 @@ impl<R, F: Fn(&Rejection, &Parts) -> Response<R>> Answer<R> for F {
 
 const GRPC: &[u8] = b"application/grpc";
 
-/// The content type of a request of gRPC, which is a POST.
+/// The content type of a request of gRPC.
 fn grpc_type(request: &Parts) -> Option<HeaderValue> {
     let content_type = request.headers.get(CONTENT_TYPE)?;
     let (kind, rest) = content_type.as_bytes().split_at_checked(GRPC.len())?;
     let is_whole = matches!(rest, [] | [b';' | b'+', ..]);
-    let is_grpc = request.method == Method::POST && is_whole && kind.eq_ignore_ascii_case(GRPC);
+    let is_call = request.method == Method::POST && request.version >= Version::HTTP_2;
+    let is_grpc = is_call && is_whole && kind.eq_ignore_ascii_case(GRPC);
     is_grpc.then(|| content_type.clone())
 }
 

@@ -3,7 +3,7 @@
 use crate::{API_KEY, behind, by_header, call, field, from};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::request::Parts;
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use nanopace::ManualClock;
 use nanopace_tower::{
     Answer, Fields, KeyRejected, Limiter, OnlyGrpc, Rejection, TextOrGrpc, Verdict,
@@ -30,7 +30,11 @@ fn rejections() -> Vec<(Rejection, u16, u16)> {
 }
 
 fn of_type(content_type: &str) -> Parts {
-    let request = Request::post("/").header(CONTENT_TYPE, content_type);
+    over(Version::HTTP_2, content_type)
+}
+
+fn over(version: Version, content_type: &str) -> Parts {
+    let request = Request::post("/").version(version).header(CONTENT_TYPE, content_type);
     request.body(()).unwrap().into_parts().0
 }
 
@@ -102,6 +106,51 @@ fn no_call_of_grpc_is_a_get() {
     parts.method = Method::GET;
     let response: Response<String> = TextOrGrpc.answer(rejection, &parts);
     assert_eq!(response.status(), 429);
+}
+
+/// gRPC needs HTTP/2. Over HTTP/1.1, a client such as curl or a probe reads the status alone.
+#[test]
+fn a_rejection_over_http_1_has_the_status_of_http() {
+    for content_type in ["application/grpc", "application/grpc+proto", "application/grpc-web"] {
+        for version in [Version::HTTP_09, Version::HTTP_10, Version::HTTP_11] {
+            for (rejection, status, code) in rejections() {
+                let parts = over(version, content_type);
+                let response: Response<String> = TextOrGrpc.answer(&rejection, &parts);
+                assert_eq!(response.status(), status, "{content_type} over {version:?}");
+                assert_eq!(response.body(), &format!("{rejection}\n"));
+                assert!(!response.headers().contains_key("grpc-status"));
+                let response: Response<()> = OnlyGrpc.answer(&rejection, &parts);
+                assert_eq!(response.status(), status, "{content_type} over {version:?}");
+                assert_eq!(field(&response, "grpc-status"), code.to_string());
+            }
+        }
+    }
+}
+
+#[test]
+fn grpc_over_http_3_is_answered_as_over_http_2() {
+    let (rejection, ..) = &rejections()[1];
+    let parts = over(Version::HTTP_3, "application/grpc");
+    let answers: [Response<String>; 2] =
+        [TextOrGrpc.answer(rejection, &parts), OnlyGrpc.answer(rejection, &parts)];
+    assert!(
+        answers.iter().all(|answer| answer.status() == 200 && field(answer, "grpc-status") == "8")
+    );
+}
+
+#[test]
+fn a_rejected_post_of_grpc_over_http_1_says_when_to_come_back() {
+    let service = behind(&by_header("1/h", &ManualClock::new()));
+    let post = || {
+        let request = Request::post("/").header(API_KEY, "a");
+        request.header(CONTENT_TYPE, "application/grpc").body(String::new()).unwrap()
+    };
+    assert_eq!(call(&service, post()).status(), 200);
+    let response = call(&service, post());
+    assert_eq!(
+        (response.status(), field(&response, "retry-after").as_str()),
+        (StatusCode::TOO_MANY_REQUESTS, "3600")
+    );
 }
 
 #[test]

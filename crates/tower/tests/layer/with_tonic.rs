@@ -44,7 +44,7 @@ async fn a_server_limits_each_peer() {
     client.check(whole).await.unwrap();
 }
 
-/// In a router of axum the content type decides.
+/// In a router of axum the content type decides, if the request came over HTTP/2.
 #[tokio::test]
 async fn one_server_answers_grpc_and_text() {
     let limiter = Limiter::with_clock("1/min".parse().unwrap(), ManualClock::new());
@@ -53,7 +53,8 @@ async fn one_server_answers_grpc_and_text() {
         .route("/page", get(async || "page"))
         .layer(LimitLayer::new(limiter));
     let ask = |path: &str, content_type: &str| {
-        let request = Request::post(path).header("content-type", content_type);
+        let request = Request::post(path).version(http::Version::HTTP_2);
+        let request = request.header("content-type", content_type);
         router.clone().oneshot(request.body(Body::empty()).unwrap())
     };
     let path = "/grpc.health.v1.Health/Check";
