@@ -126,8 +126,8 @@ impl Uniform {
 
     /// The same, and more of them.
     pub(crate) fn and(self, more: &str) -> Result<Uniform, LimitsError> {
-        let (each, more) = (lock(&self.limits).each().to_vec(), more.parse::<Limits>()?);
-        Ok(Uniform::new(Limits::new(each.into_iter().chain(more.each().iter().copied()))))
+        let all = format!("{}, {more}", *lock(&self.limits));
+        Ok(Uniform::new(all.parse()?))
     }
 
     /// Other limits for all keys. What was counted stays counted: [`Limits`] say how.

@@ -57,9 +57,9 @@ impl LimitsBuilder {
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
     pub fn and(self, limits: &str) -> LimitsBuilder {
-        let limits = self.limits.and_then(|mut all| {
-            all.extend_from_slice(limits.parse::<Limits>()?.each());
-            Ok(all)
+        let limits = self.limits.and_then(|all| {
+            let all = format!("{}, {limits}", Limits::new(all)).parse::<Limits>()?;
+            Ok(all.each().to_vec())
         });
         LimitsBuilder { limits, ..self }
     }

@@ -87,6 +87,12 @@ pub enum LimitsError {
         "`{0}` is no kind of limit: write `burst 20`, `in 60`, `sliding-log`, `sliding-log-all`, `fixed-window` or `sliding-counter` after the quota, or nothing"
     )]
     Kind(String),
+    /// Empty text, or nothing before, between or after commas.
+    #[error("a limit is missing: write one, such as `10/s`, or `unlimited` alone for no limit")]
+    Empty,
+    /// `unlimited` as one of several limits, or as a single [`Limit`].
+    #[error("`unlimited` means no limit: write it alone, or write limits without it")]
+    Unlimited,
     /// More limits at once than there may be.
     #[error("{0} limits at once: write {most} at most", most = MOST_AT_ONCE)]
     TooMany(usize),

@@ -11,7 +11,8 @@ use nanopace_nanos::Nanos;
 use smallvec::SmallVec;
 
 /// One limit or several at once. All of them are checked before any is debited. They are written with
-/// commas between them.
+/// commas between them. `unlimited` is the text of no limits, which let every request through; empty
+/// text is an error.
 ///
 /// # When they change
 ///
@@ -49,13 +50,16 @@ use smallvec::SmallVec;
 ///
 /// let error = "10/s, 1000/h in no".parse::<Limits>().unwrap_err();
 /// assert_eq!(error.to_string(), "`no` is no number of slots: write 1 to 65535, as in `1000/h in 60`");
+///
+/// assert_eq!("unlimited".parse::<Limits>()?, Limits::new([]));
+/// assert!("".parse::<Limits>().is_err());
 /// # Ok::<(), nanopace_limits::LimitsError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits(SmallVec<[Limit; 1]>);
 
 impl Limits {
-    /// Several limits at once. No limits at all let every request through.
+    /// Several limits at once. No limits at all let every request through: they are `unlimited`.
     ///
     /// ```
     /// use nanopace_limits::{Limit, Limits};

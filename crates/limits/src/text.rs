@@ -76,6 +76,11 @@ impl FromStr for Limit {
 
     fn from_str(text: &str) -> Result<Limit, LimitsError> {
         let text = text.trim();
+        match text {
+            "" => return Err(LimitsError::Empty),
+            UNLIMITED => return Err(LimitsError::Unlimited),
+            _ => (),
+        }
         let place = KINDS.iter().filter_map(|word| text.find(word)).min();
         let (quota, kind) = text.split_at(place.unwrap_or(text.len()));
         let quota: Quota = quota
@@ -101,6 +106,9 @@ impl FromStr for Limit {
     }
 }
 
+/// The text of no limits.
+const UNLIMITED: &str = "unlimited";
+
 /// What the kinds of limits begin with after a quota.
 const KINDS: [&str; 4] = [" burst ", " in ", " sliding-", " fixed-"];
 
@@ -109,9 +117,13 @@ fn unknown_kind(text: &str) -> Option<LimitsError> {
     let (quota, kind) = text.split_once(' ')?;
     quota.parse::<Quota>().ok().map(|_| LimitsError::Kind(kind.trim().to_owned()))
 }
+
 impl fmt::Display for Limits {
     /// As [`FromStr`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.each().is_empty() {
+            return f.write_str(UNLIMITED);
+        }
         let mut comma = "";
         for limit in self.each() {
             write!(f, "{comma}{limit}")?;
@@ -125,7 +137,7 @@ impl FromStr for Limits {
     type Err = LimitsError;
 
     fn from_str(text: &str) -> Result<Limits, LimitsError> {
-        if text.trim().is_empty() {
+        if text.trim() == UNLIMITED {
             return Ok(Limits::new([]));
         }
         match text.split(',').count() {

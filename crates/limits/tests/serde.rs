@@ -24,4 +24,6 @@ fn limits_are_written_and_read_as_text() {
 fn what_is_wrong_is_said() {
     let error = toml::from_str::<Settings>("all = '10/s brust 2'").unwrap_err().to_string();
     assert!(error.contains("`brust 2` is no kind of limit"), "{error}");
+    let error = toml::from_str::<Settings>("all = ''").unwrap_err().to_string();
+    assert!(error.contains("a limit is missing") && error.contains("`unlimited`"), "{error}");
 }

@@ -57,6 +57,7 @@ impl Remote {
     /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
     /// assert!(store.limits("10/s, 5000/day fixed-window").build().is_ok());
     /// assert!(store.limits("many").build().is_err());
+    /// assert!(store.limits("").build().is_err(), "no limit is `unlimited`");
     /// # Ok::<(), nanopace_remote::RemoteError>(())
     /// ```
     pub fn limits(&self, limits: &str) -> RemoteBuilder<Uniform> {

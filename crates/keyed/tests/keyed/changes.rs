@@ -257,7 +257,7 @@ fn lowered_and_raised_again_it_lets_in_nothing_twice() {
         ("10/h in 10", "5/s in 10"),
         ("10/h in 10", "5/day in 24"),
         ("10/h in 10", "5/s"),
-        ("10/h in 10", ""),
+        ("10/h in 10", "unlimited"),
         ("10/h", "5/s in 3"),
         ("10/h, 100/day in 24", "4/h"),
     ] {

@@ -231,17 +231,19 @@ fn changed_limits_are_found() {
 
 #[test]
 fn limits_that_nobody_can_read_are_named() {
-    let directory = directory();
-    let path = directory.path().join("limits");
-    drop(DiskConfig::open(&path).unwrap());
-    let database = Database::open(&path).unwrap();
-    let transaction = database.begin_write().unwrap();
-    let table: TableDefinition<'_, &str, &str> = TableDefinition::new("keys");
-    transaction.open_table(table).unwrap().insert("alice", "much").unwrap();
-    transaction.commit().unwrap();
-    drop(database);
-    let error = DiskConfig::open(&path).unwrap_err().to_string();
-    assert!(error.contains("limits of `alice`: `much` is no quota"), "{error}");
+    for (text, reason) in [("much", "`much` is no quota"), ("", "a limit is missing")] {
+        let directory = directory();
+        let path = directory.path().join("limits");
+        drop(DiskConfig::open(&path).unwrap());
+        let database = Database::open(&path).unwrap();
+        let transaction = database.begin_write().unwrap();
+        let table: TableDefinition<'_, &str, &str> = TableDefinition::new("keys");
+        transaction.open_table(table).unwrap().insert("alice", text).unwrap();
+        transaction.commit().unwrap();
+        drop(database);
+        let error = DiskConfig::open(&path).unwrap_err().to_string();
+        assert!(error.contains(&format!("limits of `alice`: {reason}")), "{error}");
+    }
 }
 
 /// What versions that were released have written: the same limits as a store and as a document.

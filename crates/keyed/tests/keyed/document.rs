@@ -37,6 +37,13 @@ fn an_error_says_which_entry_is_wrong_and_where() {
     assert!(error.contains("line 2"), "{error}");
     assert!(error.contains("limits of the prefix `user:`: invalid type: integer `5`"), "{error}");
 
+    for blank in ["", " ", "10/s, "] {
+        let error = toml_error(&format!("[keys]\nalice = '{blank}'\n"));
+        assert!(error.contains("limits of the key `alice`: a limit is missing"), "{error}");
+        let error = toml_error(&format!("[prefixes]\n'' = '{blank}'\n"));
+        assert!(error.contains("limits of the prefix ``: a limit is missing"), "{error}");
+    }
+
     let error = json_error(r#"{"keys": {"bob": "1/s", "alice": "1/s burst 0"}}"#);
     assert!(error.starts_with("limits of the key `alice`: "), "{error}");
 }

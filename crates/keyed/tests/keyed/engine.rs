@@ -231,14 +231,19 @@ fn texts_that_are_no_limits_are_told_why() {
     assert_eq!(error("10/s in 0"), LimitsError::Slots("0".to_owned()));
     assert_eq!(error("10/s in 65536"), LimitsError::Slots("65536".to_owned()));
     assert_eq!(error("10/s burst -1"), LimitsError::Burst("-1".to_owned()));
-    for text in ["10", "0/s", "10/s,", "10/s burst 0", ",", "10/s; 5/s", "in 5"] {
+    for text in ["10", "0/s", "10/s burst 0", "10/s; 5/s", "in 5"] {
         assert!(matches!(error(text), LimitsError::Quota(_)), "{text}");
     }
     assert_eq!(
         limits(" 10/s ,5/min  in  3,7/s burst 9 ").to_string(),
         "10/s, 5/m in 3, 7/s burst 9"
     );
-    assert_eq!(limits("").each().len(), 0);
+    for text in ["", " ", ",", "10/s,"] {
+        assert_eq!(error(text), LimitsError::Empty, "{text:?}");
+    }
+    assert_eq!(limits("unlimited").each().len(), 0);
+    let more = |text: &str| Keyed::<String>::per_second(10).and(text).build().unwrap_err();
+    assert_eq!((more(" "), more("unlimited")), (LimitsError::Empty, LimitsError::Unlimited));
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use crate::laws::{at, seconds};
 use nanopace::ManualClock;
-use nanopace_limits::{Costs, CostsRejected, Limit, Limiter, Limits, LimitsError, Rejected, Rule};
+use nanopace_limits::{
+    Costs, CostsRejected, Limit, Limiter, Limits, LimitsError, Quota, Rejected, Rule,
+};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -268,6 +270,7 @@ fn what_is_wrong_is_said() {
         ("10/s in 0", "`0` is no number of slots"),
         ("10/s sliding-blog", "`sliding-blog` is no kind of limit"),
         ("ten/s", "`ten/s` is no quota"),
+        ("Unlimited", "`Unlimited` is no quota"),
         (&["1/s"; 65].join(","), "65 limits at once: write 64 at most"),
     ] {
         let told = text.parse::<Limits>().unwrap_err().to_string();
@@ -279,6 +282,48 @@ fn what_is_wrong_is_said() {
         Limiter::per_second(5).and("5/s sliding-log").burst(3).limits(),
         Err(LimitsError::NoBurst)
     );
+}
+
+/// Blank text may be a variable that is not set. It must not let everything in.
+#[test]
+fn blank_text_is_an_error_and_unlimited_is_no_limit() {
+    for blank in ["", " ", "\t", "\r\n", "\u{a0}", "\u{3000}"] {
+        for text in [
+            blank.to_owned(),
+            format!("{blank},"),
+            format!(",{blank}"),
+            format!("10/s,{blank}"),
+            format!("{blank},10/s"),
+            format!("10/s,{blank},5/s"),
+        ] {
+            assert_eq!(text.parse::<Limits>(), Err(LimitsError::Empty), "{text:?}");
+        }
+        assert_eq!(blank.parse::<Limit>(), Err(LimitsError::Empty), "{blank:?}");
+        assert!(blank.parse::<Quota>().is_err(), "{blank:?}");
+        assert_eq!(format!("{blank}unlimited{blank}").parse(), Ok(Limits::new([])));
+    }
+    assert_eq!(Limits::new([]).to_string(), "unlimited");
+    assert!(LimitsError::Empty.to_string().contains("`unlimited`"));
+}
+
+#[test]
+fn unlimited_is_no_part_of_other_limits() {
+    for text in ["unlimited, 10/s", "10/s,unlimited", "unlimited,unlimited", "1/s, unlimited, 2/s"]
+    {
+        assert_eq!(text.parse::<Limits>(), Err(LimitsError::Unlimited), "{text}");
+    }
+    assert_eq!("unlimited".parse::<Limit>(), Err(LimitsError::Unlimited));
+    assert!("unlimited burst 5".parse::<Limits>().is_err());
+}
+
+#[test]
+fn a_builder_takes_as_more_limits_what_a_text_takes() {
+    let and = |text: &str| Limiter::per_second(10).and("5/s sliding-log").and(text).limits();
+    assert_eq!(and("3/h, 4/d").unwrap().to_string(), "10/s, 5/s sliding-log, 3/h, 4/day");
+    assert_eq!(and(" "), Err(LimitsError::Empty));
+    assert_eq!(and("3/h,"), Err(LimitsError::Empty));
+    assert_eq!(and("unlimited"), Err(LimitsError::Unlimited));
+    assert_eq!(and(&["1/s"; 63].join(",")), Err(LimitsError::TooMany(65)));
 }
 
 #[test]
@@ -309,7 +354,7 @@ fn windows_of_the_clock_that_are_not_aligned_forget_nothing() {
 
 #[test]
 fn no_limits_have_no_costs() {
-    let limiter = Limiter::with_clock("".parse().unwrap(), ManualClock::new());
+    let limiter = Limiter::with_clock("unlimited".parse().unwrap(), ManualClock::new());
     assert_eq!(limiter.try_acquire_costs(&[]), Ok(()));
     assert!(limiter.decide_costs(&[]).unwrap().is_allowed());
     limiter.reserve(&[]).unwrap().commit_costs(&[]);

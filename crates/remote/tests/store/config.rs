@@ -51,12 +51,12 @@ fn a_batch_is_one_step_and_says_what_it_has_found() {
             Change::unset(Scope::Key("guest")),
             Change::set(Scope::Key("alice"), "5/s, 3/day sliding-log".parse().unwrap()),
             Change::set(Scope::Key("alice"), "6/s".parse().unwrap()),
-            Change::set(Scope::Prefix("v"), "".parse().unwrap()),
+            Change::set(Scope::Prefix("v"), "unlimited".parse().unwrap()),
         ]);
         assert_eq!(found.unwrap(), 2);
         assert_eq!(limits_of(&config, "guest"), None);
         assert_eq!(limits_of(&config, "alice").as_deref(), Some("6/s"));
-        assert_eq!(limits_of(&config, "vip").as_deref(), Some(""));
+        assert_eq!(limits_of(&config, "vip").as_deref(), Some("unlimited"));
         let again = RemoteConfig::follow(&store(&server), "limits", NEVER).unwrap();
         assert_eq!(again.snapshot(), config.snapshot());
     }
@@ -95,6 +95,9 @@ fn the_last_configuration_stays_when_the_store_is_lost_emptied_or_damaged() {
         ask::<u64>(&server, &["HSET", "limits", "kbob", "much", "v", "7"]);
         let error = config.refresh().unwrap_err();
         assert!(error.to_string().contains("`kbob`"), "{error}");
+        ask::<u64>(&server, &["HSET", "limits", "kbob", "", "v", "8"]);
+        let error = config.refresh().unwrap_err();
+        assert!(error.to_string().contains("`unlimited`"), "{error}");
         ask::<u64>(&server, &["HDEL", "limits", "kbob"]);
         config.refresh().unwrap();
 

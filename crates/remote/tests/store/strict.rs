@@ -280,7 +280,7 @@ fn each_key_has_limits_of_its_own_or_none() {
         let config = MemoryConfig::new();
         config.set(Scope::Key("alice"), "3/day".parse().unwrap()).unwrap();
         config.set(Scope::Prefix("log:"), "3/day sliding-log".parse().unwrap()).unwrap();
-        config.set(Scope::Key("free"), "".parse().unwrap()).unwrap();
+        config.set(Scope::Key("free"), "unlimited".parse().unwrap()).unwrap();
         let users = store(&server).config(config).build().unwrap();
         assert!(users.try_acquire_costs("alice", 3).is_ok());
         assert_eq!(users.try_acquire("bob").unwrap_err(), KeyRejected::NoLimits.into());
