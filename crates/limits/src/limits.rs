@@ -20,26 +20,29 @@ use smallvec::SmallVec;
 /// counted:
 ///
 /// * A limit that has stayed the same goes on as if nothing had happened. So does a window whose
-///   count is the only thing that has changed.
+///   count is the only thing that has changed, unless it counts rejected requests.
 /// * Another limit begins with what the limits before it have recorded. One that counts requests in
 ///   windows counts each at the latest moment at which it may have been let in. A rate is exhausted
 ///   at worst, so it lets in one more after one interval at the latest.
-/// * A limit that is no longer in force keeps counting until all that it has counted is paid off or
-///   has left its window. If it comes back into force before, it goes on as if
-///   it had been in force; only a window may let in less, if one of its kind with a longer period was in
-///   force meanwhile. So lowering a limit and raising it again lets nothing in twice. Up to eight such
-///   limits are kept: those that count for longest.
+/// * A limit that is no longer in force keeps counting what is let in, until all of it is paid off or
+///   has left its window. If the limit comes back into force before, it goes on as if it had been in
+///   force. So lowering a limit and raising it again lets nothing in twice. Up to eight such limits are
+///   kept: those that count for longest.
 ///
-/// Take rates, or windows of one kind and period, of which one always lets in more than the other.
-/// Between these, no more gets in than the highest of those that were in force lets through, in any
-/// span.
+/// # When they take turns
 ///
-/// Between other limits that can't be so, because a limit records only what it needs itself. A rate
+/// Limits may change any number of times, for example because processes that share a store have
+/// different limits. As long as no more than eight limits that are not in force still count:
+///
+/// * Each of the limits lets in no more than it would alone. So all of them let in at most the sum.
+/// * If one of them always lets in at least as much as each of the others, all of them let in no more
+///   than that one. This is so for rates, of which one has the highest rate and the largest burst, and
+///   for windows of one kind and period.
+///
+/// Other limits can come close to the sum, because a limit records only what it needs itself. A rate
 /// knows what is owed, not when it was let in: `10/s burst 1` that has let in ten in the last 0.9 s
 /// owes for one. If `20/s in 10` takes its place, 29 are let in within 0.95 s. And a window that is
-/// full exhausts a lower rate, which lets in again after an interval, not after the window. What
-/// holds for any change: in a span around it, no more gets in than the old limits let through in the
-/// part before it, and the new ones in the part after it.
+/// full exhausts a lower rate, which lets in again after an interval, not after the window.
 ///
 /// ```
 /// use nanopace_limits::Limits;

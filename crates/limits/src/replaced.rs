@@ -49,17 +49,18 @@ impl Account {
             return Account::new(limit, same.state.clone());
         }
         let level = others.iter().filter_map(|other| other.level(now)).max().unwrap_or_default();
-        let counted = most_similar(&limit, others)
+        let counted = most_similar(&limit, others, now)
             .map_or_else(Vec::new, |other| other.limit.let_in(&other.state, now));
         let mut account = Account::new(limit, limit.fresh());
         account.take_over(level, counted, now);
         account
     }
 
-    /// Whether it is an account of that limit: a window's is the same for any count.
+    /// Whether it is an account of that limit: a window's is the same for any count, unless rejected
+    /// requests count, because then no more than its own count is kept.
     fn remembers_for(&self, limit: &Limit) -> bool {
         match self.limit.kind() {
-            Kind::Gcra { .. } => self.limit == *limit,
+            Kind::Gcra { .. } | Kind::LogAll => self.limit == *limit,
             kind => kind == limit.kind() && self.limit.quota().period() == limit.quota().period(),
         }
     }
@@ -131,11 +132,7 @@ impl Replaced {
         mut accounts: Vec<Account>,
         now: Nanos,
     ) -> Option<Replaced> {
-        let goes_on = |old: &Account| {
-            in_force
-                .iter()
-                .any(|new| new.remembers_for(&old.limit) || covers(&new.limit, &old.limit))
-        };
+        let goes_on = |old: &Account| in_force.iter().any(|new| new.remembers_for(&old.limit));
         accounts.retain(|account| !account.is_idle(now) && !goes_on(account));
         accounts.sort_by_key(|account| Reverse(account.idle_from()));
         accounts.truncate(MOST_REPLACED);
@@ -169,26 +166,21 @@ impl Replaced {
 }
 
 /// The window with the shortest period that is not shorter than the limit's. If there is none, the
-/// window with the longest period. No other has seen more of what counts within that period.
-fn most_similar<'a>(limit: &Limit, others: &'a [Account]) -> Option<&'a Account> {
+/// window with the longest period. No other remembers more of what counts within that period. One that
+/// may have forgotten a part of it is taken only if there is no such window.
+fn most_similar<'a>(limit: &Limit, others: &'a [Account], now: Nanos) -> Option<&'a Account> {
     let period = limit.quota().period();
     let windows = others.iter().filter(|other| !matches!(other.limit.law, Law::Gcra { .. }));
     windows.min_by_key(|other| {
-        let other = other.limit.quota().period();
-        (other < period, other.abs_diff(period))
+        let forgets = match other.limit.kind() {
+            Kind::Fixed => true,                               // all, at its end
+            Kind::LogAll => other.limit.most() < limit.most(), // all but its own count
+            _ => false,
+        };
+        let length = other.limit.quota().period();
+        let is_short = length < period;
+        (forgets || is_short, is_short, length.abs_diff(period), Reverse(other.sum(now)))
     })
-}
-
-/// Whether an account of `limit` counts as much as one of `other`, and for as long. Then an account
-/// that is opened later takes over at least as much, whatever the order of changes. None of a rate
-/// does: what a slower one owes would slow down a faster one that comes back.
-fn covers(limit: &Limit, other: &Limit) -> bool {
-    match (limit.kind(), other.kind()) {
-        (Kind::Window { .. }, Kind::Window { .. })
-        | (Kind::Log, Kind::Log)
-        | (Kind::LogAll, Kind::LogAll) => limit.quota().period() >= other.quota().period(),
-        _ => false,
-    }
 }
 
 fn interval_ns(limit: &Limit) -> u64 {

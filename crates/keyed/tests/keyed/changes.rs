@@ -260,6 +260,14 @@ fn lowered_and_raised_again_it_lets_in_nothing_twice() {
         ("10/h in 10", "unlimited"),
         ("10/h", "5/s in 3"),
         ("10/h, 100/day in 24", "4/h"),
+        ("10/h sliding-log", "5/h sliding-log"),
+        ("10/h sliding-log-all", "1/h sliding-log-all"),
+        ("10/h sliding-log-all", "1/day sliding-log-all"),
+        ("10/h fixed-window", "5/h fixed-window"),
+        ("10/h fixed-window", "5/day fixed-window"),
+        ("10/h sliding-counter", "5/h sliding-counter"),
+        ("10/h fixed-window", "10/h"),
+        ("10/h", "10/h fixed-window"),
     ] {
         let engine = DecisionEngine::new(MemoryConfig::new(), 10);
         set(&engine, high);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A limit of every kind, of `count` per `period` us.
-fn kinds(count: u64, period: u64, burst: u64, slots: u64) -> Vec<Limit> {
+pub(crate) fn kinds(count: u64, period: u64, burst: u64, slots: u64) -> Vec<Limit> {
     [
         format!("{count}/{period}us"),
         format!("{count}/{period}us burst {burst}"),
@@ -247,6 +247,30 @@ fn between_kinds_a_change_forgets_what_was_not_recorded() {
     let mut state = new.carry(&old, &state, milli(950));
     let more = (0..100).filter(|_| new.try_acquire(&mut state, milli(950), 1).is_ok()).count();
     assert_eq!(10 + more, 29);
+}
+
+/// A fixed window forgets at its end, and a log that counts rejected requests all but its own count.
+/// Each of these has a window beside it that still knows what was let in a second before.
+#[test]
+fn a_new_window_begins_with_what_the_longest_memory_has_recorded() {
+    for (old, now) in [
+        ("3/62s sliding-log", 3_660),
+        ("10/60s fixed-window, 3/62s sliding-log", 3_660),
+        ("10/61s fixed-window, 3/62s sliding-log", 3_660),
+        ("10/59s fixed-window, 3/90s fixed-window", 3_599),
+        ("1/61s sliding-log-all, 3/62s sliding-log", 3_660),
+        ("1/60s sliding-log-all, 3/60s sliding-log-all", 3_660),
+    ] {
+        let old: Limits = old.parse().unwrap();
+        for new in ["3/60s sliding-log", "3/60s sliding-counter", "3/60s in 60"] {
+            let mut state = old.fresh();
+            let costs: &[u64] = if old.each().len() == 1 { &[3] } else { &[1, 3] };
+            old.try_acquire_costs(&mut state, seconds(now - 1), costs).unwrap();
+            let new: Limits = new.parse().unwrap();
+            let mut state = new.carry(&old, &state, seconds(now));
+            assert!(new.try_acquire(&mut state, seconds(now), 1).is_err(), "{old} to {new}");
+        }
+    }
 }
 
 #[test]

@@ -21,5 +21,6 @@ mod tasks;
 mod threads;
 #[cfg(feature = "pools")]
 mod token_pool;
+mod turns;
 mod waiting;
 mod windows;
