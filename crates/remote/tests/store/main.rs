@@ -14,3 +14,4 @@ mod refused;
 mod strict;
 mod tasks;
 mod timeout;
+mod turns;
