@@ -11,11 +11,9 @@ use crate::sync::{Mutex, lock};
 use crate::{Change, ConfigError, ConfigSnapshot, ConfigStore, Limits, MemoryConfig, Scope};
 use examine::{examined, restored};
 use held::Held;
-use redb::backends::FileBackend;
 use redb::{Database, Error};
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tables::write;
@@ -40,9 +38,7 @@ use tables::write;
 /// may be found when the file is opened: all of it, or nothing of it.
 ///
 /// Opening a file reads all of it, and compares the checksums in this copy. If something is wrong
-/// and can't be computed from the rest, that is an error, and the file stays as it is. (On some
-/// damaged files the database panics. The panic is caught and becomes that error. A program that is
-/// built to abort on a panic does so.)
+/// and can't be computed from the rest, that is an error, and the file stays as it is.
 ///
 /// ```
 /// use nanopace_keyed::{ConfigStore, DiskConfig, Scope};
@@ -89,7 +85,7 @@ impl DiskConfig {
         if !path.exists() {
             begin(path)?;
         }
-        let file = guarded(path, || Held::open(path))?;
+        let file = Held::open(path).map_err(|error| of_database(path, error))?;
         DiskConfig::on(path.to_owned(), file)
     }
 
@@ -101,11 +97,12 @@ impl DiskConfig {
     /// The database as the cache has it. After an error, the change that failed may be on disk all
     /// the same, so it is undone there.
     fn recovered(&self) -> Result<Database, ConfigError> {
-        guarded(&self.path, || restored(&self.file))?;
+        restored(&self.file).map_err(|error| of_database(&self.path, error))?;
 
         let (database, stored) = opened(&self.path, &self.file)?;
         let (stored, known) = (stored.snapshot(), self.cache.snapshot());
-        guarded(&self.path, || write(&database, &known.changes_from(&stored)))?;
+        write(&database, &known.changes_from(&stored))
+            .map_err(|error| of_database(&self.path, error))?;
         Ok(database)
     }
 }
@@ -127,7 +124,7 @@ impl ConfigStore for DiskConfig {
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
         let mut open = lock(&self.database);
         let database = open.take().map_or_else(|| self.recovered(), Ok)?;
-        guarded(&self.path, || write(&database, changes))?;
+        write(&database, changes).map_err(|error| of_database(&self.path, error))?;
         *open = Some(database);
         Ok(self.cache.make(changes))
     }
@@ -148,10 +145,7 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
     let io = |source| ConfigError::Io { path: path.to_owned(), source };
     let new = aside(path).map_err(io)?;
     let file = new.reopen().map_err(io)?;
-    guarded(path, || {
-        let database = Database::builder().create_with_backend(FileBackend::new(file)?)?;
-        tables::create(&database)
-    })?;
+    tables::create(file).map_err(|error| of_database(path, error))?;
     match new.persist_noclobber(path) {
         Err(error) if error.error.kind() != ErrorKind::AlreadyExists => Err(io(error.error)),
         _ => sync_folder(path).map_err(io),
@@ -160,7 +154,7 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
 
 /// The database in a file, and what it says.
 fn opened(path: &Path, file: &Held) -> Result<(Database, MemoryConfig), ConfigError> {
-    let (database, entries) = guarded(path, || examined(file))?;
+    let (database, entries) = examined(file).map_err(|error| of_database(path, error))?;
     let cache = MemoryConfig::new();
     for (is_prefix, name, text) in &entries {
         let limits =
@@ -171,27 +165,22 @@ fn opened(path: &Path, file: &Held) -> Result<(Database, MemoryConfig), ConfigEr
     Ok((database, cache))
 }
 
-/// What the database does with a file, with its errors as ours. On some damaged files it panics
-/// instead of returning one.
-fn guarded<T>(path: &Path, access: impl FnOnce() -> Result<T, Error>) -> Result<T, ConfigError> {
+/// An error of the database in the file at `path`, as one of ours.
+fn of_database(path: &Path, error: Error) -> ConfigError {
     let path = path.to_owned();
-    match catch_unwind(AssertUnwindSafe(access)) {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(Error::DatabaseAlreadyOpen)) => Err(ConfigError::InUse { path }),
-        Ok(Err(Error::UpgradeRequired(format))) => Err(ConfigError::OldFormat { path, format }),
+    match error {
+        Error::DatabaseAlreadyOpen => ConfigError::InUse { path },
+        Error::UpgradeRequired(format) => ConfigError::OldFormat { path, format },
         // What it points to lies after its end, or before its beginning.
-        Ok(Err(Error::Io(source)))
+        Error::Io(source)
             if matches!(source.kind(), ErrorKind::UnexpectedEof | ErrorKind::InvalidInput) =>
         {
-            Err(damaged(&path, source.to_string()))
+            damaged(&path, source.to_string())
         }
-        Ok(Err(Error::Io(source))) => Err(ConfigError::Io { path, source }),
-        Ok(Err(Error::PreviousIo)) => {
-            Err(ConfigError::Io { path, source: io::Error::other("it failed before") })
-        }
-        Ok(Err(Error::Corrupted(reason))) => Err(damaged(&path, reason)),
-        Ok(Err(error)) => Err(damaged(&path, error.to_string())),
-        Err(_) => Err(damaged(&path, "its pages contradict each other".to_owned())),
+        Error::Io(source) => ConfigError::Io { path, source },
+        Error::PreviousIo => ConfigError::Io { path, source: io::Error::other("it failed before") },
+        Error::Corrupted(reason) => damaged(&path, reason),
+        error => damaged(&path, error.to_string()),
     }
 }
 

@@ -68,18 +68,13 @@ pub(super) fn restored(file: &Held) -> Result<(), Error> {
 /// The database in a file, and all that is stored in it.
 pub(super) fn examined(file: &Held) -> Result<(Database, Vec<Stored>), Error> {
     let mut bytes = content(file)?;
-    let (entries, is_whole) = current(&mut bytes).map_err(|error| of_a_copy(error, &bytes))?;
+    let entries = current(&mut bytes).map_err(|error| of_a_copy(error, &bytes))?;
     file.write(FLAGS as u64, &bytes[FLAGS..=FLAGS])?;
-    let mut database = Database::builder().create_with_backend(file.clone())?;
-    if !is_whole {
-        database.check_integrity()?;
-    }
-    Ok((database, entries))
+    Ok((checked(file.clone())?, entries))
 }
 
-/// What is stored in a file of these bytes, and whether all of it was intact. Otherwise something
-/// had to be computed from the rest.
-fn current(bytes: &mut [u8]) -> Result<(Vec<Stored>, bool), Error> {
+/// What is stored in a file of these bytes.
+fn current(bytes: &mut [u8]) -> Result<Vec<Stored>, Error> {
     let current = loaded(bytes)?;
     if !is_other_newer(bytes) {
         return Ok(current);
@@ -98,13 +93,17 @@ fn is_other_newer(bytes: &[u8]) -> bool {
     transactions(bytes[FLAGS] ^ 1).gt(transactions(bytes[FLAGS]))
 }
 
-fn loaded(bytes: &[u8]) -> Result<(Vec<Stored>, bool), Error> {
+fn loaded(bytes: &[u8]) -> Result<Vec<Stored>, Error> {
     let copy = InMemoryBackend::new();
     copy.set_len(bytes.len() as u64)?;
     copy.write(0, bytes)?;
-    let mut database = Database::builder().create_with_backend(copy)?;
-    let is_whole = database.check_integrity()?;
-    Ok((read(&database)?, is_whole))
+    read(&checked(copy)?)
+}
+
+/// Opens a database and compares the checksums of all its pages first. Without that, the database
+/// trusts its pages, and panics when they are damaged.
+fn checked(file: impl StorageBackend) -> Result<Database, Error> {
+    Ok(Database::builder().set_check_integrity_on_open(true).create_with_backend(file)?)
 }
 
 /// The error of reading a copy. It can't come from the operating system. A file that really is in an

@@ -1,7 +1,9 @@
 //! What the database has: limits by name, as text.
 
 use crate::{Change, Scope};
+use redb::backends::FileBackend;
 use redb::{Database, Error, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+use std::fs::File;
 
 /// Limits by key, as text.
 const KEYS: TableDefinition<'_, &str, &str> = TableDefinition::new("keys");
@@ -32,9 +34,10 @@ fn begin_write(database: &Database) -> Result<WriteTransaction, Error> {
     Ok(transaction)
 }
 
-/// Creates both tables, so that a store without limits has them too.
-pub(super) fn create(database: &Database) -> Result<(), Error> {
-    let transaction = begin_write(database)?;
+/// Creates a database in an empty file, with both tables, so that a store without limits has them too.
+pub(super) fn create(file: File) -> Result<(), Error> {
+    let database = Database::builder().create_with_backend(FileBackend::new(file)?)?;
+    let transaction = begin_write(&database)?;
     transaction.open_table(KEYS)?;
     transaction.open_table(PREFIXES)?;
     Ok(transaction.commit()?)
