@@ -1,5 +1,8 @@
 //! The request store: what was let in for each key, in memory.
 
+#[cfg(test)]
+mod tests;
+
 use crate::KeyRejected;
 use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
 use crossbeam_utils::CachePadded;

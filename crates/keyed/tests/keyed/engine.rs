@@ -3,11 +3,12 @@
 use crate::{at, laws};
 use nanopace_keyed::internal::DecisionEngine;
 use nanopace_keyed::{
-    ConfigStore, KeyRejected, Keyed, Limits, LimitsError, MemoryConfig, Scope, Uniform,
+    ConfigStore, KeyRejected, Keyed, Limits, LimitsError, LimitsOf, MemoryConfig, Scope, Uniform,
 };
 use nanopace_limits::Rejected;
 use proptest::prelude::*;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
@@ -260,6 +261,34 @@ fn what_a_request_cost_beyond_its_reservation_counts_for_a_key_that_was_removed(
         drop(keyed.reserve("bob", 1).unwrap());
         assert_eq!(keyed.standing("bob").unwrap().remaining, 10, "{text}");
     }
+}
+
+/// Versions need not rise. Version 0 has other limits than version 1.
+#[derive(Debug)]
+struct Versions(Arc<AtomicU64>);
+
+impl LimitsOf<String> for Versions {
+    fn version_for(&self, _: &String) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    fn limits_for(&self, key: &String) -> Option<Arc<Limits>> {
+        Some(Arc::new(limits(if self.version_for(key) == 0 { "20/h" } else { "10/h" })))
+    }
+}
+
+#[test]
+fn a_key_that_was_removed_has_the_limits_of_now_after_its_reservation_is_settled() {
+    let (clock, version) = (nanopace::ManualClock::new(), Arc::new(AtomicU64::new(1)));
+    let builder = Keyed::builder(Versions(Arc::clone(&version))).max_keys(10);
+    let keyed: Keyed<String, _> = builder.clock(clock.clone()).build().unwrap();
+    let reservation = keyed.reserve(&"alice".to_owned(), 1).unwrap();
+    clock.set(at(3 * 3_600 * SECOND));
+    assert_eq!(keyed.sweep(usize::MAX), 1);
+    version.store(0, Relaxed);
+    reservation.commit_costs(5);
+    let standing = keyed.standing(&"alice".to_owned()).unwrap();
+    assert_eq!((standing.limit, standing.remaining), (20, 16));
 }
 
 /// Has all keys in one shard.

@@ -1,6 +1,7 @@
 //! What rules keep to, on moments of the tests' own. One test program, which is built much faster than many.
 
 mod aggregated_window;
+mod between_steps;
 mod buckets;
 mod common;
 mod front_door;

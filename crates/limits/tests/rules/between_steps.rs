@@ -1,0 +1,77 @@
+//! What happens between two steps of one who waits, which no lock holds together.
+
+use crate::laws::at;
+use nanopace::{Clock, ManualClock, Nanos};
+use nanopace_limits::internal::{Gate, LimitsState, Line, Receipt, Step, Waiter};
+use nanopace_limits::{CostsRejected, Limits, Rule, Wait, WaitError};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+type Heard = Step<Result<Duration, WaitError<CostsRejected>>>;
+
+/// Limits with a line. Somebody may come right after the next step on the limits.
+struct Interrupted {
+    limits: Arc<Limits>,
+    state: RefCell<LimitsState>,
+    line: Line<()>,
+    clock: ManualClock,
+    comes: Cell<Option<Wait<'static>>>,
+    /// What the first step of who came has returned.
+    heard: Cell<Option<Heard>>,
+}
+
+impl Interrupted {
+    fn new(limits: &str) -> Self {
+        let limits: Arc<Limits> = Arc::new(limits.parse().unwrap());
+        let state = RefCell::new(limits.fresh());
+        let (line, clock) = (Line::new(), ManualClock::new());
+        Self { limits, state, line, clock, comes: Cell::default(), heard: Cell::default() }
+    }
+}
+
+impl Gate for &Interrupted {
+    type Key = ();
+    type Asked = ();
+    type Refusal = CostsRejected;
+
+    fn key(&self) -> &() {
+        &()
+    }
+
+    fn line(&self) -> &Line<()> {
+        &self.line
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        &self.clock
+    }
+
+    fn step<T>(
+        &self,
+        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, CostsRejected>,
+    ) -> Result<T, CostsRejected> {
+        let answer = step(&self.limits, &mut self.state.borrow_mut(), self.clock.now());
+        if let Some(wait) = self.comes.take() {
+            self.heard.set(Some(Waiter::new(*self, wait).step(Waker::noop())));
+        }
+        answer
+    }
+
+    fn take_back(&self, _: &Receipt) {}
+}
+
+/// The first in line was let in and has not left yet. Its cost is counted once, not as one in front too.
+#[test]
+fn who_comes_while_the_first_leaves_gets_in_when_the_limits_say() {
+    let gate = Interrupted::new("10/s burst 1");
+    let ms = Duration::from_millis;
+    gate.limits.try_acquire(&mut gate.state.borrow_mut(), at(0), 1).unwrap();
+    let mut first = Waiter::new(&gate, Wait::new(1));
+    assert_eq!(first.step(Waker::noop()), Step::Until(at(100_000_000)));
+    gate.clock.advance(ms(100));
+    gate.comes.set(Some(Wait::new(1).timeout(ms(100))));
+    assert_eq!(first.step(Waker::noop()), Step::Done(Ok(ms(100))));
+    assert_eq!(gate.heard.take(), Some(Step::Until(at(200_000_000))));
+}
