@@ -83,6 +83,23 @@ fn changes_of_several_processes_are_all_kept() {
     }
 }
 
+/// Otherwise processes would miss a change that is made after the store's clock was set back.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn versions_rise_whatever_the_stores_clock_says() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let config = RemoteConfig::follow(&store(&server), "limits", NEVER).unwrap();
+        let version = || ask::<u64>(&server, &["HGET", "limits", "v"]);
+        let ahead = 1 << 52; // microseconds: the year 2112
+        ask::<u64>(&server, &["HSET", "limits", "v", &ahead.to_string()]);
+        for change in 1..4 {
+            config.set(Scope::Key("alice"), format!("{change}/s").parse().unwrap()).unwrap();
+            assert_eq!(version(), ahead + change, "{engine}");
+        }
+    }
+}
+
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_last_configuration_stays_when_the_store_is_lost_emptied_or_damaged() {

@@ -37,6 +37,8 @@ fn a_key_expires_when_nothing_of_it_counts_any_more() {
         for turn in 0..20 {
             for limits in [
                 "1/min",
+                "1/60000900us", // what is left has a part of a millisecond
+                "1/60000900us burst 1, 1/min sliding-counter",
                 "7/17min burst 1", // no whole nanoseconds
                 "3/h burst 1, 1/day burst 1",
                 "1/day fixed-window",
