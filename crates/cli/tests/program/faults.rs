@@ -189,3 +189,35 @@ fn a_target_that_dies_fails_the_run() {
     );
     assert_eq!((output.status.code(), &results["verdict"]), (Some(3), &"target-failing".into()));
 }
+
+/// Answers before it has read a body, and closes the connection. The answer's own body has 2 bytes.
+fn refusing_bodies(length: usize) -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let answer = format!("HTTP/1.1 413 Large\r\ncontent-length: {length}\r\n\r\nno");
+            // The client may have gone.
+            let _ = stream.read(&mut [0; 1024]).and_then(|_| stream.write_all(answer.as_bytes()));
+        }
+    });
+    url
+}
+
+/// The request before the run has that status as well, which is no reason not to begin.
+#[test]
+fn a_server_that_refuses_bodies_has_answered() {
+    let body = scratch("refused-body");
+    fs::write(&body, b"\xff").unwrap();
+    fs::File::options().write(true).open(&body).unwrap().set_len(70 << 20).unwrap();
+    // All of the answer is there, or not.
+    for length in [2, 10] {
+        let (url, body) = (refusing_bodies(length), body.display());
+        let line = format!("run --url {url} -D {body} -n 30 --rate 1k/s -c 3 -t 10min --json -");
+        let output = nanopace(&line).output().unwrap();
+        let results = object(&output);
+        assert_adds_up(&results);
+        assert_eq!(results["failures"], serde_json::json!({ "status 413": 30 }), "{results}");
+        assert_eq!(results["statuses"], serde_json::json!({ "413": 30 }), "{results}");
+    }
+}

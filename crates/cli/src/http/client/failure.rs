@@ -1,6 +1,7 @@
 //! How a request can fail.
 
 use super::content::Unreadable;
+use hyper::StatusCode;
 use nanopace_load::load::kind::Kind;
 use nanopace_load::net::tls;
 use nanopace_load::net::trust::Tls;
@@ -13,7 +14,7 @@ pub(crate) const LONGEST_HEAD: usize = 400 * 1024;
 /// Why a request counts as failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// An answer, but neither success nor redirection.
+    /// An answer, but neither success nor redirection. Its body may be cut off.
     Status(u16),
     /// No complete answer within the timeout.
     Timeout,
@@ -62,6 +63,23 @@ pub(crate) const GROUPS: [&str; 12] = [
 ];
 
 impl Failure {
+    /// Whether an answer with this status is a success.
+    pub(crate) fn judge(status: StatusCode) -> Result<(), Failure> {
+        let is_fine = status.is_success() || status.is_redirection();
+        if is_fine { Ok(()) } else { Err(Failure::Status(status.as_u16())) }
+    }
+
+    /// The failure of a request whose connection ended after the head of an answer. An error status says more than
+    /// the end: a server that refuses a request may reset the connection before all of its answer has arrived.
+    pub(crate) fn after(self, status: StatusCode) -> Failure {
+        match self {
+            Failure::HungUp | Failure::Connection(_) => {
+                Failure::judge(status).err().unwrap_or(self)
+            }
+            other => other,
+        }
+    }
+
     /// Its kind, by which it is counted.
     pub(crate) fn kind(self) -> Kind {
         Kind::of_group(self.group(), &self.to_string())

@@ -15,7 +15,6 @@ use super::watch::Watch;
 use answer::Answer;
 use buffer::Buffer;
 use hyper::StatusCode;
-use hyper::body::{Buf, Bytes};
 use nanopace_load::running::workers::deadline::Deadline;
 use request::Outgoing;
 use sending::Sending;
@@ -31,8 +30,8 @@ use tokio::task::yield_now;
 pub(crate) struct Connection {
     io: Box<dyn Io>,
     buffer: Buffer,
-    /// What is left of a request whose answer came before it was sent.
-    unsent: Bytes,
+    /// Whether the last request was sent to its end.
+    is_sent: bool,
     /// Whether no request can follow.
     is_over: bool,
     read: u64,
@@ -41,8 +40,8 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(io: Box<dyn Io>) -> Connection {
-        let (buffer, unsent) = (Buffer::default(), Bytes::new());
-        Connection { io, buffer, unsent, is_over: false, read: 0, written: 0 }
+        let buffer = Buffer::default();
+        Connection { io, buffer, is_sent: true, is_over: false, read: 0, written: 0 }
     }
 
     /// Whether no request can follow.
@@ -57,23 +56,11 @@ impl Connection {
         if !has_budget_remaining() {
             yield_now().await;
         }
-        before(deadline, |cx| self.poll_ready(cx)).await.unwrap_or(false)
+        before(deadline, |cx| Poll::Ready(self.poll_read(cx).is_pending())).await.unwrap_or(false)
     }
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        if !self.unsent.is_empty() {
-            let mut sending = Sending::of(&self.unsent);
-            let sent = sending.poll(&mut *self.io, &mut self.written, cx);
-            let left = sending.left();
-            self.unsent.advance(self.unsent.len() - left);
-            if ready!(sent).is_err() {
-                return Poll::Ready(false);
-            }
-        }
-        Poll::Ready(self.poll_read(cx).is_pending())
-    }
-
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole answer. An answer that comes before the request is sent ends the
+    /// connection: the rest of the request would delay the next one, and the server may never read it.
     pub(crate) async fn exchange(
         &mut self,
         request: &Outgoing<'_>,
@@ -88,17 +75,16 @@ impl Connection {
             self.poll_exchange(cx, &mut sending, &mut answer, watch.as_deref_mut())
         };
         let status = before(deadline, exchanged).await?;
-        if sending.left() > 0 {
-            self.unsent = sending.rest();
-        }
-        self.is_over = sending.leaves_file()
+        self.is_sent = sending.is_done();
+        self.is_over = !self.is_sent
             || request.is_last
             || !answer.is_kept()
             || !self.buffer.unread().is_empty();
         status
     }
 
-    /// An answer that is there counts, even if the server did not want the rest of the request.
+    /// When sending fails, reading goes on: a server that refuses a request often answers before it has read the body,
+    /// and closes the connection.
     fn poll_exchange(
         &mut self,
         cx: &mut Context<'_>,
@@ -106,19 +92,23 @@ impl Connection {
         answer: &mut Answer,
         watch: Option<&mut Watch>,
     ) -> Poll<Result<StatusCode, Failure>> {
-        let sent = sending.poll(&mut *self.io, &mut self.written, cx);
-        match (self.poll_answer(cx, answer, watch), sent) {
-            (Poll::Ready(Err(_)) | Poll::Pending, Poll::Ready(Err(error))) => {
-                Poll::Ready(Err(Failure::from(&error)))
+        let unsent = sending.poll(&mut *self.io, &mut self.written, cx);
+        match (self.poll_answer(cx, answer, unsent, watch), unsent) {
+            // The server waits for the rest of the body.
+            (Poll::Pending, Some(Failure::BodyFile)) => Poll::Ready(Err(Failure::BodyFile)),
+            (Poll::Ready(Err(Failure::HungUp | Failure::Connection(_))), Some(unsent)) => {
+                Poll::Ready(Err(unsent))
             }
             (answered, _) => answered,
         }
     }
 
+    /// Reads the answer to a request that could not be sent to its end, if `unsent` says why.
     fn poll_answer(
         &mut self,
         cx: &mut Context<'_>,
         answer: &mut Answer,
+        unsent: Option<Failure>,
         mut watch: Option<&mut Watch>,
     ) -> Poll<Result<StatusCode, Failure>> {
         loop {
@@ -130,14 +120,17 @@ impl Connection {
                 watch.into_iter().for_each(Watch::end);
                 return Poll::Ready(Ok(status));
             }
-            let read = ready!(self.poll_read(cx)).map_err(|error| Failure::from(&error))?;
-            if read == 0 {
+            let read = match ready!(self.poll_read(cx)) {
+                Err(error) => Err(Failure::from(&error)),
+                // Unless the server has closed the connection, it has reset it, and sending has reported that.
+                Ok(0) => unsent.filter(|it| *it != Failure::HungUp).map_or(Ok(0), Err),
+                Ok(bytes) => Ok(bytes),
+            };
+            if read.map_err(|failure| answer.cut_by(failure))? == 0 {
                 watch.into_iter().for_each(Watch::end);
                 return Poll::Ready(answer.end(self.buffer.unread()));
             }
-            if let Some(watch) = watch.as_deref_mut() {
-                watch.came();
-            }
+            watch.as_deref_mut().into_iter().for_each(Watch::came);
         }
     }
 
@@ -151,11 +144,11 @@ impl Connection {
         Poll::Ready(Ok(bytes))
     }
 
-    /// Of an exchange that has just ended, if the kernel stamps it. Of a request that is not sent yet, nobody knows
-    /// when it was.
+    /// Of an exchange that has just ended, if the kernel stamps it. Of a request that is not sent to its end, nobody
+    /// knows when it was.
     pub(crate) fn delays(&mut self) -> Option<Delays> {
         let Delays { sending, reading } = self.io.delays()?;
-        Some(Delays { sending: sending.filter(|_| self.unsent.is_empty()), reading })
+        Some(Delays { sending: sending.filter(|_| self.is_sent), reading })
     }
 
     /// Bytes read and written since the last time that this was asked.

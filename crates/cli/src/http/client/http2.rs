@@ -40,11 +40,14 @@ impl Connection {
 
     /// Whether no request can follow, as far as it is known.
     pub(crate) fn is_over(&self) -> bool {
-        self.sender.is_closed()
+        self.sender.is_closed() || self.traffic.is_broken()
     }
 
     /// Whether a request can be sent. False when the server has closed the connection.
     pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
+        if self.is_over() {
+            return false;
+        }
         let mut ready = pin!(self.sender.ready());
         matches!(before(deadline, |cx| ready.as_mut().poll(cx)).await, Ok(Ok(())))
     }
@@ -92,7 +95,7 @@ async fn whole(
         };
         match frame {
             Some(frame) => {
-                let frame = frame.map_err(of)?;
+                let frame = frame.map_err(|error| of(error).after(answer.status()))?;
                 if let (Some(watch), Some(content)) = (watch.as_deref_mut(), frame.data_ref()) {
                     watch.came();
                     watch.look(content);

@@ -65,15 +65,20 @@ impl Answer {
     pub(crate) fn done(&self) -> Done {
         let (read, written) = self.traffic;
         let done = Done::new().bytes(read, written).sent(self.sent, self.set_up);
-        self.status.map_or(done, |status| done.status(status.as_u16()))
+        self.head_status().map_or(done, |status| done.status(status.as_u16()))
+    }
+
+    /// Its status, even if its body was cut off.
+    fn head_status(&self) -> Option<StatusCode> {
+        match self.status {
+            Err(Failure::Status(status)) => StatusCode::from_u16(status).ok(),
+            status => status.ok(),
+        }
     }
 
     /// Success, or why it is none.
     pub(crate) fn outcome(&self) -> Result<(), Failure> {
-        match self.status? {
-            status if status.is_success() || status.is_redirection() => Ok(()),
-            status => Err(Failure::Status(status.as_u16())),
-        }
+        self.status.and_then(Failure::judge)
     }
 }
 
@@ -176,7 +181,7 @@ impl Session {
             None => {}
         }
         let answer = self.send_prepared(request, now).await;
-        (answer, self.plan.label(request, answer.status.ok()))
+        (answer, self.plan.label(request, answer.head_status()))
     }
 
     /// Sends this step of a slot, from `now` on, and reads the answer, of which that is kept which the step

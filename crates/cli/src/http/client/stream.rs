@@ -1,15 +1,16 @@
 //! The byte stream of a connection, and one that is counted.
 
 use nanopace_load::net::tls;
-use std::io::{self, IoSlice};
+use std::io::{self, ErrorKind, IoSlice};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::coop::consume_budget;
+use tokio::task::yield_now;
 
 /// So many bytes count as one of the steps that a task may take in its turn. Else a server that never
 /// stops sending could make a turn last for seconds.
@@ -49,9 +50,17 @@ pub(crate) struct Traffic {
     written: AtomicU64,
     /// How often anything was read, ever.
     reads: AtomicU64,
+    /// Whether nothing more can be written.
+    is_broken: AtomicBool,
 }
 
 impl Traffic {
+    /// Whether nothing more can be written.
+    pub(crate) fn is_broken(&self) -> bool {
+        // Relaxed: as in `take`.
+        self.is_broken.load(Ordering::Relaxed)
+    }
+
     /// How often anything was read, ever.
     pub(crate) fn reads(&self) -> u64 {
         // Relaxed: as in `take`.
@@ -65,27 +74,6 @@ impl Traffic {
     }
 }
 
-/// Counts what passes.
-pub(crate) struct Counted {
-    io: Box<dyn Io>,
-    traffic: Arc<Traffic>,
-}
-
-impl Counted {
-    /// Counts what passes through `io` in `traffic`.
-    pub(crate) fn new(io: Box<dyn Io>, traffic: Arc<Traffic>) -> Counted {
-        Counted { io, traffic }
-    }
-
-    fn wrote(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        if let Poll::Ready(Ok(bytes)) = written {
-            // Relaxed: as in `take`.
-            self.traffic.written.fetch_add(bytes as u64, Ordering::Relaxed);
-        }
-        written
-    }
-}
-
 /// Takes what it costs to read so many bytes off the turn of the current task.
 pub(crate) fn charge(bytes: usize, cx: &mut Context<'_>) {
     for _ in 0..bytes / STEP {
@@ -95,18 +83,73 @@ pub(crate) fn charge(bytes: usize, cx: &mut Context<'_>) {
     }
 }
 
+/// Counts what passes, and reads on when writing has failed: a server that refuses a request may have answered before
+/// it closed the connection.
+pub(crate) struct Counted {
+    io: Box<dyn Io>,
+    traffic: Arc<Traffic>,
+    /// Why nothing more can be written.
+    broken: Option<ErrorKind>,
+    /// How reading has ended, until that is reported.
+    end: Option<io::Result<()>>,
+}
+
+impl Counted {
+    /// Counts what passes through `io` in `traffic`.
+    pub(crate) fn new(io: Box<dyn Io>, traffic: Arc<Traffic>) -> Counted {
+        Counted { io, traffic, broken: None, end: None }
+    }
+
+    /// Writes by this, unless that has failed before: then all `bytes` are dropped.
+    fn write(
+        &mut self,
+        cx: &mut Context<'_>,
+        bytes: usize,
+        write: impl FnOnce(Pin<&mut dyn Io>, &mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if self.broken.is_none() {
+            match ready!(write(Pin::new(&mut *self.io), cx)) {
+                Ok(bytes) => {
+                    // Relaxed: as in `take`.
+                    self.traffic.written.fetch_add(bytes as u64, Ordering::Relaxed);
+                    return Poll::Ready(Ok(bytes));
+                }
+                Err(error) => {
+                    self.broken = Some(error.kind());
+                    // Relaxed: as in `take`.
+                    self.traffic.is_broken.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+        Poll::Ready(Ok(bytes))
+    }
+
+    /// Reports how reading has ended, but not at once: those who wait for an answer that came just before look at it
+    /// first.
+    fn end(&mut self, end: io::Result<()>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.end = Some(self.broken.map_or(end, |kind| Err(kind.into())));
+        pin!(yield_now()).poll(cx).map(Ok)
+    }
+}
+
 impl AsyncRead for Counted {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if let Some(end) = self.end.take() {
+            return Poll::Ready(end);
+        }
         let before = buf.filled().len();
-        ready!(Pin::new(&mut self.io).poll_read(cx, buf))?;
+        let read = ready!(Pin::new(&mut self.io).poll_read(cx, buf));
         let bytes = buf.filled().len() - before;
+        if bytes == 0 {
+            return self.end(read, cx);
+        }
         // Relaxed: as in `take`.
         self.traffic.read.fetch_add(bytes as u64, Ordering::Relaxed);
-        self.traffic.reads.fetch_add(u64::from(bytes > 0), Ordering::Relaxed);
+        self.traffic.reads.fetch_add(1, Ordering::Relaxed);
         charge(bytes, cx);
         Poll::Ready(Ok(()))
     }
@@ -118,8 +161,7 @@ impl AsyncWrite for Counted {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.io).poll_write(cx, buf);
-        self.wrote(written)
+        self.write(cx, buf.len(), |io, cx| io.poll_write(cx, buf))
     }
 
     fn poll_write_vectored(
@@ -127,8 +169,8 @@ impl AsyncWrite for Counted {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.io).poll_write_vectored(cx, bufs);
-        self.wrote(written)
+        let bytes = bufs.iter().map(|buf| buf.len()).sum();
+        self.write(cx, bytes, |io, cx| io.poll_write_vectored(cx, bufs))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -136,7 +178,8 @@ impl AsyncWrite for Counted {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
+        let flush = |io: Pin<&mut dyn Io>, cx: &mut Context<'_>| io.poll_flush(cx).map_ok(|()| 0);
+        self.write(cx, 0, flush).map_ok(drop)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

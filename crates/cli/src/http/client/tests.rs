@@ -2,6 +2,10 @@
 //! and what it sends them.
 
 mod answers;
+mod broken;
+mod early;
+#[cfg(feature = "http2")]
+mod early_http2;
 mod large;
 mod requests;
 mod server;

@@ -107,10 +107,15 @@ impl Answer {
     pub(crate) fn end(&self, left: &[u8]) -> Result<StatusCode, Failure> {
         match self.place {
             Place::Body(head, Body::UntilEnd) => Ok(head.status),
-            Place::Body(..) => Err(Failure::HungUp),
+            Place::Body(..) => Err(self.cut_by(Failure::HungUp)),
             // Or it was wrong before its end.
             Place::Head(_) => Head::read(left, self.asked).and(Err(Failure::HungUp)),
         }
+    }
+
+    /// The failure of its request, if this has ended the connection.
+    pub(crate) fn cut_by(&self, failure: Failure) -> Failure {
+        self.status_so_far().map_or(failure, |status| failure.after(status))
     }
 }
 

@@ -2,14 +2,17 @@
 
 use super::request::Outgoing;
 use crate::http::client::content::Flow;
+use crate::http::client::failure::Failure;
 use crate::http::client::stream::Io;
-use hyper::body::{Buf, Bytes};
+use hyper::body::Buf;
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 /// What is left to send.
 pub(super) struct Sending<'a> {
+    /// Whether all of it is on its way, or why the rest can't be sent.
+    sent: Option<Result<(), Failure>>,
     parts: [&'a [u8]; 5],
     /// A file that is the body. It is sent after the first part, the head. The parts of a body in memory are empty
     /// then.
@@ -18,27 +21,40 @@ pub(super) struct Sending<'a> {
 
 impl<'a> Sending<'a> {
     pub(super) fn new(request: &Outgoing<'a>) -> Sending<'a> {
-        Sending { parts: request.parts, file: request.file.map(Flow::of_large) }
+        Sending { sent: None, parts: request.parts, file: request.file.map(Flow::of_large) }
     }
 
-    /// The rest of a request.
-    pub(super) fn of(bytes: &'a [u8]) -> Sending<'a> {
-        Sending { parts: [bytes, b"", b"", b"", b""], file: None }
+    /// Whether all of it is on its way.
+    pub(super) fn is_done(&self) -> bool {
+        self.sent == Some(Ok(()))
     }
 
-    /// Sends what is left, in one piece if the system takes it. Ready when it is on its way. Counts the
-    /// bytes in `written`.
+    /// Sends what is left, as much as the system takes now. Returns why the rest can't be sent, if it can't. Counts
+    /// the bytes in `written`.
     pub(super) fn poll(
+        &mut self,
+        io: &mut dyn Io,
+        written: &mut u64,
+        cx: &mut Context<'_>,
+    ) -> Option<Failure> {
+        if self.sent.is_none()
+            && let Poll::Ready(sent) = self.poll_rest(io, written, cx)
+        {
+            self.sent = Some(sent.map_err(|error| Failure::from(&error)));
+        }
+        self.sent?.err()
+    }
+
+    /// Sends what is left, in one piece if the system takes it. Ready when it is on its way.
+    fn poll_rest(
         &mut self,
         io: &mut dyn Io,
         written: &mut u64,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         let mut io = Pin::new(io);
-        if self.leaves_file() {
-            ready!(self.poll_file(&mut *io, written, cx))?;
-        }
-        while self.left() > 0 {
+        ready!(self.poll_file(&mut *io, written, cx))?;
+        while self.parts.iter().any(|part| !part.is_empty()) {
             let bytes = ready!(match self.parts {
                 [part, [], [], [], []] => io.as_mut().poll_write(cx, part),
                 parts => io.as_mut().poll_write_vectored(cx, &parts.map(IoSlice::new)),
@@ -57,7 +73,7 @@ impl<'a> Sending<'a> {
         written: &mut u64,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        let Sending { parts: [head, ..], file: Some(file) } = self else {
+        let Sending { parts: [head, ..], file: Some(file), .. } = self else {
             return Poll::Ready(Ok(()));
         };
         let mut io = Pin::new(io);
@@ -73,21 +89,6 @@ impl<'a> Sending<'a> {
             *written += bytes as u64;
         }
         Poll::Ready(Ok(()))
-    }
-
-    /// How many bytes are left, but for a file.
-    pub(super) fn left(&self) -> usize {
-        self.parts.iter().map(|part| part.len()).sum()
-    }
-
-    /// Whether some of a file is left.
-    pub(super) fn leaves_file(&self) -> bool {
-        self.file.as_ref().is_some_and(|file| file.left() > 0)
-    }
-
-    /// What is left, but for a file.
-    pub(super) fn rest(&self) -> Bytes {
-        self.parts.concat().into()
     }
 
     fn advance(&mut self, mut bytes: usize) {

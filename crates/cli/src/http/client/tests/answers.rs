@@ -565,10 +565,11 @@ fn answers_to_a_request_that_is_not_there_yet() {
     fs::write(&path, vec![b'x'; 20_000_000]).unwrap();
     let options = ["-X", "PUT", "--body-file", path.to_str().unwrap()];
     let early = |case: Case| Case { is_early: true, ..case.to(&options) };
+    // The rest of a request would delay the next one on the connection, and the server may never read it.
     check(&[
-        early(case("a length", length(" 2"), Waits, "200", Kept)),
-        early(case("chunked", chunked("2\r\nok\r\n0\r\n\r\n"), Waits, "200", Kept)),
-        early(case("refused", "HTTP/1.1 413 X\r\ncontent-length: 0\r\n\r\n", Waits, "413", Kept)),
+        early(case("a length", length(" 2"), Waits, "200", Gone)),
+        early(case("chunked", chunked("2\r\nok\r\n0\r\n\r\n"), Waits, "200", Gone)),
+        early(case("refused", "HTTP/1.1 413 X\r\ncontent-length: 0\r\n\r\n", Waits, "413", Gone)),
         case(
             "100 first",
             "HTTP/1.1 100 Continue\r\n\r\n".to_owned() + &length(" 2"),

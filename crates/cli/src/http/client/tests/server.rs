@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub(super) struct Answer {
     /// Parts, with a pause between each two.
     pub(super) parts: Vec<Vec<u8>>,
-    /// Whether it is written before the request's body is read.
+    /// Whether it is written after the request's head. The rest of the request is never read.
     pub(super) is_early: bool,
     pub(super) then: Then,
 }
@@ -68,7 +68,9 @@ fn serve(mut stream: TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io
         // A client may have gone before the end.
         let written = write(&mut stream, answer);
         if answer.is_early {
-            body(&mut requests, &mut request)?;
+            loop {
+                thread::park();
+            }
         }
         let next = written.and_then(|()| end(&mut stream, answer.then));
         let _ = served.send(request);

@@ -1,0 +1,100 @@
+//! A connection on which writing fails, while an answer is on its way.
+
+use crate::http::client::stream::Io;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+pub(super) const RESET: ErrorKind = ErrorKind::ConnectionReset;
+
+pub(super) struct Broken {
+    /// How many bytes can be written.
+    pub(super) takes: usize,
+    /// What the first write that fails reports; the others report a broken pipe.
+    pub(super) write_error: ErrorKind,
+    /// What can be read at once.
+    pub(super) first: Vec<u8>,
+    /// What can be read after a write has failed.
+    pub(super) parts: VecDeque<Vec<u8>>,
+    /// How reading ends: never, if it would block.
+    pub(super) end: Result<(), ErrorKind>,
+    /// Whether each part and the end come a turn after what is before them.
+    pub(super) pauses: bool,
+    pub(super) has_failed: bool,
+    pub(super) has_paused: bool,
+    pub(super) reader: Option<Waker>,
+}
+
+impl Broken {
+    pub(super) fn new(write_error: ErrorKind, end: Result<(), ErrorKind>) -> Broken {
+        Broken {
+            takes: 0,
+            write_error,
+            first: Vec::new(),
+            parts: VecDeque::new(),
+            end,
+            pauses: true,
+            has_failed: false,
+            has_paused: false,
+            reader: None,
+        }
+    }
+}
+
+impl Io for Broken {}
+
+impl AsyncRead for Broken {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if !self.first.is_empty() {
+            buf.put_slice(&mem::take(&mut self.first));
+            return Poll::Ready(Ok(()));
+        }
+        if !self.has_failed {
+            self.reader = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        self.has_paused = self.pauses && !self.has_paused;
+        if self.has_paused {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        match self.parts.pop_front() {
+            Some(part) => buf.put_slice(&part),
+            None if self.end == Err(ErrorKind::WouldBlock) => return Poll::Pending,
+            None => self.end.map_err(io::Error::from)?,
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Broken {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let taken = self.takes.min(buf.len());
+        self.takes -= taken;
+        if taken > 0 {
+            return Poll::Ready(Ok(taken));
+        }
+        self.has_failed = true;
+        self.reader.take().into_iter().for_each(Waker::wake);
+        Poll::Ready(Err(mem::replace(&mut self.write_error, ErrorKind::BrokenPipe).into()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
