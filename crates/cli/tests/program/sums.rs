@@ -15,10 +15,21 @@ pub(crate) fn assert_adds_up(results: &Value) {
     assert_eq!(results["service_time_ns"]["count"], results["completed"], "{results}");
     assert_eq!(results["response_time_ns"]["count"], results["due"], "{results}");
     assert_eq!(count("response_times_at_least"), count("due") - count("completed"), "{results}");
+    assert_known(results);
     let number = |name: &str| results[name].as_f64().unwrap();
     let asked = number("target_rate") * number("duration_seconds");
     assert_near(in_intervals(results, "target_rate"), asked, results);
     assert_near(in_intervals(results, "achieved_rate"), number("started"), results);
+}
+
+/// Times of which there are none have no percentiles, and others have all.
+fn assert_known(value: &Value) {
+    if let (Some(count), Some(fields)) = (value["count"].as_u64(), value.as_object()) {
+        let mut times = fields.iter().filter(|(name, _)| !["count", "unknown"].contains(&&***name));
+        assert!(times.all(|(_, time)| time.is_null() == (count == 0)), "{value}");
+    }
+    value.as_object().into_iter().flatten().for_each(|(_, value)| assert_known(value));
+    value.as_array().into_iter().flatten().for_each(assert_known);
 }
 
 fn assert_near(sum: f64, expected: f64, results: &Value) {

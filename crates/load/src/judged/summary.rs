@@ -250,6 +250,16 @@ impl Summary {
         self.required.push(Required { text, missed });
     }
 
+    /// The ratio, unless nothing was due.
+    pub(crate) fn known_ratio(&self) -> Option<f64> {
+        (self.stats.due() > 0).then_some(self.ratio)
+    }
+
+    /// The share of operations that failed, unless none was started.
+    pub(crate) fn known_errors(&self) -> Option<f64> {
+        (self.stats.started() > 0).then_some(self.failed_share)
+    }
+
     /// What criteria are about, but how sure it is.
     pub(crate) fn figures(&self) -> Figures<'_> {
         let stats = &self.stats;

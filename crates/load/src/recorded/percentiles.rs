@@ -91,31 +91,32 @@ pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64)
     histogram.record_n(nanos, count).expect(GROWS);
 }
 
-/// A distribution in nanoseconds, as it is written to JSON.
+/// A distribution in nanoseconds, as it is written to JSON: null where the count is 0.
 #[derive(Debug, Serialize)]
 pub struct Percentiles {
     count: u64,
-    mean: f64,
-    p50: u64,
-    p90: u64,
-    p99: u64,
-    p99_9: u64,
-    p99_99: u64,
-    max: u64,
+    mean: Option<f64>,
+    p50: Option<u64>,
+    p90: Option<u64>,
+    p99: Option<u64>,
+    p99_9: Option<u64>,
+    p99_99: Option<u64>,
+    max: Option<u64>,
 }
 
 impl Percentiles {
     /// The percentiles of a histogram of nanoseconds.
     pub fn new(times: &Histogram<u64>) -> Percentiles {
+        let at = |quantile| (!times.is_empty()).then(|| times.value_at_quantile(quantile));
         Percentiles {
             count: times.len(),
-            mean: times.mean(),
-            p50: times.value_at_quantile(0.5),
-            p90: times.value_at_quantile(0.9),
-            p99: times.value_at_quantile(0.99),
-            p99_9: times.value_at_quantile(0.999),
-            p99_99: times.value_at_quantile(0.9999),
-            max: times.max(),
+            mean: (!times.is_empty()).then(|| times.mean()),
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            p99_9: at(0.999),
+            p99_99: at(0.9999),
+            max: at(1.0),
         }
     }
 }

@@ -37,8 +37,10 @@ pub(crate) struct Object<F> {
     results: ResultsObject,
     skipped: u64,
     due: u64,
-    ratio: f64,
-    errors: f64,
+    /// Null if nothing was due.
+    ratio: Option<f64>,
+    /// Null if nothing was started.
+    errors: Option<f64>,
     unstarted: u64,
     duration_seconds: f64,
     set_up_time_ns: Percentiles,
@@ -223,8 +225,8 @@ impl<F> Object<F> {
             results: ResultsObject::new(&summary.confidence()),
             skipped: stats.skipped,
             due: stats.due(),
-            ratio: summary.ratio,
-            errors: summary.failed_share,
+            ratio: summary.known_ratio(),
+            errors: summary.known_errors(),
             unstarted: stats.unstarted,
             duration_seconds: summary.duration.as_secs_f64(),
             set_up_time_ns: Percentiles::new(&stats.set_ups.all),
@@ -357,4 +359,41 @@ impl Ledger {
 
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::own_times::Part;
+    use crate::shown::fixture;
+    use serde_json::{Value, json};
+
+    /// A gate that reads a percentile must not pass because no request was answered.
+    #[test]
+    fn a_time_that_nobody_measured_is_null() {
+        let mut summary = fixture::long(3, 1_000);
+        summary.stats.service.reset();
+        let part = Part::FirstItem;
+        summary.own_times = vec![OwnTimes { part, times: Histogram::new(3).unwrap(), unknown: 7 }];
+        let object = serde_json::to_value(Object::<()>::new(&summary, None)).unwrap();
+        let none = json!({
+            "count": 0, "mean": null, "p50": null, "p90": null, "p99": null, "p99_9": null,
+            "p99_99": null, "max": null,
+        });
+        for times in ["service_time_ns", "set_up_time_ns", "connect_time_ns", "tls_time_ns"] {
+            assert_eq!(object[times], none, "{times}");
+        }
+        let mut first_item = none;
+        first_item["unknown"] = 7.into();
+        assert_eq!(object["first_item_time_ns"], first_item);
+        let known = |name: &str| object["wait_time_ns"][name].as_f64() > Some(0.0);
+        assert!(["count", "mean", "p50", "p99_99", "max"].into_iter().all(known), "{object}");
+        assert_eq!((&object["ratio"], &object["errors"]), (&json!(1.0), &json!(0.0)));
+    }
+
+    #[test]
+    fn shares_of_nothing_are_null() {
+        let object = serde_json::to_value(Object::<()>::new(&fixture::empty(), None)).unwrap();
+        assert_eq!([&object["ratio"], &object["errors"]], [&Value::Null; 2]);
+    }
 }

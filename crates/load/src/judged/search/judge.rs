@@ -65,15 +65,17 @@ pub(crate) struct Measured {
     /// The figure for the chart, if the run has it.
     #[serde(skip)]
     pub(crate) charted: Option<Duration>,
-    pub(crate) ratio: f64,
-    pub(crate) errors: f64,
+    /// None if nothing was due.
+    pub(crate) ratio: Option<f64>,
+    /// None if nothing was started.
+    pub(crate) errors: Option<f64>,
     pub(crate) failures: BTreeMap<String, u64>,
     #[serde(skip)]
     pub(crate) completed: u64,
     /// How many connections were busy on average: Little's law, from the rate and the mean service
-    /// time.
+    /// time. None if no request completed.
     #[serde(rename = "busy_connections")]
-    pub(crate) busy: f64,
+    pub(crate) busy: Option<f64>,
     #[serde(skip)]
     pub(crate) mean_service: Duration,
     wait_time_ns: Percentiles,
@@ -140,8 +142,9 @@ impl Promise {
         let (stats, figures) = (&summary.stats, summary.figures());
         let missed: Vec<_> = self.all().filter_map(|criterion| criterion.check(&figures)).collect();
         let mean_service = Duration::from_secs_f64(stats.service.mean() * 1e-9);
-        let busy = summary.achieved_hz * mean_service.as_secs_f64();
-        let is_busy = busy >= ALL_BUSY * f64::from(connections);
+        let busy =
+            (!stats.service.is_empty()).then_some(summary.achieved_hz * mean_service.as_secs_f64());
+        let is_busy = busy.is_some_and(|busy| busy >= ALL_BUSY * f64::from(connections));
         let cause = (!missed.is_empty()).then(|| self.cause(summary, is_busy));
         let first_time = self.until.iter().find(|criterion| criterion.time_limit().is_some());
         let p99 = percentiles::at(&stats.response, 0.99);
@@ -165,8 +168,8 @@ impl Promise {
                     .and_then(|ns| Duration::try_from_secs_f64(ns * 1e-9).ok()),
                 None => (!stats.response.is_empty()).then_some(p99),
             },
-            ratio: summary.ratio,
-            errors: summary.failed_share,
+            ratio: summary.known_ratio(),
+            errors: summary.known_errors(),
             failures: kind::in_words(stats.failures.clone()),
             completed: stats.completed(),
             busy,
@@ -335,6 +338,10 @@ pub(crate) mod tests {
         let step = promise("p99 response < 20ms").judge(STEP, &summary, 8);
         assert_eq!((step.outcome, step.charted), (Outcome::Broken, None));
         assert_eq!(step.figures, ["unknown"]);
+        let object = serde_json::to_value(step).unwrap();
+        for null in ["ratio", "errors", "busy_connections"] {
+            assert_eq!(object[null], serde_json::Value::Null, "{null}");
+        }
     }
 
     #[test]

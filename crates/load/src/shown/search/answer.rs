@@ -101,12 +101,12 @@ impl Answer<'_> {
 
     /// What ran out at a rate that was too high.
     fn why(&self, step: &Measured) -> Option<String> {
-        let (at, busy) = (rate(step.hz), step.busy);
+        let (at, busy) = (rate(step.hz), step.busy.unwrap_or_default());
         let connections = self.results.connections;
         let service = human::time(step.mean_service);
         Some(match self.results.cause()? {
             Cause::Errors => {
-                let errors = human::percent(step.errors);
+                let errors = human::percent(step.errors.unwrap_or_default());
                 match step.main_failure() {
                     Some(most) => {
                         format!("requests failed: {errors} of them at {at}. Most often: {most}.")
