@@ -275,7 +275,7 @@ fn what<'a>(
         !args.client.kernel_timestamps || args.client.unix_socket.is_none(),
         "--kernel-timestamps is for TCP: leave --unix-socket out"
     );
-    args.client.check_resolved()?;
+    args.client.check()?;
     let mut draft = Draft::new(&args.client);
     draft.fill_with(data::read(&args.data, load.schedule.seed)?);
     if let Some(path) = load.schedule.arrivals.file()

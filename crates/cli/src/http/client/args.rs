@@ -2,7 +2,9 @@
 
 use super::form::Field;
 use super::items::Items;
+use super::once;
 use super::proxy::Proxy;
+use anyhow::Context;
 use clap::Args;
 use hyper::Method;
 use hyper::header::{HeaderName, HeaderValue};
@@ -25,7 +27,8 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'X', visible_short_alias = 'm', value_name = "METHOD")]
     pub(crate) method: Option<Method>,
 
-    /// A header of every request, as "Name: value"; may be given again
+    /// A header of every request, as "Name: value"; may be given again. A target's own header replaces it if a request
+    /// may have that header once
     #[arg(long, short = 'H', value_name = "HEADER")]
     pub(crate) header: Vec<Header>,
 
@@ -123,11 +126,10 @@ impl ClientArgs {
         self.method.clone().unwrap_or(if has_body { Method::POST } else { Method::GET })
     }
 
-    /// Refuses addresses that nobody asks for.
-    ///
-    /// # Errors
-    /// A proxy resolves the names of servers, so only its own address can be given.
-    pub(crate) fn check_resolved(&self) -> anyhow::Result<()> {
+    /// Refuses headers that are given too often, and addresses that nobody asks for: a proxy resolves the names of
+    /// servers, so only its own address can be given.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        once::check(self.header.iter().map(|header| &header.name)).context("--header")?;
         let Some(proxy) = &self.proxy else { return Ok(()) };
         for Resolve { host, port, .. } in &self.resolve {
             let is_its = proxy.host.eq_ignore_ascii_case(host) && proxy.port == *port;

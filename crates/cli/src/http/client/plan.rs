@@ -11,6 +11,7 @@ use super::http2::request::request as whole;
 use super::items::Items;
 use super::kernel::Kernel;
 use super::labels::Labels;
+use super::once;
 use super::proxy;
 use super::requests::{Common, Parts, Requests, authority};
 use super::shared::Pool;
@@ -216,10 +217,11 @@ impl Draft<'_> {
         if self.requests.count() == 0 {
             self.url = target.url.to_string();
         }
+        once::check(target.headers.iter().map(|(name, _)| name))?;
         let endpoint = self.endpoint_of(&target.url)?;
+        let usual = &self.common[endpoint].usual;
         if self.args.http2 {
-            let own = target.headers.iter().filter(|(name, _)| name == HOST).map(|(_, host)| host);
-            for host in self.common[endpoint].given.get_all(HOST).iter().chain(own) {
+            for host in usual.get(HOST).into_iter().chain(own(target, &HOST)) {
                 authority(host)
                     .with_context(|| format!("{host:?} in the header Host is no host"))?;
             }
@@ -232,9 +234,8 @@ impl Draft<'_> {
         self.check_twice(target, proxys)?;
         let templates = self.templates(target)?;
         let body = templates.as_ref().map_or(Some(target.body.len()), Templates::body_length);
-        let given = self.common[endpoint].given.get_all(CONTENT_LENGTH).iter();
-        let own = target.headers.iter().filter(|(name, _)| name == CONTENT_LENGTH);
-        for length in given.chain(own.map(|(_, length)| length)) {
+        let usual = self.common[endpoint].usual.get(CONTENT_LENGTH);
+        if let Some(length) = own(target, &CONTENT_LENGTH).or(usual) {
             check_length(length, body)?;
         }
         let added = match templates {
@@ -261,6 +262,8 @@ impl Draft<'_> {
     /// The request taken apart, if anything in it or in the headers of all is filled.
     fn templates(&mut self, target: &TargetSpec) -> anyhow::Result<Option<Templates>> {
         let filled = self.args.header.iter().filter(|header| is_one(header.value.as_bytes()));
+        let filled =
+            filled.filter(|it| !once::is_once(&it.name) || own(target, &it.name).is_none());
         let filled: Vec<_> =
             filled.map(|Header { name, value }| (name.clone(), value.clone())).collect();
         if filled.is_empty() && !is_filled(target) {
@@ -430,6 +433,11 @@ impl Plan {
     }
 }
 
+/// The request's own header of this name, if it has one.
+fn own<'a>(target: &'a TargetSpec, name: &HeaderName) -> Option<&'a HeaderValue> {
+    target.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value)
+}
+
 fn written(parts: &Parts<'_>, lines: &Lines) -> Written {
     let mut written = Written::new();
     lines.write(parts, &mut written);
@@ -460,7 +468,11 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
     let mut given = HeaderMap::new();
     let as_they_are = args.header.iter().filter(|header| !is_one(header.value.as_bytes()));
     for Header { name, value } in as_they_are {
-        given.append(name.clone(), value.clone());
+        if once::is_once(name) {
+            usual.insert(name, value.clone());
+        } else {
+            given.append(name, value.clone());
+        }
     }
     if let Some(user) = &args.basic_auth {
         given.append(AUTHORIZATION, proxy::basic(user.as_bytes()));

@@ -17,9 +17,9 @@ pub(crate) struct Common {
     pub(crate) url: Uri,
     /// Whether requests go to a proxy, which is told the whole URL.
     pub(crate) is_to_proxy: bool,
-    /// Headers that are sent unless others are given.
+    /// Headers that are sent unless the request has its own.
     pub(crate) usual: HeaderMap,
-    /// Headers that are given for all requests.
+    /// Headers that are sent beside those of the request.
     pub(crate) given: HeaderMap,
 }
 

@@ -39,6 +39,7 @@ struct Line {
 /// The plan of a run with these options.
 fn plan(url: &str, options: &[&str], timeout: Duration) -> anyhow::Result<Arc<Plan>> {
     let args = Line::try_parse_from(options)?.client;
+    args.check()?;
     let mut draft = Draft::new(&args);
     draft.add(&single::target(url, &args)?)?;
     draft.complete(Trust::Anyone, timeout, 0).map(Arc::new)

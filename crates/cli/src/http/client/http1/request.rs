@@ -14,9 +14,9 @@ use std::sync::Arc;
 pub(crate) struct Lines {
     /// What stands before the path: a blank, and for a proxy the server, too (RFC 9112, section 3.2.2).
     before_path: Vec<u8>,
-    /// Names and lines of headers that are sent unless others are given.
+    /// Names and lines of headers that are sent unless the request has its own.
     usual: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Headers that are given for all requests.
+    /// Headers that are sent beside those of the request.
     given: Head,
 }
 
@@ -66,14 +66,15 @@ impl Lines {
         let usual = common.usual.iter().filter(|(name, _)| !common.given.contains_key(*name));
         let usual = usual.map(|(name, value)| {
             let (name, mut line) = (name.as_str().as_bytes(), Vec::new());
-            push_line(&mut line, name, value.as_bytes());
+            given.about.add(&mut line, name, value.as_bytes());
             (name.to_owned(), line)
         });
+        let usual = usual.collect();
         let mut before_path = b" ".to_vec();
         if let Some(authority) = common.url.authority().filter(|_| common.is_to_proxy) {
             push(&mut before_path, format_args!("http://{authority}"));
         }
-        Lines { before_path, usual: usual.collect(), given }
+        Lines { before_path, usual, given }
     }
 
     /// Writes a request.

@@ -1,10 +1,13 @@
 //! What is sent, byte by byte, and what is refused before anything is sent.
 
-use super::super::plan::Memory;
+use super::super::plan::{Draft, Memory};
+use super::super::{single, targets};
 use super::server::{Answer, Server, Then};
-use super::{block_on, plan, session};
+use super::{Line, block_on, plan, session};
+use clap::Parser;
 use http_body_util::BodyExt;
 use nanopace::Nanos;
+use nanopace_load::net::trust::Trust;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -91,9 +94,9 @@ fn requests_are_sent_as_they_are_given() {
         ("", &["-H", "Host: Other"], "GET / HTTP/1.1", &["host: Other", US], ""),
         (
             "",
-            &["-H", "USER-agent: me", "-H", "user-agent: you"],
+            &["-H", "USER-agent: me", "-H", "Accept: a", "-H", "accept: b"],
             "GET / HTTP/1.1",
-            &["host: HOST", "user-agent: me", "user-agent: you"],
+            &["accept: a", "accept: b", "host: HOST", "user-agent: me"],
             "",
         ),
         (
@@ -163,6 +166,99 @@ fn requests_are_sent_as_they_are_given() {
             body.to_string(),
         );
         assert_eq!(parts(&sent(path, options)), expected, "{path} {options:?}");
+    }
+}
+
+/// The headers of a request with these of its own, over HTTP/1.1 or HTTP/2, whose host is in its URL.
+fn headers(own: &[(&str, &str)], options: &[&str]) -> anyhow::Result<Vec<(String, String)>> {
+    let args = Line::try_parse_from(options)?.client;
+    args.check()?;
+    let mut target = single::target("http://127.0.0.1:1/", &args)?;
+    target.headers.extend(own.iter().map(|&(name, value)| targets::header(name, value).unwrap()));
+    let mut draft = Draft::new(&args);
+    draft.add(&target)?;
+    let plan = draft.complete(Trust::Anyone, PATIENCE, 0)?;
+    let mut memory = Memory::new();
+    if plan.http2 {
+        let request = plan.http2(plan.of_slot(0), &mut memory);
+        let host = ("host".to_owned(), request.uri().authority().unwrap().to_string());
+        let others = request.headers().iter();
+        let others =
+            others.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
+        return Ok(others.chain([host]).collect());
+    }
+    let head = plan.text(plan.of_slot(0), &mut memory).parts[0];
+    let lines = str::from_utf8(head)?.lines().skip(1).filter(|line| !line.is_empty());
+    let pair =
+        |line: &str| line.split_once(": ").map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Ok(lines.filter_map(pair).collect())
+}
+
+#[test]
+fn the_more_specific_of_two_headers_wins_where_a_request_may_have_one() {
+    let versions: &[&[&str]] = if cfg!(feature = "http2") { &[&[], &["--http2"]] } else { &[&[]] };
+    for version in versions {
+        let values = |name: &str, own: &[(&str, &str)], options: &[&str]| -> Vec<String> {
+            let all = headers(own, &[options, version].concat()).unwrap();
+            all.into_iter().filter(|(its, _)| its == name).map(|(_, value)| value).collect()
+        };
+        for name in ["host", "user-agent", "content-type", "authorization", "cookie", "referer"] {
+            let given = format!("{name}: all");
+            assert_eq!(values(name, &[], &["-H", &given]), ["all"], "{version:?} {name}");
+            for option in [&["-H", &given][..], &[], &["-H", &given, "-H", "x: {{slot}}"]] {
+                assert_eq!(values(name, &[(name, "own")], option), ["own"], "{version:?} {name}");
+            }
+            // HTTP/2 has the host with the path, which is not filled in.
+            if name == "host" && !version.is_empty() {
+                continue;
+            }
+            let filled = format!("{name}: all{{{{slot}}}}");
+            assert_eq!(values(name, &[], &["-H", &filled]), ["all0"], "{version:?} {name}");
+            assert_eq!(
+                values(name, &[(name, "own")], &["-H", &filled]),
+                ["own"],
+                "{version:?} {name}"
+            );
+            assert_eq!(
+                values(name, &[(name, "own{{slot}}")], &["-H", &given]),
+                ["own0"],
+                "{version:?} {name}"
+            );
+        }
+        assert_eq!(values("accept", &[("accept", "own")], &["-H", "Accept: all"]), ["all", "own"]);
+        assert_eq!(values("x", &[("x", "own")], &["-H", "X: all{{slot}}"]), ["all0", "own"]);
+        let length = values(
+            "content-length",
+            &[("content-length", "4")],
+            &["-H", "Content-Length: 4", "-d", "body"],
+        );
+        assert_eq!(length, ["4"], "{version:?}");
+    }
+}
+
+#[test]
+fn a_header_that_may_be_there_once_is_not_given_twice() {
+    let told = |own: &[(&str, &str)], options: &[&str]| {
+        format!("{:#}", headers(own, options).unwrap_err())
+    };
+    for options in [
+        ["-H", "Host: a", "-H", "host: b"],
+        ["-H", "User-Agent: a", "-H", "USER-AGENT: {{slot}}"],
+        ["-H", "Range: bytes=0-1", "-H", "range: bytes=0-1"],
+    ] {
+        let told = told(&[], &options);
+        assert!(told.starts_with("--header: the header "), "{told}");
+        assert!(
+            told.ends_with(" is given twice, and a request may have it once: leave one out"),
+            "{told}"
+        );
+    }
+    let two = "the header cookie is given twice, and a request may have it once: write all cookies in one";
+    assert_eq!(told(&[("cookie", "a=1"), ("Cookie", "b=2")], &[]), two);
+    for twice in ["Accept", "Cache-Control", "Via", "X-Forwarded-For", "If-None-Match"] {
+        assert!(
+            headers(&[], &["-H", &format!("{twice}: a"), "-H", &format!("{twice}: b")]).is_ok()
+        );
     }
 }
 

@@ -1,0 +1,57 @@
+//! Header fields that a request may have once (RFC 9110, section 5.3): all but those whose values are lists.
+
+use anyhow::ensure;
+use hyper::header::{
+    AGE, AUTHORIZATION, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_RANGE, CONTENT_TYPE, COOKIE,
+    DATE, ETAG, EXPIRES, FROM, HOST, HeaderName, IF_MODIFIED_SINCE, IF_RANGE, IF_UNMODIFIED_SINCE,
+    LAST_MODIFIED, LOCATION, MAX_FORWARDS, ORIGIN, PROXY_AUTHORIZATION, RANGE, REFERER,
+    RETRY_AFTER, SERVER, USER_AGENT,
+};
+
+/// Those of RFC 9110 and 9111, `Cookie` (RFC 6265, section 5.4) and `Origin` (RFC 6454, section 7.3).
+const ONCE: [HeaderName; 25] = [
+    AGE,
+    AUTHORIZATION,
+    CONTENT_LENGTH,
+    CONTENT_LOCATION,
+    CONTENT_RANGE,
+    CONTENT_TYPE,
+    COOKIE,
+    DATE,
+    ETAG,
+    EXPIRES,
+    FROM,
+    HOST,
+    IF_MODIFIED_SINCE,
+    IF_RANGE,
+    IF_UNMODIFIED_SINCE,
+    LAST_MODIFIED,
+    LOCATION,
+    MAX_FORWARDS,
+    ORIGIN,
+    PROXY_AUTHORIZATION,
+    RANGE,
+    REFERER,
+    RETRY_AFTER,
+    SERVER,
+    USER_AGENT,
+];
+
+/// Whether a request may have this field once.
+pub(crate) fn is_once(name: &HeaderName) -> bool {
+    ONCE.contains(name)
+}
+
+/// Refuses fields that may be there once and are there twice: servers take one of two, or refuse both.
+pub(crate) fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::Result<()> {
+    let mut seen = Vec::new();
+    for name in names.filter(|name| is_once(name)) {
+        let advice = if *name == COOKIE { "write all cookies in one" } else { "leave one out" };
+        ensure!(
+            !seen.contains(&name),
+            "the header {name} is given twice, and a request may have it once: {advice}"
+        );
+        seen.push(name);
+    }
+    Ok(())
+}
