@@ -196,9 +196,39 @@ fn files_that_are_wrong_are_told() {
         ),
         (&["--cert", &cert, "--key", &key_file, "--html", &key_file], "--key reads this file"),
     ] {
-        let output = run("https://127.0.0.1:1/", &[&["-k"], options].concat());
-        let stderr = refusal(output);
-        assert!(stderr.contains(told), "{options:?}: {stderr}");
+        // Whether TLS is spoken or not.
+        for url in ["https://127.0.0.1:1/", "http://127.0.0.1:1/"] {
+            let stderr = refusal(run(url, &[&["-k"], options].concat()));
+            assert!(stderr.contains(told), "{url} {options:?}: {stderr}");
+        }
+    }
+    for url in ["https://127.0.0.1:1/", "http://127.0.0.1:1/"] {
+        for wrong in ["/nonexistent/file", &empty, &torn, &key_file] {
+            let stderr = refusal(run(url, &["--cacert", wrong]));
+            let told = format!("--cacert: cannot use {wrong}");
+            assert!(stderr.contains(&told), "{url} {wrong}: {stderr}");
+        }
+    }
+}
+
+/// Nobody needs the certificates of a system that has none.
+#[test]
+fn files_for_tls_do_no_harm_without_it() {
+    let made = made();
+    let both = format!("{}{}", made.cert.pem(), made.signing_key.serialize_pem());
+    let both = file("identity-unused.pem", &both);
+    for options in
+        [&["--cacert", &both][..], &["--cert", &both], &["--cacert", &both, "--cert", &both]]
+    {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+        command.args(["run", "-n", "3", "--rate", "1k/s"]).args(options).stdin(Stdio::null());
+        // Where rustls-native-certs looks for them.
+        let output = command
+            .env("SSL_CERT_FILE", "/dev/null")
+            .env("SSL_CERT_DIR", "/dev/null")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{options:?}: {output:?}");
     }
 }
 

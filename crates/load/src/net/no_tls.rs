@@ -25,9 +25,11 @@ pub enum Connector {}
 pub type Stream<S> = S;
 
 impl Connector {
-    /// Nobody has a name to connect to.
+    /// Refuses, and says what to build.
     pub fn new(_: Trust<'_>, _: Option<Identity<'_>>, _: bool) -> anyhow::Result<Connector> {
-        bail!("there is no TLS")
+        bail!(
+            "--cacert and --cert ask for TLS: build this program with the feature tls, of nanopace-cli or of nanopace-load"
+        )
     }
 
     /// Nobody has this.

@@ -59,7 +59,7 @@ pub(crate) struct Plan {
     pub(crate) labels: Labels,
     /// The servers.
     pub(crate) endpoints: Vec<Endpoint>,
-    /// None if no server speaks TLS.
+    /// None if no server speaks TLS and no file is named for it.
     pub(crate) tls: Option<Connector>,
     /// Whether HTTP/2 is spoken.
     pub(crate) http2: bool,
@@ -317,7 +317,7 @@ impl Draft<'_> {
             common,
             labels,
             endpoints,
-            tls: has_tls.then(|| Connector::new(trust, args.identity(), args.http2)).transpose()?,
+            tls: connector(trust, args, has_tls)?,
             http2: args.http2,
             requests_each: if args.disable_keepalive {
                 1
@@ -431,6 +431,23 @@ impl Plan {
         let cookie = jars.get(request.endpoint).map_or(parts.cookie, Jar::header);
         Parts { cookie, ..parts }
     }
+}
+
+/// What opens TLS. Files that are named are read, also if no server speaks TLS.
+fn connector(
+    trust: Trust<'_>,
+    args: &ClientArgs,
+    has_tls: bool,
+) -> anyhow::Result<Option<Connector>> {
+    let identity = args.identity();
+    let trust = match trust {
+        Trust::File(_) => trust,
+        _ if has_tls => trust,
+        _ if identity.is_none() => return Ok(None),
+        // Without TLS, nobody needs the certificates of the system.
+        _ => Trust::Anyone,
+    };
+    Connector::new(trust, identity, args.http2).map(Some)
 }
 
 /// The request's own header of this name, if it has one.
