@@ -151,7 +151,8 @@ impl Summary {
         // More than was due, if policies gave up time; less, if a part of an interval is left.
         let required = run_end.required.max(float(stats.due()));
         let required = if results.is_closed { started } else { required };
-        let evidence = Evidence::new(stats, ratio(started, required));
+        let others = results.meanwhile.map_or(0.0, Meanwhile::of_others);
+        let evidence = Evidence::new(stats, ratio(started, required), others);
         let is_recorded = run_end.at > from || stats.due() > 0;
         let scarcity = results.processor.and_then(|time| scarcity(time, duration, stats));
         let mut findings = findings(&results);

@@ -8,9 +8,10 @@
 //!
 //! Otherwise whoever caused two thirds of the lateness was behind: the **target**, as far as slots
 //! waited for a free connection or were held back afterwards, and else the **generator**: see
-//! [`lateness`](crate::recorded::lateness). If neither did, **both** were. Where two thirds of it was waiting for
+//! [`lateness`](crate::recorded::lateness). Where two thirds of it was waiting for
 //! connections whose calls rested, it was **think times**: nobody was slow, and there were too few connections for
-//! them.
+//! them. If no cause has two thirds, the time for which the generator waited for the CPU while other programs ran is
+//! left out, and the rest is judged in the same way. If no cause has two thirds of that either, **both** were behind.
 //!
 //! A **closed loop** has no schedule to follow.
 //!
@@ -37,6 +38,8 @@ pub(crate) struct Evidence {
     pub(crate) service_p99: Duration,
     /// What made slots late.
     pub(crate) lateness: Lateness,
+    /// While the generator waited for the processor, others had it for this share of the time.
+    pub(crate) others: f64,
     /// Operations failed per operation started.
     pub(crate) failed: f64,
     /// Rests that ended late, as a share of those that have ended.
@@ -44,14 +47,16 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    /// What was recorded of a run, which started this share of what was asked for.
-    pub(crate) fn new(stats: &OperationStats, ratio: f64) -> Evidence {
+    /// What was recorded of a run, which started this share of what was asked for. Other programs had this share of
+    /// the processors' time, idle time left out.
+    pub(crate) fn new(stats: &OperationStats, ratio: f64, others: f64) -> Evidence {
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
         Evidence {
             ratio,
             wait_p99: percentiles::at(&stats.wait, 0.99),
             service_p99: percentiles::at(&stats.service, 0.99),
             lateness: stats.lateness,
+            others,
             failed: share(stats.failed(), stats.started()),
             late: share(stats.rests.late, stats.rests.over),
         }
@@ -96,7 +101,10 @@ impl Verdict {
         } else if evidence.ratio >= LEAST_RATIO && is_in_time {
             Verdict::OnSchedule
         } else {
-            Verdict::on_lateness(&evidence.lateness)
+            let Evidence { lateness, others, .. } = evidence;
+            let cause = Verdict::of_most(lateness);
+            let cause = cause.or_else(|| Verdict::of_most(&lateness.without_queued(*others)));
+            cause.unwrap_or(Verdict::BothBehind)
         }
     }
 
@@ -105,15 +113,15 @@ impl Verdict {
         if is_closed && self != Verdict::TargetFailing { Verdict::ClosedLoop } else { self }
     }
 
-    /// Who was behind. Without any lateness it can only have been the generator.
-    fn on_lateness(lateness: &Lateness) -> Verdict {
+    /// Who caused most of it, if anybody did. Without any lateness it can only have been the generator.
+    fn of_most(lateness: &Lateness) -> Option<Verdict> {
         let [target, resting] =
             [lateness.target_share(), lateness.resting_share()].map(|share| share.unwrap_or(0.0));
         match target {
-            _ if resting >= MOST_OF_IT => Verdict::ThinkTimes,
-            MOST_OF_IT.. => Verdict::TargetBehind,
-            _ if 1.0 - target - resting >= MOST_OF_IT => Verdict::GeneratorBehind,
-            _ => Verdict::BothBehind,
+            _ if resting >= MOST_OF_IT => Some(Verdict::ThinkTimes),
+            MOST_OF_IT.. => Some(Verdict::TargetBehind),
+            _ if 1.0 - target - resting >= MOST_OF_IT => Some(Verdict::GeneratorBehind),
+            _ => None,
         }
     }
 
@@ -146,8 +154,22 @@ impl Verdict {
                  The times of the others say little."
             }
         };
-        told.to_owned()
+        told.to_owned() + &left_out(self, lateness)
     }
+}
+
+/// What is left out of a verdict that names a cause, if it would be another one with that.
+fn left_out(verdict: Verdict, lateness: &Lateness) -> String {
+    let names_cause = [Verdict::TargetBehind, Verdict::ThinkTimes].contains(&verdict);
+    if !names_cause || Verdict::of_most(lateness).is_some() {
+        return String::new();
+    }
+    let shares = [lateness.target_share(), lateness.queued_share()];
+    let [target, queued] = shares.map(|share| percent(share.unwrap_or(0.0)));
+    format!(
+        " {target} of the lateness is the target's; up to {queued} is time for which the generator waited for \
+         the CPU while other programs ran."
+    )
 }
 
 fn both(lateness: &Lateness) -> String {
@@ -203,11 +225,49 @@ mod tests {
                 wait_p99: Duration::from_millis(wait_p99),
                 service_p99: Duration::from_millis(service_p99),
                 lateness: Lateness { target, generator, ..Lateness::default() },
+                others: 1.0,
                 failed,
                 late: 0.0,
             };
             assert_eq!(Verdict::new(&evidence), verdict, "{evidence:?}");
         }
+    }
+
+    #[test]
+    fn what_others_had_of_the_processor_is_left_out_where_no_cause_has_most_of_it() {
+        let second = Duration::from_secs(1);
+        for (target, generator, queued, others, expected) in [
+            (64.0, 55.0, 50.0, 1.0, TargetBehind),
+            (64.0, 55.0, 50.0, 0.5, TargetBehind),
+            // The generator's own threads had it.
+            (64.0, 55.0, 50.0, 0.3, BothBehind),
+            (64.0, 55.0, 50.0, 0.0, BothBehind),
+            (64.0, 55.0, 20.0, 1.0, BothBehind),
+            (36.0, 64.0, 64.0, 1.0, TargetBehind),
+            // The machine took most of it.
+            (30.0, 70.0, 70.0, 1.0, GeneratorBehind),
+            (0.0, 70.0, 70.0, 1.0, GeneratorBehind),
+            (70.0, 30.0, 0.0, 1.0, TargetBehind),
+        ] {
+            let lateness = Lateness { target, generator, queued, ..Lateness::default() };
+            let (wait_p99, service_p99) = (second, Duration::ZERO);
+            let (failed, late, ratio) = (0.0, 0.0, 1.0);
+            let evidence =
+                Evidence { ratio, wait_p99, service_p99, lateness, others, failed, late };
+            assert_eq!(Verdict::new(&evidence), expected, "{evidence:?}");
+        }
+    }
+
+    #[test]
+    fn a_verdict_says_what_is_left_out_of_it() {
+        let of = |target, generator, queued| {
+            let lateness = Lateness { target, generator, queued, ..Lateness::default() };
+            TargetBehind.sentence(&lateness)
+        };
+        assert!(of(80.0, 20.0, 20.0).ends_with("try more connections."));
+        let told = " 60.0 % of the lateness is the target's; up to 35.0 % is time for which the generator waited for \
+                    the CPU while other programs ran.";
+        assert!(of(60.0, 40.0, 35.0).ends_with(told), "{}", of(60.0, 40.0, 35.0));
     }
 
     #[test]
@@ -220,11 +280,17 @@ mod tests {
                 wait_p99,
                 service_p99,
                 lateness,
+                others: 1.0,
                 failed: 0.0,
                 late,
             })
         };
-        let of = |target, generator, resting| Lateness { target, generator, held: 0.0, resting };
+        let of = |target, generator, resting| Lateness {
+            target,
+            generator,
+            resting,
+            ..Lateness::default()
+        };
         for (lateness, expected) in [
             (of(0.1, 0.1, 0.8), ThinkTimes),
             (of(0.7, 0.0, 0.3), TargetBehind),
@@ -242,7 +308,7 @@ mod tests {
 
     #[test]
     fn where_both_were_behind_the_shares_are_told() {
-        let lateness = Lateness { target: 1.0, generator: 2.0, held: 2.0, resting: 0.0 };
+        let lateness = Lateness { target: 1.0, generator: 2.0, held: 2.0, ..Lateness::default() };
         let sentence = BothBehind.sentence(&lateness);
         let told = "the target and the generator could not keep up: 60.0 % of the lateness is the target's, \
                     40.0 % the generator's.";

@@ -103,7 +103,8 @@ impl Whole {
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
-        Some(Verdict::new(&Evidence::new(stats, ratio)))
+        // Nodes don't tell what other programs had of their processors.
+        Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 
     /// The verdict in a sentence. Nodes that were on schedule may not have started all that was asked for.

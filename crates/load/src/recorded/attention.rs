@@ -14,6 +14,7 @@
 //! how long that took in all, which is shared out among the times that it woke.
 
 use super::processor::ProcessorTime;
+use super::rests::HICCUP;
 use nanopace::Nanos;
 use std::time::Duration;
 
@@ -48,6 +49,8 @@ pub(crate) struct Attention {
     wakes: u32,
     /// How long it waited for the processor each time it woke, before that beat.
     queued: Duration,
+    /// How long it had waited for the processor and been stopped, in all, when it was last in time.
+    in_time: [Duration; 2],
     /// Whether it waits for an answer, and for nothing else, from start to end.
     blocks: bool,
 }
@@ -72,6 +75,7 @@ impl Attention {
             processor: ProcessorTime::default(),
             wakes: 0,
             queued: Duration::ZERO,
+            in_time: [Duration::ZERO; 2],
             blocks: false,
         }
     }
@@ -122,6 +126,27 @@ impl Attention {
         self.queued
     }
 
+    /// How much of the time by which the thread is late may be due to its waiting for the processor, since it was
+    /// last in time. That it was stopped is another reason.
+    pub(crate) fn queued_of(&self, late: Duration) -> Duration {
+        let [queued, stopped] = self.lost();
+        let [then_queued, then_stopped] = self.in_time;
+        let unstopped = late.saturating_sub(stopped.saturating_sub(then_stopped));
+        unstopped.min(queued.saturating_sub(then_queued))
+    }
+
+    /// The thread starts something, so late by its own doing.
+    pub(crate) fn starts(&mut self, late: Duration) {
+        if late <= HICCUP {
+            self.in_time = self.lost();
+        }
+    }
+
+    /// How long it has waited for the processor and been stopped, in all.
+    fn lost(&self) -> [Duration; 2] {
+        [self.processor.queued(), self.stopped]
+    }
+
     /// Until when answers that had come would have been found by now.
     pub(crate) fn looked_until(&self, now: Nanos) -> Nanos {
         if self.blocks || self.asleep.is_some() { now.min(self.due) } else { self.looked }
@@ -149,5 +174,33 @@ impl Attention {
     fn is_stop(&self, passed: Duration, processor: impl FnOnce() -> ProcessorTime) -> bool {
         passed > UNEXPLAINED
             && passed.saturating_sub(processor().since(self.processor).wanted) > UNEXPLAINED
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lateness_may_be_due_to_the_processor_as_far_as_it_was_waited_for_since_all_was_in_time() {
+        let ms = Duration::from_millis;
+        let queued = |time| ProcessorTime { had: Duration::ZERO, wanted: ms(time) };
+        let mut attention = Attention::new(Nanos::ZERO);
+        attention.beat(Nanos::ZERO, queued(500));
+        assert_eq!(attention.queued_of(ms(800)), ms(500));
+        attention.starts(HICCUP + Duration::from_nanos(1));
+        assert_eq!(attention.queued_of(ms(300)), ms(300));
+        attention.starts(HICCUP);
+        assert_eq!(attention.queued_of(ms(300)), Duration::ZERO);
+        attention.beat(Nanos::ZERO, queued(600));
+        assert_eq!(attention.queued_of(ms(300)), ms(100));
+        // It was stopped for 250 ms meanwhile.
+        attention.sleeps(Nanos::ZERO, || queued(600));
+        attention.wakes(Nanos::ZERO + BEAT + GRACE + ms(250), || queued(600));
+        assert_eq!(attention.queued_of(ms(300)), ms(50));
+        assert_eq!(attention.queued_of(ms(200)), Duration::ZERO);
+        // Where the system has stopped saying it, nothing is known.
+        attention.beat(Nanos::ZERO, ProcessorTime::default());
+        assert_eq!(attention.queued_of(ms(300)), Duration::ZERO);
     }
 }

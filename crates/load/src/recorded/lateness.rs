@@ -36,6 +36,9 @@ pub(crate) struct Lateness {
     pub(crate) target: f64,
     /// Spent by this program and its machine.
     pub(crate) generator: f64,
+    /// How much of that was spent waiting for the processor.
+    #[serde(default)]
+    pub(crate) queued: f64,
     /// Held back by a burst ratio, which spreads what the target made late before.
     pub(crate) held: f64,
     /// Spent waiting for a connection whose call rested.
@@ -54,6 +57,7 @@ impl Lateness {
         Lateness {
             target: self.target + other.target,
             generator: self.generator + other.generator,
+            queued: self.queued + other.queued,
             held: self.held + other.held,
             resting: self.resting + other.resting,
         }
@@ -61,10 +65,21 @@ impl Lateness {
 
     /// The lateness of `slots` slots like this one.
     pub(crate) fn times(self, slots: f64) -> Lateness {
-        let Lateness { target, generator, held, resting } = self;
-        let [target, generator, held, resting] =
-            [target, generator, held, resting].map(|seconds| seconds * slots);
-        Lateness { target, generator, held, resting }
+        let Lateness { target, generator, queued, held, resting } = self;
+        let [target, generator, queued, held, resting] =
+            [target, generator, queued, held, resting].map(|seconds| seconds * slots);
+        Lateness { target, generator, queued, held, resting }
+    }
+
+    /// The same without this share of what was spent waiting for the processor.
+    pub(crate) fn without_queued(self, share: f64) -> Lateness {
+        let queued = self.queued * share;
+        Lateness { generator: self.generator - queued, queued: self.queued - queued, ..self }
+    }
+
+    /// So much of what the generator has caused was spent waiting for the processor.
+    pub(crate) fn with_queued(self, queued: Duration) -> Lateness {
+        Lateness { queued: queued.as_secs_f64().min(self.generator), ..self }
     }
 
     /// So much of what the target seems to have caused is because calls rested.
@@ -80,12 +95,18 @@ impl Lateness {
         // Rounding may make them more than all.
         let generator = part(self.generator).min(seconds);
         let resting = part(self.resting).min(seconds - generator);
-        Lateness { target: seconds - generator - resting, generator, held: 0.0, resting }
+        let queued = part(self.queued).min(generator);
+        Lateness { target: seconds - generator - resting, generator, queued, held: 0.0, resting }
     }
 
     /// The target's share, if there is any lateness. What is held back is late because of it.
     pub(crate) fn target_share(&self) -> Option<f64> {
         self.share(self.target + self.held)
+    }
+
+    /// The share of waiting for the processor, if there is any lateness.
+    pub(crate) fn queued_share(&self) -> Option<f64> {
+        self.share(self.queued)
     }
 
     /// The share of calls that rested, if there is any lateness.
@@ -193,7 +214,8 @@ impl IdealConnections {
 }
 
 impl Start {
-    fn by_generator(&self) -> Duration {
+    /// How late it was by the generator.
+    pub(crate) fn by_generator(&self) -> Duration {
         (self.actual - self.free).saturating_sub(self.held)
     }
 
@@ -203,7 +225,7 @@ impl Start {
             target: (self.free - intended).as_secs_f64(),
             generator: self.by_generator().as_secs_f64(),
             held: self.held.as_secs_f64(),
-            resting: 0.0,
+            ..Lateness::default()
         }
     }
 
@@ -333,7 +355,7 @@ mod tests {
 
     #[test]
     fn further_lateness_is_split_as_before() {
-        let lateness = Lateness { target: 1.0, generator: 3.0, held: 2.0, resting: 0.0 };
+        let lateness = Lateness { target: 1.0, generator: 3.0, held: 2.0, ..Lateness::default() };
         let parts = Lateness { target: 4.0, generator: 4.0, ..Lateness::default() };
         assert_eq!(lateness.parts_of(8.0), parts);
         assert_eq!(lateness.target_share(), Some(0.5));
@@ -346,10 +368,15 @@ mod tests {
         #[test]
         fn no_part_is_negative(target in 0.0..1e-9, generator in 0.0..1e6, seconds in 0.0..1e6) {
             for target in [target, 0.0] {
-                let lateness = Lateness { target, generator, ..Lateness::default() };
-                let parts = lateness.parts_of(seconds);
-                prop_assert!((0.0..=seconds).contains(&parts.target), "{parts:?}");
-                prop_assert!((0.0..=seconds).contains(&parts.generator), "{parts:?}");
+                for queued in [0.0, generator / 3.0, generator] {
+                    let lateness = Lateness { target, generator, queued, ..Lateness::default() };
+                    let parts = lateness.parts_of(seconds);
+                    prop_assert!((0.0..=seconds).contains(&parts.target), "{parts:?}");
+                    prop_assert!((0.0..=seconds).contains(&parts.generator), "{parts:?}");
+                    prop_assert!((0.0..=parts.generator).contains(&parts.queued), "{parts:?}");
+                    let is_known = queued > 0.0 && seconds > 1e-6;
+                    prop_assert!(!is_known || parts.queued > 0.2 * parts.generator, "{parts:?}");
+                }
             }
         }
     }

@@ -29,6 +29,14 @@ pub(crate) struct Meanwhile {
     pub(crate) khz: Option<[u64; 2]>,
 }
 
+impl Meanwhile {
+    /// What others had of the time in which the processors were not idle.
+    pub(crate) fn of_others(self) -> f64 {
+        let busy = 1.0 - self.idle;
+        if busy > 0.0 { ((self.stolen + self.others) / busy).min(1.0) } else { 0.0 }
+    }
+}
+
 impl Processors {
     /// From the texts of Linux' `/proc/stat`, of `/proc/self/stat`, and of `scaling_cur_freq` of each core that has
     /// one.
@@ -112,6 +120,12 @@ mod tests {
             let shares = since.map(|since| [since.stolen, since.others, since.idle]);
             assert_eq!(shares, told, "{last:?}");
         }
+        let of_others = |all: u64, idle: u64, stolen: u64, own: u64| {
+            at(1_000 + all, 500 + idle, 10 + stolen, 7 + own).since(first).map(Meanwhile::of_others)
+        };
+        // Of 100 ticks that were not idle, the host had 20 and other programs 50.
+        assert_eq!(of_others(200, 100, 20, 30), Some(0.7));
+        assert_eq!(of_others(200, 200, 0, 0), Some(0.0));
         let [slow, fast] = [Some(800), Some(3_400)].map(|khz| Processors { khz, ..first });
         let later = |khz| Processors { khz, ..at(2_000, 500, 10, 7) };
         let speeds = |first, khz| later(khz).since(first).unwrap().khz;

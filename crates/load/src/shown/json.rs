@@ -171,6 +171,8 @@ struct Spectrum {
 struct Lateness {
     target_seconds: f64,
     generator_seconds: f64,
+    /// Of that, at most so much was spent waiting for the processor.
+    processor_seconds: f64,
     held_seconds: f64,
     think_times_seconds: f64,
 }
@@ -240,6 +242,7 @@ impl<F> Object<F> {
             lateness: Lateness {
                 target_seconds: stats.lateness.target,
                 generator_seconds: stats.lateness.generator,
+                processor_seconds: stats.lateness.queued,
                 held_seconds: stats.lateness.held,
                 think_times_seconds: stats.lateness.resting,
             },

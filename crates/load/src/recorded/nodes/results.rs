@@ -187,8 +187,8 @@ impl Counts {
     }
 
     fn is_late_in_time(&self) -> bool {
-        let Lateness { target, generator, held, resting } = self.lateness;
-        [target, generator, held, resting]
+        let Lateness { target, generator, queued, held, resting } = self.lateness;
+        [target, generator, queued, held, resting]
             .map(Duration::try_from_secs_f64)
             .iter()
             .all(Result::is_ok)

@@ -8,6 +8,7 @@ use crate::judged::verdict::Verdict::{
 };
 use crate::judged::verdict::{Evidence, Verdict};
 use crate::recorded::attention::BEAT;
+use crate::recorded::lateness::Lateness;
 use crate::recorded::operation::Answer;
 use crate::recorded::processor::ProcessorTime;
 use crate::recorded::stats::OperationStats;
@@ -233,7 +234,7 @@ fn stats(cause: Cause) -> OperationStats {
 fn verdict(cause: Cause) -> (Verdict, OperationStats) {
     let stats = stats(cause);
     let ratio = float(stats.started()) / float(stats.due());
-    (Verdict::new(&Evidence::new(&stats, ratio)), stats)
+    (Verdict::new(&Evidence::new(&stats, ratio, 1.0)), stats)
 }
 
 /// Loads that are easy, nearly too much for their connections, and large; the same where others have
@@ -286,6 +287,41 @@ fn the_verdict_names_who_was_stopped() {
     }
 }
 
+/// Others have the processor for so long, each time that the thread wakes, that a backlog takes long to catch up with.
+const SATURATED: [Cause; 4] = [
+    Cause { queued: 4, ..EASY },
+    Cause { queued: 8, ..USUAL },
+    Cause { queued: 12, connections: 32, ..USUAL },
+    Cause { queued: 8, per_second: 2_000, connections: 80, ..USUAL },
+];
+
+#[test]
+fn what_the_machine_took_is_neither_the_targets_nor_the_generators() {
+    for load in SATURATED {
+        for (generator_stops, target_stops, expected) in
+            [(ONCE, NEVER, GeneratorBehind), (NEVER, ONCE, TargetBehind)]
+        {
+            let cause = Cause { target_stops, generator_stops, ..load };
+            let (found, stats) = verdict(cause);
+            let lateness = stats.lateness;
+            assert_eq!(found, expected, "{cause:?}: {lateness:?}");
+            let share = lateness.queued / lateness.generator;
+            let is_right =
+                if found == TargetBehind { (0.98..=1.0).contains(&share) } else { share < 0.05 };
+            assert!(is_right, "{cause:?}: {lateness:?}");
+        }
+    }
+    let both = Cause {
+        target_stops: EARLY,
+        generator_stops: &[(5_000, 5_900)],
+        queued: 8,
+        connections: 32,
+        ..USUAL
+    };
+    let (found, stats) = verdict(both);
+    assert_eq!(found, BothBehind, "{:?}", stats.lateness);
+}
+
 #[test]
 fn a_stop_behind_the_end_is_in_the_service_times_and_told() {
     let slow = Cause { per_second: 50, service: 300, connections: 100, end: 1_000, ..USUAL };
@@ -309,6 +345,11 @@ fn a_load_that_is_too_much_is_whose_time_it_takes() {
         let answers = u32::try_from(stats.completed()).unwrap();
         assert!(stats.queued / answers <= ms(cause.queued), "{:?}", stats.queued);
         assert!(stats.queued / answers >= ms(cause.queued) / 2, "{:?}", stats.queued);
+        let Lateness { generator, queued, .. } = stats.lateness;
+        assert!(queued <= generator, "{cause:?}: {:?}", stats.lateness);
+        // The slots that never start, too.
+        let is_starved = cause.queued > 0;
+        assert!(!is_starved || queued > 0.9 * generator, "{:?}", stats.lateness);
     }
 }
 

@@ -83,7 +83,10 @@ impl Recorder {
         drop(burst);
         let beside = &mut record.beside;
         let beside = beside.as_mut().map(|ideal| ideal.start(intended_start, now, moved, None));
+        let late = start.by_generator();
         let lateness = start.lateness_beside(beside, intended_start);
+        let lateness = lateness.with_queued(record.attention.queued_of(late));
+        record.attention.starts(late);
         record.stats.cause(lateness);
         if is_recorded {
             record.starts.push(start.actual);
@@ -282,6 +285,8 @@ impl Record {
         burst: Option<&BurstLine>,
     ) -> Lateness {
         let lateness = self.connections.unstarted(intended, now, looked, moved, burst);
+        let late = Duration::from_secs_f64(lateness.generator);
+        let lateness = lateness.with_queued(self.attention.queued_of(late));
         let in_use =
             self.in_flight.iter().filter_map(|it| it.beside.map(|start| (start, it.rested)));
         let free = self.beside.as_ref().and_then(|beside| beside.free_from(in_use, moved));

@@ -213,10 +213,12 @@ fn outlasts(_: u64) -> Called {
 
 /// Who is behind: the target, if the machine did not stand still.
 fn behind(summary: &Summary) -> Verdict {
-    let Lateness { target, generator, .. } = summary.stats.lateness;
+    let Lateness { target, generator, queued, .. } = summary.stats.lateness;
     match (target >= 2.0 * generator, generator >= 2.0 * target) {
         (true, _) => Verdict::TargetBehind,
         (_, true) => Verdict::GeneratorBehind,
+        // Up to what others had of the processor.
+        _ if target >= 2.0 * (generator - queued) => summary.verdict,
         _ => Verdict::BothBehind,
     }
 }
