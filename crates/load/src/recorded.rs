@@ -15,6 +15,7 @@ pub(crate) mod over_time;
 pub mod percentiles;
 pub(crate) mod processor;
 pub(crate) mod processors;
+pub(crate) mod quota;
 pub(crate) mod randomness;
 pub(crate) mod rests;
 pub(crate) mod stats;

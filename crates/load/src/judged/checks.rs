@@ -5,7 +5,7 @@
 mod machine;
 mod trend;
 
-pub(crate) use machine::machine;
+pub(crate) use machine::{machine, quota};
 
 use super::criteria::{Goal, Percentile};
 use crate::console::human::{self, float, percent};
@@ -33,7 +33,7 @@ const MOST_OWN: f64 = 0.25;
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// What was looked at: `starts`, `steady`, `own`, `stolen`, `others`, `frequency`, `sure` or `reading`.
+    /// What was looked at: `starts`, `steady`, `own`, `quota`, `stolen`, `others`, `frequency`, `sure` or `reading`.
     pub(crate) check: &'static str,
     pub(crate) is_well: bool,
     /// A sentence without its full stop.

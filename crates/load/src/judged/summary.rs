@@ -14,6 +14,7 @@ use crate::recorded::lateness::Lateness;
 use crate::recorded::over_time::OverTime;
 use crate::recorded::processor::ProcessorTime;
 use crate::recorded::processors::Meanwhile;
+use crate::recorded::quota::Quota;
 use crate::recorded::randomness::Randomness;
 use crate::recorded::rests::Rests;
 use crate::recorded::stats::OperationStats;
@@ -126,6 +127,8 @@ pub(crate) struct RunResults<'run> {
     pub(crate) processor: Option<ProcessorTime>,
     /// What the machine's processors did.
     pub(crate) meanwhile: Option<Meanwhile>,
+    /// The CPU quota that was reached, if one was.
+    pub(crate) quota: Option<Quota>,
     /// How long it took to resolve all names.
     pub(crate) resolved_in: Duration,
 }
@@ -152,6 +155,8 @@ impl Summary {
         let required = run_end.required.max(float(stats.due()));
         let required = if results.is_closed { started } else { required };
         let others = results.meanwhile.map_or(0.0, Meanwhile::of_others);
+        // Where a quota kept the generator waiting, others did not.
+        let others = others * (1.0 - results.quota.map_or(0.0, Quota::share));
         let evidence = Evidence::new(stats, ratio(started, required), others);
         let is_recorded = run_end.at > from || stats.due() > 0;
         let scarcity = results.processor.and_then(|time| scarcity(time, duration, stats));
@@ -302,7 +307,7 @@ fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     };
     let sure = |(goal, is_reached)| checks::sure(goal, &confidence, why(is_reached));
     let machine = results.meanwhile.map(|meanwhile| checks::machine(meanwhile, results.reported));
-    let findings = [starts, steady, own].into_iter().flatten();
+    let findings = [starts, steady, own, results.quota.map(checks::quota)].into_iter().flatten();
     findings.chain(machine.into_iter().flatten()).chain(results.goal.map(sure)).collect()
 }
 
@@ -412,6 +417,8 @@ fn share(part: f64, whole: f64, otherwise: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recorded::asked::Asked;
+    use crate::shown::fixture;
 
     #[test]
     fn a_load_is_incomplete_without_half_of_its_slots() {
@@ -447,6 +454,58 @@ mod tests {
         stats.skipped = 0;
         stats.unstarted = 600;
         assert_eq!(told(ending(true, 0), 1_101.0, &stats), None);
+    }
+
+    /// The summary of a run whose slots were late by the target, by the generator, and by others that had its processor.
+    fn summary(meanwhile: Option<Meanwhile>, quota: Option<Quota>) -> Summary {
+        let mut stats = OperationStats::new();
+        let wait = Duration::from_secs(1);
+        (0..100).for_each(|_| stats.start(wait, Lateness::default()));
+        stats.lateness = Lateness { target: 64.0, generator: 55.0, queued: 50.0, ..stats.lateness };
+        let fixture = fixture::empty();
+        Summary::new(RunResults {
+            title: fixture.title,
+            recorded_from: Nanos::ZERO,
+            run_end: RunEnd {
+                at: Nanos::ZERO + Duration::from_secs(10),
+                asked: Asked::default(),
+                recorded: Asked::default(),
+                required: 100.0,
+                ledger: fixture.ledger,
+            },
+            constant_hz: Some(10.0),
+            is_closed: false,
+            over_time: OverTime::new(),
+            stats: &stats,
+            gaps: None,
+            randomness: None,
+            ending: None,
+            goal: None,
+            reported: Percentile(99.0),
+            unopened: 0,
+            processor: None,
+            meanwhile,
+            quota,
+            resolved_in: Duration::ZERO,
+        })
+    }
+
+    #[test]
+    fn a_verdict_leaves_out_what_others_had_unless_a_quota_had_it() {
+        let of = |others| Meanwhile { stolen: 0.0, others, idle: 0.0, khz: None };
+        let quota = |throttled| Quota { periods: 10, throttled, time: Duration::from_secs(1) };
+        for (meanwhile, quota, expected) in [
+            (Some(of(0.9)), None, Verdict::TargetBehind),
+            (Some(of(0.3)), None, Verdict::BothBehind),
+            (None, None, Verdict::BothBehind),
+            (Some(of(0.9)), Some(quota(1)), Verdict::TargetBehind),
+            (Some(of(0.9)), Some(quota(9)), Verdict::BothBehind),
+        ] {
+            let summary = summary(meanwhile, quota);
+            assert_eq!(summary.verdict, expected, "{meanwhile:?} {quota:?}");
+            let checks: Vec<_> = summary.findings.iter().map(|found| found.check).collect();
+            assert_eq!(checks.contains(&"quota"), quota.is_some(), "{checks:?}");
+        }
     }
 
     #[test]

@@ -173,6 +173,7 @@ impl<'run> Controller<'run> {
         self.show(Phase::Over, false);
         self.audience.end();
         let (processor, meanwhile) = (self.books.processor(), self.books.meanwhile());
+        let quota = self.books.quota();
         let logged = self.books.end_logs();
         let Books { collector, over_time, .. } = self.books;
         let ending = Ending { is_cut_short: self.helm.is_cut_short, overdue: self.overdue };
@@ -190,6 +191,7 @@ impl<'run> Controller<'run> {
             goal: self.policy.goal.as_ref().map(|goal| (goal, self.is_at_goal)),
             reported: self.policy.reported,
             meanwhile,
+            quota,
             unopened: self.unopened,
             processor,
             resolved_in,

@@ -1,9 +1,11 @@
 //! What the machine of a run did beside it, if that was much.
 
 use super::Finding;
+use crate::console::human;
 use crate::console::human::{float, percent};
 use crate::judged::criteria::Percentile;
 use crate::recorded::processors::Meanwhile;
+use crate::recorded::quota::Quota;
 
 /// Less than this is not told, be it beyond the percentile that is reported or not.
 const MUCH_STOLEN: f64 = 0.05;
@@ -32,6 +34,16 @@ pub(crate) fn machine(meanwhile: Meanwhile, reported: Percentile) -> impl Iterat
     let told = [("stolen", stolen), ("others", others), ("frequency", frequency)];
     told.into_iter()
         .filter_map(|(check, text)| Some(Finding { check, is_well: false, text: text? }))
+}
+
+/// A CPU quota that was reached.
+pub(crate) fn quota(quota: Quota) -> Finding {
+    let Quota { periods, throttled, time } = quota;
+    let time = human::time(time);
+    let text = format!(
+        "the CPU quota of this program's container (cgroup) was used up in {throttled} of {periods} periods, and its threads could not run for {time} in all: raise the quota or lower the load"
+    );
+    Finding { check: "quota", is_well: false, text }
 }
 
 fn frequency(khz: [u64; 2]) -> Option<String> {
@@ -86,6 +98,16 @@ mod tests {
         let text = "the host of this machine took 1.1 % of its processor time: times beyond the p99 may be due to that";
         let found = told(99.0, Meanwhile { stolen: 0.011, ..QUIET });
         assert_eq!(found, [("stolen", text.to_owned())]);
+    }
+
+    #[test]
+    fn a_quota_that_was_reached_is_reported_with_its_size() {
+        let reached =
+            Quota { periods: 80, throttled: 41, time: std::time::Duration::from_millis(3_200) };
+        let Finding { check, is_well, text } = quota(reached);
+        let told = "the CPU quota of this program's container (cgroup) was used up in 41 of 80 periods, and its threads \
+                    could not run for 3.20s in all: raise the quota or lower the load";
+        assert_eq!((check, is_well, text.as_str()), ("quota", false, told));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::course::Course;
 use super::looks::{Look, Looks};
-use super::machine;
+use super::machine::MachineLook;
 use crate::console::human::float;
 use crate::load::schedule::args::MAX;
 use crate::recorded::asked::RunEnd;
@@ -11,7 +11,8 @@ use crate::recorded::lateness::Lateness;
 use crate::recorded::outcome::Due;
 use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
 use crate::recorded::processor::{self, ProcessorTime};
-use crate::recorded::processors::{Meanwhile, Processors};
+use crate::recorded::processors::Meanwhile;
+use crate::recorded::quota::Quota;
 use crate::recorded::tally::Tally;
 use crate::running::policy::Policy;
 use crate::running::recording::collector::Collector;
@@ -40,8 +41,8 @@ pub(crate) struct Books<'run> {
     /// The backlog at the last look.
     backlog: Backlog,
     logs: Logs,
-    /// The machine's processors, at the first look after the warm-up and at the end of the schedule.
-    processors: [Option<Processors>; 2],
+    /// The machine, at the first look after the warm-up and at the end of the schedule.
+    machine: [Option<MachineLook>; 2],
     /// The ledger at the end of the schedule.
     ended: Option<Ledger>,
 }
@@ -64,7 +65,7 @@ impl<'run> Books<'run> {
             looks: Looks::new(&course),
             backlog: Backlog::default(),
             logs,
-            processors: [None; 2],
+            machine: [None, None],
             ended: None,
         }
     }
@@ -104,8 +105,8 @@ impl<'run> Books<'run> {
         if at <= self.course.span.recorded_from {
             // What is before is warm-up.
             self.looks.warm = self.looks.last.clone();
-        } else if self.processors[0].is_none() {
-            self.processors[0] = machine::look();
+        } else if self.machine[0].is_none() {
+            self.machine[0] = Some(MachineLook::now());
         }
         let stats = self.collector.collect();
         self.tally.add(stats);
@@ -157,7 +158,7 @@ impl<'run> Books<'run> {
     /// Notes that the schedule has ended.
     pub(crate) fn end(&mut self, run_end: &RunEnd) {
         self.ended = Some(run_end.ledger);
-        self.processors[1] = machine::look();
+        self.machine[1] = Some(MachineLook::now());
     }
 
     /// Collects what is left, once the threads are done, and counts what policies took from the run.
@@ -189,8 +190,14 @@ impl<'run> Books<'run> {
 
     /// What the machine's processors did, if that is known.
     pub(crate) fn meanwhile(&self) -> Option<Meanwhile> {
-        let [first, last] = self.processors;
-        last?.since(first?)
+        let [first, last] = &self.machine;
+        last.as_ref()?.meanwhile(first.as_ref()?)
+    }
+
+    /// The CPU quota that was reached, if one was.
+    pub(crate) fn quota(&self) -> Option<Quota> {
+        let [first, last] = &self.machine;
+        last.as_ref()?.quota(first.as_ref()?)
     }
 
     /// An error tells why a log is not complete.

@@ -1,15 +1,46 @@
 //! What the system says of the processors of the machine.
 
-use crate::recorded::processors::Processors;
+use crate::recorded::processors::{Meanwhile, Processors};
+use crate::recorded::quota::{self, Quota};
 use std::fs;
 
-/// How much they did so far. Nothing where the system does not say; Linux does.
-pub(crate) fn look() -> Option<Processors> {
+/// What it says at one moment.
+#[derive(Debug)]
+pub(crate) struct MachineLook {
+    /// Nothing where the system does not say; Linux does.
+    processors: Option<Processors>,
+    /// What each quota has counted that the program is under.
+    quotas: Vec<Option<Quota>>,
+}
+
+impl MachineLook {
+    pub(crate) fn now() -> MachineLook {
+        MachineLook { processors: processors(), quotas: quotas() }
+    }
+
+    /// What the processors did since an `earlier` look, if that is known.
+    pub(crate) fn meanwhile(&self, earlier: &MachineLook) -> Option<Meanwhile> {
+        self.processors?.since(earlier.processors?)
+    }
+
+    /// The CPU quota that was reached since an `earlier` look, if one was.
+    pub(crate) fn quota(&self, earlier: &MachineLook) -> Option<Quota> {
+        quota::reached(&self.quotas, &earlier.quotas)
+    }
+}
+
+fn processors() -> Option<Processors> {
     let read = |path| fs::read_to_string(path).ok();
     let cores = fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
     let frequency = cores.map(|core| core.path().join("cpufreq/scaling_cur_freq"));
     let frequencies = frequency.filter_map(|path| fs::read_to_string(path).ok());
     Processors::parse(&read("/proc/stat")?, &read("/proc/self/stat")?, frequencies)
+}
+
+fn quotas() -> Vec<Option<Quota>> {
+    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    let files = quota::files(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"));
+    files.into_iter().map(|file| Quota::parse(&fs::read_to_string(file).ok()?)).collect()
 }
 
 #[cfg(test)]
@@ -18,6 +49,9 @@ mod tests {
 
     #[test]
     fn linux_says_it_and_others_say_nothing() {
-        assert_eq!(look().is_some(), cfg!(target_os = "linux"));
+        let look = MachineLook::now();
+        assert_eq!(look.processors.is_some(), cfg!(target_os = "linux"));
+        // Not each Linux has cgroups.
+        assert!(look.quotas.is_empty() || cfg!(target_os = "linux"));
     }
 }
