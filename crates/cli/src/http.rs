@@ -10,7 +10,9 @@ mod template;
 use crate::target::Target as Embedded;
 use anyhow::Context;
 use args::{HttpRunArgs, HttpSearchArgs, RequestArgs};
+use client::addresses::Addresses;
 use client::args::{ClientArgs, HAS_HTTP2};
+use client::endpoint::Endpoint;
 use client::failure::{Failure as Why, GROUPS};
 use client::kernel::Kernel;
 use client::plan::{Draft, Memory, Plan};
@@ -174,14 +176,20 @@ impl Target for Http {
         }
     }
 
-    fn warning(&self) -> Option<String> {
-        self.has_proxy
-            .then(|| "requests went through a proxy: all times are its as well".to_owned())
+    fn warnings(&self) -> Vec<String> {
+        let proxy = self
+            .has_proxy
+            .then(|| "requests went through a proxy: all times are its as well".to_owned());
+        let addresses = self.plan.endpoints.iter().filter_map(Endpoint::addresses);
+        proxy.into_iter().chain(addresses.filter_map(Addresses::warning)).collect()
     }
 
     fn absence(&self, failure: &Failure) -> String {
         let kind = failure.kind();
-        format!("no answer from {}{}: {kind}{}", self.url, self.by, advice(kind))
+        let addresses = self.plan.endpoints[self.plan.probe().endpoint].addresses();
+        let refusals = addresses.and_then(Addresses::refusals);
+        let refusals = refusals.map_or_else(String::new, |refusals| format!(" ({refusals})"));
+        format!("no answer from {}{}: {kind}{refusals}{}", self.url, self.by, advice(kind))
     }
 
     fn paced_by(&self, pacer: &Pacer) {

@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(feature = "http2"), expect(dead_code, reason = "some of it is for HTTP/2 alone"))]
 
+pub(crate) mod addresses;
 pub(crate) mod args;
 pub(crate) mod connection;
 mod content;

@@ -1,6 +1,7 @@
 //! The program as its users run it. One test program, so that tests that wait do so side by side; those
 //! with a terminal have their own, because terminals are inherited by whatever else is started.
 
+mod addresses;
 mod asked;
 mod beside;
 mod calibrate;

@@ -148,8 +148,8 @@ pub trait Target: Send + Sync + 'static {
 
     /// What reports have to warn of.
     #[doc(hidden)]
-    fn warning(&self) -> Option<String> {
-        None
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// What to say when it is not there.

@@ -179,7 +179,7 @@ pub(crate) fn perform<T: Target>(
     };
     let (mut summary, logged) = controller.sum_up(run_end, title, setup.target.resolved_in());
     summary.note_own(member.map_or_else(|| setup.target.take_own_times(), Member::own_times));
-    summary.warnings.extend(setup.target.warning());
+    summary.warnings.extend(setup.target.warnings());
     if member.is_none() {
         summary.require(&setup.args.criteria());
     }

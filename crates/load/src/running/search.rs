@@ -126,7 +126,7 @@ impl<T: Target> Job<T> {
             connections: self.setup.args.connections,
             start,
             took: began.elapsed(),
-            warnings: self.setup.target.warning().into_iter().collect(),
+            warnings: self.setup.target.warnings(),
             conclusion: search.conclusion(),
             contradictions: search.contradictions(),
             precision: self.bounds.precision,

@@ -30,11 +30,10 @@ impl Connection {
     pub(crate) async fn open(
         plan: &Plan,
         endpoint: usize,
-        turn: usize,
     ) -> Result<(Connection, Option<SetUp>), Failure> {
         let opening = async {
             let Some(pool) = &plan.pool else {
-                let (io, set_up) = Connection::stream(plan, endpoint, turn).await?;
+                let (io, set_up) = Connection::stream(plan, endpoint).await?;
                 let connection = if plan.http2 {
                     let connection = http2::Connection::open(io).await?;
                     Connection::Http2 { connection, place: None }
@@ -45,7 +44,7 @@ impl Connection {
             };
             let (shared, mut opened) = (pool.join(endpoint), None);
             let open = async {
-                let (io, set_up) = Connection::stream(plan, endpoint, turn).await?;
+                let (io, set_up) = Connection::stream(plan, endpoint).await?;
                 opened = Some(set_up);
                 http2::Connection::open(io).await
             };
@@ -55,15 +54,10 @@ impl Connection {
         timeout(plan.connect_timeout, opening).await.unwrap_or(Err(Failure::ConnectTimeout))
     }
 
-    async fn stream(
-        plan: &Plan,
-        endpoint: usize,
-        turn: usize,
-    ) -> Result<(Box<dyn Io>, SetUp), Failure> {
+    async fn stream(plan: &Plan, endpoint: usize) -> Result<(Box<dyn Io>, SetUp), Failure> {
         let endpoint = &plan.endpoints[endpoint];
         let begin = Instant::now();
-        let io = endpoint.connect(turn).await;
-        let mut io = io.map_err(|error| Failure::Connection(error.kind()))?;
+        let mut io = endpoint.connect(plan.connect_timeout).await?;
         if let Some(request) = &endpoint.tunnel {
             proxy::open(&mut *io, request).await?;
         }

@@ -1,12 +1,13 @@
 //! A server: where its connections go.
 
+use super::addresses::Addresses;
 use super::args::ClientArgs;
+use super::failure::Failure;
 use super::stamped;
 use super::stream::Io;
 use anyhow::{Context, bail};
 use hyper::Uri;
 use nanopace_load::net::tls::Name;
-use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ pub(crate) struct Endpoint {
 
 #[derive(Debug)]
 enum Route {
-    Tcp(Vec<SocketAddr>),
+    Tcp(Addresses),
     #[cfg(unix)]
     Unix(PathBuf),
 }
@@ -80,16 +81,31 @@ impl Endpoint {
         }
     }
 
-    /// A stream to the server or its proxy. Turns go round the addresses.
-    pub(crate) async fn connect(&self, turn: usize) -> io::Result<Box<dyn Io>> {
+    /// A stream to the server or its proxy. Attempts at all addresses have the time `within`, which the caller keeps to.
+    pub(crate) async fn connect(&self, within: Duration) -> Result<Box<dyn Io>, Failure> {
+        let failed = |error| Failure::from(&error);
         match &self.route {
             Route::Tcp(addresses) => {
-                let stream = TcpStream::connect(addresses[turn % addresses.len()]).await?;
-                stream.set_nodelay(true)?;
-                if self.is_stamped { stamped::connection(stream) } else { Ok(Box::new(stream)) }
+                let stream = addresses.connect(within, TcpStream::connect).await?;
+                stream.set_nodelay(true).map_err(failed)?;
+                if self.is_stamped {
+                    return stamped::connection(stream).map_err(failed);
+                }
+                Ok(Box::new(stream))
             }
             #[cfg(unix)]
-            Route::Unix(path) => Ok(Box::new(tokio::net::UnixStream::connect(path).await?)),
+            Route::Unix(path) => {
+                Ok(Box::new(tokio::net::UnixStream::connect(path).await.map_err(failed)?))
+            }
+        }
+    }
+
+    /// Its addresses, if it has any.
+    pub(crate) fn addresses(&self) -> Option<&Addresses> {
+        match &self.route {
+            Route::Tcp(addresses) => Some(addresses),
+            #[cfg(unix)]
+            Route::Unix(_) => None,
         }
     }
 }
@@ -106,10 +122,8 @@ fn route(host: &str, port: u16, args: &ClientArgs) -> anyhow::Result<Route> {
             .with_context(|| format!("cannot resolve {host:?}"))?
             .collect(),
     };
-    if addresses.is_empty() {
-        bail!("{host:?} has no address");
-    }
-    Ok(Route::Tcp(addresses))
+    let addresses = Addresses::new(format!("{host}:{port}"), addresses);
+    addresses.map(Route::Tcp).with_context(|| format!("{host:?} has no address"))
 }
 
 #[cfg(unix)]

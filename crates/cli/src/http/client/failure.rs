@@ -22,6 +22,8 @@ pub(crate) enum Failure {
     ConnectTimeout,
     /// The connection could not be made or broke.
     Connection(io::ErrorKind),
+    /// The same, by a code of the system that has no such kind.
+    System(i32),
     /// The proxy opens no way to the server, and answers with this status.
     Proxy(u16),
     /// TLS could not be agreed on, or the server's certificate is refused.
@@ -90,7 +92,7 @@ impl Failure {
             Failure::Status(_) => "status",
             Failure::Timeout => "timeout",
             Failure::ConnectTimeout => "connect-timeout",
-            Failure::Connection(_) | Failure::Proxy(_) => "connection",
+            Failure::Connection(_) | Failure::System(_) | Failure::Proxy(_) => "connection",
             Failure::Tls(_) => "tls",
             Failure::HungUp => "hung-up",
             Failure::NotTaken => "not-taken",
@@ -100,6 +102,14 @@ impl Failure {
             Failure::Unreadable | Failure::Protocol | Failure::Chunk => "protocol",
             Failure::BodyFile => "body-file",
         }
+    }
+
+    /// Whether there is no way to an address from this machine.
+    pub(crate) fn is_without_route(self) -> bool {
+        use io::ErrorKind::{AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable};
+        // The codes that have no kind are about making a socket, such as one for IPv6 where there is none.
+        let Failure::Connection(kind) = self else { return matches!(self, Failure::System(_)) };
+        matches!(kind, AddrNotAvailable | HostUnreachable | NetworkDown | NetworkUnreachable)
     }
 
     /// Whether the connection can take other requests.
@@ -127,6 +137,7 @@ impl fmt::Display for Failure {
             Failure::Timeout => f.write_str("timeout"),
             Failure::ConnectTimeout => f.write_str("timeout of the connection"),
             Failure::Connection(kind) => write!(f, "{kind}"),
+            Failure::System(code) => f.write_str(&words(*code)),
             Failure::Proxy(status) => {
                 write!(f, "the proxy opens no way to the server: status {status}")
             }
@@ -156,9 +167,25 @@ impl From<&io::Error> for Failure {
             _ if tls::reason(error) == Some(Tls::NotKnown) => Failure::Tls(Tls::NotKnown),
             _ if Unreadable::is_why(error) => Failure::BodyFile,
             io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => Failure::HungUp,
-            kind => Failure::Connection(kind),
+            kind => match error.raw_os_error().filter(|_| kind == unnamed()) {
+                Some(code) => Failure::System(code),
+                None => Failure::Connection(kind),
+            },
         }
     }
+}
+
+/// The kind of errors that have none.
+fn unnamed() -> io::ErrorKind {
+    io::Error::from_raw_os_error(i32::MAX).kind()
+}
+
+/// The system's words for one of its codes.
+fn words(code: i32) -> String {
+    let text = io::Error::from_raw_os_error(code).to_string();
+    let words = text.strip_suffix(&format!(" (os error {code})")).unwrap_or(&text);
+    let mut chars = words.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -31,8 +31,6 @@ pub(crate) struct Session {
     /// When each was opened.
     opened: Vec<Nanos>,
     deadline: Deadline,
-    /// The turn by which the last connection took its server's address. All servers share it.
-    turn: usize,
     /// Memory for the request in flight.
     memory: Memory,
     /// Looks at answers, if anything does.
@@ -83,8 +81,7 @@ impl Answer {
 }
 
 impl Session {
-    /// A session whose connections take a server's addresses in turn, from about the one at `index` on. To be
-    /// made inside a runtime.
+    /// The session with this number. To be made inside a runtime.
     pub(crate) fn new(plan: &Arc<Plan>, clock: &Pacer, index: usize) -> Session {
         let mut memory = Memory::new();
         memory.jars.resize_with(if plan.cookies { plan.endpoints.len() } else { 0 }, Jar::default);
@@ -99,7 +96,6 @@ impl Session {
             counted_by: None,
             clock: clock.clone(),
             plan: Arc::clone(plan),
-            turn: index,
             memory,
             set_ups: Vec::new(),
         }
@@ -162,9 +158,8 @@ impl Session {
     }
 
     async fn open(&mut self, endpoint: usize) -> Result<Option<SetUp>, Failure> {
-        self.turn = self.turn.wrapping_add(1);
         // Boxed: a call that opens no connection, as most do, is then not moved with room for this.
-        let opening = Box::pin(Connection::open(&self.plan, endpoint, self.turn));
+        let opening = Box::pin(Connection::open(&self.plan, endpoint));
         let (connection, set_up) = opening.await?;
         self.connections[endpoint] = Some(connection);
         (self.carried[endpoint], self.opened[endpoint]) = (0, self.clock.now());

@@ -60,7 +60,7 @@ fn a_call_has_no_room_for_opening_a_connection() {
     let plan = plan("http://127.0.0.1:1/", &[], Duration::from_secs(1)).unwrap();
     block_on(async {
         let mut session = session(&plan);
-        let (call, opening) = (session.send(0, Nanos::ZERO), Connection::open(&plan, 0, 0));
+        let (call, opening) = (session.send(0, Nanos::ZERO), Connection::open(&plan, 0));
         assert!(size_of_val(&call) < size_of_val(&opening));
     });
 }

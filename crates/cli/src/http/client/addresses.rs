@@ -1,0 +1,239 @@
+//! Opens a connection to one of a server's addresses: Happy Eyeballs (RFC 8305, section 5) in its simplest form.
+//!
+//! Connections take the addresses in turn. If an attempt fails, or has not succeeded after [`STAGGER`], the next
+//! address is tried as well, and the first success wins. An address that failed, or lost to one that was tried after
+//! it, is tried last for [`AVOIDED`]. So the other addresses get even shares, and a dead one does not delay every
+//! connection.
+
+use super::failure::Failure;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::select;
+use tokio::time::{Instant, timeout};
+
+/// How long an attempt is alone, unless the time for all of them is short.
+const STAGGER: Duration = Duration::from_millis(250);
+
+/// How long an address that failed is tried last. Then one connection tries it in its turn.
+const AVOIDED: Duration = Duration::from_secs(10);
+
+/// The addresses of a server, at least one.
+#[derive(Debug)]
+pub(crate) struct Addresses {
+    /// Host and port that they belong to.
+    name: String,
+    all: Vec<SocketAddr>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// How often an address was tried first, and how often after others.
+    turns: [usize; 2],
+    /// One for each address.
+    records: Vec<Record>,
+}
+
+/// What attempts to connect to an address have come to.
+#[derive(Clone, Debug, Default)]
+struct Record {
+    connected: u64,
+    failed: u64,
+    /// Why it failed last. None if another address was faster.
+    failure: Option<Failure>,
+    avoided_until: Option<Instant>,
+}
+
+/// Why an attempt failed, with how much that says about the server.
+#[derive(Clone, Copy, Debug)]
+struct Refusal {
+    weight: u8,
+    failure: Failure,
+}
+
+type Attempt<'a, S> = Pin<Box<dyn Future<Output = Result<S, Refusal>> + Send + 'a>>;
+
+impl Addresses {
+    /// None if there are none.
+    pub(crate) fn new(name: String, all: Vec<SocketAddr>) -> Option<Addresses> {
+        let state = State { turns: [0; 2], records: vec![Record::default(); all.len()] };
+        (!all.is_empty()).then(|| Addresses { name, all, state: state.into() })
+    }
+
+    /// A connection to one of them, opened by `connect`. If all fail, the failure that says most. Time for all attempts
+    /// is `within`, which the caller keeps to.
+    pub(crate) async fn connect<S: Send, F>(
+        &self,
+        within: Duration,
+        connect: impl Fn(SocketAddr) -> F + Sync,
+    ) -> Result<S, Failure>
+    where
+        F: Future<Output = io::Result<S>> + Send,
+    {
+        let count = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        let stagger = STAGGER.min(within / count);
+        let connected = match self.next(&[]) {
+            Some(first) => self.race(first, Vec::new(), stagger, &connect).await,
+            None => Err(Refusal { weight: 0, failure: Failure::ConnectTimeout }),
+        };
+        connected.map_err(|refusal| refusal.failure)
+    }
+
+    /// Tries an address, and those that were not `tried` after it.
+    fn race<'a, S: Send + 'a, F>(
+        &'a self,
+        first: usize,
+        mut tried: Vec<usize>,
+        stagger: Duration,
+        connect: &'a (impl Fn(SocketAddr) -> F + Sync),
+    ) -> Attempt<'a, S>
+    where
+        F: Future<Output = io::Result<S>> + Send + 'a,
+    {
+        tried.push(first);
+        Box::pin(async move {
+            let mut attempt = pin!(self.attempt(first, connect));
+            if tried.len() == self.all.len() {
+                return attempt.await;
+            }
+            let early = timeout(stagger, &mut attempt).await;
+            if let Ok(Ok(stream)) = early {
+                return Ok(stream);
+            }
+            let Some(next) = self.next(&tried) else { return attempt.await };
+            let mut others = self.race(next, tried, stagger, connect);
+            if let Ok(Err(refusal)) = early {
+                return others.await.map_err(|other| refusal.or(other));
+            }
+            select! {
+                connected = &mut attempt => match connected {
+                    Ok(stream) => Ok(stream),
+                    Err(refusal) => others.await.map_err(|other| refusal.or(other)),
+                },
+                connected = &mut others => match connected {
+                    Ok(stream) => {
+                        self.state().records[first].fail(None);
+                        Ok(stream)
+                    }
+                    Err(refusal) => attempt.await.map_err(|other| other.or(refusal)),
+                },
+            }
+        })
+    }
+
+    async fn attempt<S, F>(
+        &self,
+        index: usize,
+        connect: impl Fn(SocketAddr) -> F,
+    ) -> Result<S, Refusal>
+    where
+        F: Future<Output = io::Result<S>>,
+    {
+        let connected = connect(self.all[index]).await;
+        let record = &mut self.state().records[index];
+        connected.inspect(|_| record.connect()).map_err(|error| {
+            let failure = Failure::from(&error);
+            record.fail(Some(failure));
+            Refusal { weight: record.weight(failure), failure }
+        })
+    }
+
+    /// The next address to try after those that were tried for a connection: the one whose turn it is among those that
+    /// are not avoided.
+    fn next(&self, tried: &[usize]) -> Option<usize> {
+        let mut state = self.state();
+        let State { turns, records } = &mut *state;
+        let now = Instant::now();
+        let left = (0..records.len()).filter(|index| !tried.contains(index));
+        let (good, avoided): (Vec<_>, Vec<_>) =
+            left.partition(|&index| !records[index].is_avoided(now));
+        let choice = if good.is_empty() { avoided } else { good };
+        let turn = &mut turns[usize::from(!tried.is_empty())];
+        let next = *choice.get(*turn % choice.len().max(1))?;
+        *turn = turn.wrapping_add(1);
+        // Until it is known whether the address is back, others avoid it.
+        if let Some(until) = &mut records[next].avoided_until {
+            *until = now + AVOIDED;
+        }
+        Some(next)
+    }
+
+    /// Which of several addresses failed although others did not, for the report.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let records = &self.state().records;
+        if records.len() == 1 {
+            return None;
+        }
+        let has_answered = records.iter().any(|record| record.connected > 0);
+        let failed = self.all.iter().zip(records).filter(|(_, record)| record.failed > 0);
+        let failed: Vec<_> = failed.map(|(address, record)| record.told(*address)).collect();
+        (has_answered && !failed.is_empty()).then(|| {
+            format!("{}: {}; other addresses were used instead", self.name, failed.join(", "))
+        })
+    }
+
+    /// Why each of several addresses failed, if none ever answered.
+    pub(crate) fn refusals(&self) -> Option<String> {
+        let records = &self.state().records;
+        let has_answered = records.iter().any(|record| record.connected > 0);
+        let told = self.all.iter().zip(records);
+        let told = told.map(|(address, record)| format!("{address}: {}", record.why()));
+        (self.all.len() > 1 && !has_answered).then(|| told.collect::<Vec<_>>().join(", "))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Record {
+    fn connect(&mut self) {
+        (self.connected, self.avoided_until) = (self.connected + 1, None);
+    }
+
+    /// Notes that an attempt failed, or that another address was faster.
+    fn fail(&mut self, failure: Option<Failure>) {
+        (self.failed, self.failure) = (self.failed + 1, failure);
+        self.avoided_until = Some(Instant::now() + AVOIDED);
+    }
+
+    fn is_avoided(&self, now: Instant) -> bool {
+        self.avoided_until.is_some_and(|until| now < until)
+    }
+
+    /// How much a failure says about the server: most if the address has answered before, least if there is no way to
+    /// the address from here.
+    fn weight(&self, failure: Failure) -> u8 {
+        match self.connected {
+            0 if failure.is_without_route() => 0,
+            0 => 1,
+            _ => 2,
+        }
+    }
+
+    fn why(&self) -> String {
+        self.failure.map_or_else(|| "no answer".to_owned(), |failure| failure.to_string())
+    }
+
+    fn told(&self, address: SocketAddr) -> String {
+        let (Record { connected, failed, .. }, why) = (self, self.why());
+        if *connected == 0 {
+            return format!("{address} never answered ({why})");
+        }
+        let tried = connected + failed;
+        format!("{address} answered {connected} of {tried} attempts to connect ({why})")
+    }
+}
+
+impl Refusal {
+    /// The one that says more: this one, if both say the same.
+    fn or(self, other: Refusal) -> Refusal {
+        if other.weight > self.weight { other } else { self }
+    }
+}
+
+#[cfg(test)]
+mod tests;

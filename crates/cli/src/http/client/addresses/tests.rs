@@ -1,0 +1,200 @@
+//! Attempts at several addresses, in virtual time.
+
+use super::*;
+use std::future::pending;
+use std::io::{Error, ErrorKind};
+use tokio::time::sleep;
+
+const SECOND: Duration = Duration::from_secs(1);
+const WITHIN: Duration = Duration::from_secs(5);
+
+/// What becomes of an attempt.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// It succeeds after so many milliseconds.
+    Opens(u64),
+    /// It fails after so many milliseconds.
+    Fails(u64, ErrorKind),
+    /// Nothing is heard.
+    Silent,
+}
+use Way::{Fails, Opens, Silent};
+
+const REFUSED: Way = Fails(0, ErrorKind::ConnectionRefused);
+
+fn address(index: usize) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], u16::try_from(index).unwrap()))
+}
+
+fn addresses(count: usize) -> Addresses {
+    Addresses::new("h:80".to_owned(), (0..count).map(address).collect()).unwrap()
+}
+
+/// Which address a connection is to, by what becomes of the attempts at each.
+async fn connect(addresses: &Addresses, ways: &[Way]) -> Result<usize, Failure> {
+    let way = |address: SocketAddr| async move {
+        let index = usize::from(address.port());
+        match ways[index] {
+            Opens(ms) => sleep(Duration::from_millis(ms)).await,
+            Fails(ms, kind) => {
+                sleep(Duration::from_millis(ms)).await;
+                return Err(Error::from(kind));
+            }
+            Silent => pending().await,
+        }
+        Ok(index)
+    };
+    let connecting = addresses.connect(WITHIN, way);
+    timeout(WITHIN, connecting).await.unwrap_or(Err(Failure::ConnectTimeout))
+}
+
+/// How many of so many connections went to each address.
+async fn spread(addresses: &Addresses, ways: &[Way], connections: usize) -> Vec<usize> {
+    let mut counts = vec![0; ways.len()];
+    for _ in 0..connections {
+        counts[connect(addresses, ways).await.unwrap()] += 1;
+    }
+    counts
+}
+
+#[tokio::test(start_paused = true)]
+async fn addresses_that_answer_get_even_shares() {
+    for (ways, shares) in [
+        (&[Opens(1)][..], &[60][..]),
+        (&[Opens(1), Opens(1)], &[30, 30]),
+        (&[Opens(1), Opens(200), Opens(3)], &[20, 20, 20]),
+        (&[Opens(1), REFUSED], &[60, 0]),
+        (&[REFUSED, Opens(1), Opens(1)], &[0, 30, 30]),
+        (&[Opens(1), REFUSED, Opens(1)], &[30, 0, 30]),
+        (&[Opens(1), Silent, Opens(1), REFUSED], &[30, 0, 30, 0]),
+    ] {
+        let addresses = addresses(ways.len());
+        let spread = spread(&addresses, ways, 60).await;
+        let is_even = spread.iter().zip(shares).all(|(count, share)| count.abs_diff(*share) <= 1);
+        assert!(is_even, "{ways:?}: {spread:?}");
+    }
+}
+
+/// Also those that are opened before it is known.
+#[tokio::test(start_paused = true)]
+async fn shares_of_an_address_that_fails_are_spread_evenly() {
+    let (addresses, ways) =
+        (addresses(3), [Opens(1), Fails(5, ErrorKind::ConnectionReset), Opens(1)]);
+    let mut opening: Vec<_> = (0..60).map(|_| Box::pin(connect(&addresses, &ways))).collect();
+    let mut counts = [0; 3];
+    for opening in &mut opening {
+        // All have begun before the first attempt fails.
+        tokio::select! { biased; _ = opening => panic!("too early"), () = std::future::ready(()) => {} }
+    }
+    for opening in opening {
+        counts[opening.await.unwrap()] += 1;
+    }
+    assert_eq!(counts, [30, 0, 30]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_one_is_tried_after_a_failure_or_a_quarter_of_a_second() {
+    for (ways, address, ms) in [
+        (&[Fails(7, ErrorKind::ConnectionRefused), Opens(3)][..], 1, 10),
+        (&[Silent, Opens(3)], 1, 253),
+        (&[Silent, Silent, Opens(3)], 2, 503),
+        (&[Silent, Fails(20, ErrorKind::ConnectionRefused), Opens(3)], 2, 273),
+        // The first to succeed wins, whichever began before.
+        (&[Opens(300), Opens(300)], 0, 300),
+        (&[Opens(300), Opens(40)], 1, 290),
+        (&[Opens(400), Fails(10, ErrorKind::ConnectionRefused)], 0, 400),
+        (&[Fails(300, ErrorKind::ConnectionRefused), Opens(400)], 1, 650),
+    ] {
+        let (addresses, begin) = (addresses(ways.len()), Instant::now());
+        let connected = connect(&addresses, ways).await;
+        // Timers are rounded up to milliseconds.
+        let took = u64::try_from(begin.elapsed().as_millis()).unwrap();
+        assert_eq!((connected, took.abs_diff(ms) <= 3), (Ok(address), true), "{ways:?}: {took}");
+    }
+}
+
+/// All addresses are tried, even if the time for a connection is short.
+#[tokio::test(start_paused = true)]
+async fn each_address_has_its_part_of_a_short_time() {
+    let addresses = addresses(3);
+    let way = |address: SocketAddr| async move {
+        if address.port() < 2 { pending().await } else { Ok(()) }
+    };
+    let within = Duration::from_millis(30);
+    assert!(timeout(within, addresses.connect(within, way)).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dead_address_delays_one_connection_in_ten_seconds() {
+    let (addresses, begin) = (addresses(2), Instant::now());
+    let (mut delayed, mut connections) = (0, 0);
+    while begin.elapsed() < 60 * SECOND {
+        let before = Instant::now();
+        assert_eq!(connect(&addresses, &[Opens(1), Silent]).await, Ok(0));
+        delayed += usize::from(before.elapsed() > SECOND / 10);
+        connections += 1;
+    }
+    assert!(delayed <= 6 && connections > 1_000, "{delayed} of {connections}");
+    // When it is back, it gets its share.
+    sleep(AVOIDED).await;
+    assert_eq!(spread(&addresses, &[Opens(1), Opens(1)], 60).await, [30, 30]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn if_all_fail_the_failure_that_says_most_is_told() {
+    let failure = Failure::Connection;
+    let [refused, no_address, no_route, reset] = [
+        ErrorKind::ConnectionRefused,
+        ErrorKind::AddrNotAvailable,
+        ErrorKind::NetworkUnreachable,
+        ErrorKind::ConnectionReset,
+    ];
+    for (ways, told) in [
+        (&[refused, no_address][..], refused),
+        (&[no_address, refused], refused),
+        (&[no_route, no_address], no_route),
+        (&[no_route, reset, refused], reset),
+    ] {
+        let fail: Vec<_> = ways.iter().map(|kind| Fails(1, *kind)).collect();
+        let addresses = addresses(ways.len());
+        assert_eq!(connect(&addresses, &fail).await, Err(failure(told)), "{ways:?}");
+    }
+    // An address that has answered is there, so that its failure says more.
+    let addresses = addresses(2);
+    assert_eq!(connect(&addresses, &[REFUSED, Opens(1)]).await, Ok(1));
+    let ways = [REFUSED, Fails(0, no_address)];
+    assert_eq!(connect(&addresses, &ways).await, Err(failure(no_address)));
+    assert_eq!(connect(&addresses, &[Silent, REFUSED]).await, Err(Failure::ConnectTimeout));
+}
+
+#[tokio::test(start_paused = true)]
+async fn addresses_that_fail_are_named_if_others_answer() {
+    let three = addresses(3);
+    assert_eq!((three.warning(), three.refusals().is_some()), (None, true));
+    connect(&three, &[REFUSED; 3]).await.unwrap_err();
+    assert_eq!(three.warning(), None);
+    let refused = "connection refused";
+    let each = (0..3).map(|index| format!("127.0.0.1:{index}: {refused}"));
+    assert_eq!(three.refusals(), Some(each.collect::<Vec<_>>().join(", ")));
+    connect(&three, &[REFUSED, Opens(1), REFUSED]).await.unwrap();
+    connect(&three, &[Silent, Opens(1), Silent]).await.unwrap();
+    let told = three.warning().unwrap();
+    for part in [
+        "h:80: 127.0.0.1:0 never answered (connection refused), ",
+        "127.0.0.1:1 answered 2 of 3 attempts to connect (connection refused), ",
+        "127.0.0.1:2 never answered (connection refused); other addresses were used instead",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+    assert_eq!(three.refusals(), None);
+    // An address that was never tried is not to blame, and nor is the only one.
+    let two = addresses(2);
+    connect(&two, &[Opens(1); 2]).await.unwrap();
+    assert_eq!(two.warning(), None);
+    let one = addresses(1);
+    connect(&one, &[REFUSED]).await.unwrap_err();
+    assert_eq!((one.warning(), one.refusals()), (None, None));
+    let silent = addresses(2);
+    connect(&silent, &[Silent, Opens(1)]).await.unwrap();
+    assert!(silent.warning().unwrap().contains("127.0.0.1:0 never answered (no answer)"));
+}
