@@ -18,6 +18,7 @@ mod forms;
 mod frames;
 mod habits;
 mod identity;
+mod idle;
 mod intervals;
 #[cfg(unix)]
 mod jobs;

@@ -125,6 +125,7 @@ fn what_a_shared_connection_does_not_take_any_more_is_sent_on_another_one() {
     for options in ["-c 1", "-c 5 --streams 5 --threads 1", "-c 12 --streams 4 --threads 2"] {
         let results = results_of(&format!("{options} --rate 1M/s --timeout 1min"), serve);
         assert_eq!(counts(&results), (30, 0), "{options}: {results}");
+        assert_eq!(results["retried"], 0, "{options}: {results}");
     }
 }
 
@@ -152,6 +153,26 @@ fn a_server_that_ends_the_connection_has_hung_up() {
         let results = results(serve);
         assert_eq!(counts(&results), (0, 30), "{results}");
         assert_eq!(results["failures"]["the server hung up"], 30, "{results}");
+    }
+}
+
+/// It answers one request on each connection, and ends the connection after the next one.
+#[test]
+fn a_request_on_a_connection_that_was_closed_while_idle_is_sent_again() {
+    let serve = |served: &mut Served| {
+        let stream = served.await_frame(HEADERS)?;
+        served.write(&[answer(stream)])?;
+        served.await_frame(HEADERS)?;
+        served.hang_up()
+    };
+    for (options, failed, retried) in
+        [("", 0, 29), ("--streams 2", 0, 29), ("--no-retry-idle", 15, 0), ("-X POST", 15, 0)]
+    {
+        let results = results_of(&format!("-c 1 --rate 1M/s --timeout 1min {options}"), serve);
+        assert_eq!(counts(&results), (30 - failed, failed), "{options}: {results}");
+        assert_eq!(results["retried"], retried, "{options}: {results}");
+        let told = &results["failures"]["closed while idle"];
+        assert_eq!(told.as_u64().unwrap_or(0), failed, "{options}: {results}");
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Traffic {
     pub(crate) written: u64,
     /// What answers had in them, such as rows or messages.
     pub(crate) items: u64,
+    /// Requests that were sent again.
+    pub(crate) retried: u64,
 }
 
 /// What a target counts may be any number: sums stay at the highest one.
@@ -33,6 +35,7 @@ impl AddAssign for Traffic {
         self.read = self.read.saturating_add(other.read);
         self.written = self.written.saturating_add(other.written);
         self.items = self.items.saturating_add(other.items);
+        self.retried = self.retried.saturating_add(other.retried);
     }
 }
 
@@ -51,9 +54,10 @@ mod tests {
 
     #[test]
     fn sums_stay_at_the_highest_number() {
-        let most = Traffic { read: u64::MAX, written: u64::MAX - 2, items: u64::MAX };
+        let most =
+            Traffic { read: u64::MAX, written: u64::MAX - 2, items: u64::MAX, retried: u64::MAX };
         let mut sum = most;
-        sum += Traffic { read: 1, written: 2, items: u64::MAX };
+        sum += Traffic { read: 1, written: 2, items: u64::MAX, retried: 1 };
         assert_eq!(sum, Traffic { written: u64::MAX, ..most });
     }
 }

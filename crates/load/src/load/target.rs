@@ -318,6 +318,13 @@ impl Done {
         self
     }
 
+    /// Its request was sent again, as its connection was closed while idle.
+    #[doc(hidden)]
+    pub fn retried(mut self) -> Done {
+        self.details.traffic.retried = 1;
+        self
+    }
+
     /// It was sent then, after a connection was opened.
     #[doc(hidden)]
     pub fn sent(mut self, sent: Nanos, set_up: Option<SetUp>) -> Done {

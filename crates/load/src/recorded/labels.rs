@@ -143,7 +143,7 @@ pub(crate) mod tests {
     /// An operation that had this label and took so long.
     pub(crate) fn ended(label: &'static str, is_well: bool, ms: u64) -> Operation {
         let outcome = if is_well { Ok(()) } else { Err(Kind::new("refused")) };
-        let traffic = Traffic { read: 2, written: 1, items: 4 };
+        let traffic = Traffic { read: 2, written: 1, items: 4, retried: 1 };
         let details = Details { label: Some(label), traffic, ..Details::default() };
         let answer = Answer { outcome, details, ..Answer::completed(Nanos::ZERO) };
         let end = Nanos::from_nanos(ms * 1_000_000);

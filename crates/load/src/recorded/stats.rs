@@ -341,7 +341,8 @@ mod tests {
 
     /// The traffic of this many operations.
     fn traffic(operations: u64) -> Traffic {
-        Traffic { read: 10 * operations, written: 20 * operations, items: 3 * operations }
+        let [read, written, items, retried] = [10, 20, 3, 1].map(|each| each * operations);
+        Traffic { read, written, items, retried }
     }
 
     /// Counts an operation that was due at 100 ms, was started at `start`, sent at `sent`, and ended

@@ -106,6 +106,8 @@ pub(crate) struct ResultsObject {
     completed: u64,
     failed: u64,
     unfinished: u64,
+    /// Requests that were sent again after their connection was closed while idle.
+    retried: u64,
     failures: BTreeMap<String, u64>,
     statuses: BTreeMap<u16, u64>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -283,6 +285,7 @@ impl ResultsObject {
             completed: stats.completed(),
             failed: stats.failed(),
             unfinished: stats.unfinished,
+            retried: stats.traffic.retried,
             failures: kind::in_words(stats.failures.clone()),
             statuses: stats.statuses.clone(),
             labels: labels::objects(stats),

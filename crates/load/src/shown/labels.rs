@@ -61,7 +61,7 @@ pub(crate) struct LabelObject {
 
 impl LabelObject {
     fn new(labelled: &Labelled) -> LabelObject {
-        let Traffic { read, written, items } = labelled.traffic;
+        let Traffic { read, written, items, .. } = labelled.traffic;
         LabelObject {
             completed: labelled.completed(),
             failed: labelled.failed(),

@@ -24,7 +24,7 @@ impl Display for Report<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let summary = self.0;
         counts(f, summary)?;
-        failures(f, &summary.stats)?;
+        requests(f, &summary.stats)?;
         statuses(f, &summary.stats)?;
         write!(f, "{}", LabelLines(&summary.stats))?;
         write!(f, "{}", Rates(&summary.over_time))?;
@@ -93,16 +93,22 @@ fn counts(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
         stats.started(),
         stats.skipped,
         stats.unstarted
-    )?;
-    let (completed, failed, unfinished) = (stats.completed(), stats.failed(), stats.unfinished);
-    writeln!(f, "requests  {completed} completed, {failed} failed, {unfinished} unfinished")
+    )
 }
 
-fn failures(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
-    stats
-        .failures
-        .iter()
-        .try_for_each(|(kind, count)| writeln!(f, "          {count} failed: {kind}"))
+/// What became of requests.
+pub(crate) fn requests(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
+    let (completed, failed, unfinished) = (stats.completed(), stats.failed(), stats.unfinished);
+    writeln!(f, "requests  {completed} completed, {failed} failed, {unfinished} unfinished")?;
+    for (kind, count) in &stats.failures {
+        writeln!(f, "          {count} failed: {kind}")?;
+    }
+    match stats.traffic.retried {
+        0 => Ok(()),
+        count => {
+            writeln!(f, "          {count} sent again: their connection was closed while idle")
+        }
+    }
 }
 
 /// How many answers had which status.

@@ -67,6 +67,11 @@ pub(crate) struct ClientArgs {
     #[arg(long, value_name = "TIME", conflicts_with = "disable_keepalive", value_parser = positive_duration)]
     pub(crate) connection_age: Option<Duration>,
 
+    /// Do not send a request again whose kept connection ends before any byte of the response: it fails. Otherwise GET,
+    /// HEAD, OPTIONS and TRACE are sent again, once
+    #[arg(long)]
+    pub(crate) no_retry_idle: bool,
+
     /// Send back the cookies that answers set. Each connection has its own, and a scenario begins without any
     #[arg(long, conflicts_with = "items")]
     pub(crate) cookies: bool,

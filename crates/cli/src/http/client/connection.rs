@@ -80,11 +80,16 @@ impl Connection {
         }
     }
 
-    /// How often anything was read on it, for all that share it. None if nobody does.
-    pub(crate) fn shared_reads(&self) -> Option<u64> {
+    /// Whether others share it.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Connection::Http2 { place: Some(_), .. })
+    }
+
+    /// A number that grows when anything is read, for any of those that share it.
+    pub(crate) fn reads(&self) -> u64 {
         match self {
-            Connection::Http2 { connection, place: Some(_) } => Some(connection.reads()),
-            _ => None,
+            Connection::Http1(connection) => connection.read(),
+            Connection::Http2 { connection, .. } => connection.reads(),
         }
     }
 

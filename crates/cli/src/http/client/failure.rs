@@ -30,6 +30,8 @@ pub(crate) enum Failure {
     Tls(Tls),
     /// The connection ended in the middle of an answer, or before it.
     HungUp,
+    /// A connection that had carried other requests ended before any byte of the answer.
+    ClosedIdle,
     /// The connection ended, and the server has certainly not processed the request.
     NotTaken,
     /// The server gave up this request alone (RFC 9113, section 6.4), by a code of HTTP/2.
@@ -49,13 +51,14 @@ pub(crate) enum Failure {
 }
 
 /// What failures are counted as in metrics.
-pub(crate) const GROUPS: [&str; 12] = [
+pub(crate) const GROUPS: [&str; 13] = [
     "status",
     "timeout",
     "connect-timeout",
     "connection",
     "tls",
     "hung-up",
+    "closed-while-idle",
     "not-taken",
     "reset",
     "refused",
@@ -95,6 +98,7 @@ impl Failure {
             Failure::Connection(_) | Failure::System(_) | Failure::Proxy(_) => "connection",
             Failure::Tls(_) => "tls",
             Failure::HungUp => "hung-up",
+            Failure::ClosedIdle => "closed-while-idle",
             Failure::NotTaken => "not-taken",
             Failure::Reset(_) => "reset",
             Failure::Refused => "refused",
@@ -102,6 +106,12 @@ impl Failure {
             Failure::Unreadable | Failure::Protocol | Failure::Chunk => "protocol",
             Failure::BodyFile => "body-file",
         }
+    }
+
+    /// Whether the connection ended.
+    pub(crate) fn is_end(self) -> bool {
+        use io::ErrorKind::{ConnectionAborted, ConnectionReset};
+        matches!(self, Failure::HungUp | Failure::Connection(ConnectionReset | ConnectionAborted))
     }
 
     /// Whether there is no way to an address from this machine.
@@ -143,6 +153,7 @@ impl fmt::Display for Failure {
             }
             Failure::Tls(tls) => f.write_str(tls.text()),
             Failure::HungUp => f.write_str("the server hung up"),
+            Failure::ClosedIdle => f.write_str("closed while idle"),
             Failure::NotTaken => f.write_str("the server closed the connection to new requests"),
             Failure::Reset(code) => {
                 write!(f, "the server reset the stream: {}", reason(*code))
@@ -204,6 +215,7 @@ mod tests {
             Failure::Proxy(407),
             Failure::Tls(Tls::Expired),
             Failure::HungUp,
+            Failure::ClosedIdle,
             Failure::NotTaken,
             Failure::Refused,
             Failure::TooLarge,

@@ -151,6 +151,11 @@ impl Connection {
         Some(Delays { sending: sending.filter(|_| self.is_sent), reading })
     }
 
+    /// Bytes read since the last time that traffic was taken.
+    pub(crate) fn read(&self) -> u64 {
+        self.read
+    }
+
     /// Bytes read and written since the last time that this was asked.
     pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
         (mem::take(&mut self.read), mem::take(&mut self.written))

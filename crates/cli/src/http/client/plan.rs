@@ -5,6 +5,7 @@ use super::content::Flow;
 use super::cookies::Jar;
 use super::endpoint::Endpoint;
 use super::environment;
+use super::failure::Failure;
 use super::filled::{Compiler, Filled, Templates, Use, is_filled};
 use super::http1::request::{Lines, Outgoing, Written};
 use super::http2::request::request as whole;
@@ -67,6 +68,8 @@ pub(crate) struct Plan {
     pub(crate) requests_each: u64,
     /// How long a connection is used at most.
     pub(crate) connection_age: Duration,
+    /// Whether safe requests are sent again whose kept connection was closed while idle.
+    retries_idle: bool,
     /// Whether cookies are sent back.
     pub(crate) cookies: bool,
     /// What items of answers are, if they are timed.
@@ -325,6 +328,7 @@ impl Draft<'_> {
                 args.connection_requests.unwrap_or(u64::MAX)
             },
             connection_age: args.connection_age.unwrap_or(Duration::MAX),
+            retries_idle: !args.no_retry_idle,
             cookies: args.cookies,
             items: args.items,
             kernel: args.kernel_timestamps.then(Kernel::begin).transpose()?,
@@ -346,6 +350,24 @@ impl Plan {
     /// A request of the slot with this number: the one that is this step of its scenario.
     pub(crate) fn of_step(&self, index: usize, number: u64, step: u64) -> Prepared {
         Prepared { index, number, step, endpoint: self.requests.server(index) }
+    }
+
+    /// Whether a request that came to this on a kept connection is sent again on another one. The server has not
+    /// processed it (RFC 9113, section 8.7), or it is safe (RFC 9110, section 9.2.1).
+    pub(crate) fn is_sent_again(
+        &self,
+        request: Prepared,
+        status: Result<StatusCode, Failure>,
+    ) -> bool {
+        let is_safe = || {
+            let method = self.requests.get(request.index).method;
+            [&b"GET"[..], b"HEAD", b"OPTIONS", b"TRACE"].contains(&method)
+        };
+        match status {
+            Err(Failure::NotTaken) => true,
+            Err(Failure::ClosedIdle) => self.retries_idle && is_safe(),
+            _ => false,
+        }
     }
 
     /// Whether slots have scenarios.

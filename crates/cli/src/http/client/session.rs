@@ -54,8 +54,10 @@ pub(crate) struct Answer {
     pub(crate) sent: Nanos,
     /// The connection that was opened for it, if one was.
     pub(crate) set_up: Option<SetUp>,
-    /// Bytes that went over the connection.
+    /// Bytes that went over its connections.
     pub(crate) traffic: (u64, u64),
+    /// Whether it was sent again, as its first connection was closed while idle.
+    pub(crate) is_retried: bool,
 }
 
 impl Answer {
@@ -63,6 +65,7 @@ impl Answer {
     pub(crate) fn done(&self) -> Done {
         let (read, written) = self.traffic;
         let done = Done::new().bytes(read, written).sent(self.sent, self.set_up);
+        let done = if self.is_retried { done.retried() } else { done };
         self.head_status().map_or(done, |status| done.status(status.as_u16()))
     }
 
@@ -72,6 +75,13 @@ impl Answer {
             Err(Failure::Status(status)) => StatusCode::from_u16(status).ok(),
             status => status.ok(),
         }
+    }
+
+    /// The answer to a request that was sent before, and came to `first`.
+    fn after(self, first: &Answer) -> Answer {
+        let ([read, written], before) = ([self.traffic.0, self.traffic.1], first.traffic);
+        let is_retried = first.status == Err(Failure::ClosedIdle);
+        Answer { traffic: (read + before.0, written + before.1), is_retried, ..self }
     }
 
     /// Success, or why it is none.
@@ -194,18 +204,20 @@ impl Session {
         self.send_prepared(self.plan.of_step(step.request, slot, number), now).await
     }
 
-    /// Sends a request. A server may close a connection between two of them; that is no failure.
+    /// Sends a request. A server may close a connection between two of them; that is no failure. Not twice: a server that
+    /// takes nothing on a new connection fails.
     async fn send_prepared(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
-        if let Some(answer) = self.send_on_open(request, now).await {
-            return answer;
+        let first = self.send_on_open(request, now).await;
+        if let Some(first) = first.filter(|it| !self.plan.is_sent_again(request, it.status)) {
+            return first;
         }
         loop {
             let answer = self.send_on_new(request).await;
             // On a connection that others have opened, their requests may have been the last that it took.
             let is_shared = answer.set_up.is_none();
             if answer.status != Err(Failure::NotTaken) || !is_shared {
-                return answer;
+                return first.map_or(answer, |first| answer.after(&first));
             }
         }
     }
@@ -217,9 +229,7 @@ impl Session {
         }
     }
 
-    /// None if no connection is open, or none that takes the request. Then it is safe to send it on
-    /// another one, as the server has not processed it (RFC 9113, section 8.7). Not twice: a server
-    /// that takes nothing on a new connection fails.
+    /// None if no connection is open, or none that takes the request.
     async fn send_on_open(&mut self, request: Prepared, now: Nanos) -> Option<Answer> {
         let connection = self.connections[request.endpoint].as_mut()?;
         if now - self.opened[request.endpoint] >= self.plan.connection_age {
@@ -228,8 +238,7 @@ impl Session {
         if !connection.is_ready(&mut self.deadline).await {
             return None;
         }
-        let answer = self.exchange(request, now, None).await;
-        (answer.status != Err(Failure::NotTaken)).then_some(answer)
+        Some(self.exchange(request, now, None).await)
     }
 
     /// Sends the first request of slot 0, to see whether it is answered. Of a stream the head is enough: it may
@@ -255,7 +264,7 @@ impl Session {
         if let Some(jar) = memory.jars.get_mut(request.endpoint) {
             jar.send(SystemTime::now);
         }
-        let reads = connection.shared_reads();
+        let reads = connection.reads();
         let mut status = connection.exchange(plan, request, memory, deadline, watch.as_mut()).await;
         if status == Err(Failure::Refused) {
             // Once more, as the server has not processed it (RFC 9113, section 8.7).
@@ -266,25 +275,30 @@ impl Session {
         {
             kernel.record(delays, clock.now() - sent);
         }
+        let is_silent = connection.reads() == reads;
+        if is_silent && carried[request.endpoint] > 0 && status.is_err_and(Failure::is_end) {
+            status = Err(Failure::ClosedIdle);
+        }
         let jar = memory.jars.get_mut(request.endpoint);
         if let (Some(jar), Some(Watch::Kept(kept))) = (jar, watch) {
             jar.set(&kept.headers, SystemTime::now);
         }
         let traffic = connection.take_traffic();
         // What others have heard on it meanwhile tells that it is not the connection that is silent.
-        let is_heard = status == Err(Failure::Timeout) && connection.shared_reads() != reads;
+        let is_heard = status == Err(Failure::Timeout) && connection.is_shared() && !is_silent;
         let is_spoiled = status.is_err_and(|failure| !failure.spares_connection()) && !is_heard;
         carried[request.endpoint] += 1;
         let is_enough = carried[request.endpoint] >= plan.requests_each;
         if is_spoiled || connection.is_over() || is_enough {
             connections[request.endpoint] = None;
         }
-        Answer { status, sent, set_up, traffic }
+        Answer { status, sent, set_up, traffic, is_retried: false }
     }
 
     /// The answer to a request that could not be sent.
     fn unsent(&self, failure: Failure) -> Answer {
-        Answer { status: Err(failure), sent: self.clock.now(), set_up: None, traffic: (0, 0) }
+        let (sent, traffic) = (self.clock.now(), (0, 0));
+        Answer { status: Err(failure), sent, set_up: None, traffic, is_retried: false }
     }
 }
 

@@ -6,6 +6,7 @@ mod broken;
 mod early;
 #[cfg(feature = "http2")]
 mod early_http2;
+mod idle;
 mod large;
 mod requests;
 mod server;

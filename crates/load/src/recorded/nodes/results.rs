@@ -23,7 +23,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
 /// The form of the results. Nodes of other forms are not added up.
-const FORM: u32 = 6;
+const FORM: u32 = 7;
 
 /// Results that are longer than this before they are compressed are not read.
 const LONGEST: u64 = 64 << 20;
@@ -400,7 +400,7 @@ mod tests {
             whole[..whole.len() / 2].to_vec(),
             packed(&text[..text.len() - 1]),
             packed(&text[..end]),
-            with("\"form\":6", "\"form\":5"),
+            with("\"form\":7", "\"form\":6"),
             with("\"width\":1", "\"width\":3"),
             with("\"number\":0", "\"number\":120"),
             with("\"target\":0.0", "\"target\":-1.0"),

@@ -4,10 +4,9 @@ use super::account::AccountText;
 use crate::console::human;
 use crate::judged::whole::{Told, Whole};
 use crate::recorded::confidence::Confidence;
-use crate::recorded::stats::OperationStats;
 use crate::shown::labels::LabelLines;
 use crate::shown::own_times::OwnTable;
-use crate::shown::report::MissedLines;
+use crate::shown::report::{MissedLines, requests};
 use crate::shown::times::TimesTable;
 use std::fmt::{self, Display, Formatter};
 
@@ -28,24 +27,13 @@ impl Display for Whole {
         writeln!(f, "rate      target {asked}, achieved {achieved} over {span}")?;
         write!(f, "{}", AccountText(&self.account))?;
         if let Some(stats) = self.stats() {
-            requests(f, stats, Confidence::new(stats, &self.over_time()))?;
+            writeln!(f)?;
+            requests(f, stats)?;
+            write!(f, "{}", LabelLines(stats))?;
+            write!(f, "{}", TimesTable(Confidence::new(stats, &self.over_time())))?;
             write!(f, "{}", OwnTable(self.own_times()))?;
             self.sentence().iter().try_for_each(|verdict| writeln!(f, "\nverdict   {verdict}"))?;
         }
         write!(f, "{}", MissedLines(&self.missed))
     }
-}
-
-fn requests(
-    f: &mut Formatter<'_>,
-    stats: &OperationStats,
-    confidence: Confidence<'_>,
-) -> fmt::Result {
-    let (completed, failed, unfinished) = (stats.completed(), stats.failed(), stats.unfinished);
-    writeln!(f, "\nrequests  {completed} completed, {failed} failed, {unfinished} unfinished")?;
-    for (kind, count) in &stats.failures {
-        writeln!(f, "          {count} failed: {kind}")?;
-    }
-    write!(f, "{}", LabelLines(stats))?;
-    write!(f, "{}", TimesTable(confidence))
 }

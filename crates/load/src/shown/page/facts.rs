@@ -120,6 +120,9 @@ pub(crate) fn errors(stats: &OperationStats) -> Markup {
     html! {
         h3 { "Failures" }
         @if failures.is_empty() { p { "No request failed." } } @else { (shares(&failures, stats.started())) }
+        @if stats.traffic.retried > 0 {
+            p.note { "Sent again, because their connection was closed while idle: " (count(stats.traffic.retried)) }
+        }
         h3 { "Answers by status" }
         @if statuses.is_empty() { p { "There was no answer." } }
         @else { (shares(&statuses, stats.statuses.values().sum())) }

@@ -1,0 +1,163 @@
+//! Servers that end a connection that was kept, before any byte of the next response.
+
+use super::{block_on, plan, session};
+use crate::http::client::plan::Plan;
+use crate::http::client::session::Answer;
+use nanopace::Nanos;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+const IDLE: &str = "closed while idle";
+const HUNG_UP: &str = "the server hung up";
+
+/// A server whose connections are words, and each letter is what it does with a request: it answers (`a`), closes the
+/// connection (`c`), resets it (`r`), or begins to answer and breaks off (`b`).
+fn serve(words: &str) -> SocketAddr {
+    serve_by(words, |tcp, acts| acts.chars().try_for_each(|act| act_on(&mut &*tcp, tcp, act)))
+}
+
+/// The same, by what serves a connection.
+fn serve_by(
+    words: &str,
+    serve: impl Fn(&TcpStream, &str) -> io::Result<()> + Send + 'static,
+) -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let words: Vec<_> = words.split(' ').map(str::to_owned).collect();
+    thread::spawn(move || {
+        for (stream, acts) in listener.incoming().flatten().zip(words) {
+            // A client may have gone before the end.
+            let _ = serve(&stream, &acts);
+        }
+    });
+    address
+}
+
+fn act_on(stream: &mut (impl Read + Write), tcp: &TcpStream, act: char) -> io::Result<()> {
+    if act == 'r' {
+        // With a request that is not read, the end of a connection is a reset.
+        while tcp.peek(&mut [0])? == 0 {}
+        return Ok(());
+    }
+    let mut request = Vec::new();
+    while !request.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte)?;
+        request.push(byte[0]);
+    }
+    match act {
+        'a' => stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n"),
+        'b' => stream.write_all(b"H").and_then(|()| tcp.shutdown(Shutdown::Both)),
+        _ => tcp.shutdown(Shutdown::Both),
+    }
+}
+
+/// What became of requests, one after the other.
+fn send(plan: &Arc<Plan>, requests: u64) -> Vec<Answer> {
+    block_on(async {
+        let mut session = session(plan);
+        let mut answers = Vec::new();
+        for number in 0..requests {
+            answers.push(session.send(number, Nanos::ZERO).await.0);
+        }
+        answers
+    })
+}
+
+/// What became of a request, and whether it was sent again.
+fn told(answer: &Answer) -> (String, bool) {
+    let told = match answer.status {
+        Ok(status) => status.as_u16().to_string(),
+        Err(failure) => failure.to_string(),
+    };
+    (told, answer.is_retried)
+}
+
+fn check(options: &[&str], words: &str, expected: &[(&str, bool)]) {
+    check_at(&format!("http://{}/", serve(words)), options, words, expected);
+}
+
+fn check_at(url: &str, options: &[&str], words: &str, expected: &[(&str, bool)]) {
+    let plan = plan(url, options, Duration::from_secs(60)).unwrap();
+    let answers: Vec<_> = send(&plan, expected.len() as u64).iter().map(told).collect();
+    let expected: Vec<_> =
+        expected.iter().map(|(told, is_retried)| ((*told).to_owned(), *is_retried)).collect();
+    assert_eq!(answers, expected, "{options:?} {words}");
+}
+
+#[test]
+fn a_safe_request_is_sent_again_once_on_a_new_connection() {
+    let expected = [("204", false), ("204", true), ("204", false)];
+    for words in ["ac aa", "ar aa"] {
+        for method in ["GET", "HEAD", "OPTIONS", "TRACE"] {
+            check(&["-X", method], words, &expected);
+        }
+        check(&["-H", "X: {{slot}}"], words, &expected);
+    }
+}
+
+#[test]
+fn other_requests_fail_by_a_kind_of_their_own() {
+    let expected = [("204", false), (IDLE, false), ("204", false)];
+    for words in ["ac a", "ar a"] {
+        for options in
+            [&["-X", "POST"][..], &["-X", "DELETE"], &["-X", "get"], &["--no-retry-idle"]]
+        {
+            check(options, words, &expected);
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_ends_otherwise_was_not_idle() {
+    let (well, hung_up, reset) = (("204", false), (HUNG_UP, false), ("connection reset", false));
+    // On a connection that was opened for the request.
+    check(&[], "c a", &[hung_up, well]);
+    check(&[], "r a", &[reset, well]);
+    // In the middle of a response.
+    check(&[], "ab a", &[well, hung_up, well]);
+}
+
+#[test]
+fn a_request_that_is_sent_again_may_fail_as_well() {
+    for words in ["ac c a", "ac b a"] {
+        check(&[], words, &[("204", false), (HUNG_UP, true), ("204", false)]);
+    }
+    check(&[], "ac r a", &[("204", false), ("connection reset", true), ("204", false)]);
+}
+
+/// Its traffic is that of both.
+#[test]
+fn a_request_that_is_sent_again_is_one() {
+    let plan = plan(&format!("http://{}/", serve("ac a")), &[], Duration::from_secs(60)).unwrap();
+    let [first, again] = send(&plan, 2).try_into().unwrap();
+    assert_eq!(again.traffic, (first.traffic.0, 2 * first.traffic.1));
+}
+
+#[cfg(feature = "tls")]
+#[test]
+fn connections_with_tls_may_be_closed_while_idle() {
+    use rustls::pki_types::PrivateKeyDer;
+    use rustls::{ServerConfig, ServerConnection, Stream};
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+    let provider = rustls::crypto::ring::default_provider().into();
+    let config =
+        ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.unwrap().with_no_client_auth();
+    let config = Arc::new(config.with_single_cert(vec![made.cert.der().clone()], key).unwrap());
+    for words in ["ac aa", "ar aa"] {
+        let config = Arc::clone(&config);
+        let address = serve_by(words, move |tcp, acts| {
+            let mut tls = ServerConnection::new(Arc::clone(&config)).map_err(io::Error::other)?;
+            let mut stream = tcp;
+            let mut stream = Stream::new(&mut tls, &mut stream);
+            acts.chars().try_for_each(|act| act_on(&mut stream, tcp, act))
+        });
+        let expected = [("204", false), ("204", true), ("204", false)];
+        check_at(&format!("https://{address}/"), &[], words, &expected);
+    }
+}
