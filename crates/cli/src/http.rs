@@ -25,6 +25,7 @@ use nanopace_load::console::Progress;
 use nanopace_load::load::details::SetUp;
 use nanopace_load::load::kind::{self, Kind};
 use nanopace_load::load::own_times::{OwnTimes, Part};
+use nanopace_load::load::shortage::Shortage;
 use nanopace_load::load::target::Steps;
 use nanopace_load::net::trust::{Tls, Trust};
 use nanopace_load::running::args::RunArgs;
@@ -152,7 +153,7 @@ impl Target for Http {
         if let Some(seen) = watched.session.seen() {
             done = done.items(seen.items.len() as u64);
         }
-        answer.outcome().map(|()| done).map_err(|why| Failure::of(why.kind()).with(done))
+        answer.outcome().map(|()| done).map_err(|why| answer.failure(why.kind()).with(done))
     }
 
     /// Sends one request. An answer with an error status is fine: the server works, and the run will count
@@ -332,7 +333,10 @@ fn by(args: &ClientArgs) -> String {
 }
 
 /// What to do about it.
-fn advice(kind: Kind) -> &'static str {
+fn advice(kind: Kind) -> String {
+    if let Some(shortage) = Shortage::of_kind(kind) {
+        return format!("; {}", shortage.advice());
+    }
     let known = [
         (Why::Tls(Tls::Untrusted), "; trust it by --cacert FILE, or any by --insecure"),
         (Why::Tls(Tls::OtherName), "; write the URL with a name that it has, and --resolve"),
@@ -346,5 +350,6 @@ fn advice(kind: Kind) -> &'static str {
         (Why::Tls(Tls::NotAgreed), "; does it speak TLS? Else write http://"),
         (Why::Protocol, "; does it speak this version of HTTP?"),
     ];
-    known.iter().find(|(why, _)| why.kind() == kind).map_or("", |(_, advice)| advice)
+    let known = known.iter().find(|(why, _)| why.kind() == kind);
+    known.map_or_else(String::new, |(_, advice)| (*advice).to_owned())
 }

@@ -5,6 +5,7 @@ pub(crate) mod comparison;
 pub(crate) mod criteria;
 pub(crate) mod requirement;
 pub(crate) mod search;
+pub(crate) mod shortages;
 pub(crate) mod summary;
 pub(crate) mod verdict;
 pub(crate) mod whole;

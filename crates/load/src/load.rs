@@ -7,6 +7,7 @@ mod function;
 pub mod kind;
 pub mod own_times;
 pub mod schedule;
+pub mod shortage;
 pub mod slot;
 pub(crate) mod stream_times;
 pub mod target;

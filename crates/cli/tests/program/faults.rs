@@ -174,6 +174,26 @@ fn mortal(answers: usize) -> String {
     url
 }
 
+/// It does not count failures as fast as they come.
+#[test]
+fn a_closed_loop_waits_for_a_target_that_is_gone() {
+    let scenario = scratch("gone.toml");
+    let step = |url: &str| {
+        format!("[[scenario]]\nname = \"a\"\n[[scenario.step]]\nname = \"b\"\nurl = \"{url}\"\n")
+    };
+    for is_scenario in [false, true] {
+        let url = mortal(1);
+        fs::write(&scenario, step(&url)).unwrap();
+        let what = if is_scenario { "--scenario" } else { "--url" };
+        let of = if is_scenario { scenario.to_str().unwrap() } else { &url };
+        let run = format!("run {what} {of} --rate max -c 2 -z 300ms --json -");
+        let results = object(&nanopace(&run).output().unwrap());
+        assert_adds_up(&results);
+        // Twenty that could not connect, and those on connections that were still in the target's queue.
+        assert!(results["failed"].as_u64().unwrap() <= 24, "{results}");
+    }
+}
+
 #[test]
 fn a_target_that_dies_fails_the_run() {
     let url = mortal(20);

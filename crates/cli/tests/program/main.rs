@@ -35,6 +35,7 @@ mod resets;
 mod run;
 mod scenarios;
 mod search;
+mod shortages;
 mod stack;
 #[cfg(target_os = "linux")]
 mod stamped;

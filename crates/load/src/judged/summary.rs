@@ -3,6 +3,7 @@
 use super::checks::{self, Finding};
 use super::comparison::Comparison;
 use super::criteria::{self, Criterion, Figures, Goal, Percentile};
+use super::shortages;
 use super::verdict::{Evidence, Verdict};
 use crate::console::human::{self, float};
 use crate::console::machine::Machine;
@@ -164,7 +165,8 @@ impl Summary {
         let late = oversleeping(stats.rests);
         let warnings =
             [unopened(results.unopened), scarcity, stopping(stats), late, holding(stats)];
-        let warnings = warnings.into_iter().flatten().collect();
+        let warnings = warnings.into_iter().flatten();
+        let warnings = shortages::told(stats).into_iter().chain(warnings).collect();
         let incomplete = if is_recorded {
             incompleteness(results.ending, required, stats)
         } else {

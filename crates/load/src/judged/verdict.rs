@@ -17,7 +17,7 @@
 //!
 //! Of a run that ended before it began or in its warm-up, **nothing was recorded**. Otherwise, if more than
 //! 1 % of the requests failed, the **target is failing**, whatever the load was: the times of the others say
-//! little.
+//! little. If half of those failed by limits of the generator's machine, the **generator is failing**.
 
 use crate::console::human::{float, percent};
 use crate::recorded::lateness::Lateness;
@@ -42,6 +42,8 @@ pub(crate) struct Evidence {
     pub(crate) others: f64,
     /// Operations failed per operation started.
     pub(crate) failed: f64,
+    /// The same of those that failed by limits of the generator's machine.
+    pub(crate) failed_by_generator: f64,
     /// Rests that ended late, as a share of those that have ended.
     pub(crate) late: f64,
 }
@@ -58,6 +60,7 @@ impl Evidence {
             lateness: stats.lateness,
             others,
             failed: share(stats.failed(), stats.started()),
+            failed_by_generator: share(stats.failed_by_generator(), stats.started()),
             late: share(stats.rests.late, stats.rests.over),
         }
     }
@@ -79,6 +82,8 @@ pub(crate) enum Verdict {
     BothBehind,
     /// Too many requests failed.
     TargetFailing,
+    /// Too many requests failed, at least half of them by limits of the generator's machine.
+    GeneratorFailing,
     /// There was no schedule: each request started when a connection was free for it.
     ClosedLoop,
     /// The run was over before it began, or before its warm-up was.
@@ -97,7 +102,8 @@ impl Verdict {
         let small = HICCUP.max(evidence.service_p99 / 10);
         let is_in_time = evidence.wait_p99 <= small && evidence.late <= MOST_LATE;
         if evidence.failed > MOST_FAILED {
-            Verdict::TargetFailing
+            let is_own = 2.0 * evidence.failed_by_generator >= evidence.failed;
+            if is_own { Verdict::GeneratorFailing } else { Verdict::TargetFailing }
         } else if evidence.ratio >= LEAST_RATIO && is_in_time {
             Verdict::OnSchedule
         } else {
@@ -108,9 +114,10 @@ impl Verdict {
         }
     }
 
-    /// This verdict, unless there was no schedule to follow. That a target fails is told all the same.
+    /// This verdict, unless there was no schedule to follow. That requests fail is told all the same.
     pub(crate) fn of_closed_loop(self, is_closed: bool) -> Verdict {
-        if is_closed && self != Verdict::TargetFailing { Verdict::ClosedLoop } else { self }
+        let fails = matches!(self, Verdict::TargetFailing | Verdict::GeneratorFailing);
+        if is_closed && !fails { Verdict::ClosedLoop } else { self }
     }
 
     /// Who caused most of it, if anybody did. Without any lateness it can only have been the generator.
@@ -153,6 +160,10 @@ impl Verdict {
                 "the target is failing: more than 1 % of the requests had no good answer. \
                  The times of the others say little."
             }
+            Verdict::GeneratorFailing => {
+                "the generator is failing: more than 1 % of the requests failed, half of them or more by limits of its own machine. \
+                 The results say nothing about the target."
+            }
         };
         told.to_owned() + &left_out(self, lateness)
     }
@@ -194,8 +205,23 @@ fn both(lateness: &Lateness) -> String {
 mod tests {
     use super::*;
     use Verdict::{
-        BothBehind, GeneratorBehind, OnSchedule, TargetBehind, TargetFailing, ThinkTimes,
+        BothBehind, GeneratorBehind, GeneratorFailing, OnSchedule, TargetBehind, TargetFailing,
+        ThinkTimes,
     };
+
+    /// Of a run without faults.
+    fn evidence() -> Evidence {
+        Evidence {
+            ratio: 1.0,
+            wait_p99: Duration::ZERO,
+            service_p99: Duration::ZERO,
+            lateness: Lateness::default(),
+            others: 1.0,
+            failed: 0.0,
+            failed_by_generator: 0.0,
+            late: 0.0,
+        }
+    }
 
     #[test]
     fn the_table() {
@@ -225,9 +251,8 @@ mod tests {
                 wait_p99: Duration::from_millis(wait_p99),
                 service_p99: Duration::from_millis(service_p99),
                 lateness: Lateness { target, generator, ..Lateness::default() },
-                others: 1.0,
                 failed,
-                late: 0.0,
+                ..evidence()
             };
             assert_eq!(Verdict::new(&evidence), verdict, "{evidence:?}");
         }
@@ -250,10 +275,7 @@ mod tests {
             (70.0, 30.0, 0.0, 1.0, TargetBehind),
         ] {
             let lateness = Lateness { target, generator, queued, ..Lateness::default() };
-            let (wait_p99, service_p99) = (second, Duration::ZERO);
-            let (failed, late, ratio) = (0.0, 0.0, 1.0);
-            let evidence =
-                Evidence { ratio, wait_p99, service_p99, lateness, others, failed, late };
+            let evidence = Evidence { wait_p99: second, lateness, others, ..evidence() };
             assert_eq!(Verdict::new(&evidence), expected, "{evidence:?}");
         }
     }
@@ -271,19 +293,27 @@ mod tests {
     }
 
     #[test]
+    fn the_generator_is_failing_if_half_of_the_failures_are_its_own() {
+        let verdict = |failed, failed_by_generator| {
+            Verdict::new(&Evidence { failed, failed_by_generator, ..evidence() })
+        };
+        for (failed, own, expected) in [
+            (0.01, 0.01, OnSchedule),
+            (0.02, 0.02, GeneratorFailing),
+            (0.02, 0.01, GeneratorFailing),
+            (0.02, 0.009, TargetFailing),
+            (1.0, 0.0, TargetFailing),
+        ] {
+            assert_eq!(verdict(failed, own), expected, "{failed} {own}");
+        }
+        assert_eq!(GeneratorFailing.of_closed_loop(true), GeneratorFailing);
+    }
+
+    #[test]
     fn think_times_that_are_too_long_for_the_connections_are_nobodys_fault() {
         let verdict = |lateness, late| {
-            let (wait_p99, service_p99) =
-                (Duration::from_secs(u64::from(late == 0.0)), Duration::ZERO);
-            Verdict::new(&Evidence {
-                ratio: 1.0,
-                wait_p99,
-                service_p99,
-                lateness,
-                others: 1.0,
-                failed: 0.0,
-                late,
-            })
+            let wait_p99 = Duration::from_secs(u64::from(late == 0.0));
+            Verdict::new(&Evidence { wait_p99, lateness, late, ..evidence() })
         };
         let of = |target, generator, resting| Lateness {
             target,

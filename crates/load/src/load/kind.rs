@@ -88,16 +88,18 @@ impl Display for Kind {
     }
 }
 
+/// Its group and its text, for another node.
 impl Serialize for Kind {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        self.0.text.serialize(to)
+        (self.0.group, self.0.text).serialize(to)
     }
 }
 
-/// Another node's kind has this process's group, or its own.
+/// A kind that this process knows keeps its group.
 impl<'de> Deserialize<'de> for Kind {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Kind, D::Error> {
-        String::deserialize(from).map(|text| Kind::new(&text))
+        let (group, text) = <(String, String)>::deserialize(from)?;
+        Ok(Kind::known(&text, |text| if group == text { text } else { Box::leak(group.into()) }))
     }
 }
 
@@ -113,5 +115,8 @@ mod tests {
         assert_eq!(Kind::new("alone").group(), "alone");
         let sent = serde_json::to_string(&kind).unwrap();
         assert_eq!(serde_json::from_str::<Kind>(&sent).unwrap(), kind);
+        // Another node's.
+        let told: Kind = serde_json::from_str(r#"["tls","the line is tapped"]"#).unwrap();
+        assert_eq!((told.group(), told.to_string()), ("tls", "the line is tapped".to_owned()));
     }
 }

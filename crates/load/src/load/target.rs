@@ -2,6 +2,7 @@
 
 use super::details::{Details, SetUp};
 use super::kind::Kind;
+use super::shortage::Shortage;
 pub use super::slot::Slot;
 use crate::console::human;
 use crate::load::own_times::{OwnTimes, Part};
@@ -339,6 +340,9 @@ impl Done {
 /// write kinds that many failures have in common: those with the same text are counted together, and
 /// with more than a thousand of them the others are one.
 ///
+/// An error passed on by `?` that was caused by a limit of the generator's machine, such as too many open files, is a
+/// failure of the generator: the verdict says so.
+///
 /// # Examples
 ///
 /// ```
@@ -359,6 +363,8 @@ impl Done {
 pub struct Failure {
     pub(crate) kind: Kind,
     pub(crate) is_broken: bool,
+    /// Whether nothing was asked of the target, because it could not be connected to.
+    pub(crate) is_unconnected: bool,
     pub(crate) done: Done,
 }
 
@@ -383,7 +389,14 @@ impl Failure {
     /// A failure of this kind, as above.
     #[doc(hidden)]
     pub fn of(kind: Kind) -> Failure {
-        Failure { kind, is_broken: false, done: Done::new() }
+        Failure { kind, is_broken: false, is_unconnected: false, done: Done::new() }
+    }
+
+    /// The target could not be connected to.
+    #[doc(hidden)]
+    pub fn unconnected(mut self) -> Failure {
+        self.is_unconnected = true;
+        self
     }
 
     /// Its kind.
@@ -396,7 +409,8 @@ impl Failure {
 
 impl<E: Error> From<E> for Failure {
     fn from(error: E) -> Failure {
-        Failure::new(error).broken()
+        let own = Shortage::behind(&error).map(|shortage| Failure::of(shortage.kind()));
+        own.unwrap_or_else(|| Failure::new(error)).broken()
     }
 }
 
@@ -415,6 +429,19 @@ pub(crate) fn short(kind: impl Display) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_the_machine_lacks_is_the_generators_failure() {
+        let call = || -> Result<(), Failure> { Err(std::io::Error::from_raw_os_error(24))? };
+        let failure = call().unwrap_err();
+        assert_eq!((failure.kind().group(), failure.is_broken), ("generator", true));
+        assert_eq!(failure.kind().to_string(), "too many open files (EMFILE)");
+        let refused = Failure::from(std::io::Error::from_raw_os_error(
+            rustix::io::Errno::CONNREFUSED.raw_os_error(),
+        ));
+        assert_eq!(refused.kind().group(), refused.kind().to_string());
+    }
 
     #[test]
     fn a_kind_is_one_line_that_a_terminal_shows() {

@@ -16,6 +16,8 @@ pub(crate) struct Answer {
     pub(crate) details: Details,
     /// How long it held a thread at a time that other sessions needed.
     pub(crate) held: Duration,
+    /// Whether the target was connected to.
+    pub(crate) is_connected: bool,
 }
 
 impl Answer {
@@ -23,13 +25,14 @@ impl Answer {
     pub(crate) fn new(sent: Nanos, called: Result<Done, Failure>) -> Answer {
         let Done { details, sent: told } = called.unwrap_or_else(|failure| failure.done);
         let outcome = called.map(drop).map_err(|failure| failure.kind());
-        Answer { outcome, sent: told.unwrap_or(sent), details, held: Duration::ZERO }
+        let is_connected = !called.is_err_and(|failure| failure.is_unconnected);
+        Answer { outcome, sent: told.unwrap_or(sent), details, held: Duration::ZERO, is_connected }
     }
 
     /// Success of what was sent then.
     #[cfg(test)]
     pub(crate) fn completed(sent: Nanos) -> Answer {
-        Answer { outcome: Ok(()), sent, details: Details::default(), held: Duration::ZERO }
+        Answer::new(sent, Ok(Done::new()))
     }
 }
 

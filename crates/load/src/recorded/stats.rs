@@ -8,6 +8,7 @@ use super::rests::Rests;
 use crate::console::human::float;
 use crate::load::details::{Details, SetUp, Traffic};
 use crate::load::kind::Kind;
+use crate::load::shortage::GENERATOR;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -322,6 +323,12 @@ impl OperationStats {
     /// Operations that failed, for any reason.
     pub(crate) fn failed(&self) -> u64 {
         self.failures.values().sum()
+    }
+
+    /// Operations that failed by limits of the generator's machine.
+    pub(crate) fn failed_by_generator(&self) -> u64 {
+        let own = self.failures.iter().filter(|(kind, _)| kind.group() == GENERATOR);
+        own.map(|(_, count)| count).sum()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Workers: threads that take slots from the pacer and make calls.
 
 pub(crate) mod apart;
+mod backoff;
 mod blocking;
 pub mod deadline;
 pub(crate) mod guarded;

@@ -79,7 +79,9 @@ impl Curve<'_> {
         if hidden(quantile) * 10 <= right {
             return Some("The curves agree to within 10 %: waiting hides little here.".to_owned());
         }
-        if matches!(self.verdict, Verdict::GeneratorBehind | Verdict::BothBehind) {
+        let is_of_generator =
+            [Verdict::GeneratorBehind, Verdict::BothBehind, Verdict::GeneratorFailing];
+        if is_of_generator.contains(&self.verdict) {
             return None;
         }
         let times = right.as_secs_f64() / reported.as_secs_f64().max(1e-9);

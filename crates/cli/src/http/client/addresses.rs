@@ -135,8 +135,10 @@ impl Addresses {
         let connected = connect(self.all[index]).await;
         let record = &mut self.state().records[index];
         connected.inspect(|_| record.connect()).map_err(|error| {
-            let failure = Failure::from(&error);
-            record.fail(Some(failure));
+            let failure = Failure::of_connecting(&error);
+            if !failure.is_of_all_addresses() {
+                record.fail(Some(failure));
+            }
             Refusal { weight: record.weight(failure), failure }
         })
     }

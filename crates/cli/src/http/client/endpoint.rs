@@ -95,7 +95,8 @@ impl Endpoint {
             }
             #[cfg(unix)]
             Route::Unix(path) => {
-                Ok(Box::new(tokio::net::UnixStream::connect(path).await.map_err(failed)?))
+                let stream = tokio::net::UnixStream::connect(path).await;
+                Ok(Box::new(stream.map_err(|error| Failure::of_connecting(&error))?))
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::content::Unreadable;
 use hyper::StatusCode;
 use nanopace_load::load::kind::Kind;
+use nanopace_load::load::shortage::{GENERATOR, Shortage};
 use nanopace_load::net::tls;
 use nanopace_load::net::trust::Tls;
 use std::fmt;
@@ -24,6 +25,8 @@ pub(crate) enum Failure {
     Connection(io::ErrorKind),
     /// The same, by a code of the system that has no such kind.
     System(i32),
+    /// The generator's machine ran out of something.
+    Shortage(Shortage),
     /// The proxy opens no way to the server, and answers with this status.
     Proxy(u16),
     /// TLS could not be agreed on, or the server's certificate is refused.
@@ -51,11 +54,12 @@ pub(crate) enum Failure {
 }
 
 /// What failures are counted as in metrics.
-pub(crate) const GROUPS: [&str; 13] = [
+pub(crate) const GROUPS: [&str; 14] = [
     "status",
     "timeout",
     "connect-timeout",
     "connection",
+    GENERATOR,
     "tls",
     "hung-up",
     "closed-while-idle",
@@ -96,6 +100,7 @@ impl Failure {
             Failure::Timeout => "timeout",
             Failure::ConnectTimeout => "connect-timeout",
             Failure::Connection(_) | Failure::System(_) | Failure::Proxy(_) => "connection",
+            Failure::Shortage(_) => GENERATOR,
             Failure::Tls(_) => "tls",
             Failure::HungUp => "hung-up",
             Failure::ClosedIdle => "closed-while-idle",
@@ -116,10 +121,24 @@ impl Failure {
 
     /// Whether there is no way to an address from this machine.
     pub(crate) fn is_without_route(self) -> bool {
-        use io::ErrorKind::{AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable};
-        // The codes that have no kind are about making a socket, such as one for IPv6 where there is none.
-        let Failure::Connection(kind) = self else { return matches!(self, Failure::System(_)) };
-        matches!(kind, AddrNotAvailable | HostUnreachable | NetworkDown | NetworkUnreachable)
+        use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable};
+        // Codes that have no kind are about making a socket, such as one for IPv6 where there is none.
+        matches!(
+            self,
+            Failure::Connection(HostUnreachable | NetworkDown | NetworkUnreachable)
+                | Failure::System(_)
+                | Failure::Shortage(Shortage::Ports)
+        )
+    }
+
+    /// Whether a failure to connect says nothing about the address.
+    pub(crate) fn is_of_all_addresses(self) -> bool {
+        matches!(self, Failure::Shortage(shortage) if shortage != Shortage::Ports)
+    }
+
+    /// What an error of connecting says.
+    pub(crate) fn of_connecting(error: &io::Error) -> Failure {
+        Shortage::of_connecting(error).map_or_else(|| error.into(), Failure::Shortage)
     }
 
     /// Whether the connection can take other requests.
@@ -148,6 +167,7 @@ impl fmt::Display for Failure {
             Failure::ConnectTimeout => f.write_str("timeout of the connection"),
             Failure::Connection(kind) => write!(f, "{kind}"),
             Failure::System(code) => f.write_str(&words(*code)),
+            Failure::Shortage(shortage) => write!(f, "{shortage}"),
             Failure::Proxy(status) => {
                 write!(f, "the proxy opens no way to the server: status {status}")
             }
@@ -174,6 +194,9 @@ impl fmt::Display for Failure {
 /// accept the client.
 impl From<&io::Error> for Failure {
     fn from(error: &io::Error) -> Failure {
+        if let Some(shortage) = Shortage::of(error) {
+            return Failure::Shortage(shortage);
+        }
         match error.kind() {
             _ if tls::reason(error) == Some(Tls::NotKnown) => Failure::Tls(Tls::NotKnown),
             _ if Unreadable::is_why(error) => Failure::BodyFile,
@@ -212,6 +235,8 @@ mod tests {
             Failure::Timeout,
             Failure::ConnectTimeout,
             Failure::Connection(ErrorKind::ConnectionReset),
+            Failure::System(97),
+            Failure::Shortage(Shortage::OpenFiles),
             Failure::Proxy(407),
             Failure::Tls(Tls::Expired),
             Failure::HungUp,

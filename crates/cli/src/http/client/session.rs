@@ -12,10 +12,11 @@ use super::watch::Watch;
 use crate::http::template::values::Values;
 use hyper::StatusCode;
 use nanopace::{Nanos, Pacer};
-use nanopace_load::Done;
 use nanopace_load::load::details::SetUp;
+use nanopace_load::load::kind::Kind;
 use nanopace_load::load::target::Steps;
 use nanopace_load::running::workers::deadline::Deadline;
+use nanopace_load::{Done, Failure as Failed};
 use std::mem;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -58,6 +59,8 @@ pub(crate) struct Answer {
     pub(crate) traffic: (u64, u64),
     /// Whether it was sent again, as its first connection was closed while idle.
     pub(crate) is_retried: bool,
+    /// Whether it was sent at all.
+    pub(crate) is_sent: bool,
 }
 
 impl Answer {
@@ -82,6 +85,12 @@ impl Answer {
         let ([read, written], before) = ([self.traffic.0, self.traffic.1], first.traffic);
         let is_retried = first.status == Err(Failure::ClosedIdle);
         Answer { traffic: (read + before.0, written + before.1), is_retried, ..self }
+    }
+
+    /// A failure of its kind, or of another one.
+    pub(crate) fn failure(&self, kind: Kind) -> Failed {
+        let failed = Failed::of(kind);
+        if self.is_sent { failed } else { failed.unconnected() }
     }
 
     /// Success, or why it is none.
@@ -292,13 +301,14 @@ impl Session {
         if is_spoiled || connection.is_over() || is_enough {
             connections[request.endpoint] = None;
         }
-        Answer { status, sent, set_up, traffic, is_retried: false }
+        Answer { status, sent, set_up, traffic, is_retried: false, is_sent: true }
     }
 
     /// The answer to a request that could not be sent.
     fn unsent(&self, failure: Failure) -> Answer {
         let (sent, traffic) = (self.clock.now(), (0, 0));
-        Answer { status: Err(failure), sent, set_up: None, traffic, is_retried: false }
+        let (is_retried, is_sent) = (false, false);
+        Answer { status: Err(failure), sent, set_up: None, traffic, is_retried, is_sent }
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) async fn run(
         if slot.is_recorded() {
             count(step, session, &answer, outcome, [due, end]);
         }
-        outcome.map_err(|kind| Failure::of(kind).with(whole))?;
+        outcome.map_err(|kind| answer.failure(kind).with(whole))?;
         (due, now) = (end + step.think, end);
         if let Some(steps) = session.counted_by.as_ref().filter(|_| !step.think.is_zero()) {
             steps.rest(session.index, slot, due);

@@ -2,6 +2,7 @@
 
 use super::method::{Outcome, Purpose, Step};
 use crate::judged::criteria::Criterion;
+use crate::judged::shortages;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
 use crate::load::kind;
@@ -70,6 +71,9 @@ pub(crate) struct Measured {
     /// None if nothing was started.
     pub(crate) errors: Option<f64>,
     pub(crate) failures: BTreeMap<String, u64>,
+    /// Which limits of the generator's machine requests failed by.
+    #[serde(skip)]
+    pub(crate) shortages: Vec<String>,
     #[serde(skip)]
     pub(crate) completed: u64,
     /// How many connections were busy on average: Little's law, from the rate and the mean service
@@ -171,6 +175,7 @@ impl Promise {
             ratio: summary.known_ratio(),
             errors: summary.known_errors(),
             failures: kind::in_words(stats.failures.clone()),
+            shortages: shortages::told(stats),
             completed: stats.completed(),
             busy,
             mean_service,
@@ -183,7 +188,7 @@ impl Promise {
     /// What ran out: the first of these that fits.
     ///
     /// * The verdict says that the target fails: the errors.
-    /// * It says that the generator is behind; or that both are, and more of the lateness was the generator's doing
+    /// * It says that the generator fails or is behind; or that both are, and more of the lateness was the generator's doing
     ///   than the target's: the generator.
     /// * Too many requests failed: the errors.
     /// * The promise would hold without the time that requests waited: the generator, if more of the lateness was its
@@ -198,7 +203,7 @@ impl Promise {
         let is_late_itself = lateness.generator > lateness.target;
         match summary.verdict {
             Verdict::TargetFailing => Cause::Errors,
-            Verdict::GeneratorBehind => Cause::Generator,
+            Verdict::GeneratorBehind | Verdict::GeneratorFailing => Cause::Generator,
             Verdict::BothBehind if is_late_itself => Cause::Generator,
             _ if self.all().any(fails) => Cause::Errors,
             _ if waiting_broke_it && is_late_itself => Cause::Generator,
@@ -288,13 +293,16 @@ pub(crate) mod tests {
 
     #[test]
     fn what_ran_out() {
-        use Verdict::{BothBehind, GeneratorBehind, OnSchedule, TargetBehind, TargetFailing};
+        use Verdict::{
+            BothBehind, GeneratorBehind, GeneratorFailing, OnSchedule, TargetBehind, TargetFailing,
+        };
         for (verdict, times, lateness, connections, cause) in [
             (OnSchedule, [5, 19], [1.0, 0.0], 8, None),
             // A promise that is kept is kept, also if the generator was late.
             (GeneratorBehind, [5, 19], [0.0, 1.0], 8, None),
             (GeneratorBehind, [5, 21], [0.0, 1.0], 8, Some(Cause::Generator)),
             (TargetFailing, [5, 21], [0.0, 1.0], 8, Some(Cause::Errors)),
+            (GeneratorFailing, [5, 21], [1.0, 0.0], 8, Some(Cause::Generator)),
             // The answers came in good time, but requests waited: for whom?
             (TargetBehind, [5, 21], [1.0, 0.1], 5, Some(Cause::Connections)),
             (BothBehind, [5, 21], [0.6, 0.4], 5, Some(Cause::Connections)),

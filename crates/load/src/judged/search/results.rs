@@ -4,6 +4,7 @@ use super::judge::{Cause, Measured};
 use super::method::{Conclusion, Outcome, Search};
 use crate::console::human::four_digits;
 use crate::load::kind::Kind;
+use crate::load::shortage::GENERATOR;
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
 
@@ -76,9 +77,15 @@ impl Results {
     /// What ran out above the answer.
     pub(crate) fn cause(&self) -> Option<Cause> {
         match self.end {
+            End::TargetFailing if self.fails_by_generator() => Some(Cause::Generator),
             End::TargetFailing => Some(Cause::Errors),
             _ => self.culprit()?.cause,
         }
+    }
+
+    /// Whether the request that was sent alone failed by a limit of the generator's machine.
+    pub(crate) fn fails_by_generator(&self) -> bool {
+        self.failure.is_some_and(|failure| failure.group() == GENERATOR)
     }
 
     /// The last step that shows why the promise is not kept above the answer.

@@ -4,9 +4,10 @@
 //! left behind. So is a thread whose session has not been opened yet when the schedule ends: it has taken no
 //! slot. The load does not wait for it for longer than the timeout.
 
+use super::backoff::{self, Backoff};
 use super::guarded::panicked;
 use super::shared::RunShared;
-use super::span::{Admission, RunSpan};
+use super::span::Admission;
 use super::worker::answer;
 use crate::console::panics::caught;
 use crate::load::details::SetUp;
@@ -140,41 +141,47 @@ impl Worker {
         let Some(sign) = take(&self.ticket) else { return };
         // The receiver is gone only when the run was given up.
         let _ = sign.send(());
-        self.work(runtime.block_on(self.shared.span.wait()), session);
+        self.work(runtime, session);
         self.shared.threads.end_current();
     }
 
     /// Works until there are no more slots.
-    fn work<'a>(&'a self, span: &RunSpan, mut session: Session<'a>) {
-        let pacer = &self.shared.pacer;
+    fn work<'a>(&'a self, runtime: &Handle, mut session: Session<'a>) {
+        let (span, pacer) = (runtime.block_on(self.shared.span.wait()), &self.shared.pacer);
+        let mut backoff = Backoff::default();
         while let Ok(grant) = pacer.acquire() {
             let now = pacer.now();
             let intended_start = span.intended_start(grant, now);
             let slot = (grant.slot(), intended_start);
-            match span.admit(slot, now) {
+            let is_connected = match span.admit(slot, now) {
                 Admission::Recorded => self.operation(&mut session, slot, true),
                 Admission::WarmUp => self.operation(&mut session, slot, false),
                 Admission::Unstarted => {
                     return self.recorder.unstarted(&[(intended_start, 1)], span.end());
                 }
                 Admission::Over => return,
+            };
+            if span.length().is_closed {
+                let wait = backoff.after(is_connected, pacer.now() - now);
+                runtime.block_on(backoff::wait(wait, &self.shared.ended));
             }
         }
         span.end_if_over(pacer.now());
     }
 
-    /// Makes the call for the slot with this number and intended start.
+    /// Makes the call for the slot with this number and intended start. Returns whether the target was connected to.
     fn operation<'a>(
         &'a self,
         session: &mut Session<'a>,
         (number, intended_start): (u64, Nanos),
         is_recorded: bool,
-    ) {
+    ) -> bool {
         let flight = self.recorder.start(intended_start, is_recorded);
         let (start, place) = (flight.started(), flight.place());
         let slot = Slot { number, intended_start, start, is_recorded, place };
         let answer = self.call(session, slot);
         flight.end(answer);
+        answer.is_connected
     }
 
     /// Makes a call; opens the session before, if there is none.
@@ -185,7 +192,7 @@ impl Worker {
             sent = self.shared.pacer.now();
             match opened {
                 Ok(opened) => set_up = Some(opened),
-                Err(failure) => return answer(sent, None, Err(failure)),
+                Err(failure) => return answer(sent, None, Err(failure.unconnected())),
             }
         }
         let Some(open) = session else {

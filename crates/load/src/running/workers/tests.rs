@@ -1,6 +1,7 @@
 //! Targets that misbehave: nothing is lost from the account, and the verdict names the culprit.
 
 mod blocking;
+mod closed;
 mod held;
 mod until;
 

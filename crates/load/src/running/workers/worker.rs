@@ -1,5 +1,6 @@
 //! A worker: a task that takes a slot, makes a call and records it, until there are no more slots.
 
+use super::backoff::{self, Backoff};
 use super::guarded::Guarded;
 use super::held::watched;
 use super::shared::RunShared;
@@ -46,30 +47,39 @@ impl<T: Target> Worker<T> {
     /// while it makes the call for it: with a call in flight, it keeps none from the others.
     pub(crate) async fn work(mut self) {
         let shared = Arc::clone(&self.shared);
-        let span = shared.span.wait().await;
+        let (span, mut backoff) = (shared.span.wait().await, Backoff::default());
         while let Ok(grant) = self.line.acquire().await {
             let now = shared.pacer.now();
             let intended_start = span.intended_start(grant, now);
             let slot = (grant.slot(), intended_start);
-            match span.admit(slot, now) {
+            let is_connected = match span.admit(slot, now) {
                 Admission::Recorded => self.operation(slot, true).await,
                 Admission::WarmUp => self.operation(slot, false).await,
                 Admission::Unstarted => {
                     return self.recorder.unstarted(&[(intended_start, 1)], span.end());
                 }
                 Admission::Over => return,
+            };
+            if span.length().is_closed {
+                let wait = backoff.after(is_connected, shared.pacer.now() - now);
+                backoff::wait(wait, &shared.ended).await;
             }
         }
         span.end_if_over(shared.pacer.now());
     }
 
-    /// Makes the call for the slot with this number and intended start.
-    async fn operation(&mut self, (number, intended_start): (u64, Nanos), is_recorded: bool) {
+    /// Makes the call for the slot with this number and intended start. Returns whether the target was connected to.
+    async fn operation(
+        &mut self,
+        (number, intended_start): (u64, Nanos),
+        is_recorded: bool,
+    ) -> bool {
         let flight = self.recorder.start(intended_start, is_recorded);
         let (start, place) = (flight.started(), flight.place());
         let slot = Slot { number, intended_start, start, is_recorded, place };
         let answer = self.call(slot).await;
         flight.end(answer);
+        answer.is_connected
     }
 
     /// Makes a call; opens the session before, if there is none.
@@ -80,7 +90,7 @@ impl<T: Target> Worker<T> {
             sent = self.shared.pacer.now();
             match opened {
                 Ok(set_ups) => set_up = set_ups.into_iter().next(),
-                Err(failure) => return answer(sent, None, Err(failure)),
+                Err(failure) => return answer(sent, None, Err(failure.unconnected())),
             }
         }
         let Some(session) = &mut self.session else {

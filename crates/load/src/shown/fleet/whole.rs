@@ -2,6 +2,7 @@
 
 use super::account::AccountText;
 use crate::console::human;
+use crate::judged::shortages;
 use crate::judged::whole::{Told, Whole};
 use crate::recorded::confidence::Confidence;
 use crate::shown::labels::LabelLines;
@@ -33,6 +34,8 @@ impl Display for Whole {
             write!(f, "{}", TimesTable(Confidence::new(stats, &self.over_time())))?;
             write!(f, "{}", OwnTable(self.own_times()))?;
             self.sentence().iter().try_for_each(|verdict| writeln!(f, "\nverdict   {verdict}"))?;
+            let warnings = shortages::told(stats);
+            warnings.iter().try_for_each(|warning| writeln!(f, "warning   {warning}"))?;
         }
         write!(f, "{}", MissedLines(&self.missed))
     }

@@ -4,6 +4,7 @@ use crate::console::human;
 use crate::judged::search::judge::{Cause, Measured, Promise};
 use crate::judged::search::method::Conclusion;
 use crate::judged::search::results::{End, Results, rate};
+use crate::judged::verdict::Verdict;
 use std::fmt::{self, Display, Formatter};
 
 /// The answer, and what it rests on.
@@ -38,6 +39,7 @@ impl Display for Answer<'_> {
             End::Steps => "; no more --max-steps",
             End::Time => "; the next one would end later than --for",
             End::Interrupted => "; interrupted",
+            End::TargetFailing if results.fails_by_generator() => "; the generator fails",
             End::TargetFailing => "; the target fails",
         };
         let (count, took) = (results.steps.len(), human::time(results.took));
@@ -50,7 +52,8 @@ impl Answer<'_> {
     /// The answer in a sentence or two.
     pub(crate) fn sentence(&self) -> String {
         let Some(failure) = self.results.failure else { return self.conclusion() };
-        let failing = format!("The target fails even a single request: {failure}.");
+        let who = if self.results.fails_by_generator() { "generator" } else { "target" };
+        let failing = format!("The {who} fails even a single request: {failure}.");
         match self.results.conclusion {
             // Whether the rate or the target's end broke it is not known.
             Conclusion::Unfinished { kept: None, .. } => failing,
@@ -130,6 +133,9 @@ impl Answer<'_> {
             Cause::Latency => format!(
                 "the target's answers took too long at {at} while connections were free: {busy:.1} of {connections} were busy on average."
             ),
+            Cause::Generator if step.verdict == Verdict::GeneratorFailing => {
+                format!("at {at} {}.", step.shortages.join("; "))
+            }
             Cause::Generator => format!(
                 "the generator's threads had no processor time or woke up late at {at}. Run it on a machine of its own, with more or fewer --threads."
             ),

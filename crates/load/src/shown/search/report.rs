@@ -71,6 +71,7 @@ fn verdict(verdict: Verdict) -> &'static str {
         Verdict::GeneratorBehind => "generator behind",
         Verdict::BothBehind => "both behind",
         Verdict::TargetFailing => "target failing",
+        Verdict::GeneratorFailing => "generator failing",
         Verdict::ClosedLoop => "closed loop",
         Verdict::NothingRecorded => "nothing recorded",
     }
@@ -82,12 +83,14 @@ mod tests {
     use crate::judged::search::judge::tests::steps;
     use crate::judged::search::method::Conclusion;
     use crate::judged::search::results::End;
+    use crate::load::kind::Kind;
+    use crate::load::shortage::Shortage;
     use crate::shown::search::plot;
     use roxmltree::Document;
     use std::time::{Duration, SystemTime};
 
-    fn shown(steps: Vec<Measured>, conclusion: Conclusion) -> [String; 2] {
-        let results = Results {
+    fn results(steps: Vec<Measured>, conclusion: Conclusion) -> Results {
+        Results {
             url: "http://127.0.0.1/".to_owned(),
             connections: 16,
             start: SystemTime::UNIX_EPOCH,
@@ -99,7 +102,11 @@ mod tests {
             steps,
             end: End::Complete,
             failure: None,
-        };
+        }
+    }
+
+    fn shown(steps: Vec<Measured>, conclusion: Conclusion) -> [String; 2] {
+        let results = results(steps, conclusion);
         let promise = Promise::new(vec!["p99 response < 20ms".parse().unwrap()]);
         let report = Report { results: &results, promise: &promise, width: 80 }.to_string();
         [report, plot::svg(&results, &promise).unwrap()]
@@ -148,6 +155,33 @@ mod tests {
         assert!(report.contains("keep 5.0 busy"), "{report}");
         assert!(report.contains("noise     1 step was not judged"), "{report}");
         assert!(report.ends_with("effort    3 steps in 12.0s\n"), "{report}");
+    }
+
+    #[test]
+    fn a_limit_of_the_generators_machine_is_told_with_its_advice() {
+        let mut steps = steps();
+        let step = &mut steps[2];
+        (step.verdict, step.shortages) = (Verdict::GeneratorFailing, vec!["7 failed".to_owned()]);
+        let limit = Conclusion::GeneratorLimit { kept: None, limit: 1_000.0 };
+        let [report, _] = shown(steps, limit);
+        assert!(report.contains("\nbecause   at 1000/s 7 failed.\n"), "{report}");
+        let nothing = Conclusion::Unfinished { kept: None, missed: None };
+        for (failure, told) in [
+            (
+                Shortage::OpenFiles.kind(),
+                "The generator fails even a single request: too many open",
+            ),
+            (Kind::new("timeout"), "The target fails even a single request: timeout."),
+        ] {
+            let results = Results {
+                failure: Some(failure),
+                end: End::TargetFailing,
+                ..results(Vec::new(), nothing)
+            };
+            let promise = Promise::new(vec!["p99 response < 20ms".parse().unwrap()]);
+            let report = Report { results: &results, promise: &promise, width: 80 }.to_string();
+            assert!(report.contains(told), "{report}");
+        }
     }
 
     #[test]

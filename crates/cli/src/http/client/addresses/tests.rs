@@ -1,8 +1,10 @@
 //! Attempts at several addresses, in virtual time.
 
 use super::*;
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::io::{Error, ErrorKind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use tokio::time::sleep;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -57,6 +59,22 @@ async fn spread(addresses: &Addresses, ways: &[Way], connections: usize) -> Vec<
     counts
 }
 
+/// What all of these come to, side by side.
+async fn at_once<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut all: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
+    poll_fn(|cx| {
+        for (future, output) in all.iter_mut().filter(|(_, output)| output.is_none()) {
+            if let Poll::Ready(ready) = future.as_mut().poll(cx) {
+                *output = Some(ready);
+            }
+        }
+        let is_done = all.iter().all(|(_, output)| output.is_some());
+        if is_done { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    all.into_iter().filter_map(|(_, output)| output).collect()
+}
+
 #[tokio::test(start_paused = true)]
 async fn addresses_that_answer_get_even_shares() {
     for (ways, shares) in [
@@ -80,16 +98,10 @@ async fn addresses_that_answer_get_even_shares() {
 async fn shares_of_an_address_that_fails_are_spread_evenly() {
     let (addresses, ways) =
         (addresses(3), [Opens(1), Fails(5, ErrorKind::ConnectionReset), Opens(1)]);
-    let mut opening: Vec<_> = (0..60).map(|_| Box::pin(connect(&addresses, &ways))).collect();
-    let mut counts = [0; 3];
-    for opening in &mut opening {
-        // All have begun before the first attempt fails.
-        tokio::select! { biased; _ = opening => panic!("too early"), () = std::future::ready(()) => {} }
-    }
-    for opening in opening {
-        counts[opening.await.unwrap()] += 1;
-    }
-    assert_eq!(counts, [30, 0, 30]);
+    // All have begun before the first attempt fails.
+    let connected = at_once((0..60).map(|_| connect(&addresses, &ways))).await;
+    let to = |address| connected.iter().filter(|it| **it == Ok(address)).count();
+    assert_eq!([0, 1, 2].map(to), [30, 0, 30]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -140,19 +152,48 @@ async fn a_dead_address_delays_one_connection_in_ten_seconds() {
     assert_eq!(spread(&addresses, &[Opens(1), Opens(1)], 60).await, [30, 30]);
 }
 
+/// Others know that it is being tried.
+#[tokio::test(start_paused = true)]
+async fn one_of_many_connections_tries_whether_an_address_is_back() {
+    let (addresses, ways) = (addresses(2), [Opens(1), Silent]);
+    spread(&addresses, &ways, 2).await;
+    sleep(AVOIDED).await;
+    let tried = AtomicUsize::new(0);
+    let way = |address: SocketAddr| {
+        // Relaxed: a count of one thread. No loom model: one atomic.
+        tried.fetch_add(usize::from(address.port()), Ordering::Relaxed);
+        async move { if address.port() == 0 { Ok(()) } else { pending().await } }
+    };
+    let connected = at_once((0..20).map(|_| addresses.connect(WITHIN, &way))).await;
+    assert!(connected.iter().all(Result::is_ok));
+    assert_eq!(tried.into_inner(), 1);
+}
+
+#[cfg(unix)]
+#[tokio::test(start_paused = true)]
+async fn what_this_machine_lacks_is_no_fault_of_an_address() {
+    let two = addresses(2);
+    assert_eq!(connect(&two, &[Opens(1); 2]).await, Ok(0));
+    let lacks = |_| async { Err::<(), _>(Error::from_raw_os_error(24)) };
+    let failure = two.connect(WITHIN, lacks).await.unwrap_err();
+    assert_eq!(failure.to_string(), "too many open files (EMFILE)");
+    assert_eq!(two.warning(), None);
+    assert_eq!(spread(&two, &[Opens(1); 2], 60).await, [30, 30]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn if_all_fail_the_failure_that_says_most_is_told() {
     let failure = Failure::Connection;
-    let [refused, no_address, no_route, reset] = [
+    let [refused, no_host, no_route, reset] = [
         ErrorKind::ConnectionRefused,
-        ErrorKind::AddrNotAvailable,
+        ErrorKind::HostUnreachable,
         ErrorKind::NetworkUnreachable,
         ErrorKind::ConnectionReset,
     ];
     for (ways, told) in [
-        (&[refused, no_address][..], refused),
-        (&[no_address, refused], refused),
-        (&[no_route, no_address], no_route),
+        (&[refused, no_host][..], refused),
+        (&[no_host, refused], refused),
+        (&[no_route, no_host], no_route),
         (&[no_route, reset, refused], reset),
     ] {
         let fail: Vec<_> = ways.iter().map(|kind| Fails(1, *kind)).collect();
@@ -162,8 +203,11 @@ async fn if_all_fail_the_failure_that_says_most_is_told() {
     // An address that has answered is there, so that its failure says more.
     let addresses = addresses(2);
     assert_eq!(connect(&addresses, &[REFUSED, Opens(1)]).await, Ok(1));
-    let ways = [REFUSED, Fails(0, no_address)];
-    assert_eq!(connect(&addresses, &ways).await, Err(failure(no_address)));
+    let ways = [REFUSED, Fails(0, no_host)];
+    // Whichever is tried first.
+    for _ in 0..2 {
+        assert_eq!(connect(&addresses, &ways).await, Err(failure(no_host)));
+    }
     assert_eq!(connect(&addresses, &[Silent, REFUSED]).await, Err(Failure::ConnectTimeout));
 }
 
@@ -194,6 +238,8 @@ async fn addresses_that_fail_are_named_if_others_answer() {
     let one = addresses(1);
     connect(&one, &[REFUSED]).await.unwrap_err();
     assert_eq!((one.warning(), one.refusals()), (None, None));
+    connect(&one, &[Opens(1)]).await.unwrap();
+    assert_eq!(one.warning(), None);
     let silent = addresses(2);
     connect(&silent, &[Silent, Opens(1)]).await.unwrap();
     assert!(silent.warning().unwrap().contains("127.0.0.1:0 never answered (no answer)"));

@@ -14,7 +14,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, ThreadId};
 
 /// A target that does as it is told.
-struct Told {
+pub(super) struct Told {
     /// What becomes of which opening, counted from 0, which is the one to see whether it is there.
     open: Becomes<Result<(), Failure>>,
     /// What becomes of the call for which slot.
@@ -44,7 +44,7 @@ impl BlockingTarget for Told {
 }
 
 impl Told {
-    fn new(
+    pub(super) fn new(
         open: impl Fn(u64) -> Result<(), Failure> + Send + Sync + 'static,
         call: impl Fn(u64) -> Result<Done, Failure> + Send + Sync + 'static,
     ) -> Told {

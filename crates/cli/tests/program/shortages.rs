@@ -1,0 +1,101 @@
+//! Limits of the generator's machine, which are not the target's fault.
+
+#![cfg(target_os = "linux")]
+
+use crate::faults::{at_work, object, signal};
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn count(results: &Value, kind: &str) -> u64 {
+    results["failures"][kind].as_u64().unwrap_or(0)
+}
+
+/// Whether more than 1 % of the requests have failed, by the lines of `--csv`.
+fn fails(csv: &Path) -> bool {
+    let text = fs::read_to_string(csv).unwrap();
+    let column = |index: usize| -> u64 {
+        let cells = text.lines().skip(1).filter_map(|line| line.split(',').nth(index));
+        cells.filter_map(|cell| cell.parse::<u64>().ok()).sum()
+    };
+    let [started, failed] = [3, 5].map(column);
+    failed * 50 > started
+}
+
+/// From then on no connection can be opened, and each request needs one.
+#[test]
+fn too_many_open_files_are_the_generators_failure() {
+    let csv = scratch("shortage.csv");
+    let csv_path = csv.display();
+    let load = "run --rate 100 -c 2 --duration 1h --disable-keepalive --json -";
+    let (child, mut progress) = at_work(&format!("{load} --csv {csv_path}"));
+    let few = Rlimit { current: Some(8), maximum: Some(20_000) };
+    let process = Pid::from_raw(child.id().try_into().unwrap());
+    prlimit(process, Resource::Nofile, few).unwrap();
+    while !fails(&csv) {
+        thread::sleep(Duration::from_millis(100));
+    }
+    signal(child.id(), "-INT");
+    // The object comes first, and is more than a pipe holds.
+    let results = object(&child.wait_with_output().unwrap());
+    let mut report = String::new();
+    progress.errors.read_to_string(&mut report).unwrap();
+    let kind = "too many open files (EMFILE)";
+    let failed = count(&results, kind);
+    // A connection may still have been in the queue of the target, which could not accept it either.
+    assert!(failed > 0, "{results}");
+    assert_eq!(results["verdict"], "generator-failing", "{results}");
+    let told = format!(
+        "warning   {failed} requests failed by a limit of the generator's machine, {kind}: raise the limit of open files \
+         (ulimit -n), or use fewer connections\n"
+    );
+    assert!(report.contains(&told), "{report}");
+}
+
+/// It answers one request, and takes no more connections from its queue.
+fn full(path: &Path) {
+    let _ = fs::remove_file(path);
+    let listener = UnixListener::bind(path).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut requests = BufReader::new(stream.try_clone().unwrap());
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(requests.read_line(&mut head).unwrap(), 0);
+        }
+        stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+        thread::park();
+    });
+}
+
+#[test]
+fn a_unix_socket_whose_queue_is_full_is_told_with_what_to_do() {
+    let path = scratch("full.sock");
+    full(&path);
+    let socket = path.to_str().unwrap();
+    let few = ["run", "--rate", "1k/s", "-n", "100", "-c", "4", "--timeout", "1s", "--json", "-"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(few).args(["--url", "http://h/", "--unix-socket", socket]);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let results = object(&output);
+    // The first connection is in the queue. Its request waits for the timeout.
+    let failed = count(&results, "resource temporarily unavailable (EAGAIN)");
+    assert!(failed >= 50, "{results}");
+    assert_eq!(results["verdict"], "generator-failing", "{results}");
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        report.contains("raise the server's backlog and sysctl net.core.somaxconn"),
+        "{report}"
+    );
+}

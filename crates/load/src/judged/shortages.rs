@@ -1,0 +1,50 @@
+//! Says which limits of the generator's machine requests failed by, and what to do about each.
+
+use crate::load::shortage::Shortage;
+use crate::recorded::stats::OperationStats;
+
+/// A sentence for each limit that was reached, without its full stop.
+pub(crate) fn told(stats: &OperationStats) -> Vec<String> {
+    let mut counts: Vec<(Shortage, u64)> = Vec::new();
+    for (kind, count) in &stats.failures {
+        let Some(shortage) = Shortage::of_kind(*kind) else { continue };
+        match counts.iter_mut().find(|(of, _)| *of == shortage) {
+            Some((_, all)) => *all += count,
+            None => counts.push((shortage, *count)),
+        }
+    }
+    let told = |(shortage, count): (Shortage, u64)| {
+        let advice = shortage.advice();
+        format!(
+            "{count} requests failed by a limit of the generator's machine, {shortage}: {advice}"
+        )
+    };
+    counts.into_iter().map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::kind::Kind;
+    use crate::load::shortage::GENERATOR;
+
+    #[test]
+    fn each_limit_is_told_once_with_its_advice() {
+        let mut stats = OperationStats::new();
+        assert_eq!(told(&stats), [""; 0]);
+        let step = format!("log in: {}", Shortage::OpenFiles);
+        let step = Kind::of_group(GENERATOR, &step);
+        let (files, ports) = (Shortage::OpenFiles.kind(), Shortage::Ports.kind());
+        stats.failures = [(step, 3), (files, 4), (ports, 5), (Kind::new("timeout"), 6)].into();
+        let mut told = told(&stats);
+        told.sort();
+        let files = "7 requests failed by a limit of the generator's machine, too many open files (EMFILE): raise the \
+                     limit of open files (ulimit -n), or use fewer connections";
+        assert_eq!((told.len(), told[1].as_str()), (2, files));
+        assert!(
+            told[0].starts_with(
+                "5 requests failed by a limit of the generator's machine, cannot assign"
+            )
+        );
+    }
+}

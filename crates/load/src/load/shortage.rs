@@ -1,0 +1,219 @@
+//! Recognises errors of the system by which the generator's machine ran out of something. They say nothing about the
+//! target, so they are failures of a group of their own.
+
+use super::kind::Kind;
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
+use std::io;
+use std::iter;
+
+/// The group of failures by the generator's own limits.
+pub const GENERATOR: &str = "generator";
+
+/// Something that the generator's machine ran out of. It is shown as the system calls the error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortage {
+    OpenFiles,
+    OpenFilesOfSystem,
+    /// Local ports, or an address to connect from.
+    Ports,
+    Buffers,
+    Memory,
+    /// Files that an epoll may watch.
+    Watches,
+    /// Room in the queue of a Unix socket.
+    Queue,
+}
+
+use Shortage::{Buffers, Memory, OpenFiles, OpenFilesOfSystem, Ports, Queue, Watches};
+
+const ALL: [Shortage; 7] = [OpenFiles, OpenFilesOfSystem, Ports, Buffers, Memory, Watches, Queue];
+
+impl Shortage {
+    /// What an error of a connection that is open, or of making a socket, says.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Option<Shortage> {
+        let code = error.raw_os_error()?;
+        ALL.into_iter().find(|it| *it != Queue && it.codes().contains(&code))
+    }
+
+    /// What an error of connecting says. Elsewhere, EAGAIN is no shortage.
+    #[must_use]
+    pub fn of_connecting(error: &io::Error) -> Option<Shortage> {
+        let is_queue = error.raw_os_error().is_some_and(|code| Queue.codes().contains(&code));
+        Shortage::of(error).or_else(|| is_queue.then_some(Queue))
+    }
+
+    /// What an error of any type says, if it is an error of the system or was caused by one.
+    pub(crate) fn behind(error: &impl Error) -> Option<Shortage> {
+        let causes = iter::successors(error.source(), |&error| error.source());
+        let causes = causes.filter_map(|error| Shortage::of(error.downcast_ref()?));
+        of_text(&error.to_string()).or_else(|| { causes }.next())
+    }
+
+    /// What a kind of failures is about, be it of a whole call or of a step of one.
+    #[must_use]
+    pub fn of_kind(kind: Kind) -> Option<Shortage> {
+        let text = kind.to_string();
+        let is_own = kind.group() == GENERATOR;
+        ALL.into_iter().find(|it| is_own && text.ends_with(&it.to_string()))
+    }
+
+    /// The kind of failures by it.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        Kind::of_group(GENERATOR, &self.to_string())
+    }
+
+    /// What to do about it, in a sentence without its full stop.
+    #[must_use]
+    pub fn advice(self) -> &'static str {
+        match self {
+            OpenFiles => "raise the limit of open files (ulimit -n), or use fewer connections",
+            OpenFilesOfSystem => {
+                "raise the system's limit of open files (sysctl fs.file-max), or use fewer connections"
+            }
+            Ports => {
+                "all local ports are used, or this machine has no such address: keep connections open, load more addresses of the target, or widen the range of local ports \
+                 (sysctl net.ipv4.ip_local_port_range)"
+            }
+            Buffers => {
+                "raise the memory for sockets (sysctl net.ipv4.tcp_mem, net.core.wmem_max), or use fewer connections"
+            }
+            Memory => "give the generator more memory, or use fewer connections",
+            Watches => {
+                "raise the limit of watched files (sysctl fs.epoll.max_user_watches), or use fewer connections"
+            }
+            Queue => {
+                "the queue of the Unix socket is full: raise the server's backlog and sysctl net.core.somaxconn, or use \
+                 fewer connections"
+            }
+        }
+    }
+
+    /// The system's name of the error and its words. They are the same on all systems, because kinds are compared.
+    fn words(self) -> [&'static str; 2] {
+        match self {
+            OpenFiles => ["EMFILE", "too many open files"],
+            OpenFilesOfSystem => ["ENFILE", "too many open files in system"],
+            Ports => ["EADDRNOTAVAIL", "cannot assign requested address"],
+            Buffers => ["ENOBUFS", "no buffer space available"],
+            Memory => ["ENOMEM", "cannot allocate memory"],
+            Watches => ["ENOSPC", "no space left on device"],
+            Queue => ["EAGAIN", "resource temporarily unavailable"],
+        }
+    }
+
+    #[cfg(unix)]
+    fn codes(self) -> [i32; 2] {
+        use rustix::io::Errno;
+        let codes = match self {
+            OpenFiles => [Errno::MFILE; 2],
+            OpenFilesOfSystem => [Errno::NFILE; 2],
+            // Some systems say "in use" where no port is left.
+            Ports => [Errno::ADDRNOTAVAIL, Errno::ADDRINUSE],
+            Buffers => [Errno::NOBUFS; 2],
+            Memory => [Errno::NOMEM; 2],
+            Watches => [Errno::NOSPC; 2],
+            Queue => [Errno::AGAIN; 2],
+        };
+        codes.map(Errno::raw_os_error)
+    }
+
+    /// The codes of Winsock, and that of memory. 0 is no error.
+    #[cfg(not(unix))]
+    fn codes(self) -> [i32; 2] {
+        match self {
+            OpenFiles => [10_024; 2],
+            Ports => [10_049, 10_048],
+            Buffers => [10_055; 2],
+            Memory => [8; 2],
+            OpenFilesOfSystem | Watches | Queue => [0; 2],
+        }
+    }
+}
+
+/// What an error says whose text is that of an error of the system.
+fn of_text(text: &str) -> Option<Shortage> {
+    let code = text.rsplit_once("(os error ")?.1.strip_suffix(')')?.parse().ok()?;
+    let error = io::Error::from_raw_os_error(code);
+    Shortage::of(&error).filter(|_| error.to_string() == text)
+}
+
+impl Display for Shortage {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let [name, words] = self.words();
+        write!(f, "{words} ({name})")
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use rustix::io::Errno;
+
+    fn error(errno: Errno) -> io::Error {
+        io::Error::from_raw_os_error(errno.raw_os_error())
+    }
+
+    #[derive(Debug)]
+    struct Caused(io::Error);
+
+    impl Display for Caused {
+        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+            f.write_str("the pool has no connection")
+        }
+    }
+
+    impl Error for Caused {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    #[test]
+    fn what_the_machine_lacks_has_the_systems_name_and_words() {
+        for (errno, told) in [
+            (Errno::MFILE, "too many open files (EMFILE)"),
+            (Errno::NFILE, "too many open files in system (ENFILE)"),
+            (Errno::ADDRNOTAVAIL, "cannot assign requested address (EADDRNOTAVAIL)"),
+            (Errno::ADDRINUSE, "cannot assign requested address (EADDRNOTAVAIL)"),
+            (Errno::NOBUFS, "no buffer space available (ENOBUFS)"),
+            (Errno::NOMEM, "cannot allocate memory (ENOMEM)"),
+            (Errno::NOSPC, "no space left on device (ENOSPC)"),
+        ] {
+            let shortage = Shortage::of(&error(errno)).unwrap();
+            assert_eq!(Shortage::of_connecting(&error(errno)), Some(shortage));
+            assert_eq!((shortage.kind().group(), shortage.to_string().as_str()), (GENERATOR, told));
+            assert_eq!(Shortage::of_kind(shortage.kind()), Some(shortage));
+            let step = Kind::of_group(GENERATOR, &format!("log in: {shortage}"));
+            assert_eq!(Shortage::of_kind(step), Some(shortage));
+        }
+        for errno in [Errno::CONNREFUSED, Errno::CONNRESET, Errno::TIMEDOUT, Errno::NETUNREACH] {
+            assert_eq!(Shortage::of_connecting(&error(errno)), None);
+        }
+        assert_eq!(
+            Shortage::of_kind(Kind::new("the server has too many open files (EMFILE)")),
+            None
+        );
+    }
+
+    /// A read that would block, or has a timeout, is the usual meaning.
+    #[test]
+    fn only_connecting_tells_that_a_queue_is_full() {
+        let again = error(Errno::AGAIN);
+        assert_eq!((Shortage::of(&again), Shortage::behind(&again)), (None, None));
+        assert_eq!(Shortage::of_connecting(&again), Some(Queue));
+    }
+
+    #[test]
+    fn errors_of_any_type_are_recognised_by_their_cause() {
+        let lacks = || error(Errno::MFILE);
+        assert_eq!(Shortage::behind(&lacks()), Some(OpenFiles));
+        assert_eq!(Shortage::behind(&Caused(lacks())), Some(OpenFiles));
+        assert_eq!(Shortage::behind(&Caused(error(Errno::CONNREFUSED))), None);
+        // A server that says so of itself.
+        let told = io::Error::other(format!("the server says: {}", lacks()));
+        assert_eq!(Shortage::behind(&told), None);
+    }
+}
