@@ -215,6 +215,12 @@ impl Target for Http {
         Some(session.take_set_ups())
     }
 
+    fn open_files(&self, sessions: &[usize]) -> u64 {
+        // The embedded target has the other end of each connection.
+        let ends = if self.embedded.is_some() { 2 } else { 1 };
+        ends * self.plan.open_files(sessions)
+    }
+
     fn has_labels(&self) -> bool {
         self.plan.labels.count() > 1 || self.plan.has_scenarios()
     }

@@ -11,7 +11,8 @@ pub(crate) mod invitation;
 pub(crate) mod keyboard;
 pub mod member;
 pub(crate) mod message;
-pub(crate) mod opening;
+pub(crate) mod open_files;
+mod opening;
 pub(crate) mod outlets;
 pub(crate) mod policy;
 #[cfg(feature = "otlp")]

@@ -25,6 +25,7 @@ mod jobs;
 mod limit;
 mod loads;
 mod names;
+mod open_files;
 mod otlp;
 mod plan;
 mod proxied;

@@ -185,6 +185,12 @@ pub trait Target: Send + Sync + 'static {
         None
     }
 
+    /// How many files or connections are open at most, in all sessions, if each thread has so many of them.
+    #[doc(hidden)]
+    fn open_files(&self, sessions: &[usize]) -> u64 {
+        sessions.iter().sum::<usize>() as u64
+    }
+
     /// How its sessions are opened, if their calls block: then each has a thread of its own.
     #[doc(hidden)]
     fn blocking(self: Arc<Self>) -> Option<Arc<dyn BlockingSessions>> {

@@ -7,6 +7,7 @@ use super::control::Door;
 use super::files::{self, Input};
 use super::invitation::Invitation;
 use super::member::Member;
+use super::open_files;
 use super::policy::Policy;
 #[cfg(feature = "otlp")]
 use super::push::collector::Collector;
@@ -29,7 +30,6 @@ use core_affinity::CoreId;
 use nanopace::{Arrivals, Pacer, Rate, Shape, Strictness};
 use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
@@ -97,7 +97,7 @@ impl<T: Target> Setup<T> {
         let target = Arc::new(make(&args)?);
         check_parts(&*target, &args.criteria())?;
         let most = target.most_slots().map(|slots| part_of(slots, &args)).transpose()?;
-        allow_open_files(args.connections)?;
+        open_files::allow(&target, args.connections, args.threads)?;
         probe(&target, args.timeout)?;
         // Only now: a run that can't be made leaves the results of the last one alone.
         let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
@@ -152,13 +152,7 @@ impl<T: Target> Setup<T> {
 
     /// How many connections each thread has.
     pub(crate) fn connections(&self) -> Vec<usize> {
-        let connections = self.args.connections as usize;
-        let cores = available_parallelism().map_or(1, usize::from);
-        if Arc::clone(&self.target).blocking().is_some() {
-            return vec![1; connections];
-        }
-        let threads = self.args.threads.map_or(cores, usize::from);
-        threads::spread(connections, threads.min(connections))
+        threads::sessions(&self.target, self.args.connections, self.args.threads)
     }
 
     /// A pacer as asked for, paused until the schedule starts; in a fleet, the node's.
@@ -319,33 +313,6 @@ fn probe<T: Target>(target: &Arc<T>, timeout: Duration) -> anyhow::Result<()> {
     );
     let probed = probed?.unwrap_or_else(|| Err(held(target)));
     probed.map_err(|failure| anyhow!("{}", target.absence(&failure)))
-}
-
-/// Raises the limit of open files, if it is too low for so many connections.
-#[cfg(unix)]
-fn allow_open_files(connections: u32) -> anyhow::Result<()> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    // The embedded target has the other end of each connection, and files and timers are open too.
-    let wanted = u64::from(connections) * 2 + 200;
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= wanted) {
-        return Ok(());
-    }
-    let current = Some(limit.maximum.map_or(wanted, |maximum| maximum.min(wanted)));
-    setrlimit(Resource::Nofile, Rlimit { current, ..limit })?;
-    match limit.maximum {
-        Some(maximum) if maximum < u64::from(connections) + 50 => bail!(
-            "{connections} connections need more open files than the {maximum} that are allowed: \
-             raise the limit (ulimit -n), or use fewer"
-        ),
-        _ => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is a limit to raise")]
-fn allow_open_files(_: u32) -> anyhow::Result<()> {
-    Ok(())
 }
 
 impl<T: Target> Debug for Setup<T> {

@@ -1,6 +1,6 @@
 //! Requests with places that are filled for each slot, and the memory for one that is.
 
-use super::content::Content;
+use super::content::{Content, LargeFile};
 use super::form::Piece;
 use super::parts::Parts;
 use super::targets::TargetSpec;
@@ -12,6 +12,7 @@ use hyper::Uri;
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::{Authority, PathAndQuery};
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 /// Headers that say how the request itself is sent.
 const OURS: [HeaderName; 3] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
@@ -231,6 +232,14 @@ impl Templates {
                 last.fill(values, after);
                 Parts { body: [before, &large[..], after], ..parts }
             }
+        }
+    }
+
+    /// The file that is its body, if it is one.
+    pub(crate) fn file(&self) -> Option<&Arc<LargeFile>> {
+        match &self.body {
+            Body::AsItIs(body) => body.file(),
+            Body::Filled(..) => None,
         }
     }
 

@@ -370,6 +370,14 @@ impl Plan {
         }
     }
 
+    /// How many connections and files of bodies are open at most, if each thread has so many sessions: each session
+    /// keeps a connection to each server, or shares one.
+    pub(crate) fn open_files(&self, sessions: &[usize]) -> u64 {
+        let shared_by = self.pool.as_ref().map_or(1, Pool::most);
+        let to_each = sessions.iter().map(|sessions| sessions.div_ceil(shared_by)).sum::<usize>();
+        (to_each * self.endpoints.len() + self.requests.files()) as u64
+    }
+
     /// Whether slots have scenarios.
     pub(crate) fn has_scenarios(&self) -> bool {
         !self.scenarios.is_empty()

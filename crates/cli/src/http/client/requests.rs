@@ -8,7 +8,8 @@ use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::http::uri::{Authority, InvalidUri, PathAndQuery};
 use hyper::{Method, Uri};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// What all requests to a server have in common.
 #[derive(Debug)]
@@ -120,6 +121,13 @@ impl Requests {
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.entries.len()
+    }
+
+    /// How many files are read while they are sent.
+    pub(crate) fn files(&self) -> usize {
+        let as_they_are = self.bodies.iter().filter_map(Content::file);
+        let of_filled = self.templates.iter().filter_map(Templates::file);
+        as_they_are.chain(of_filled).map(Arc::as_ptr).collect::<HashSet<_>>().len()
     }
 
     /// The server of a request.

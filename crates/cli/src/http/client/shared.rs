@@ -25,6 +25,11 @@ impl Pool {
         Pool { most, known: Mutex::new(Vec::new()) }
     }
 
+    /// How many sessions share a connection.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
     /// A connection of this thread to a server: one with room for one more, or a new one, which is not open.
     pub(crate) fn join(&self, server: usize) -> Arc<Shared> {
         let thread = thread::current().id();

@@ -39,8 +39,23 @@ struct Thread {
     recorder: Option<Arc<Recorder>>,
 }
 
+/// How many of so many sessions each thread has; the number of threads is that of the cores, unless it is given. A
+/// session whose calls block has a thread of its own.
+pub(crate) fn sessions<T: Target>(
+    target: &Arc<T>,
+    sessions: u32,
+    threads: Option<u16>,
+) -> Vec<usize> {
+    let sessions = sessions as usize;
+    if Arc::clone(target).blocking().is_some() {
+        return vec![1; sessions];
+    }
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    spread(sessions, threads.map_or(cores, usize::from).min(sessions))
+}
+
 /// `connections`, spread over `threads`.
-pub(crate) fn spread(connections: usize, threads: usize) -> Vec<usize> {
+fn spread(connections: usize, threads: usize) -> Vec<usize> {
     (0..threads).map(|i| (connections + i) / threads).collect()
 }
 

@@ -37,6 +37,8 @@ fn server(is_early: bool) -> Server {
 fn a_large_file_is_sent_by_one_connection_after_the_other_request() {
     let (file, server) = (file(), server(false));
     let plan = sends(&server.url, &file, &["-H", "x: {{slot}}"]);
+    // The file beside a connection of each session.
+    assert_eq!(plan.open_files(&[2, 1]), 4);
     block_on(async {
         let mut session = session(&plan);
         for slot in 0..2 {

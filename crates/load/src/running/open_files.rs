@@ -1,0 +1,120 @@
+//! Makes sure, before a run, that the process may open as many files as the run needs.
+
+use super::workers::threads;
+use crate::load::target::Target;
+use anyhow::bail;
+use std::io;
+use std::sync::Arc;
+
+/// Files that a run opens besides its sessions: results, logs, signals, the control server, the store of a fleet,
+/// collectors of metrics, the listener of an embedded target.
+const OTHERS: u64 = 50;
+
+/// Files of a load thread: its events, what wakes it, and its timers.
+const EACH_THREAD: u64 = 8;
+
+/// How many files are open in a run over so many sessions, at most.
+fn needed<T: Target>(target: &Arc<T>, sessions: u32, threads: Option<u16>) -> u64 {
+    let threads = threads::sessions(target, sessions, threads);
+    let runtimes = if Arc::clone(target).blocking().is_some() { 1 } else { threads.len() };
+    target.open_files(&threads) + OTHERS + EACH_THREAD * runtimes as u64
+}
+
+/// Raises the limit of open files if it is too low for a run over so many sessions.
+///
+/// # Errors
+/// The system does not allow so many.
+pub(super) fn allow<T: Target>(
+    target: &Arc<T>,
+    sessions: u32,
+    threads: Option<u16>,
+) -> anyhow::Result<()> {
+    let needs = needed(target, sessions, threads);
+    let Some(most) = limit_below(needs)? else { return Ok(()) };
+    let fits = most_sessions(sessions, |sessions| needed(target, sessions, threads) <= most);
+    let fewer = match fits {
+        0 => String::new(),
+        fits => format!(", or use {fits} connections at most"),
+    };
+    bail!(
+        "{sessions} connections need {needs} open files, and {most} are allowed: raise the limit (ulimit -n {needs}){fewer}"
+    )
+}
+
+/// The limit of the system, if it is below this. Otherwise the process's limit is raised to twice this: attempts to
+/// connect may overlap, and so may the steps of a search.
+#[cfg(unix)]
+fn limit_below(needs: u64) -> io::Result<Option<u64>> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(2 * needs, |most| most.min(2 * needs));
+    if wanted < needs {
+        return Ok(Some(wanted));
+    }
+    if limit.current.is_some_and(|current| current < wanted) {
+        setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit })?;
+    }
+    Ok(None)
+}
+
+/// Elsewhere there is no such limit.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is a limit to raise")]
+fn limit_below(_: u64) -> io::Result<Option<u64>> {
+    Ok(None)
+}
+
+/// The highest number below `sessions` that fits; 0 if none does.
+fn most_sessions(sessions: u32, fits: impl Fn(u32) -> bool) -> u32 {
+    let (mut most, mut too_many) = (0, sessions);
+    while too_many - most > 1 {
+        let middle = most + (too_many - most) / 2;
+        if fits(middle) { most = middle } else { too_many = middle }
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::target::{Done, Failure, Slot};
+
+    /// Each session has so many connections.
+    struct Opens(u64);
+
+    impl Target for Opens {
+        type Session = ();
+
+        async fn connect(&self, _index: usize) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        async fn call(&self, _session: &mut (), _slot: Slot) -> Result<Done, Failure> {
+            Ok(Done::new())
+        }
+
+        fn open_files(&self, sessions: &[usize]) -> u64 {
+            self.0 * sessions.iter().sum::<usize>() as u64
+        }
+    }
+
+    #[test]
+    fn what_a_run_needs_grows_with_its_sessions_and_threads() {
+        let needs =
+            |each, sessions, threads| needed(&Arc::new(Opens(each)), sessions, Some(threads));
+        assert_eq!(needs(1, 100, 2), 100 + OTHERS + 2 * EACH_THREAD);
+        assert_eq!(needs(3, 100, 2), 300 + OTHERS + 2 * EACH_THREAD);
+        // There are no threads without a session.
+        assert_eq!(needs(1, 3, 8), 3 + OTHERS + 3 * EACH_THREAD);
+        let blocks = Arc::new(|_: Slot| Ok(Done::new()));
+        assert_eq!(needed(&blocks, 100, Some(2)), 100 + OTHERS + EACH_THREAD);
+    }
+
+    #[test]
+    fn the_highest_number_that_fits_is_found() {
+        for most in [0, 1, 2, 322, 498, 499] {
+            assert_eq!(most_sessions(500, |sessions| sessions <= most), most);
+        }
+        assert_eq!(most_sessions(1, |_| false), 0);
+    }
+}
