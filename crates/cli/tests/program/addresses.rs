@@ -1,4 +1,4 @@
-//! Servers with several addresses, of which some do not answer.
+//! Servers with several addresses, some of which do not answer.
 
 use crate::beside::side_by_side;
 use crate::refusal::refusal;
@@ -92,7 +92,7 @@ fn requests_are_answered_if_one_address_of_several_answers() {
 }
 
 #[test]
-fn so_it_is_for_a_proxy_and_in_a_search() {
+fn a_proxy_and_a_search_use_the_other_address_too() {
     let server = Server::start(&[]);
     let proxy = format!("h.invalid:{}", server.port);
     let args = ["--url", "http://other.invalid/", "--proxy", &proxy, "--resolve"];
@@ -107,7 +107,7 @@ fn so_it_is_for_a_proxy_and_in_a_search() {
     assert!(names(&results, &address), "{results}");
 }
 
-/// Nothing is heard of attempts at it.
+/// Attempts to connect to it get no reply.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_address_may_be_silent() {
@@ -129,7 +129,7 @@ fn if_no_address_answers_the_run_does_not_start_and_all_are_named() {
     assert!(told.starts_with(begin) && told.contains("[::1]:1: "), "{told}");
 }
 
-/// A listener whose queue is full: the kernel drops what more connections begin with.
+/// A listener whose queue is full: the kernel drops the SYN of each further connection.
 #[cfg(target_os = "linux")]
 mod silence {
     use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -148,7 +148,7 @@ mod silence {
         Silent { _listener: listener, _waiting: waiting }
     }
 
-    /// None if it is not answered in a time that is long for this machine alone.
+    /// None if there is no reply in a time that is long on one machine.
     fn connect(address: SocketAddr) -> Option<TcpStream> {
         TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()
     }

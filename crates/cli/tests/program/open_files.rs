@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
-/// Runs the program by a shell, with what that does before.
+/// Runs the program in a shell, after another command.
 fn run(before: &str, args: &[&str]) -> Output {
     let mut command = Command::new("sh");
     let exec = format!("{before} && exec \"$0\" \"$@\"");
@@ -40,7 +40,7 @@ fn serve(stream: &TcpStream) -> Option<()> {
     None
 }
 
-/// A file of requests to ten servers, which are the same one by ten names, and where these are.
+/// A file of requests to one server under ten names, and the options that resolve the names.
 fn ten_servers() -> (PathBuf, Vec<String>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -70,7 +70,7 @@ fn the_limit_is_raised_for_all_servers() {
     assert!(opened >= 300, "{results}");
 }
 
-/// The number that is told is one that the limit is enough for.
+/// The number in the message fits the limit, and one more does not.
 #[test]
 fn a_limit_that_is_too_low_is_refused_with_what_to_write() {
     let (path, resolve) = ten_servers();

@@ -1,10 +1,10 @@
-//! Says which limits of the generator's machine requests failed by, and what to do about each.
+//! Warns about limits of the generator's machine that made requests fail, with advice.
 
 use crate::load::shortage::Shortage;
 use crate::recorded::stats::OperationStats;
 
-/// A sentence for each limit that was reached, without its full stop.
-pub(crate) fn told(stats: &OperationStats) -> Vec<String> {
+/// A sentence for each limit that was reached, without a full stop.
+pub(crate) fn warnings(stats: &OperationStats) -> Vec<String> {
     let mut counts: Vec<(Shortage, u64)> = Vec::new();
     for (kind, count) in &stats.failures {
         let Some(shortage) = Shortage::of_kind(*kind) else { continue };
@@ -13,13 +13,13 @@ pub(crate) fn told(stats: &OperationStats) -> Vec<String> {
             None => counts.push((shortage, *count)),
         }
     }
-    let told = |(shortage, count): (Shortage, u64)| {
+    let text = |(shortage, count): (Shortage, u64)| {
         let advice = shortage.advice();
         format!(
             "{count} requests failed by a limit of the generator's machine, {shortage}: {advice}"
         )
     };
-    counts.into_iter().map(told).collect()
+    counts.into_iter().map(text).collect()
 }
 
 #[cfg(test)]
@@ -31,12 +31,12 @@ mod tests {
     #[test]
     fn each_limit_is_told_once_with_its_advice() {
         let mut stats = OperationStats::new();
-        assert_eq!(told(&stats), [""; 0]);
+        assert_eq!(warnings(&stats), [""; 0]);
         let step = format!("log in: {}", Shortage::OpenFiles);
         let step = Kind::of_group(GENERATOR, &step);
         let (files, ports) = (Shortage::OpenFiles.kind(), Shortage::Ports.kind());
         stats.failures = [(step, 3), (files, 4), (ports, 5), (Kind::new("timeout"), 6)].into();
-        let mut told = told(&stats);
+        let mut told = warnings(&stats);
         told.sort();
         let files = "7 requests failed by a limit of the generator's machine, too many open files (EMFILE): raise the \
                      limit of open files (ulimit -n), or use fewer connections";

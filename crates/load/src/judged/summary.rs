@@ -166,7 +166,7 @@ impl Summary {
         let warnings =
             [unopened(results.unopened), scarcity, stopping(stats), late, holding(stats)];
         let warnings = warnings.into_iter().flatten();
-        let warnings = shortages::told(stats).into_iter().chain(warnings).collect();
+        let warnings = shortages::warnings(stats).into_iter().chain(warnings).collect();
         let incomplete = if is_recorded {
             incompleteness(results.ending, required, stats)
         } else {

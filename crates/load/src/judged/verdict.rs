@@ -114,7 +114,7 @@ impl Verdict {
         }
     }
 
-    /// This verdict, unless there was no schedule to follow. That requests fail is told all the same.
+    /// This verdict, unless there was no schedule to follow. Failing requests are reported in either case.
     pub(crate) fn of_closed_loop(self, is_closed: bool) -> Verdict {
         let fails = matches!(self, Verdict::TargetFailing | Verdict::GeneratorFailing);
         if is_closed && !fails { Verdict::ClosedLoop } else { self }

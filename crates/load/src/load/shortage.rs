@@ -1,5 +1,5 @@
-//! Recognises errors of the system by which the generator's machine ran out of something. They say nothing about the
-//! target, so they are failures of a group of their own.
+//! Recognises system errors that mean: the generator's machine ran out of something. They say nothing about the target,
+//! so they have a group of their own among failures.
 
 use super::kind::Kind;
 use std::error::Error;
@@ -30,28 +30,28 @@ use Shortage::{Buffers, Memory, OpenFiles, OpenFilesOfSystem, Ports, Queue, Watc
 const ALL: [Shortage; 7] = [OpenFiles, OpenFilesOfSystem, Ports, Buffers, Memory, Watches, Queue];
 
 impl Shortage {
-    /// What an error of a connection that is open, or of making a socket, says.
+    /// Maps an error of a socket or of an open connection.
     #[must_use]
     pub fn of(error: &io::Error) -> Option<Shortage> {
         let code = error.raw_os_error()?;
         ALL.into_iter().find(|it| *it != Queue && it.codes().contains(&code))
     }
 
-    /// What an error of connecting says. Elsewhere, EAGAIN is no shortage.
+    /// Maps an error of connecting. EAGAIN is a shortage only here.
     #[must_use]
     pub fn of_connecting(error: &io::Error) -> Option<Shortage> {
         let is_queue = error.raw_os_error().is_some_and(|code| Queue.codes().contains(&code));
         Shortage::of(error).or_else(|| is_queue.then_some(Queue))
     }
 
-    /// What an error of any type says, if it is an error of the system or was caused by one.
-    pub(crate) fn behind(error: &impl Error) -> Option<Shortage> {
+    /// Maps an error of any type that is a system error, or was caused by one.
+    pub(crate) fn cause_of(error: &impl Error) -> Option<Shortage> {
         let causes = iter::successors(error.source(), |&error| error.source());
         let causes = causes.filter_map(|error| Shortage::of(error.downcast_ref()?));
         of_text(&error.to_string()).or_else(|| { causes }.next())
     }
 
-    /// What a kind of failures is about, be it of a whole call or of a step of one.
+    /// The shortage that a kind of failures names. The kind of a step has the label of the step in front.
     #[must_use]
     pub fn of_kind(kind: Kind) -> Option<Shortage> {
         let text = kind.to_string();
@@ -65,7 +65,7 @@ impl Shortage {
         Kind::of_group(GENERATOR, &self.to_string())
     }
 
-    /// What to do about it, in a sentence without its full stop.
+    /// Advice for the user, without a full stop.
     #[must_use]
     pub fn advice(self) -> &'static str {
         match self {
@@ -133,7 +133,7 @@ impl Shortage {
     }
 }
 
-/// What an error says whose text is that of an error of the system.
+/// Maps the text of a system error as std writes it.
 fn of_text(text: &str) -> Option<Shortage> {
     let code = text.rsplit_once("(os error ")?.1.strip_suffix(')')?.parse().ok()?;
     let error = io::Error::from_raw_os_error(code);
@@ -202,18 +202,18 @@ mod tests {
     #[test]
     fn only_connecting_tells_that_a_queue_is_full() {
         let again = error(Errno::AGAIN);
-        assert_eq!((Shortage::of(&again), Shortage::behind(&again)), (None, None));
+        assert_eq!((Shortage::of(&again), Shortage::cause_of(&again)), (None, None));
         assert_eq!(Shortage::of_connecting(&again), Some(Queue));
     }
 
     #[test]
     fn errors_of_any_type_are_recognised_by_their_cause() {
         let lacks = || error(Errno::MFILE);
-        assert_eq!(Shortage::behind(&lacks()), Some(OpenFiles));
-        assert_eq!(Shortage::behind(&Caused(lacks())), Some(OpenFiles));
-        assert_eq!(Shortage::behind(&Caused(error(Errno::CONNREFUSED))), None);
+        assert_eq!(Shortage::cause_of(&lacks()), Some(OpenFiles));
+        assert_eq!(Shortage::cause_of(&Caused(lacks())), Some(OpenFiles));
+        assert_eq!(Shortage::cause_of(&Caused(error(Errno::CONNREFUSED))), None);
         // A server that says so of itself.
         let told = io::Error::other(format!("the server says: {}", lacks()));
-        assert_eq!(Shortage::behind(&told), None);
+        assert_eq!(Shortage::cause_of(&told), None);
     }
 }

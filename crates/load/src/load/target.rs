@@ -185,7 +185,7 @@ pub trait Target: Send + Sync + 'static {
         None
     }
 
-    /// How many files or connections are open at most, in all sessions, if each thread has so many of them.
+    /// The number of files and connections that are open at most. `sessions` has the number of sessions of each thread.
     #[doc(hidden)]
     fn open_files(&self, sessions: &[usize]) -> u64 {
         sessions.iter().sum::<usize>() as u64
@@ -325,7 +325,7 @@ impl Done {
         self
     }
 
-    /// Its request was sent again, as its connection was closed while idle.
+    /// Its request was sent again, because the connection was closed while idle.
     #[doc(hidden)]
     pub fn retried(mut self) -> Done {
         self.details.traffic.retried = 1;
@@ -415,7 +415,7 @@ impl Failure {
 
 impl<E: Error> From<E> for Failure {
     fn from(error: E) -> Failure {
-        let own = Shortage::behind(&error).map(|shortage| Failure::of(shortage.kind()));
+        let own = Shortage::cause_of(&error).map(|shortage| Failure::of(shortage.kind()));
         own.unwrap_or_else(|| Failure::new(error)).broken()
     }
 }

@@ -10,20 +10,20 @@ use std::sync::Arc;
 /// collectors of metrics, the listener of an embedded target.
 const OTHERS: u64 = 50;
 
-/// Files of a load thread: its events, what wakes it, and its timers.
+/// Files of a load thread: an event queue, a waker and timers.
 const EACH_THREAD: u64 = 8;
 
-/// How many files are open in a run over so many sessions, at most.
+/// The number of files that a run over this number of sessions opens at most.
 fn needed<T: Target>(target: &Arc<T>, sessions: u32, threads: Option<u16>) -> u64 {
     let threads = threads::sessions(target, sessions, threads);
     let runtimes = if Arc::clone(target).blocking().is_some() { 1 } else { threads.len() };
     target.open_files(&threads) + OTHERS + EACH_THREAD * runtimes as u64
 }
 
-/// Raises the limit of open files if it is too low for a run over so many sessions.
+/// Raises the limit of open files to what a run over this number of sessions needs.
 ///
 /// # Errors
-/// The system does not allow so many.
+/// The hard limit is too low.
 pub(super) fn allow<T: Target>(
     target: &Arc<T>,
     sessions: u32,
@@ -41,7 +41,7 @@ pub(super) fn allow<T: Target>(
     )
 }
 
-/// The limit of the system, if it is below this. Otherwise the process's limit is raised to twice this: attempts to
+/// Returns the hard limit if it is below `needs`. Otherwise raises the soft limit to twice `needs`, because attempts to
 /// connect may overlap, and so may the steps of a search.
 #[cfg(unix)]
 fn limit_below(needs: u64) -> io::Result<Option<u64>> {
@@ -64,7 +64,7 @@ fn limit_below(_: u64) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// The highest number below `sessions` that fits; 0 if none does.
+/// The highest number below `sessions` that fits, or 0.
 fn most_sessions(sessions: u32, fits: impl Fn(u32) -> bool) -> u32 {
     let (mut most, mut too_many) = (0, sessions);
     while too_many - most > 1 {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::load::target::{Done, Failure, Slot};
 
-    /// Each session has so many connections.
+    /// Each session has this number of connections.
     struct Opens(u64);
 
     impl Target for Opens {

@@ -96,7 +96,7 @@ fn counts(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     )
 }
 
-/// What became of requests.
+/// The counts of requests, of failures by kind, and of requests that were sent again.
 pub(crate) fn requests(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     let (completed, failed, unfinished) = (stats.completed(), stats.failed(), stats.unfinished);
     writeln!(f, "requests  {completed} completed, {failed} failed, {unfinished} unfinished")?;

@@ -37,7 +37,7 @@ struct State {
     records: Vec<Record>,
 }
 
-/// What attempts to connect to an address have come to.
+/// Counts the attempts to connect to an address.
 #[derive(Clone, Debug, Default)]
 struct Record {
     connected: u64,
@@ -57,14 +57,14 @@ struct Refusal {
 type Attempt<'a, S> = Pin<Box<dyn Future<Output = Result<S, Refusal>> + Send + 'a>>;
 
 impl Addresses {
-    /// None if there are none.
+    /// None if `all` is empty. `name` is host and port.
     pub(crate) fn new(name: String, all: Vec<SocketAddr>) -> Option<Addresses> {
         let state = State { turns: [0; 2], records: vec![Record::default(); all.len()] };
         (!all.is_empty()).then(|| Addresses { name, all, state: state.into() })
     }
 
-    /// A connection to one of them, opened by `connect`. If all fail, the failure that says most. Time for all attempts
-    /// is `within`, which the caller keeps to.
+    /// Opens a connection to one of the addresses by `connect`. If all attempts fail, returns the failure that says most
+    /// about the server. `within` is the time for all attempts; the caller enforces it.
     pub(crate) async fn connect<S: Send, F>(
         &self,
         within: Duration,
@@ -82,7 +82,7 @@ impl Addresses {
         connected.map_err(|refusal| refusal.failure)
     }
 
-    /// Tries an address, and those that were not `tried` after it.
+    /// Tries an address, and after it the addresses that were not `tried`.
     fn race<'a, S: Send + 'a, F>(
         &'a self,
         first: usize,
@@ -143,8 +143,8 @@ impl Addresses {
         })
     }
 
-    /// The next address to try after those that were tried for a connection: the one whose turn it is among those that
-    /// are not avoided.
+    /// The address to try next for a connection: the one whose turn it is among those that were not `tried`. Avoided
+    /// addresses come last.
     fn next(&self, tried: &[usize]) -> Option<usize> {
         let mut state = self.state();
         let State { turns, records } = &mut *state;
@@ -163,7 +163,7 @@ impl Addresses {
         Some(next)
     }
 
-    /// Which of several addresses failed although others did not, for the report.
+    /// Names the addresses that failed while others answered, for the report. None if there is only one address.
     pub(crate) fn warning(&self) -> Option<String> {
         let records = &self.state().records;
         if records.len() == 1 {
@@ -177,7 +177,7 @@ impl Addresses {
         })
     }
 
-    /// Why each of several addresses failed, if none ever answered.
+    /// The failure of each address, if there are several and none ever answered.
     pub(crate) fn refusals(&self) -> Option<String> {
         let records = &self.state().records;
         let has_answered = records.iter().any(|record| record.connected > 0);

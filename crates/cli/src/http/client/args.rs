@@ -67,8 +67,8 @@ pub(crate) struct ClientArgs {
     #[arg(long, value_name = "TIME", conflicts_with = "disable_keepalive", value_parser = positive_duration)]
     pub(crate) connection_age: Option<Duration>,
 
-    /// Do not send a request again whose kept connection ends before any byte of the response: it fails. Otherwise GET,
-    /// HEAD, OPTIONS and TRACE are sent again, once
+    /// Let a request fail if its kept connection is closed before any byte of the response. By default, GET, HEAD,
+    /// OPTIONS and TRACE are sent again once
     #[arg(long)]
     pub(crate) no_retry_idle: bool,
 

@@ -85,7 +85,7 @@ impl Connection {
         matches!(self, Connection::Http2 { place: Some(_), .. })
     }
 
-    /// A number that grows when anything is read, for any of those that share it.
+    /// Grows whenever something is read, for any session that shares the connection.
     pub(crate) fn reads(&self) -> u64 {
         match self {
             Connection::Http1(connection) => connection.read(),

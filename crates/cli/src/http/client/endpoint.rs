@@ -81,7 +81,8 @@ impl Endpoint {
         }
     }
 
-    /// A stream to the server or its proxy. Attempts at all addresses have the time `within`, which the caller keeps to.
+    /// Opens a stream to the server or its proxy. `within` is the time for attempts at all addresses; the caller enforces
+    /// it.
     pub(crate) async fn connect(&self, within: Duration) -> Result<Box<dyn Io>, Failure> {
         let failed = |error| Failure::from(&error);
         match &self.route {

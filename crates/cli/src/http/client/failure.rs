@@ -23,7 +23,7 @@ pub(crate) enum Failure {
     ConnectTimeout,
     /// The connection could not be made or broke.
     Connection(io::ErrorKind),
-    /// The same, by a code of the system that has no such kind.
+    /// The same, with an error code of the system that has no such kind.
     System(i32),
     /// The generator's machine ran out of something.
     Shortage(Shortage),
@@ -131,12 +131,12 @@ impl Failure {
         )
     }
 
-    /// Whether a failure to connect says nothing about the address.
+    /// Whether a failure to connect concerns all addresses alike.
     pub(crate) fn is_of_all_addresses(self) -> bool {
         matches!(self, Failure::Shortage(shortage) if shortage != Shortage::Ports)
     }
 
-    /// What an error of connecting says.
+    /// The failure for an error of connecting.
     pub(crate) fn of_connecting(error: &io::Error) -> Failure {
         Shortage::of_connecting(error).map_or_else(|| error.into(), Failure::Shortage)
     }

@@ -352,7 +352,7 @@ impl Plan {
         Prepared { index, number, step, endpoint: self.requests.server(index) }
     }
 
-    /// Whether a request that came to this on a kept connection is sent again on another one. The server has not
+    /// Whether a request with this outcome on a kept connection is sent again on another one: the server has not
     /// processed it (RFC 9113, section 8.7), or it is safe (RFC 9110, section 9.2.1).
     pub(crate) fn is_sent_again(
         &self,
@@ -370,8 +370,8 @@ impl Plan {
         }
     }
 
-    /// How many connections and files of bodies are open at most, if each thread has so many sessions: each session
-    /// keeps a connection to each server, or shares one.
+    /// The number of connections and body files that are open at most. `sessions` has the number of sessions of each
+    /// thread. Each session keeps a connection to each server, or shares one.
     pub(crate) fn open_files(&self, sessions: &[usize]) -> u64 {
         let shared_by = self.pool.as_ref().map_or(1, Pool::most);
         let to_each = sessions.iter().map(|sessions| sessions.div_ceil(shared_by)).sum::<usize>();

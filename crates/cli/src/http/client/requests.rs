@@ -123,7 +123,7 @@ impl Requests {
         self.entries.len()
     }
 
-    /// How many files are read while they are sent.
+    /// The number of body files that are open.
     pub(crate) fn files(&self) -> usize {
         let as_they_are = self.bodies.iter().filter_map(Content::file);
         let of_filled = self.templates.iter().filter_map(Templates::file);

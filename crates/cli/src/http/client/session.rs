@@ -80,14 +80,14 @@ impl Answer {
         }
     }
 
-    /// The answer to a request that was sent before, and came to `first`.
+    /// Adds what the first attempt at the same request came to.
     fn after(self, first: &Answer) -> Answer {
         let ([read, written], before) = ([self.traffic.0, self.traffic.1], first.traffic);
         let is_retried = first.status == Err(Failure::ClosedIdle);
         Answer { traffic: (read + before.0, written + before.1), is_retried, ..self }
     }
 
-    /// A failure of its kind, or of another one.
+    /// A failure of this kind. It is marked if the request was never sent.
     pub(crate) fn failure(&self, kind: Kind) -> Failed {
         let failed = Failed::of(kind);
         if self.is_sent { failed } else { failed.unconnected() }
@@ -213,8 +213,8 @@ impl Session {
         self.send_prepared(self.plan.of_step(step.request, slot, number), now).await
     }
 
-    /// Sends a request. A server may close a connection between two of them; that is no failure. Not twice: a server that
-    /// takes nothing on a new connection fails.
+    /// Sends a request. If a kept connection does not take it, or was closed while idle, the request may be sent again on
+    /// a new connection. A server that takes nothing on a new connection fails.
     async fn send_prepared(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let first = self.send_on_open(request, now).await;

@@ -71,7 +71,7 @@ pub(crate) struct Measured {
     /// None if nothing was started.
     pub(crate) errors: Option<f64>,
     pub(crate) failures: BTreeMap<String, u64>,
-    /// Which limits of the generator's machine requests failed by.
+    /// Warnings about limits of the generator's machine.
     #[serde(skip)]
     pub(crate) shortages: Vec<String>,
     #[serde(skip)]
@@ -175,7 +175,7 @@ impl Promise {
             ratio: summary.known_ratio(),
             errors: summary.known_errors(),
             failures: kind::in_words(stats.failures.clone()),
-            shortages: shortages::told(stats),
+            shortages: shortages::warnings(stats),
             completed: stats.completed(),
             busy,
             mean_service,

@@ -12,14 +12,14 @@ use tokio::time::timeout;
 const FIRST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// How often a session could not connect, one time after the other.
+/// Counts the failures of a session to connect since it last connected.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     failed: u32,
 }
 
 impl Backoff {
-    /// How long to wait after a call that took so long. Nothing if it has connected.
+    /// The time to wait after a call that took `took`: zero if the session connected.
     pub(super) fn after(&mut self, is_connected: bool, took: Duration) -> Duration {
         let doublings = self.failed;
         self.failed = if is_connected { 0 } else { doublings.saturating_add(1) };
@@ -28,7 +28,7 @@ impl Backoff {
     }
 }
 
-/// Waits for so long, or until the schedule has ended.
+/// Waits for `time`, or until the schedule has ended.
 pub(super) async fn wait(time: Duration, ended: &SetOnce<()>) {
     if !time.is_zero() {
         // Either is fine.

@@ -39,8 +39,7 @@ struct Thread {
     recorder: Option<Arc<Recorder>>,
 }
 
-/// How many of so many sessions each thread has; the number of threads is that of the cores, unless it is given. A
-/// session whose calls block has a thread of its own.
+/// Spreads sessions over threads, by default one for each core. A session whose calls block has a thread of its own.
 pub(crate) fn sessions<T: Target>(
     target: &Arc<T>,
     sessions: u32,

@@ -34,7 +34,7 @@ impl Display for Whole {
             write!(f, "{}", TimesTable(Confidence::new(stats, &self.over_time())))?;
             write!(f, "{}", OwnTable(self.own_times()))?;
             self.sentence().iter().try_for_each(|verdict| writeln!(f, "\nverdict   {verdict}"))?;
-            let warnings = shortages::told(stats);
+            let warnings = shortages::warnings(stats);
             warnings.iter().try_for_each(|warning| writeln!(f, "warning   {warning}"))?;
         }
         write!(f, "{}", MissedLines(&self.missed))

@@ -10,12 +10,12 @@ use tokio::time::sleep;
 const SECOND: Duration = Duration::from_secs(1);
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// What becomes of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// It succeeds after so many milliseconds.
+    /// It succeeds after this number of milliseconds.
     Opens(u64),
-    /// It fails after so many milliseconds.
+    /// It fails after this number of milliseconds.
     Fails(u64, ErrorKind),
     /// Nothing is heard.
     Silent,
@@ -32,7 +32,7 @@ fn addresses(count: usize) -> Addresses {
     Addresses::new("h:80".to_owned(), (0..count).map(address).collect()).unwrap()
 }
 
-/// Which address a connection is to, by what becomes of the attempts at each.
+/// Connects, and returns the index of the address. `ways` has the outcome for each address.
 async fn connect(addresses: &Addresses, ways: &[Way]) -> Result<usize, Failure> {
     let way = |address: SocketAddr| async move {
         let index = usize::from(address.port());
@@ -50,7 +50,7 @@ async fn connect(addresses: &Addresses, ways: &[Way]) -> Result<usize, Failure> 
     timeout(WITHIN, connecting).await.unwrap_or(Err(Failure::ConnectTimeout))
 }
 
-/// How many of so many connections went to each address.
+/// Opens connections one after the other, and counts those to each address.
 async fn spread(addresses: &Addresses, ways: &[Way], connections: usize) -> Vec<usize> {
     let mut counts = vec![0; ways.len()];
     for _ in 0..connections {
@@ -59,7 +59,7 @@ async fn spread(addresses: &Addresses, ways: &[Way], connections: usize) -> Vec<
     counts
 }
 
-/// What all of these come to, side by side.
+/// Polls all futures side by side, and returns their outputs.
 async fn at_once<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut all: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
     poll_fn(|cx| {

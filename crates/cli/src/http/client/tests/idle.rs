@@ -13,13 +13,13 @@ use std::time::Duration;
 const IDLE: &str = "closed while idle";
 const HUNG_UP: &str = "the server hung up";
 
-/// A server whose connections are words, and each letter is what it does with a request: it answers (`a`), closes the
-/// connection (`c`), resets it (`r`), or begins to answer and breaks off (`b`).
+/// Starts a server. Each of `words` is a connection, and each letter an action on a request: answer it (`a`), close the
+/// connection (`c`), reset it (`r`), or break off in the response (`b`).
 fn serve(words: &str) -> SocketAddr {
     serve_by(words, |tcp, acts| acts.chars().try_for_each(|act| act_on(&mut &*tcp, tcp, act)))
 }
 
-/// The same, by what serves a connection.
+/// The same, with a function that serves a connection.
 fn serve_by(
     words: &str,
     serve: impl Fn(&TcpStream, &str) -> io::Result<()> + Send + 'static,
@@ -55,7 +55,7 @@ fn act_on(stream: &mut (impl Read + Write), tcp: &TcpStream, act: char) -> io::R
     }
 }
 
-/// What became of requests, one after the other.
+/// Sends requests one after the other.
 fn send(plan: &Arc<Plan>, requests: u64) -> Vec<Answer> {
     block_on(async {
         let mut session = session(plan);
@@ -67,7 +67,7 @@ fn send(plan: &Arc<Plan>, requests: u64) -> Vec<Answer> {
     })
 }
 
-/// What became of a request, and whether it was sent again.
+/// The status or the failure of a request, and whether it was sent again.
 fn told(answer: &Answer) -> (String, bool) {
     let told = match answer.status {
         Ok(status) => status.as_u16().to_string(),
