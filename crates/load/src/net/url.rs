@@ -12,10 +12,11 @@ const MOST_SHOWN: usize = 200;
 
 const URL: &str = "write for example http://127.0.0.1:8080/";
 
-/// Reads a URL that requests can be sent to; or says what is wrong with it.
+/// Reads a URL that requests can be sent to; or says what is wrong with it. Without a host before its port, the host is
+/// localhost.
 pub fn read(address: &str) -> Told<Uri> {
     let wrong = |why: &dyn Display| format!("{} {why}; {URL}", shown(address));
-    let parsed = with_path(address).parse();
+    let parsed = with_path(&with_host(address)).parse();
     let url: Uri = parsed.map_err(|error| wrong(&format!("is not a URL ({error})")))?;
     match (url.scheme_str(), url.host()) {
         (Some("http" | "https"), Some(host)) if !host.is_empty() => {}
@@ -25,6 +26,17 @@ pub fn read(address: &str) -> Told<Uri> {
         return Err(wrong(&"has no port from 0 to 65535 after its host"));
     }
     Ok(url)
+}
+
+/// The same with a host: `http://:8080/` has none.
+fn with_host(address: &str) -> Cow<'_, str> {
+    let begin = address.find("://").map_or(0, |scheme| scheme + 3);
+    let authority = address[begin..].split(['/', '?', '#']).next().unwrap_or_default();
+    let host = begin + authority.rfind('@').map_or(0, |user| user + 1);
+    if begin > 0 && address[host..].starts_with(':') {
+        return Cow::Owned(format!("{}localhost{}", &address[..host], &address[host..]));
+    }
+    Cow::Borrowed(address)
 }
 
 /// A URL may have a query and no path; hyper wants a path.
@@ -51,4 +63,26 @@ fn has_port(url: &Uri) -> bool {
     let authority = url.authority().map_or("", |authority| authority.as_str());
     let place = authority.rsplit('@').next().unwrap_or_default();
     place.len() > url.host().map_or(0, str::len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_without_a_host_is_one_of_localhost() {
+        for (address, url) in [
+            ("http://:8080/", "http://localhost:8080/"),
+            ("https://:8443?a=://:1", "https://localhost:8443/?a=://:1"),
+            ("http://user@:8080/", "http://user@localhost:8080/"),
+            ("http://:pass@h:80/", "http://:pass@h:80/"),
+            ("http://h/?u=http://:8080/", "http://h/?u=http://:8080/"),
+            ("http://[::1]:80/", "http://[::1]:80/"),
+        ] {
+            assert_eq!(read(address).map(|url| url.to_string()).as_deref(), Ok(url), "{address}");
+        }
+        for address in [":8080/", "http:///a", "http://:/", "http://:x/", "ftp://:80/"] {
+            assert!(read(address).is_err(), "{address}");
+        }
+    }
 }
