@@ -6,6 +6,7 @@ pub mod axis;
 pub mod chart;
 pub mod config;
 pub mod human;
+pub mod input;
 pub mod interrupt;
 mod log_file;
 pub mod machine;

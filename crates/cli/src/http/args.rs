@@ -35,7 +35,7 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "URL", help_heading = "Requests and connections")]
     pub(crate) url: Option<String>,
 
-    /// File of requests to send, round and round, in one of vegeta's formats
+    /// File of requests to send, round and round, in one of vegeta's formats; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file", "form"], help_heading = "Requests and connections")]
     pub(crate) targets: Option<PathBuf>,
 

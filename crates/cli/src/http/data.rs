@@ -13,8 +13,8 @@ mod table;
 
 use anyhow::Context;
 use args::DataArgs;
+use nanopace_load::console::input;
 use order::Order;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 pub(crate) use table::{Data, shown};
@@ -33,7 +33,7 @@ pub(crate) fn read(args: &DataArgs, seed: u64) -> anyhow::Result<Option<Data>> {
 
 fn of_file(path: &Path) -> anyhow::Result<Data> {
     let file = path.display();
-    let opened = File::open(path).with_context(|| format!("cannot read {file}"))?;
+    let opened = input::open(path).with_context(|| format!("cannot read {file}"))?;
     let mut reader = BufReader::with_capacity(1 << 16, opened);
     let begin = reader.fill_buf().with_context(|| format!("cannot read {file}"))?;
     // Some programs mark a text as Unicode in front.

@@ -99,6 +99,10 @@ fn a_report_and_results_in_one_file_are_refused() {
     let output = nanopace(&folder, "limit --json requests").stdin(input).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("--json requests: standard input reads this file"), "{told}");
+    let input = fs::File::open(&requests).unwrap();
+    let output = nanopace(&folder, "run --targets - --csv requests").stdin(input).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("--csv requests: --targets reads this file"), "{told}");
     assert_eq!(fs::read_to_string(&requests).unwrap(), "1\n");
 }
 

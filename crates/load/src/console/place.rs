@@ -1,6 +1,7 @@
 //! Where paths lead to: which of them are one file, and which are no files that could be replaced.
 
-use anyhow::ensure;
+use super::input::{STDIN, is_stdin};
+use anyhow::{bail, ensure};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,8 @@ pub fn is_stdout(path: &Path) -> bool {
     STDOUT.into_iter().any(|name| path == Path::new(name))
 }
 
-/// Refuses outputs of which two are one file, and one that is read. Each has the name of its option.
+/// Refuses outputs of which two are one file, one that is read, and two options that read standard input. Each has the
+/// name of its option.
 ///
 /// # Errors
 ///
@@ -37,8 +39,14 @@ pub fn keep_apart<'a>(
             );
         }
     }
+    let mut of_stdin = None;
     for (input, read) in inputs {
-        let read = Identity::of(read);
+        if is_stdin(read)
+            && let Some(other) = of_stdin.replace(input)
+        {
+            bail!("{other} and {input} both read standard input: give one of them a file");
+        }
+        let read = Identity::of_file(if is_stdin(read) { Path::new(STDIN) } else { read });
         for (option, path, identity) in &outputs {
             let path = path.display();
             ensure!(
@@ -185,6 +193,20 @@ mod tests {
         let (old, hard) = (folder.path().join("old"), folder.path().join("hard"));
         let told = keep_apart([("json", Some(&*hard))], [("--config", &*old)]).unwrap_err();
         assert!(told.to_string().ends_with("--config reads this file: write to another"), "{told}");
+    }
+
+    #[test]
+    fn one_option_reads_standard_input() {
+        let [stdin, file] = ["-", "/dev/stdin"].map(Path::new);
+        let to_stdout = || [("json", Some(stdin))];
+        assert!(
+            keep_apart(to_stdout(), [("--targets", stdin), ("--cacert", Path::new("x"))]).is_ok()
+        );
+        let told = keep_apart(to_stdout(), [("--targets", stdin), ("--data", file)]).unwrap_err();
+        assert!(
+            told.to_string().starts_with("--targets and --data both read standard input"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::http::template::has_open;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use nanopace_load::console::input::{self, is_stdin};
 use std::error::Error;
 use std::fmt;
 use std::fs::File;
@@ -60,11 +61,14 @@ impl From<Bytes> for Content {
 }
 
 impl Content {
-    /// What is in a file.
+    /// What is in a file, or comes from standard input.
     ///
     /// # Errors
     /// The file can't be read.
     pub(crate) fn of_file(path: &Path) -> io::Result<Content> {
+        if is_stdin(path) {
+            return Ok(Bytes::from(input::read(path)?).into());
+        }
         Content::of_file_from(path, LARGE)
     }
 

@@ -28,11 +28,11 @@ use base64::prelude::BASE64_STANDARD;
 use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Uri};
+use nanopace_load::console::input;
 use nanopace_load::console::position::{column, line_and_column, utf8};
 use nanopace_load::net::url::Told;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A request.
@@ -64,7 +64,8 @@ pub(crate) fn read(
     take: impl FnMut(TargetSpec) -> Told<()>,
 ) -> anyhow::Result<Vec<PathBuf>> {
     let file = path.display();
-    let bytes = fs::read(path).map_err(|error| anyhow::anyhow!("cannot read {file}: {error}"))?;
+    let bytes =
+        input::read(path).map_err(|error| anyhow::anyhow!("cannot read {file}: {error}"))?;
     let text = utf8(&bytes).map_err(|at| {
         let (line, column) = line_and_column(&bytes, at);
         Wrong { line, column, told: "this is no UTF-8".to_owned() }
@@ -334,6 +335,7 @@ fn wrong_byte(whole: &str, error: &serde_json::Error) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::fs;
     use tempfile::TempDir;
 
     /// All targets in a text, and the paths of their bodies.

@@ -1,9 +1,9 @@
 //! What is written in a file of scenarios, and where.
 
+use nanopace_load::console::input;
 use nanopace_load::console::position::{line_and_column, utf8};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use toml::{Spanned, Value};
 
@@ -72,7 +72,7 @@ pub(super) fn read(
     take: impl FnOnce(&File) -> Result<(), Wrong>,
 ) -> anyhow::Result<u64> {
     let file = path.display();
-    let text = fs::read(path);
+    let text = input::read(path);
     let text = text.map_err(|error| anyhow::anyhow!("--scenario: cannot read {file}: {error}"))?;
     let hash = hash(&text);
     let read = utf8(&text).map_err(|at| wrong(at, "this is no UTF-8")).and_then(|text| {

@@ -1,0 +1,43 @@
+//! Files that are read once, before a run; `-` is standard input.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Standard input as a file.
+pub(super) const STDIN: &str = "/dev/stdin";
+/// The other names of standard input.
+const NAMES: [&str; 3] = ["-", "/dev/fd/0", "/proc/self/fd/0"];
+
+/// Whether this path names standard input instead of a file.
+#[must_use]
+pub fn is_stdin(path: &Path) -> bool {
+    NAMES.into_iter().chain([STDIN]).any(|name| path == Path::new(name))
+}
+
+/// Opens a file, or standard input for `-`.
+///
+/// # Errors
+///
+/// If the file cannot be opened.
+pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    if path == Path::new(NAMES[0]) {
+        return Ok(Box::new(io::stdin()));
+    }
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    Ok(Box::new(file))
+}
+
+/// Reads all bytes of a file, or of standard input for `-`.
+///
+/// # Errors
+///
+/// If the file cannot be read.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
