@@ -1,20 +1,25 @@
 //! Targets: the requests of a run, from a file in vegeta's formats.
 //!
-//! The http format has a request line, headers and a body file. Blank lines separate targets;
-//! lines that begin with `#` are comments.
+//! The http format has a request line, headers, and a body or the file of a body. Lines that begin with `#` are comments.
 //!
 //! ```text
-//! # Two targets.
+//! # Three targets.
 //! GET http://127.0.0.1:8080/
 //!
 //! POST http://127.0.0.1:8080/items
 //! Content-Type: application/json
 //! @item.json
+//!
+//! POST http://127.0.0.1:8080/items
+//! Content-Type: application/json
+//!
+//! {"id": 1}
 //! ```
 //!
-//! The path of a body starts from the working directory, as in vegeta. Whatever follows a body
-//! begins a new target. The blank line before a request line may be left out. `3x GET ...` is sent three
-//! times for one of another; vegeta has no weights.
+//! The path of a body starts from the working directory, as in vegeta. A body in the file comes after a blank line, which
+//! vegeta does not know, and ends before the next request line, without the blank lines and comments before that. The
+//! blank line before a request line may be left out. `3x GET ...` is sent three times for one of another; vegeta has no
+//! weights.
 //!
 //! The JSON format has one object a line: `{"method": "GET", "url": "http://127.0.0.1/"}`, with
 //! `header` (an object of lists), `body` (base64) and `weight` if they are needed. A file whose first target
@@ -54,6 +59,8 @@ const REQUEST: &str = "write METHOD URL, as in GET http://127.0.0.1:8080/";
 const WEIGHT: &str = "write a weight from 1 on, as in 3x GET http://127.0.0.1:8080/";
 const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0.0.1:8080/"}"#;
 const HEADER: &str = "write Name: value";
+/// A word in capitals after a blank line is one of these, or belongs to a body.
+const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 
 /// Reads a file of targets, and gives them to `take`, one by one. There is at least one in it. Returns
 /// the files with their bodies.
@@ -83,14 +90,16 @@ fn parse<Take: FnMut(TargetSpec) -> Told<()>>(
     take: Take,
 ) -> Result<Reader<Take>, Wrong> {
     let text = text.trim_start_matches('\u{feff}');
-    let lines = (1..).zip(text.lines());
-    let mut lines = lines.filter(|(_, line)| !line.trim().starts_with('#')).peekable();
+    let lines = (1..).zip(text.split_inclusive('\n'));
     let mut reader = Reader { take, open: None, count: 0, bodies: HashMap::new() };
-    while lines.next_if(|(_, line)| line.trim().is_empty()).is_some() {}
-    let json = lines.peek().is_some_and(|(_, line)| line.trim().starts_with('{'));
+    let first = lines.clone().map(|(_, line)| line.trim()).find(|line| !is_skipped(line));
+    let json = first.is_some_and(|first| first.starts_with('{'));
     for (number, line) in lines {
-        let read = if json { reader.json(number, line) } else { reader.line(number, line) };
-        read?;
+        match is_skipped(line.trim()) {
+            true => reader.skipped(line),
+            false if json => reader.json(number, line)?,
+            false => reader.line(number, line)?,
+        }
     }
     reader.end()?;
     if reader.count == 0 {
@@ -112,11 +121,29 @@ struct Wrong {
 /// What is read from a line; or the part of it that is wrong, and why.
 type Read<'line, T> = Result<T, (&'line str, String)>;
 
+/// A target that more lines can belong to.
+struct Open {
+    /// The line and the column where its URL begins.
+    line: usize,
+    column: usize,
+    target: TargetSpec,
+    part: Part,
+}
+
+/// What the next line of a target belongs to.
+enum Part {
+    Headers,
+    /// A blank line was the last one.
+    BehindBlank,
+    /// A body, and where it ends if no more of it follows.
+    Body(String, usize),
+}
+
 /// Gives targets away when they are complete.
 struct Reader<Take> {
     take: Take,
-    /// The target that more lines can belong to, and the line and the column where its URL begins.
-    open: Option<(usize, usize, TargetSpec)>,
+    /// The target that more lines can belong to.
+    open: Option<Open>,
     /// How many there were.
     count: usize,
     /// The bodies that were read, by their paths.
@@ -124,28 +151,45 @@ struct Reader<Take> {
 }
 
 impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
-    /// Reads a line of the http format.
+    /// Reads a line of the http format that is neither blank nor a comment.
     fn line(&mut self, number: usize, whole: &str) -> Result<(), Wrong> {
         let line = whole.trim();
         let here = |(part, told)| Wrong { line: number, column: column(whole, part), told };
-        if line.is_empty() {
-            return self.end();
-        }
-        match self.open.as_mut().filter(|_| !is_request(line)) {
-            Some((.., target)) if line.starts_with('@') => {
-                target.body = body(&mut self.bodies, &line[1..]).map_err(here)?;
-                self.end()
+        let is_begin = |open: &Open| match open.part {
+            Part::Headers => is_request(line),
+            Part::BehindBlank | Part::Body(..) => begins_target(line),
+        };
+        match self.open.as_mut().filter(|open| !is_begin(open)) {
+            Some(Open { part: Part::Body(body, end), .. }) => {
+                body.push_str(whole);
+                *end = body.len();
             }
-            Some((.., target)) => {
+            Some(open) if line.starts_with('@') => {
+                open.target.body = body(&mut self.bodies, &line[1..]).map_err(here)?;
+                self.end()?;
+            }
+            Some(Open { part: part @ Part::BehindBlank, .. }) if !is_part(line) => {
+                *part = Part::Body(whole.to_owned(), whole.len());
+            }
+            Some(Open { part: Part::Headers, target, .. }) => {
                 target.headers.push(header_line(line).map_err(here)?);
-                Ok(())
             }
-            None => {
+            _ => {
                 self.end()?;
                 let (address, target) = request(line).map_err(here)?;
-                self.open = Some((number, column(whole, address), target));
-                Ok(())
+                let (column, part) = (column(whole, address), Part::Headers);
+                self.open = Some(Open { line: number, column, target, part });
             }
+        }
+        Ok(())
+    }
+
+    /// Takes a line that is blank or a comment. It belongs to a body only if more of that follows.
+    fn skipped(&mut self, whole: &str) {
+        match self.open.as_mut().map(|open| &mut open.part) {
+            Some(Part::Body(body, _)) => body.push_str(whole),
+            Some(part @ Part::Headers) if whole.trim().is_empty() => *part = Part::BehindBlank,
+            _ => {}
         }
     }
 
@@ -153,23 +197,42 @@ impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
     fn json(&mut self, number: usize, whole: &str) -> Result<(), Wrong> {
         let line = whole.trim();
         let here = |(part, told)| Wrong { line: number, column: column(whole, part), told };
-        if !line.is_empty() {
-            let target: JsonTarget = serde_json::from_str(line).map_err(|error| {
-                let column = line_and_column(whole.as_bytes(), wrong_byte(whole, &error)).1;
-                Wrong { line: number, column, told: not_json(&error) }
-            })?;
-            let target = target.spec().map_err(|told| here((line, told)))?;
-            self.open = Some((number, column(whole, line), target));
-        }
+        let target: JsonTarget = serde_json::from_str(line).map_err(|error| {
+            let column = line_and_column(whole.as_bytes(), wrong_byte(whole, &error)).1;
+            Wrong { line: number, column, told: not_json(&error) }
+        })?;
+        let target = target.spec().map_err(|told| here((line, told)))?;
+        let (column, part) = (column(whole, line), Part::Headers);
+        self.open = Some(Open { line: number, column, target, part });
         self.end()
     }
 
     /// The open target is complete.
     fn end(&mut self) -> Result<(), Wrong> {
-        let Some((line, column, target)) = self.open.take() else { return Ok(()) };
+        let Some(Open { line, column, mut target, part }) = self.open.take() else {
+            return Ok(());
+        };
+        if let Part::Body(mut body, end) = part {
+            body.truncate(end);
+            target.body = Bytes::from(body.trim_end_matches(['\r', '\n']).to_owned()).into();
+        }
         self.count += 1;
         (self.take)(target).map_err(|told| Wrong { line, column, told })
     }
+}
+
+/// Whether a line is blank or a comment.
+fn is_skipped(line: &str) -> bool {
+    line.is_empty() || line.starts_with('#')
+}
+
+/// Whether a line after a blank one begins a target, or is meant to: it has a method or a URL in front. Others may belong
+/// to a body.
+fn begins_target(line: &str) -> bool {
+    let is_url = |word: &str| word.starts_with("http://") || word.starts_with("https://");
+    let mut words = line.split_whitespace().filter(|word| weight(word).is_none());
+    let first = words.next().unwrap_or_default();
+    METHODS.contains(&first) || is_url(first) || words.next().is_some_and(is_url)
 }
 
 /// Whether a line begins with a word in capitals and a blank, and is no header with a blank before
@@ -193,7 +256,9 @@ fn is_part(line: &str) -> bool {
 /// The target, and its URL.
 fn request(whole: &str) -> Read<'_, (&str, TargetSpec)> {
     if is_part(whole) {
-        let told = format!("{whole:?} has no request line directly above; {REQUEST}");
+        let told = format!(
+            "{whole:?} has no request line directly above; {REQUEST}, or @ and the file of a body that begins so"
+        );
         return Err((whole, told));
     }
     let (weight, line) = match whole.split_once(char::is_whitespace) {
@@ -396,6 +461,27 @@ mod tests {
         }
     }
 
+    /// As people write them: most tools take a body after a blank line.
+    #[test]
+    fn a_body_may_follow_a_blank_line() {
+        for (text, expected) in [
+            ("POST http://a/\nX: 1\n\n{\"b\": 1}", &["POST http://a/ x=1 {\"b\": 1}"][..]),
+            ("POST http://a/\r\n\r\nb\r\n\r\nc\r\n\r\n", &["POST http://a/ b\r\n\r\nc"]),
+            (
+                "POST http://a/\n\n\n{\n\n  \"b\": \"@c: d\"\n}\n\n# two\n\n2x PUT http://b/\n\ne=f",
+                &["POST http://a/ {\n\n  \"b\": \"@c: d\"\n}", "2x PUT http://b/ e=f"],
+            ),
+            ("POST http://a/\n\nb\nGET http://c/\n", &["POST http://a/ b", "GET http://c/"]),
+            ("POST http://a/\n\nb\n###\nGET http://c/", &["POST http://a/ b", "GET http://c/"]),
+            ("POST http://a/\n\n- b\n# c\nd: e\n", &["POST http://a/ - b\n# c\nd: e"]),
+            ("POST http://a/\n\n# b\nSELECT c\n", &["POST http://a/ SELECT c"]),
+            ("POST http://a/\n\n  b\n", &["POST http://a/   b"]),
+            ("GET http://a/\n\n# b\n\nGET http://c/", &["GET http://a/", "GET http://c/"]),
+        ] {
+            assert_eq!(short(text), expected, "{text:?}");
+        }
+    }
+
     #[test]
     fn objects_and_their_targets() {
         for (text, expected) in [
@@ -455,7 +541,11 @@ mod tests {
             ("GET http://a:/", (1, 5), r#""http://a:/" has no port from 0 to 65535"#),
             ("GET http://a/\n@", (2, 2), "the path of the body is missing; write @ and a path"),
             ("GET http://a/\n@/nonexistent", (2, 2), r#"cannot read "/nonexistent": No such file"#),
-            ("GET http://a/\n\n@x", (3, 1), r#""@x" has no request line directly above"#),
+            ("GET http://a/\n\n@x", (3, 2), r#"cannot read "x": No such file"#),
+            ("GET http://a/\n\n{}\nget http://b/", (4, 1), r#""get" is not a method"#),
+            ("GET http://a/\n\n{}\n\nhttp://b/", (5, 1), r#""http://b/" is not a target"#),
+            ("GET http://a/\n\n{}\nPOST b/", (4, 6), r#""b/" is not a URL"#),
+            ("POST ftp://a/\n\n{}\n", (1, 6), r#""ftp://a/" is not a URL"#),
             (r#"{"method": "GET"}"#, (1, 17), "missing field `url`; write for example {"),
             (
                 "{\"method\": \"GET\", \"url\": \"http://a/\"}\nGET http://a/",
@@ -489,7 +579,8 @@ mod tests {
         let path = folder.path().join("a body.bin");
         fs::write(&path, b"a\xff\n").unwrap();
         let path = path.display();
-        let text = format!("PUT http://a/\nX: 1\n@{path}\nGET http://b/\nPUT http://a/\n@{path}\n");
+        let text =
+            format!("PUT http://a/\nX: 1\n@{path}\nGET http://b/\nPUT http://a/\n\n@{path}\n");
         let (targets, bodies) = all(&text).unwrap();
         assert_eq!(targets[0].body.memory(), b"a\xff\n");
         assert_eq!((targets[0].headers.len(), targets[1].body.len()), (1, 0));
