@@ -102,7 +102,7 @@ impl Http {
         let by = by(&args.client);
         // Its rate does not matter: it is the clock.
         let clock = Mutex::new(Pacer::new(Rate::per_second(1)?));
-        let streams = plan.items.map(|_| Streams::new());
+        let streams = plan.items.as_ref().map(|_| Streams::new());
         let counted_by = Mutex::new(None);
         let scenarios =
             args.scenario.as_ref().map(|path| format!("scenarios of {}", path.display()));

@@ -80,9 +80,10 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'a', value_name = "USER:PASSWORD", value_parser = user)]
     pub(crate) basic_auth: Option<String>,
 
-    /// Answers are streams of items: server-sent events, or lines. Times the first byte, the first item
-    /// and the gaps between items, which requirements may be about: "p99 first-item < 500ms"
-    #[arg(long, value_enum, value_name = "KIND")]
+    /// Answers are streams of items: sse (server-sent events) or lines. Times the first byte, the first item
+    /// and the gaps between items, which requirements may be about: "p99 first-item < 500ms". With a JSON pointer, as in
+    /// "sse /choices/0/delta/content", the first item is the first one that has content there
+    #[arg(long, value_name = "KIND")]
     pub(crate) items: Option<Items>,
 
     /// Have the kernel stamp what is sent and what comes (Linux; plain TCP with HTTP/1.1): the report tells how much of

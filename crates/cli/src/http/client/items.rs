@@ -1,20 +1,55 @@
 //! Items of streamed answers: where in a body one ends.
 
-use clap::ValueEnum;
+use super::kept::LONGEST_BODY;
+use serde_json::Value;
+use std::mem;
+use std::str::FromStr;
+use std::sync::Arc;
 
 /// What an item of an answer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Items {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
     /// A server-sent event with data; comments and other fields are none.
     Sse,
     /// A line that is not empty.
     Lines,
 }
 
+/// What items are, and what the first one must have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Items {
+    kind: Kind,
+    /// Where in its JSON the first item has content (RFC 6901).
+    pointer: Option<Arc<str>>,
+}
+
+impl FromStr for Items {
+    type Err = String;
+
+    /// Reads `sse` or `lines`, and a JSON pointer after it.
+    fn from_str(text: &str) -> Result<Items, String> {
+        let (kind, pointer) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+        let kind = match kind {
+            "sse" => Kind::Sse,
+            "lines" => Kind::Lines,
+            _ => return Err("write sse or lines, as in 'sse /choices/0/delta/content'".to_owned()),
+        };
+        match pointer.trim() {
+            "" => Ok(Items { kind, pointer: None }),
+            pointer if pointer.starts_with('/') => {
+                Ok(Items { kind, pointer: Some(pointer.into()) })
+            }
+            other => {
+                Err(format!("{other:?} is no JSON pointer: write one as /choices/0/delta/content"))
+            }
+        }
+    }
+}
+
 /// Counts the items of a body that comes in parts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scanner {
-    kind: Items,
+    kind: Kind,
     /// How many characters the line has, up to five.
     length: usize,
     /// Whether it begins as a line of data does.
@@ -24,6 +59,40 @@ pub(crate) struct Scanner {
     is_behind_return: bool,
     /// How much of a byte-order mark there has been, which is no part of the first line.
     mark: usize,
+    /// What is kept of the body until the first item, if that must have content.
+    first: Option<First>,
+}
+
+/// Looks for the first item, which has content somewhere in its JSON.
+#[derive(Clone, Debug)]
+struct First {
+    pointer: Arc<str>,
+    line: Vec<u8>,
+    /// The data of an event, or a line.
+    data: Vec<u8>,
+}
+
+impl First {
+    fn push(&mut self, byte: u8) {
+        if self.line.len() + self.data.len() <= LONGEST_BODY {
+            self.line.push(byte);
+        }
+    }
+
+    /// The line ends. What is after this many of its bytes is data.
+    fn end_line(&mut self, before: Option<usize>) {
+        let data = before.and_then(|before| self.line.get(before..)).unwrap_or_default();
+        self.data.extend_from_slice(data);
+        self.data.push(b'\n');
+        self.line.clear();
+    }
+
+    fn has_content(&mut self) -> bool {
+        let value = serde_json::from_slice::<Value>(&self.data).ok();
+        self.data.clear();
+        let content = value.as_ref().and_then(|value| value.pointer(&self.pointer));
+        content.is_some_and(|content| !content.is_null() && *content != "")
+    }
 }
 
 const MARK: &[u8; 3] = b"\xEF\xBB\xBF";
@@ -31,14 +100,19 @@ const DATA: &[u8; 5] = b"data:";
 
 impl Scanner {
     /// At the beginning of a body.
-    pub(crate) fn new(kind: Items) -> Scanner {
+    pub(crate) fn new(items: Items) -> Scanner {
         Scanner {
-            kind,
+            kind: items.kind,
             length: 0,
             is_data: true,
             has_data: false,
             is_behind_return: false,
             mark: 0,
+            first: items.pointer.map(|pointer| First {
+                pointer,
+                line: Vec::new(),
+                data: Vec::new(),
+            }),
         }
     }
 
@@ -49,8 +123,8 @@ impl Scanner {
 
     /// How many items the end of the body ends: a line is one, and an event is discarded (HTML standard,
     /// section 9.2.6).
-    pub(crate) fn at_end(&self) -> u64 {
-        u64::from(self.kind == Items::Lines && self.length > 0)
+    pub(crate) fn at_end(&mut self) -> u64 {
+        u64::from(self.kind == Kind::Lines && self.length > 0 && self.ends_line())
     }
 
     fn ends_item(&mut self, byte: u8) -> bool {
@@ -65,24 +139,41 @@ impl Scanner {
             return false;
         }
         if b"\r\n".contains(&byte) {
-            return self.end_line();
+            return self.ends_line();
         }
         self.is_data &= DATA.get(self.length).is_none_or(|expected| *expected == byte);
         self.length = DATA.len().min(self.length + 1);
+        if let Some(first) = &mut self.first {
+            first.push(byte);
+        }
         false
     }
 
-    fn end_line(&mut self) -> bool {
+    /// Whether the end of a line ends an item.
+    fn ends_line(&mut self) -> bool {
         let (is_empty, is_data) = (self.length == 0, self.is_data && self.length >= "data".len());
         (self.length, self.is_data) = (0, true);
+        if let Some(first) = &mut self.first {
+            first.end_line(match self.kind {
+                Kind::Lines => Some(0),
+                Kind::Sse => is_data.then_some(DATA.len()),
+            });
+        }
         match self.kind {
-            Items::Lines => !is_empty,
-            Items::Sse if is_empty => std::mem::take(&mut self.has_data),
-            Items::Sse => {
+            Kind::Lines => !is_empty && self.counts(),
+            Kind::Sse if is_empty => mem::take(&mut self.has_data) && self.counts(),
+            Kind::Sse => {
                 self.has_data |= is_data;
                 false
             }
         }
+    }
+
+    /// Whether an event or a line is an item: before the first one that has content, none is.
+    fn counts(&mut self) -> bool {
+        let counts = self.first.as_mut().is_none_or(First::has_content);
+        self.first = self.first.take().filter(|_| !counts);
+        counts
     }
 }
 
@@ -91,8 +182,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn items(kind: Items, parts: &[&[u8]]) -> u64 {
-        let mut scanner = Scanner::new(kind);
+    fn items(kind: &str, parts: &[&[u8]]) -> u64 {
+        let mut scanner = Scanner::new(kind.parse().unwrap());
         let inside: u64 = parts.iter().map(|part| scanner.count(part)).sum();
         inside + scanner.at_end()
     }
@@ -115,7 +206,46 @@ mod tests {
             ("{\"a\":1}\n{\"a\":2}", 0, 2),
         ] {
             let count = |kind| items(kind, &[body.as_bytes()]);
-            assert_eq!((count(Items::Sse), count(Items::Lines)), (events, lines), "{body:?}");
+            assert_eq!((count("sse"), count("lines")), (events, lines), "{body:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_item_has_content_where_the_pointer_says() {
+        const POINTER: &str = "/choices/0/delta/content";
+        let choice = |delta: &str| format!("{{\"choices\":[{{\"delta\":{delta}}}]}}");
+        let role = choice("{\"role\":\"assistant\",\"content\":\"\"}");
+        let [null, none, token] = ["{\"content\":null}", "{}", "{\"content\":\"Hi\"}"].map(choice);
+        for (items_of, counted) in [
+            (&[][..], 0),
+            (&[&*role, &null, &none, "[DONE]", "{\"choices\":[]}", "{"], 0),
+            (&[&*role, &token, &token], 2),
+            // All that follow the first one count, as without a pointer.
+            (&[&*role, &token, &none, "[DONE]"], 3),
+        ] {
+            let events = items_of.iter().map(|data| format!("id: 1\ndata: {data}\r\n\n"));
+            let events = events.collect::<Vec<_>>().concat();
+            let lines = items_of.join("\n");
+            for (kind, body) in [("sse", events), ("lines", lines)] {
+                let kind = format!("{kind} {POINTER}");
+                let halves = body.split_at(body.len() / 2);
+                let count = items(&kind, &[halves.0.as_bytes(), halves.1.as_bytes()]);
+                assert_eq!(count, counted, "{kind}: {body}");
+            }
+        }
+        // The data of an event may have several lines; what is longer than a MiB is not looked into.
+        let long = format!("data: {{\"a\":\"{}\"}}\n\n", "x".repeat(LONGEST_BODY));
+        for (body, counted) in [
+            ("data: {\"a\":\ndata:1}\n\n", 1),
+            ("data\n\n", 0),
+            ("data: {\"a\":1\ndata: 2}\n\n", 0),
+            (&*long, 0),
+        ] {
+            assert_eq!(items("sse /a", &[body.as_bytes()]), counted);
+        }
+        for (text, told) in [("event", "write sse or lines"), ("sse x", "\"x\" is no JSON pointer")]
+        {
+            assert!(text.parse::<Items>().unwrap_err().starts_with(told), "{text}");
         }
     }
 
@@ -127,7 +257,7 @@ mod tests {
             places.extend([0, bytes.len()]);
             places.sort_unstable();
             let parts: Vec<_> = places.windows(2).map(|ends| &bytes[ends[0]..ends[1]]).collect();
-            for kind in [Items::Sse, Items::Lines] {
+            for kind in ["sse", "lines", "sse /x"] {
                 prop_assert_eq!(items(kind, &parts), items(kind, &[bytes]));
             }
         }

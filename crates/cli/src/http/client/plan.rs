@@ -330,7 +330,7 @@ impl Draft<'_> {
             connection_age: args.connection_age.unwrap_or(Duration::MAX),
             retries_idle: !args.no_retry_idle,
             cookies: args.cookies,
-            items: args.items,
+            items: args.items.clone(),
             kernel: args.kernel_timestamps.then(Kernel::begin).transpose()?,
             pool: (args.streams > 1).then(|| Pool::new(args.streams as usize)),
             timeout,

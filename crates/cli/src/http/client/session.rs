@@ -313,6 +313,6 @@ impl Session {
 }
 
 fn watch(plan: &Plan, clock: &Pacer) -> Option<Watch> {
-    let timed = plan.items.map(|kind| Watch::Timed(Timed::new(kind, clock)));
+    let timed = plan.items.clone().map(|items| Watch::Timed(Timed::new(items, clock)));
     timed.or_else(|| (plan.has_scenarios() || plan.cookies).then(|| Watch::Kept(Kept::default())))
 }

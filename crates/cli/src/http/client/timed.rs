@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 /// Times one answer after the other.
 #[derive(Debug)]
 pub(crate) struct Timed {
-    kind: Items,
+    items: Items,
     clock: Pacer,
     scanner: Scanner,
     /// When its last part came.
@@ -32,14 +32,21 @@ pub(crate) struct Seen {
 
 impl Timed {
     /// For items of this kind, by this clock.
-    pub(crate) fn new(kind: Items, clock: &Pacer) -> Timed {
-        let (scanner, seen) = (Scanner::new(kind), Seen::default());
-        Timed { kind, clock: clock.clone(), scanner, now: Nanos::ZERO, seen, is_head_enough: false }
+    pub(crate) fn new(items: Items, clock: &Pacer) -> Timed {
+        let (scanner, seen) = (Scanner::new(items.clone()), Seen::default());
+        Timed {
+            items,
+            clock: clock.clone(),
+            scanner,
+            now: Nanos::ZERO,
+            seen,
+            is_head_enough: false,
+        }
     }
 
     /// An answer begins to be awaited.
     pub(crate) fn begin(&mut self) {
-        self.scanner = Scanner::new(self.kind);
+        self.scanner = Scanner::new(self.items.clone());
         self.seen.first_byte = None;
         self.seen.items.clear();
     }
@@ -126,7 +133,7 @@ mod tests {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
         let (streams, at) = (Streams::new(), |ms| Nanos::ZERO + Duration::from_millis(ms));
-        let mut timed = Timed::new(Items::Sse, &pacer);
+        let mut timed = Timed::new("sse".parse().unwrap(), &pacer);
         timed.begin();
         timed.sent(at(5));
         clock.advance(Duration::from_millis(5));
