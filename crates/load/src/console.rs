@@ -8,6 +8,7 @@ pub mod config;
 pub mod human;
 pub mod input;
 pub mod interrupt;
+pub mod json_object;
 mod log_file;
 pub mod machine;
 mod output;

@@ -1,0 +1,72 @@
+//! A line of JSON with one object, whose values stay as they are written.
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt::{self, Formatter};
+
+/// The values of an object by their names.
+pub type Values = BTreeMap<String, Box<RawValue>>;
+
+/// Reads an object in which each name is there once.
+///
+/// # Errors
+///
+/// The message, and the byte of the line that it is about.
+pub fn object(line: &str) -> Result<Values, (usize, String)> {
+    let begin = line.len() - line.trim_start().len();
+    let object: Object = serde_json::from_str(line.trim()).map_err(|error| {
+        let told = error.to_string();
+        let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);
+        // That of serde is the byte that was read last, from 1 on, or 0 if none was.
+        let at = begin + error.column().saturating_sub(1);
+        (at, format!("{told}; write an object on each line"))
+    })?;
+    Ok(object.0)
+}
+
+/// A value as text: a string without its quotes, nothing for null, and everything else as it is written.
+///
+/// # Errors
+///
+/// The string is not valid.
+pub fn text(value: &RawValue) -> Result<String, String> {
+    match value.get().as_bytes().first() {
+        Some(b'"') => serde_json::from_str(value.get()).map_err(|error| error.to_string()),
+        Some(b'n') => Ok(String::new()),
+        _ => Ok(value.get().to_owned()),
+    }
+}
+
+struct Object(Values);
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object, D::Error> {
+        deserializer.deserialize_map(Names)
+    }
+}
+
+/// Reads an object in which each name is there once.
+struct Names;
+
+impl<'de> Visitor<'de> for Names {
+    type Value = Object;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Object, M::Error> {
+        let mut object = BTreeMap::new();
+        while let Some((name, value)) = map.next_entry::<String, _>()? {
+            match object.entry(name) {
+                Entry::Vacant(place) => drop(place.insert(value)),
+                Entry::Occupied(place) => {
+                    return Err(M::Error::custom(format!("{:?} is there twice", place.key())));
+                }
+            }
+        }
+        Ok(Object(object))
+    }
+}
