@@ -293,9 +293,11 @@ fn what<'a>(
     args.client.check()?;
     let mut draft = Draft::new(&args.client);
     draft.fill_with(data::read(&args.data, load.schedule.seed)?);
-    if let Some(path) = load.schedule.arrivals.file()
-        && recorded::read(path, args, &mut draft)?
+    if let Some(recording) = load.schedule.arrivals.recording()
+        && let Some(bodies) = recorded::read(recording, args, &mut draft)?
     {
+        let bodies = bodies.iter().map(|body| ("a request of --arrivals", body.as_path()));
+        files::spare(load, bodies)?;
         return Ok((None, draft));
     }
     if let Some(path) = &args.targets {

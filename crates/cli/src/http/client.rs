@@ -9,7 +9,7 @@
 pub(crate) mod addresses;
 pub(crate) mod args;
 pub(crate) mod connection;
-mod content;
+pub(crate) mod content;
 mod cookies;
 pub(crate) mod endpoint;
 pub(crate) mod environment;

@@ -1,42 +1,87 @@
-//! What a recording of arrivals says of requests: each slot is sent that of its own line.
+//! The requests of a recording: each slot is sent that of its own row.
 
 use super::args::RequestArgs;
+use super::client::content::Content;
 use super::client::plan::Draft;
-use super::client::targets;
-use anyhow::bail;
-use nanopace_load::load::schedule::recording;
+use super::client::targets::{self, TargetSpec};
+use super::template;
+use anyhow::{anyhow, bail};
+use hyper::body::Bytes;
+use hyper::http::uri::Authority;
+use nanopace_load::console::Progress;
+use nanopace_load::load::schedule::recording::{
+    RecordedBody, RecordedRequest, Recording, Requests,
+};
+use nanopace_load::net::url::Told;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::PathBuf;
 
-/// Adds the requests of a recording, if it has any. Those that are alike are there once.
+/// Characters that a URL may not have (RFC 3986), besides those that are not ASCII.
+const INVALID: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// Adds the requests of a recording, and reports what is not sent as it was recorded. Returns the files with their
+/// bodies; none if the recording has no requests.
 ///
 /// # Errors
-/// What is wrong, with the line and the column; or another option says what is sent.
-pub(super) fn read(path: &Path, args: &RequestArgs, draft: &mut Draft<'_>) -> anyhow::Result<bool> {
-    let mut known = HashMap::new();
-    let has_requests = recording::targets(path, |text| {
-        let request = if let Some(request) = known.get(text) {
-            *request
-        } else {
-            let target = targets::method_and_url(text)?;
-            let added = draft.add_for_slots(&target).map_err(|error| format!("{error:#}"))?;
-            *known.entry(text.to_owned()).or_insert(added)
-        };
-        draft.add_slot(request);
-        Ok(())
-    })?;
-    let other = others(args).into_iter().find(|(_, is_given)| has_requests && *is_given);
-    match other {
-        Some((option, _)) => bail!("{} says what is sent: leave --{option} out", path.display()),
-        None => Ok(has_requests),
+/// A request cannot be sent, or another option gives the requests, too.
+pub(super) fn read(
+    recording: &Recording,
+    args: &RequestArgs,
+    draft: &mut Draft<'_>,
+) -> anyhow::Result<Option<Vec<PathBuf>>> {
+    let Requests { different, of_slots } = recording.read()?.take_requests();
+    if of_slots.is_empty() {
+        return Ok(None);
     }
+    let file = recording.file().display();
+    let mut sender =
+        Sender { base: args.url.as_deref(), is_base_used: false, bodies: HashMap::new() };
+    let mut encoded = Vec::new();
+    for (request, place) in different {
+        let added = sender.target(request).and_then(|(target, is_encoded)| {
+            encoded.push(is_encoded);
+            draft.add_recorded(&target).map_err(|error| format!("{error:#}"))
+        });
+        added.map_err(|told| anyhow!("{file} {place}: {told}"))?;
+    }
+    let others = others(args, sender.is_base_used);
+    if let Some((option, _)) = others.into_iter().find(|(_, is_given)| *is_given) {
+        bail!("{file} says what is sent: leave --{option} out");
+    }
+    if let Some(line) = encoding(&encoded, &of_slots) {
+        Progress::of_a_job().add_line(&format!("{file}: {line}"));
+    }
+    for request in of_slots {
+        draft.add_slot(request);
+    }
+    Ok(Some(sender.bodies.into_keys().map(PathBuf::from).collect()))
+}
+
+/// Reports how many requests have percent-encoded characters, if any has.
+fn encoding(is_encoded: &[bool], of_slots: &[u32]) -> Option<String> {
+    let (all, is_one) = (of_slots.len(), |index: &&u32| is_encoded[**index as usize]);
+    let count = of_slots.iter().filter(is_one).count();
+    let told = "characters that a URL may not have are percent-encoded";
+    (count > 0).then(|| format!("{told} in {count} of {all} requests"))
 }
 
 /// Options that say what is sent, and whether they are given.
-fn others(args: &RequestArgs) -> [(&'static str, bool); 7] {
+fn others(args: &RequestArgs, is_base: bool) -> [(&'static str, bool); 7] {
     let RequestArgs { url, targets, scenario, client, .. } = args;
     [
-        ("url", url.is_some()),
+        ("url", url.is_some() && !is_base),
         ("targets", targets.is_some()),
         ("scenario", scenario.is_some()),
         ("method", client.method.is_some()),
@@ -44,4 +89,84 @@ fn others(args: &RequestArgs) -> [(&'static str, bool); 7] {
         ("body-file", client.body_file.is_some()),
         ("form", !client.form.is_empty()),
     ]
+}
+
+/// Makes requests that can be sent of recorded ones.
+struct Sender<'a> {
+    /// The URL of those that have none, and the server of those that have a path only.
+    base: Option<&'a str>,
+    is_base_used: bool,
+    /// The bodies that were read, by their paths.
+    bodies: HashMap<String, Content>,
+}
+
+impl Sender<'_> {
+    /// A request, and whether characters in its URL are percent-encoded.
+    fn target(&mut self, request: RecordedRequest) -> Told<(TargetSpec, bool)> {
+        let RecordedRequest { method, url, headers, body } = request;
+        let url = url.unwrap_or_default();
+        let (before, address) = match &method {
+            Some(_) => (None, url.trim()),
+            None => targets::method_and_address(&url),
+        };
+        let whole = self.absolute(address)?;
+        let url = encoded(&whole);
+        let body = match body {
+            RecordedBody::Bytes(bytes) => bytes.into(),
+            RecordedBody::File(path) => targets::body(&mut self.bodies, &path).map_err(told)?,
+        };
+        let usual = if body.len() == 0 { "GET" } else { "POST" };
+        let method = method.as_deref().or(before).unwrap_or(usual);
+        let mut target = targets::target(method, &url).map_err(told)?;
+        for (name, value) in headers {
+            let literal = literal(value.as_bytes());
+            target.headers.push(targets::header(&name, literal.as_deref().unwrap_or(&value))?);
+        }
+        target.body = literal(body.memory()).map_or(body, |text| Bytes::from(text).into());
+        Ok((target, url != whole))
+    }
+
+    /// The URL of an address that may be without a server.
+    fn absolute<'b>(&mut self, address: &'b str) -> Told<Cow<'b, str>> {
+        if !(address.is_empty() || address.starts_with('/')) {
+            return Ok(address.into());
+        }
+        let base = self.base.ok_or_else(|| {
+            format!("{address:?} is not a URL: write one in each row, or the server's in --url")
+        })?;
+        self.is_base_used = true;
+        if address.is_empty() {
+            return Ok(base.to_owned().into());
+        }
+        let url = template::url(base)?;
+        let [scheme, server] = [url.scheme_str(), url.authority().map(Authority::as_str)];
+        Ok(format!("{}://{}{address}", scheme.unwrap_or_default(), server.unwrap_or_default())
+            .into())
+    }
+}
+
+/// An error without the part of the line that it is about.
+fn told((_, told): (&str, String)) -> String {
+    told
+}
+
+/// A URL in which characters of its path and query that a URL may not have are percent-encoded. Places that are
+/// filled stay as they are.
+fn encoded(url: &str) -> String {
+    let server = url.find("://").map_or(0, |scheme| scheme + 3);
+    let path = url[server..].find(['/', '?']).map_or(url.len(), |path| server + path);
+    let (mut encoded, mut rest) = (url[..path].to_owned(), &url[path..]);
+    while let Some((before, inside, behind)) = template::split_place(rest) {
+        encoded.extend(utf8_percent_encode(before, INVALID));
+        encoded.extend(["{{", inside, "}}"]);
+        rest = behind;
+    }
+    encoded.extend(utf8_percent_encode(rest, INVALID));
+    encoded
+}
+
+/// A text in which pairs of braces are no places to be filled; none if it has no such pairs, or is no text.
+fn literal(text: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(text).ok().filter(|_| template::is_one(text))?;
+    Some(text.replace("{{", "{{\"{{\"}}"))
 }

@@ -76,6 +76,13 @@ pub(crate) fn has_open(text: &[u8]) -> bool {
     text.windows(OPEN.len()).any(|bytes| bytes == OPEN.as_bytes())
 }
 
+/// What is before the first place of a text, in its braces, and behind it.
+pub(crate) fn split_place(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once(OPEN)?;
+    let (inside, behind) = rest.split_once(CLOSE)?;
+    Some((before, inside, behind))
+}
+
 /// Reads a URL, whose path and query may have places that are filled.
 pub(crate) fn url(text: &str) -> Result<Uri, String> {
     let host = text.split_once("://").map_or(text, |(_, rest)| rest);

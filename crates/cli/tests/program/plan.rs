@@ -235,7 +235,7 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("--arrivals gamma:0", "gamma:0.25"),
         ("--arrivals replay:", "write replay:FILE"),
         ("--arrivals replay:/nonexistent/file", "cannot read /nonexistent/file"),
-        ("--arrivals replay:/", "must be a file"),
+        ("--arrivals replay:/", "cannot read /: is a directory"),
         ("--arrivals replay:README.md", "README.md line 1 column 1: `# nanopace-cli` is no time"),
         ("--shard 0/3", "1/3"),
         ("--seed x", "--seed"),

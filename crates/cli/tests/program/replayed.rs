@@ -1,11 +1,13 @@
 //! Recordings that say what was sent.
 
-use crate::asked;
+use crate::asked::{self, Asked};
 use crate::refusal::refusal;
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::Receiver;
 
 fn file(name: &str, text: &str) -> String {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -16,6 +18,23 @@ fn file(name: &str, text: &str) -> String {
 fn output(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
     command.args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+/// The results of a run, and what it says while it runs.
+fn results(args: &[&str]) -> (Value, String) {
+    let output = output(&[args, &["-c", "1", "--json", "-"]].concat());
+    let results = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    (results, String::from_utf8(output.stderr).unwrap())
+}
+
+/// All requests that came after the one before the run: the first line, the value of the header X, and the body.
+fn sent(asked: &Receiver<Asked>) -> Vec<String> {
+    let short = |Asked { first, headers, body }| {
+        let x = headers.into_iter().find(|(name, _)| name == "x").map(|(_, value)| value);
+        [Some(first), x, Some(body)].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    };
+    asked.try_iter().skip(1).map(short).map(|text| text.replace(" HTTP/1.1", "")).collect()
 }
 
 #[test]
@@ -63,7 +82,7 @@ fn what_is_wrong_has_its_line_and_column() {
     for (text, options, told) in [
         ("0.5,ftp://h/\n", &[][..], "line 3 column 5: \"ftp://h/\" is not a URL with http://"),
         ("0.5,\n", &[], "line 3 column 5: \"\" is not a URL"),
-        ("0.5\n", &[], "line 3 column 4: it has no comma, and no target after it"),
+        ("0.5\n", &[], "line 3 column 4: 1 values, but the first line has 2 names"),
         ("0.5,get http://h/\n", &[], "line 3 column 5: \"get http://h/\" is not a URL"),
         (" 0.5,\"http://h/\n", &[], "line 3 column 6: this quote never closes"),
         (
@@ -92,4 +111,133 @@ fn a_plan_takes_such_a_recording_for_its_times() {
     let output = output(&["plan", "--arrivals", &format!("replay:{recording}"), "--csv", "-"]);
     let listed = String::from_utf8(output.stdout).unwrap();
     assert_eq!(listed, "intended_start_seconds\n0.500000000\n1.000000000\n");
+}
+
+#[test]
+fn absolute_times_begin_with_the_first_one() {
+    let (address, asked) = asked::server();
+    let recording =
+        file("replayed-absolute.csv", "timestamp,tokens\n1700158623500,7\n1700158623600,9\n");
+    let url = format!("http://{address}/{{{{tokens}}}}");
+    let replay = format!("replay:{recording}");
+    let (results, shown) = results(&["--arrivals", &replay, "--url", &url, "--data", &recording]);
+    assert_eq!((&results["due"], &results["completed"]), (&2.into(), &2.into()), "{results}");
+    assert_eq!(sent(&asked), ["GET /7 ", "GET /9 "]);
+    let line = "(2 starts in 100ms, times in ms since 1970, the first at 2023-11-16T18:17:03Z)";
+    assert!(shown.contains(line), "{shown}");
+}
+
+#[test]
+fn a_first_start_that_is_an_hour_away_is_refused() {
+    let recording = file("replayed-far.csv", "3600001\n3600002\n");
+    let replay = |words: &str| format!("replay:{recording}{words}");
+    let stderr = refusal(output(&["--arrivals", &replay("")]));
+    assert!(
+        stderr.contains("its first request is due 41days 16h 1s after the beginning"),
+        "{stderr}"
+    );
+    assert_eq!(results(&["--arrivals", &replay(" from=first unit=ms")]).0["due"], 2);
+    assert_eq!(results(&["--arrivals", &replay(" from=0"), "--rate", "1G/s"]).0["due"], 2);
+}
+
+#[test]
+fn rows_may_have_methods_headers_and_bodies() {
+    let (address, asked) = asked::server();
+    let body = file("replayed-body", "{{slot}} file");
+    let csv = format!(
+        "ts,method,path,headers,body,body_file\n\
+         0,PUT,/a?b={{{{slot}}}},\"{{\"\"X\"\": \"\"{{{{1}}}}\"\"}}\",\"{{\"\"c\"\": {{{{d}}}}}}\",\n\
+         0.01,,/e,,,{body}\n0.02,,/f,,,\n"
+    );
+    let json = format!(
+        "{{\"timestamp\": 0, \"url\": \"http://{address}/a\", \"header\": {{\"X\": [\"1\"]}}, \"body\": {{\"b\": 1.50}}}}\n\
+         {{\"timestamp\": 0.01, \"url\": \"http://{address}/a\", \"body_base64\": \"aGk=\", \"method\": \"PATCH\"}}\n"
+    );
+    let bodies = "{\"ts\": 0, \"body\": {\"prompt\": \"{{\"}}\n{\"ts\": 0.01, \"body\": null, \"method\": \"GET\"}\n";
+    let base = format!("http://{address}/base?x");
+    for (text, url, expected) in [
+        (
+            &*csv,
+            Some(&base),
+            &["PUT /a?b=0 {{1}} {\"c\": {{d}}}", "POST /e {{slot}} file", "GET /f "][..],
+        ),
+        (&*json, None, &["POST /a 1 {\"b\": 1.50}", "PATCH /a hi"]),
+        (bodies, Some(&base), &["POST /base?x {\"prompt\": \"{{\"}", "GET /base?x "]),
+    ] {
+        let replay = format!("replay:{}", file("replayed-rows", text));
+        let url: Vec<_> = url.into_iter().flat_map(|url| ["--url", url]).collect();
+        let (results, _) = results(&[&["--arrivals", &*replay], &*url].concat());
+        assert_eq!(results["completed"], expected.len(), "{results}");
+        assert_eq!(sent(&asked), expected);
+    }
+    let replay = format!("replay:{}", file("replayed-rows", bodies));
+    let stderr = refusal(output(&["--arrivals", &replay]));
+    assert!(
+        stderr.contains("line 1 column 1: \"\" is not a URL: write one in each row, or"),
+        "{stderr}"
+    );
+    let replay =
+        format!("replay:{}", file("replayed-rows", "ts,url,body_file\n0,http://h/,/nonexistent\n"));
+    let stderr = refusal(output(&["--arrivals", &replay]));
+    assert!(stderr.contains("line 2 column 3: cannot read \"/nonexistent\""), "{stderr}");
+}
+
+#[test]
+fn recorded_urls_are_encoded_and_their_labels_are_grouped() {
+    let (address, asked) = asked::server();
+    let row =
+        |number| format!("0,http://{address}/items/{number}?q=\"a <\\^`{{|}}>\"&{{{{slot}}}}\n");
+    let rows = (10..80).map(row).collect::<Vec<_>>().concat();
+    let text = format!("ts,url\n{rows}0.1,http://{address}/größe\n0.1,http://{address}/a%20b\n");
+    let replay = format!("replay:{}", file("replayed-urls.csv", &text));
+    let (results, shown) = results(&["--arrivals", &replay]);
+    let sent = sent(&asked);
+    assert_eq!(sent[0], "GET /items/10?q=%22a%20%3C%5C%5E%60%7B%7C%7D%3E%22&0 ");
+    assert_eq!((&*sent[70], &*sent[71]), ("GET /gr%C3%B6%C3%9Fe ", "GET /a%20b "));
+    let line = "characters that a URL may not have are percent-encoded in 71 of 72 requests";
+    assert!(shown.contains(line), "{shown}");
+    let label = &results["labels"][format!("GET http://{address}/items/{{n}} 204")];
+    assert_eq!(label["completed"], 70, "{results}");
+}
+
+#[test]
+fn standard_input_is_a_file_that_is_read_once() {
+    let (address, asked) = asked::server();
+    let port = address.rsplit(':').next().unwrap();
+    let run = |line: &[&str], input: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+        let pipes =
+            command.args(line).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = pipes.spawn().unwrap();
+        let mut stdin = process.stdin.take().unwrap();
+        // A program that refuses its options does not read.
+        let _ = stdin.write_all(input.as_bytes());
+        drop(stdin);
+        process.wait_with_output().unwrap()
+    };
+    let url = format!("http://:{port}/{{{{a}}}}");
+    let here = format!("127.0.0.1:{port}");
+    let resolve = format!("localhost:{port}:127.0.0.1");
+    let cases: [(&[&str], String, &str); 4] = [
+        (&["--targets", "-", "-n", "2"], format!("POST http://:{port}/a\n\nb\n"), "POST /a b"),
+        (&["--data", "-", "-n", "2", "--url", &url], "a\nc\n".to_owned(), "GET /c "),
+        (
+            &["-D", "-", "-n", "2", "--url", &format!("http://{here}/d")],
+            "e".to_owned(),
+            "POST /d e",
+        ),
+        (
+            &["--arrivals", "replay:-"],
+            format!("ts,url\n0,http://{here}/f\n0,http://{here}/f\n"),
+            "GET /f ",
+        ),
+    ];
+    for (options, input, expected) in cases {
+        let output =
+            run(&[options, &["--rate", "1k/s", "-c", "1", "--resolve", &resolve]].concat(), &input);
+        assert_eq!(output.status.code(), Some(0), "{options:?}: {output:?}");
+        assert_eq!(sent(&asked), [expected; 2], "{options:?}");
+    }
+    let stderr = refusal(run(&["--targets", "-", "--data", "-"], ""));
+    assert!(stderr.contains("--targets and --data both read standard input"), "{stderr}");
 }

@@ -9,6 +9,20 @@ pub fn time(time: Duration) -> String {
     if unit == "ns" { format!("{}ns", time.as_nanos()) } else { three_digits(value) + unit }
 }
 
+/// A time from two minutes on in whole seconds, as `2days 1h 2m 3s`; a shorter one to three digits.
+#[must_use]
+pub fn long_time(long: Duration) -> String {
+    const DAY: u64 = 86_400;
+    match long.as_secs() {
+        ..120 => time(long),
+        seconds => {
+            let (days, rest) = (seconds / DAY, Duration::from_secs(seconds % DAY));
+            let days = if days == 0 { String::new() } else { format!("{days}days ") };
+            format!("{days}{}", humantime::format_duration(rest))
+        }
+    }
+}
+
 /// A time to two digits: `62us`, `2.0s`.
 #[must_use]
 pub fn rough_time(time: Duration) -> String {
@@ -113,6 +127,14 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_times_have_hours_and_minutes() {
+        let shown = [2_500, 119_999, 120_999, 3_723_000, 176_523_000]
+            .map(Duration::from_millis)
+            .map(long_time);
+        assert_eq!(shown, ["2.50s", "120s", "2m", "1h 2m 3s", "2days 1h 2m 3s"]);
+    }
 
     #[test]
     #[expect(clippy::float_cmp, reason = "a rounded number is the one as it is written")]

@@ -85,6 +85,7 @@ impl<T: Target> Setup<T> {
         files::check(&args, inputs)?;
         let invitation = Invitation::new(&args, DEFAULT_DURATION)?;
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
+        args.schedule.check_first(first)?;
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
         ensure!(args.warmup < end, "the load and its warm-up are over before anything is recorded");
         // How long it takes to start the last request of a recording is not known yet.

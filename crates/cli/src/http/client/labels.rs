@@ -7,6 +7,10 @@ use std::sync::OnceLock;
 
 /// With more names than this, the others are one.
 const MOST: u8 = 100;
+/// The same of recorded requests.
+const MOST_RECORDED: u8 = 50;
+/// Hexadecimal digits with a number among them, from so many on, are an identifier.
+const SHORTEST_ID: usize = 16;
 const OTHERS: &str = "others";
 /// The most characters of a name.
 const LONGEST: usize = 120;
@@ -33,10 +37,20 @@ struct Name {
 impl Labels {
     /// The number of a request's name.
     pub(crate) fn number(&mut self, target: &TargetSpec) -> u8 {
+        self.number_of(name(target, target.url.path()), MOST)
+    }
+
+    /// The number of a recorded request's name, in which numbers and identifiers of the path are left out.
+    pub(crate) fn number_of_recorded(&mut self, target: &TargetSpec) -> u8 {
+        let parts: Vec<_> = target.url.path().split('/').map(grouped).collect();
+        self.number_of(name(target, &parts.join("/")), MOST_RECORDED)
+    }
+
+    fn number_of(&mut self, name: String, most: u8) -> u8 {
         let Labels { names, known } = self;
-        let (name, next) = (name(target), u8::try_from(names.len()).unwrap_or(MOST));
+        let next = u8::try_from(names.len()).unwrap_or(most);
         let is_new = !known.contains_key(&name);
-        let name = if is_new && next >= MOST { OTHERS.to_owned() } else { name };
+        let name = if is_new && next >= most { OTHERS.to_owned() } else { name };
         *known.entry(name).or_insert_with_key(|name| {
             names.push(Name::new(name));
             next
@@ -69,11 +83,23 @@ impl Name {
     }
 }
 
+/// What a part of a path stands for.
+fn grouped(part: &str) -> &str {
+    let has_digit = part.contains(|c: char| c.is_ascii_digit());
+    let mut digits = part.chars().filter(|c| *c != '-');
+    match () {
+        () if !has_digit => part,
+        () if part.chars().all(|c| c.is_ascii_digit()) => "{n}",
+        () if part.len() >= SHORTEST_ID && digits.all(|c| c.is_ascii_hexdigit()) => "{id}",
+        () => part,
+    }
+}
+
 /// A user and a password are not part of it.
-fn name(TargetSpec { method, url, .. }: &TargetSpec) -> String {
+fn name(TargetSpec { method, url, .. }: &TargetSpec, path: &str) -> String {
     let (scheme, host) = (url.scheme_str().unwrap_or_default(), url.host().unwrap_or_default());
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
-    let name = format!("{method} {scheme}://{host}{port}{}", url.path());
+    let name = format!("{method} {scheme}://{host}{port}{path}");
     name.chars().take(LONGEST).collect()
 }
 
@@ -109,5 +135,29 @@ mod tests {
         assert_eq!(numbers.max(), Some(MOST));
         assert_eq!(labels.number(&target("http://h/7")), 7);
         assert_eq!((labels.count(), labels.label(MOST, None)), (101, "others without an answer"));
+    }
+
+    #[test]
+    fn recorded_urls_are_grouped_by_the_identifiers_in_their_paths() {
+        let mut labels = Labels::default();
+        let mut label = |path: &str| {
+            let number = labels.number_of_recorded(&target(&format!("http://h{path}")));
+            labels.label(number, None).replace("GET http://h", "").replace(" without an answer", "")
+        };
+        for (path, grouped) in [
+            ("/items/17?a=1", "/items/{n}"),
+            ("/items/18/parts/0", "/items/{n}/parts/{n}"),
+            ("/u/2f1e4b9c-7a3d-4c55-9b1e-0123456789ab", "/u/{id}"),
+            ("/u/2F1E4B9C7A3D4C55/x", "/u/{id}/x"),
+            ("/u/2f1e4b9c7a3d4c5/x", "/u/2f1e4b9c7a3d4c5/x"),
+            ("/v1/item-17/17.json", "/v1/item-17/17.json"),
+            ("/cafe/deadbeefdeadbeef/2f1e", "/cafe/deadbeefdeadbeef/2f1e"),
+            ("/", "/"),
+        ] {
+            assert_eq!(label(path), grouped, "{path}");
+        }
+        (0..300).for_each(|path| drop(label(&format!("/item-{path}"))));
+        assert_eq!((&*label("/item-500"), &*label("/items/19")), ("others", "/items/{n}"));
+        assert_eq!(labels.count(), 51);
     }
 }

@@ -166,19 +166,19 @@ impl Draft<'_> {
 
     /// Adds a request that has turns.
     pub(crate) fn add(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
-        self.add_for_slots(target)?;
+        let label = self.labels.number(target);
+        self.request(target, label)?;
         self.turns.add(target.weight);
         Ok(())
     }
 
-    /// Adds a request for slots that are told. Returns its number.
-    pub(crate) fn add_for_slots(&mut self, target: &TargetSpec) -> anyhow::Result<u32> {
-        let label = self.labels.number(target);
-        self.request(target, label)?;
-        u32::try_from(self.requests.count() - 1).context("there are too many requests")
+    /// Adds a request of a recording, which [`Draft::add_slot`] gives to slots.
+    pub(crate) fn add_recorded(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
+        let label = self.labels.number_of_recorded(target);
+        self.request(target, label)
     }
 
-    /// The next slot has a request that was added for it.
+    /// The next slot has the request that was added after so many others.
     pub(crate) fn add_slot(&mut self, request: u32) {
         self.turns.list(request);
     }

@@ -273,17 +273,18 @@ fn request(whole: &str) -> Read<'_, (&str, TargetSpec)> {
     Ok((address, TargetSpec { weight, ..target(name, address)? }))
 }
 
-/// Reads a URL, or a method and a URL.
-pub(crate) fn method_and_url(text: &str) -> Told<TargetSpec> {
+/// Takes the method off that may come before a URL.
+pub(crate) fn method_and_address(text: &str) -> (Option<&str>, &str) {
+    let text = text.trim();
     let is_method = |first: &str| first.chars().all(|c| c.is_ascii_uppercase());
-    let (name, address) = match text.split_once(char::is_whitespace) {
-        Some((first, address)) if is_method(first) => (first, address.trim()),
-        _ => ("GET", text),
-    };
-    target(name, address).map_err(|(_, told)| told)
+    match text.split_once(char::is_whitespace) {
+        Some((first, address)) if is_method(first) => (Some(first), address.trim()),
+        _ => (None, text),
+    }
 }
 
-fn target<'line>(name: &'line str, address: &'line str) -> Read<'line, TargetSpec> {
+/// A request without headers and body. The error has the part that is wrong.
+pub(crate) fn target<'line>(name: &'line str, address: &'line str) -> Read<'line, TargetSpec> {
     let method = method(name).map_err(|told| (name, told))?;
     let url = template::url(address).map_err(|told| (address, told))?;
     let (headers, body, form) = (Vec::new(), Bytes::new().into(), Vec::new());
@@ -332,7 +333,10 @@ fn parts_of_header<'line>(
 }
 
 /// What is in a file, which is read once.
-fn body<'line>(known: &mut HashMap<String, Content>, path: &'line str) -> Read<'line, Content> {
+pub(crate) fn body<'line>(
+    known: &mut HashMap<String, Content>,
+    path: &'line str,
+) -> Read<'line, Content> {
     if let Some(body) = known.get(path) {
         return Ok(body.clone());
     }

@@ -81,6 +81,11 @@ impl ScheduleArgs {
         Ok(self.arrivals()?.starts(self.shape()?, self.shard()?))
     }
 
+    /// Refuses a recording whose first request is more than an hour away, unless that is asked for.
+    pub fn check_first(&self, first: Duration) -> anyhow::Result<()> {
+        self.arrivals.recording().map_or(Ok(()), |recording| recording.check_first(first))
+    }
+
     /// Where the load ends, if it does. A recording ends right after its last start.
     pub fn end(&self) -> anyhow::Result<Option<Duration>> {
         if self.is_replay() {
@@ -120,7 +125,7 @@ impl ScheduleArgs {
         }
         let rate = self.rate.map(|rate| rate.to_string());
         let shape = self.shape.as_ref().map(WrittenShape::to_string);
-        let arrivals = (!self.arrivals.is_even()).then(|| format!("{} arrivals", self.arrivals));
+        let arrivals = (!self.arrivals.is_even()).then(|| self.arrivals.title());
         let seed = self.arrivals.is_random().then(|| format!("seed {}", self.seed));
         let shard =
             self.shard.as_ref().map(|shard| format!("{} of it", human::percent(shard.share())));

@@ -1,20 +1,18 @@
 //! Arrival processes as they are written: by their name, or as a file with a recording.
 
-use super::recording;
+use super::recording::Recording;
 use nanopace::Arrivals;
 use std::fmt::{self, Display, Formatter};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
-const REPLAY: &str = "replay:";
-
 /// An arrival process to be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum ArrivalProcess {
     /// One that [`Arrivals`] reads; this is known.
     Named(String),
     /// The recording in a file.
-    Replay(PathBuf),
+    Replay(Box<Recording>),
 }
 
 impl ArrivalProcess {
@@ -22,15 +20,28 @@ impl ArrivalProcess {
     pub fn open(&self, seed: u64) -> anyhow::Result<Arrivals> {
         match self {
             ArrivalProcess::Named(name) => Ok(name.parse::<Arrivals>()?.with_seed(seed)),
-            ArrivalProcess::Replay(file) => recording::read(file),
+            ArrivalProcess::Replay(recording) => Ok(recording.read()?.arrivals()),
+        }
+    }
+
+    /// The recording, if it is one.
+    pub fn recording(&self) -> Option<&Recording> {
+        match self {
+            ArrivalProcess::Named(_) => None,
+            ArrivalProcess::Replay(recording) => Some(recording),
         }
     }
 
     /// The file with the recording.
     pub fn file(&self) -> Option<&Path> {
+        self.recording().map(Recording::file)
+    }
+
+    /// The process for people: of a recording that has been read, also what is in it.
+    pub(super) fn title(&self) -> String {
         match self {
-            ArrivalProcess::Named(_) => None,
-            ArrivalProcess::Replay(file) => Some(file),
+            ArrivalProcess::Named(name) => format!("{name} arrivals"),
+            ArrivalProcess::Replay(recording) => recording.title(),
         }
     }
 
@@ -46,12 +57,12 @@ impl ArrivalProcess {
 
     /// Whether they are Poisson arrivals.
     pub fn is_poisson(&self) -> bool {
-        *self == ArrivalProcess::Named("poisson".to_owned())
+        matches!(self, ArrivalProcess::Named(name) if name == "poisson")
     }
 
     /// Whether requests are evenly spaced.
     pub fn is_even(&self) -> bool {
-        *self == ArrivalProcess::Named("even".to_owned())
+        matches!(self, ArrivalProcess::Named(name) if name == "even")
     }
 }
 
@@ -59,14 +70,11 @@ impl FromStr for ArrivalProcess {
     type Err = String;
 
     fn from_str(text: &str) -> Result<ArrivalProcess, String> {
-        match text.strip_prefix(REPLAY) {
-            Some("") => Err("replay needs a file: write replay:FILE".to_owned()),
-            Some(file) => Ok(ArrivalProcess::Replay(file.into())),
-            None => text
-                .parse::<Arrivals>()
-                .map(|_| ArrivalProcess::Named(text.trim().to_owned()))
-                .map_err(|error| format!("{error}; or replay:FILE")),
+        if let Some(recording) = Recording::parse(text) {
+            return recording.map(Box::new).map(ArrivalProcess::Replay);
         }
+        let named = text.parse::<Arrivals>().map(|_| text.trim().to_owned());
+        named.map(ArrivalProcess::Named).map_err(|error| format!("{error}; or replay:FILE"))
     }
 }
 
@@ -74,7 +82,7 @@ impl Display for ArrivalProcess {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             ArrivalProcess::Named(name) => f.write_str(name),
-            ArrivalProcess::Replay(file) => write!(f, "{REPLAY}{}", file.display()),
+            ArrivalProcess::Replay(recording) => Display::fmt(recording, f),
         }
     }
 }

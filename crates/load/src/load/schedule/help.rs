@@ -25,9 +25,10 @@ Arrivals say how requests lie around the shape:
   exact-poisson:1000  as poisson, but each 1000 in a row take exactly the time of 1000 even ones
   gamma:0.25          random gaps; below 1 in bursts, 1 is poisson, above 1 more and more even
   jitter:0.3          even, and each one late at random by up to 0.3 of its gap
-  replay:FILE         as recorded: one time a line, in seconds from the start, such as what
-                      nanopace plan --csv writes. A rate or shape is the speed: 1/s (the default)
-                      plays as recorded, 2/s twice as fast. With a first line offset,target each
-                      line has behind a comma what is sent: a URL, or a method and a URL
+  replay:FILE         as recorded: one time a line, such as what nanopace plan --csv writes; or CSV
+                      with columns such as timestamp,method,url,headers,body; or the same as JSON
+                      lines. Times are dates, times since 1970, or seconds from the start; 'replay:FILE
+                      unit=ms' says otherwise. A rate or shape is the speed: 1/s (the default) plays
+                      as recorded, 2/s twice as fast
 The same --seed gives the same random numbers. --shard 1/3 is the first of three processes that
 share a load; 1/2:1:1 the first of three that take a half, a quarter and a quarter of it.";

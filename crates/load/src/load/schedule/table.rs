@@ -83,7 +83,7 @@ fn point(line: &str) -> anyhow::Result<(Duration, Level)> {
         .split_once(',')
         .with_context(|| format!("`{line}` is no time and rate: write them as 30s,100/s"))?;
     let time = time.trim();
-    let moment = seconds(time).or_else(|_| humantime::parse_duration(time));
+    let moment = seconds(time).or_else(|| humantime::parse_duration(time).ok());
     let moment = moment
         .with_context(|| format!("`{time}` is no time: write seconds, as 90, or 90s or 1.5min"))?;
     let rate = rate.trim();

@@ -1,0 +1,119 @@
+//! Records of CSV (RFC 4180), one after the other: each is a line, or several if a value in quotes has ends of lines.
+//!
+//! The value of the last column may have commas without quotes.
+
+use crate::console::position::{line_and_column, utf8};
+use std::io::BufRead;
+use std::ops::Range;
+
+/// The message, and the byte of the record that it is about.
+pub(super) type Wrong = (usize, String);
+
+/// A value of a record.
+#[derive(Debug)]
+pub(super) struct Value {
+    pub(super) text: String,
+    /// The byte at which it begins, without blanks.
+    pub(super) at: usize,
+    /// The byte at which the next value begins, if there is one.
+    pub(super) next: Option<usize>,
+}
+
+/// The lines of the current record.
+#[derive(Debug)]
+pub(super) struct Record<R> {
+    input: R,
+    pub(super) text: String,
+    /// The number of its first line.
+    line: usize,
+    /// How many lines were read.
+    lines: usize,
+}
+
+impl<R: BufRead> Record<R> {
+    pub(super) fn new(input: R) -> Record<R> {
+        Record { input, text: String::new(), line: 0, lines: 0 }
+    }
+
+    /// Reads the first line of the next record. Returns whether there is one.
+    pub(super) fn next(&mut self) -> Result<bool, Wrong> {
+        loop {
+            self.text.clear();
+            self.line = self.lines + 1;
+            if !self.more()? {
+                return Ok(false);
+            }
+            if !self.text.trim().is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Where in the file a byte of the record is.
+    pub(super) fn place(&self, at: usize) -> String {
+        let (line, column) = line_and_column(self.text.as_bytes(), at.min(self.text.len()));
+        format!("line {} column {column}", self.line + line - 1)
+    }
+
+    /// Reads another line of the record. Returns whether there is one.
+    fn more(&mut self) -> Result<bool, Wrong> {
+        let (mut bytes, before) = (Vec::new(), self.text.len());
+        let read = self.input.read_until(b'\n', &mut bytes);
+        if read.map_err(|error| (before, error.to_string()))? == 0 {
+            return Ok(false);
+        }
+        self.lines += 1;
+        // Some programs mark a text as Unicode in front.
+        let is_marked = self.lines == 1 && bytes.starts_with("\u{feff}".as_bytes());
+        let bytes = &bytes[if is_marked { 3 } else { 0 }..];
+        let text = utf8(bytes);
+        let valid = text.err().unwrap_or(bytes.len());
+        self.text.push_str(&String::from_utf8_lossy(&bytes[..valid]));
+        text.map(|_| true).map_err(|at| (before + at, "this is no UTF-8".to_owned()))
+    }
+
+    /// The value that begins at this byte. The last one has all that is left, unless it is in quotes.
+    pub(super) fn value(&mut self, begin: usize, is_last: bool) -> Result<Value, Wrong> {
+        let open = self.text.len() - self.text[begin..].trim_start_matches([' ', '\t']).len();
+        if self.text[open..].starts_with('"') {
+            return self.quoted(open);
+        }
+        let comma = self.text[begin..].find(',').filter(|_| !is_last).map(|length| begin + length);
+        let (text, at) = trimmed(&self.text, begin..comma.unwrap_or(self.text.len()));
+        Ok(Value { text: text.to_owned(), at, next: comma.map(|comma| comma + 1) })
+    }
+
+    /// A value whose first quote is at this byte.
+    fn quoted(&mut self, open: usize) -> Result<Value, Wrong> {
+        let (mut text, mut at) = (String::new(), open + 1);
+        loop {
+            let Some(length) = self.text[at..].find('"') else {
+                text.push_str(&self.text[at..]);
+                at = self.text.len();
+                if self.more()? {
+                    continue;
+                }
+                return Err((open, "this quote never closes".to_owned()));
+            };
+            text.push_str(&self.text[at..at + length]);
+            at += length + 1;
+            if !self.text[at..].starts_with('"') {
+                break;
+            }
+            text.push('"');
+            at += 1;
+        }
+        let rest = self.text[at..].trim_start();
+        match rest.chars().next() {
+            None => Ok(Value { text, at: open, next: None }),
+            Some(',') => Ok(Value { text, at: open, next: Some(self.text.len() - rest.len() + 1) }),
+            Some(_) => Err((open, "write \"\" for a quote within quotes".to_owned())),
+        }
+    }
+}
+
+/// A part of a text without the blanks around it, and where it begins.
+fn trimmed(text: &str, part: Range<usize>) -> (&str, usize) {
+    let (begin, part) = (part.start, text[part].trim_end());
+    (part.trim_start(), begin + part.len() - part.trim_start().len())
+}

@@ -1,0 +1,145 @@
+//! What is in a recording: starts, and perhaps requests.
+
+use super::request::RecordedRequest;
+use super::time::Format;
+use crate::console::human;
+use nanopace::{Arrivals, Nanos};
+use std::collections::HashMap;
+use std::fmt::{self, Display, Formatter};
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, UNIX_EPOCH};
+
+/// Starts, and perhaps requests.
+#[derive(Debug)]
+pub struct Recorded {
+    /// From the beginning of the load, in nanoseconds, ascending.
+    pub(super) starts: Arc<[u64]>,
+    format: Format,
+    /// The first time of the file.
+    first: u128,
+    requests: Mutex<Requests>,
+}
+
+/// The requests of a recording.
+#[derive(Debug, Default)]
+pub struct Requests {
+    /// The requests that differ, each with its place in the file.
+    pub different: Vec<(RecordedRequest, String)>,
+    /// Which of them each slot has; empty if the file has times only.
+    pub of_slots: Vec<u32>,
+}
+
+impl Recorded {
+    /// The arrivals.
+    pub fn arrivals(&self) -> Arrivals {
+        let starts = Arc::clone(&self.starts);
+        Arrivals::replay(move || {
+            let starts = Arc::clone(&starts);
+            (0..starts.len()).map(move |index| Duration::from_nanos(starts[index]))
+        })
+    }
+
+    /// Takes the requests out. The second time there are none.
+    pub fn take_requests(&self) -> Requests {
+        mem::take(&mut *self.requests.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Display for Recorded {
+    /// How many starts there are, over which time, and how times are written.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Recorded { starts, format, .. } = self;
+        let (count, plural) = (starts.len(), if starts.len() == 1 { "" } else { "s" });
+        let length = Duration::from_nanos(starts.last().copied().unwrap_or_default());
+        write!(f, "{count} start{plural} in {}, times {format}", human::long_time(length))?;
+        match u64::try_from(self.first) {
+            Ok(first) if !format.is_offset() => {
+                let first = UNIX_EPOCH + Duration::from_nanos(first);
+                write!(f, ", the first at {}", humantime::format_rfc3339_seconds(first))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Takes a recording row by row.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// Whether the load begins with the first start, if that is given.
+    begins_with_first: Option<bool>,
+    /// How times are written, and the first one.
+    first: Option<(Format, u128)>,
+    starts: Vec<u64>,
+    known: HashMap<RecordedRequest, u32>,
+    places: Vec<String>,
+    of_slots: Vec<u32>,
+}
+
+impl Reader {
+    pub(super) fn new(begins_with_first: Option<bool>) -> Reader {
+        Reader { begins_with_first, ..Reader::default() }
+    }
+
+    /// Adds a row with its time, and its request if it has one.
+    pub(super) fn add(
+        &mut self,
+        (format, ns): (Format, u128),
+        request: Option<RecordedRequest>,
+        place: impl Fn() -> String,
+    ) -> Result<(), String> {
+        let (is_first, had_requests) = (self.first.is_none(), !self.of_slots.is_empty());
+        let start = self.start(format, ns)?;
+        self.starts.push(start);
+        match request {
+            Some(request) if is_first || had_requests => self.add_request(request, place),
+            None if !had_requests => Ok(()),
+            _ => Err("either all rows have requests, or none has: see the first one".to_owned()),
+        }
+    }
+
+    /// When a row starts, from the beginning of the load.
+    fn start(&mut self, format: Format, ns: u128) -> Result<u64, String> {
+        let (first_format, first) = *self.first.get_or_insert((format, ns));
+        if format != first_format {
+            return Err(format!(
+                "times are written {format} here, and {first_format} in the first row: write all in one way, or unit=s, \
+                 ms, us or ns after the name of the file"
+            ));
+        }
+        let begins_with_first = self.begins_with_first.unwrap_or(!format.is_offset());
+        let begin = if begins_with_first { first } else { 0 };
+        let last = self.starts.last().copied();
+        let start = ns.checked_sub(begin).filter(|start| Some(*start) >= last.map(u128::from));
+        let start = start.ok_or("it is earlier than the one before: sort the times")?;
+        let longest = Nanos::MAX - Nanos::ZERO;
+        let start = u64::try_from(start).ok();
+        let start = start.filter(|start| Duration::from_nanos(*start) < longest);
+        Ok(start.ok_or("it is too long after the start: a load may last 292 years")?)
+    }
+
+    fn add_request(
+        &mut self,
+        request: RecordedRequest,
+        place: impl Fn() -> String,
+    ) -> Result<(), String> {
+        let next = u32::try_from(self.known.len()).map_err(|_| "there are too many requests")?;
+        let index = *self.known.entry(request).or_insert(next);
+        if index == next {
+            self.places.push(place());
+        }
+        self.of_slots.push(index);
+        Ok(())
+    }
+
+    /// All of it, unless that is nothing.
+    pub(super) fn end(self) -> Option<Recorded> {
+        let (format, first) = self.first?;
+        let mut different: Vec<_> = self.known.into_iter().collect();
+        different.sort_unstable_by_key(|(_, index)| *index);
+        let different = different.into_iter().map(|(request, _)| request).zip(self.places);
+        let requests = Requests { different: different.collect(), of_slots: self.of_slots };
+        let (starts, requests) = (self.starts.into(), Mutex::new(requests));
+        Some(Recorded { starts, format, first, requests })
+    }
+}

@@ -1,0 +1,86 @@
+//! A request as a recording has it.
+
+use super::rows::{Column, Row};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use hyper::body::Bytes;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// A request, whose texts have not been checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RecordedRequest {
+    pub method: Option<String>,
+    /// A URL, a path, or one of them after a method and a blank.
+    pub url: Option<String>,
+    pub headers: Vec<(String, String)>,
+    pub body: RecordedBody,
+}
+
+/// The body of a recorded request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum RecordedBody {
+    Bytes(Bytes),
+    /// The path of a file.
+    File(String),
+}
+
+impl Default for RecordedBody {
+    fn default() -> RecordedBody {
+        RecordedBody::Bytes(Bytes::new())
+    }
+}
+
+/// One header field or several of a name.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Values {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// The request in a row, if the row has more than its time.
+pub(super) fn of_row(row: &mut Row) -> Result<Option<RecordedRequest>, String> {
+    let columns = [
+        Column::Url,
+        Column::Method,
+        Column::Headers,
+        Column::Body,
+        Column::BodyFile,
+        Column::BodyBase64,
+    ];
+    let [url, method, headers, body, file, base64] = columns.map(|column| row.take(column));
+    let is_there = |field: &Option<String>| field.is_some();
+    if ![&url, &method, &headers, &body, &file, &base64].into_iter().any(is_there) {
+        return Ok(None);
+    }
+    let given = |field: Option<String>| field.filter(|text| !text.is_empty());
+    let body = match (given(body), given(file), given(base64)) {
+        (None, None, None) => RecordedBody::default(),
+        (Some(text), None, None) => RecordedBody::Bytes(text.into()),
+        (None, Some(path), None) => RecordedBody::File(path),
+        (None, None, Some(text)) => RecordedBody::Bytes(of_base64(&text)?),
+        _ => return Err("it has two bodies: leave one of them out".to_owned()),
+    };
+    let headers = given(headers).map(|text| self::headers(&text)).transpose()?.unwrap_or_default();
+    Ok(Some(RecordedRequest { method: given(method), url, headers, body }))
+}
+
+/// Reads a body in base64.
+fn of_base64(text: &str) -> Result<Bytes, String> {
+    let bytes = BASE64_STANDARD.decode(text.trim());
+    bytes.map(Bytes::from).map_err(|error| format!("the body: {error}; write it in base64"))
+}
+
+fn headers(text: &str) -> Result<Vec<(String, String)>, String> {
+    let names: BTreeMap<String, Values> = serde_json::from_str(text)
+        .map_err(|_| r#"headers: write an object of strings, as {"Accept": "text/html"}"#)?;
+    let fields = names.into_iter().flat_map(|(name, values)| {
+        let values = match values {
+            Values::One(value) => vec![value],
+            Values::Several(values) => values,
+        };
+        values.into_iter().map(move |value| (name.clone(), value))
+    });
+    Ok(fields.collect())
+}

@@ -1,0 +1,170 @@
+//! The rows of a recording: CSV, whose first line may name its columns, or an object of JSON on each line.
+
+use super::record::{Record, Wrong};
+use crate::console::json_object::{object, text};
+use std::io::BufRead;
+
+/// The first line of a list of starts, which is a recording.
+pub const HEADER: &str = "intended_start_seconds";
+
+/// A column that means something. Others are skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    Time,
+    Url,
+    Method,
+    Headers,
+    Body,
+    BodyFile,
+    BodyBase64,
+}
+
+/// The names of the columns, in small letters. If a row has several names of a column, the first one counts.
+const NAMES: [(Column, &[&str]); 7] = [
+    (
+        Column::Time,
+        &["offset", "timestamp", "time", "ts", "start_time", "arrival_time", super::HEADER],
+    ),
+    (Column::Url, &["url", "target", "path"]),
+    (Column::Method, &["method"]),
+    (Column::Headers, &["headers", "header"]),
+    (Column::Body, &["body"]),
+    (Column::BodyFile, &["body_file", "body-file"]),
+    (Column::BodyBase64, &["body_base64", "body-base64"]),
+];
+
+/// A column, and which of its names this is.
+fn column_of(name: &str) -> Option<(Column, usize)> {
+    let name = name.trim().to_ascii_lowercase();
+    NAMES
+        .into_iter()
+        .find_map(|(column, names)| Some((column, names.iter().position(|known| *known == name)?)))
+}
+
+/// The values of a row that mean something.
+#[derive(Debug, Default)]
+pub(super) struct Row {
+    values: [Option<Field>; NAMES.len()],
+}
+
+#[derive(Debug)]
+struct Field {
+    text: String,
+    /// Which of its column's names it has.
+    rank: usize,
+    /// The byte of the record at which it begins.
+    at: usize,
+}
+
+impl Row {
+    fn put(&mut self, (column, rank): (Column, usize), text: String, at: usize) {
+        let place = &mut self.values[column as usize];
+        if place.as_ref().is_none_or(|other| rank < other.rank) {
+            *place = Some(Field { text, rank, at });
+        }
+    }
+
+    /// Takes the value of a column out.
+    pub(super) fn take(&mut self, column: Column) -> Option<String> {
+        self.values[column as usize].take().map(|value| value.text)
+    }
+
+    /// Where the value of a column begins; the beginning of the record, if it has none.
+    pub(super) fn at(&self, column: Column) -> usize {
+        self.values[column as usize].as_ref().map_or(0, |value| value.at)
+    }
+}
+
+/// Reads row by row.
+pub(super) struct Rows<R> {
+    pub(super) record: Record<R>,
+    layout: Option<Layout>,
+}
+
+/// What the first line says of the others.
+enum Layout {
+    Json,
+    /// Each line is a time.
+    Times,
+    /// The columns of CSV.
+    Columns(Vec<Option<(Column, usize)>>),
+}
+
+impl<R: BufRead> Rows<R> {
+    pub(super) fn new(input: R) -> Rows<R> {
+        Rows { record: Record::new(input), layout: None }
+    }
+
+    /// The next row, if there is one.
+    pub(super) fn next(&mut self) -> Result<Option<Row>, Wrong> {
+        if !self.record.next()? {
+            return Ok(None);
+        }
+        if self.layout.is_none() {
+            let layout = Layout::new(&mut self.record)?;
+            let has_names = matches!(layout, Layout::Columns(_));
+            self.layout = Some(layout);
+            if has_names {
+                return self.next();
+            }
+        }
+        match &self.layout {
+            Some(Layout::Json) => json(&self.record.text).map(Some),
+            Some(Layout::Columns(columns)) => csv(&mut self.record, columns).map(Some),
+            _ => {
+                let (mut row, value) = (Row::default(), self.record.value(0, true)?);
+                row.put((Column::Time, 0), value.text, value.at);
+                Ok(Some(row))
+            }
+        }
+    }
+}
+
+impl Layout {
+    /// That of a file whose first line is this record.
+    fn new(first: &mut Record<impl BufRead>) -> Result<Layout, Wrong> {
+        if first.text.trim_start().starts_with('{') {
+            return Ok(Layout::Json);
+        }
+        let (mut columns, mut at) = (Vec::new(), Some(0));
+        while let Some(begin) = at {
+            let name = first.value(begin, false)?;
+            columns.push(column_of(&name.text));
+            at = name.next;
+        }
+        let has_times = columns.iter().flatten().any(|(column, _)| *column == Column::Time);
+        Ok(if has_times { Layout::Columns(columns) } else { Layout::Times })
+    }
+}
+
+fn csv(
+    record: &mut Record<impl BufRead>,
+    columns: &[Option<(Column, usize)>],
+) -> Result<Row, Wrong> {
+    let (mut row, mut at, names) = (Row::default(), Some(0), columns.len());
+    let told = |values: &str| format!("{values}, but the first line has {names} names");
+    for (index, column) in columns.iter().enumerate() {
+        let end = record.text.trim_end().len();
+        let begin = at.ok_or_else(|| (end, told(&format!("{index} values"))))?;
+        let value = record.value(begin, index + 1 == names)?;
+        if let Some(column) = *column {
+            row.put(column, value.text, value.at);
+        }
+        at = value.next;
+    }
+    match at {
+        None => Ok(row),
+        Some(at) => Err((at, told("a value too many"))),
+    }
+}
+
+fn json(line: &str) -> Result<Row, Wrong> {
+    let (mut row, begin) = (Row::default(), line.len() - line.trim_start().len());
+    for (name, value) in object(line)? {
+        let column = column_of(&name).filter(|_| value.get() != "null");
+        if let Some(column) = column {
+            row.put(column, text(&value).map_err(|told| (begin, told))?, begin);
+        }
+    }
+    Ok(row)
+}

@@ -1,0 +1,239 @@
+//! Recordings, well-formed and not.
+
+use super::*;
+use proptest::prelude::*;
+use std::fs;
+use tempfile::TempDir;
+
+/// The recording in a file with this text, with these words after its name. In errors FILE stands for the path.
+fn read_with<T>(
+    kind: &str,
+    text: &[u8],
+    words: &str,
+    look: impl FnOnce(&Recorded) -> T,
+) -> Result<T, String> {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a recording");
+    fs::write(&path, text).unwrap();
+    let written = format!("{kind}{}{words}", path.display());
+    let recording = Recording::parse(&written).unwrap()?;
+    assert_eq!((recording.file(), recording.to_string()), (&*path, written));
+    let read = recording.read().map(look);
+    read.map_err(|error| format!("{error:#}").replace(path.to_str().unwrap(), "FILE"))
+}
+
+fn starts(text: &str, words: &str) -> Result<Vec<u64>, String> {
+    read_with(REPLAY, text.as_bytes(), words, |recorded| recorded.starts.to_vec())
+}
+
+/// Each slot's request, in short.
+fn requests(kind: &str, text: &str, words: &str) -> Result<Vec<String>, String> {
+    let short = |RecordedRequest { method, url, headers, body }: &RecordedRequest| {
+        let body = match body {
+            RecordedBody::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            RecordedBody::File(path) => format!("@{path}"),
+        };
+        let fields = headers.iter().map(|(name, value)| format!("{name}={value} "));
+        let fields = fields.collect::<Vec<_>>().concat();
+        let [method, url] = [method, url].map(|text| text.as_deref().unwrap_or("-"));
+        format!("{method} {url} {fields}{body}").trim_end().to_owned()
+    };
+    read_with(kind, text.as_bytes(), words, |recorded| {
+        let Requests { different, of_slots } = recorded.take_requests();
+        of_slots.iter().map(|index| short(&different[*index as usize].0)).collect()
+    })
+}
+
+#[test]
+fn times_are_read_exactly() {
+    for (text, words, ns) in [
+        ("0.000000001\n", "", &[1][..]),
+        ("intended_start_seconds\n0\n0\n1.5\r\n\n2.", "", &[0, 0, 1_500_000_000, 2_000_000_000]),
+        ("9007199254.740993001", " from=0", &[9_007_199_254_740_993_001]),
+        ("9223372036.854775806", " from=0", &[9_223_372_036_854_775_806]),
+        ("\u{feff}intended_start_seconds\n1\n", "", &[1_000_000_000]),
+        ("\u{feff}1\n", "", &[1_000_000_000]),
+        ("0.0000000019", "", &[1]),
+        ("1e3", "", &[1_000_000_000_000]),
+    ] {
+        assert_eq!(starts(text, words), Ok(ns.to_vec()), "{text}");
+    }
+}
+
+#[test]
+fn a_recording_of_absolute_times_begins_with_the_first_one() {
+    let azure =
+        "TIMESTAMP,ContextTokens\n2023-11-16 18:17:03.5000000,4808\n2023-11-16 18:17:04,1\n";
+    let json = "{\"timestamp\": 1700158623500}\n{\"timestamp\": \"1700158624000\"}\n";
+    for (text, words) in [
+        ("1700158623.5\n1700158624\n", ""),
+        ("1700158623500\n1700158624000\n", ""),
+        ("1700158623500000\n1700158624000000\n", ""),
+        ("1700158623500000000\n1700158624000000000\n", ""),
+        (azure, ""),
+        (json, ""),
+        ("2024-05-10 00:00:00.5+00:00\n2024-05-10T01:00:01+01:00\n", ""),
+        ("1700158623500\n1700158624000\n", " unit=ms"),
+        ("7200\n7200.5\n", " from=first"),
+        ("7200000\n7200500\n", " unit=ms  from=first "),
+    ] {
+        assert_eq!(starts(text, words), Ok(vec![0, 500_000_000]), "{text}{words}");
+    }
+    assert_eq!(starts("1700158623", " from=0"), Ok(vec![1_700_158_623_000_000_000]));
+    assert_eq!(starts("ts\n0\n27482", " unit=ms"), Ok(vec![0, 27_482_000_000]));
+}
+
+#[test]
+fn what_is_wrong_has_its_line_and_column() {
+    let earlier = "it is earlier than the one before";
+    let too_long = "it is too long after the start";
+    let mixed = "either all rows have requests, or none";
+    for (text, line, column, told) in [
+        ("", 1, 1, "it has no times"),
+        ("intended_start_seconds\n", 2, 1, "it has no times"),
+        (" x", 1, 2, "`x` is no time"),
+        ("\u{feff}x", 1, 1, "`x` is no time"),
+        ("offset,target\n  1,a\n  0,a", 3, 3, earlier),
+        ("offset,target\n y ,a", 2, 2, "`y` is no time"),
+        ("1\nintended_start_seconds", 2, 1, "`intended_start_seconds` is no time"),
+        ("0\n\n1,5", 3, 1, "`1,5` is no time"),
+        ("-1", 1, 1, "`-1` is no time"),
+        (".5", 1, 1, "`.5` is no time"),
+        ("0\n9223372036.854775807", 2, 1, too_long),
+        ("0\n\u{feff}1", 2, 1, "`\u{feff}1` is no time"),
+        ("0\n9é\n", 2, 1, "`9é` is no time"),
+        ("99999999999999999999", 1, 1, too_long),
+        ("offset,target\n1", 2, 2, "1 values, but the first line has 2 names"),
+        ("offset,target\nx,a", 2, 1, "`x` is no time"),
+        ("offset,target\n1,a\n0,a", 3, 1, earlier),
+        ("0,a", 1, 1, "`0,a` is no time"),
+        ("1\n2\n1.999999999", 3, 1, earlier),
+        ("1700158624\n1700158623", 2, 1, earlier),
+        (
+            "1700158623\n1700158623500",
+            2,
+            1,
+            "times are written in ms since 1970 here, and in s since",
+        ),
+        (
+            "1700158623\n2023-11-16 18:17:04",
+            2,
+            1,
+            "times are written as dates here, and in s since 1970",
+        ),
+        ("0\n1700158623\n", 2, 1, "times are written in s since 1970 here, and in s in"),
+        ("offset,url\n0,\"a\n\nb\"\n1,\"c", 5, 3, "this quote never closes"),
+        ("offset,url\n0,\"a\"b\"", 2, 3, "write \"\" for a quote within quotes"),
+        ("offset,url\n0,\"a\",b", 2, 7, "a value too many, but the first line has 2 names"),
+        ("{\"ts\": \"a\\nb\"}", 1, 1, "`a\\nb` is no time"),
+        ("{\"ts\": 1}\n {\"ts\": }", 2, 9, "expected value"),
+        ("{\"ts\": 1}\n{\"x\": 1}", 2, 1, "it has no time"),
+        ("{\"ts\": 1}\n  {\"ts\": true}", 2, 3, "`true` is no time"),
+        ("{\"ts\": 1, \"url\": \"a\"}\n{\"ts\": 2}", 2, 1, mixed),
+        ("{\"ts\": 1}\n{\"ts\": 2, \"url\": \"a\"}", 2, 1, mixed),
+        ("ts,body,body_file\n1,a,b", 2, 1, "it has two bodies"),
+        ("ts,body_base64\n1,?", 2, 1, "the body: "),
+        ("ts,headers\n1,{\"a\": 1}", 2, 1, "headers: write an object of strings"),
+    ] {
+        let error = starts(text, "").unwrap_err();
+        let told = format!("FILE line {line} column {column}: {told}");
+        assert!(error.starts_with(&told), "{text:?}: {error}");
+    }
+    let not_utf8 = read_with(REPLAY, b"0\n1\xff\n", "", |_| ()).unwrap_err();
+    assert_eq!(not_utf8, "FILE line 2 column 2: this is no UTF-8");
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    for (text, told) in [
+        ("replay:", "replay needs a file: write replay:FILE"),
+        ("replay:a unit=min", "unit=min: write unit=s, ms, us or ns"),
+        ("replay:a from=second", "from=second: write from=first or from=0"),
+    ] {
+        assert_eq!(Recording::parse(text).unwrap().unwrap_err(), told);
+    }
+    let folder = TempDir::new().unwrap();
+    for path in [folder.path().to_owned(), folder.path().join("none")] {
+        let recording = Recording::parse(&format!("replay:{}", path.display())).unwrap().unwrap();
+        let error = format!("{:#}", recording.read().err().unwrap());
+        assert!(error.contains(&path.display().to_string()) && !error.contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn a_first_start_that_is_far_away_is_refused_unless_it_is_asked_for() {
+    let hours = |hours: u64| Duration::from_secs(3600 * hours);
+    let check = |words: &str, first| {
+        let recording = Recording::parse(&format!("replay:x{words}")).unwrap().unwrap();
+        recording.check_first(first).map_err(|error| error.to_string())
+    };
+    assert_eq!((check("", hours(1)), check(" from=0", hours(2))), (Ok(()), Ok(())));
+    let told = check(" unit=s", hours(2)).unwrap_err();
+    assert!(told.starts_with("replay:x unit=s: its first request is due 2h after"), "{told}");
+}
+
+#[test]
+fn a_recording_is_told_in_one_line() {
+    let first = "the first at 2023-11-16T18:17:03Z";
+    for (text, words, line) in [
+        ("0\n2.5\n", "", "2 starts in 2.50s, times in s"),
+        ("0\n", " unit=us", "1 start in 0ns, times in us"),
+        ("1700158623979\n1700158624979\n", "", "2 starts in 1.00s, times in ms since 1970, "),
+        ("2023-11-16 18:17:03\n", "", "1 start in 0ns, times as dates, "),
+    ] {
+        let told = read_with(REPLAY, text.as_bytes(), words, ToString::to_string).unwrap();
+        assert_eq!(told, format!("{line}{}", if line.ends_with(' ') { first } else { "" }));
+    }
+}
+
+#[test]
+fn a_row_may_say_what_is_sent() {
+    let several_lines = "method,body,Time,url,headers\n\
+        POST,\"{\"\"a\"\": 1}\n\",0,/x,\"{\"\"B\"\": \"\"c\"\", \"\"D\"\": [\"\"1\"\", \"\"2\"\"]}\"\n\
+        GET,,1,/y,\n";
+    let json = "{\"ts\": 0, \"body\": {\"n\": 1.50, \"m\": [null]}}\n\
+        {\"body\": \"x\", \"ts\": 1, \"url\": null, \"k\": 2}\n";
+    for (text, sent) in [
+        ("offset,target\n0,/a\n\n1.5,GET /b?c,d\r\n", &["- /a", "- GET /b?c,d"][..]),
+        ("\u{feff}intended_start_seconds,target\n0 , \"a,\"\"b\"\"\"\n", &["- a,\"b\""]),
+        ("intended_start_seconds\n0\n", &[]),
+        ("Timestamp,Model,Request tokens\n5,ChatGPT,472\n45,GPT-4,1087\n", &[]),
+        (several_lines, &["POST /x B=c D=1 D=2 {\"a\": 1}", "GET /y"]),
+        ("ts,url,body\n0,/a,{\"b\": 1, \"c\": 2}\n", &["- /a {\"b\": 1, \"c\": 2}"]),
+        ("ts,url,body-file,body_base64\n0,/a,b,\n1,/a,,aMOp\n", &["- /a @b", "- /a hé"]),
+        (json, &["- - {\"n\": 1.50, \"m\": [null]}", "- - x"]),
+        ("path,url,time,offset\n/a,/b,9,1\n", &["- /b"]),
+    ] {
+        assert_eq!(requests(REPLAY, text, "").unwrap(), sent, "{text}");
+    }
+    // Of several names of a column the first one counts.
+    assert_eq!(starts("path,url,time,offset\n/a,/b,9,1\n", "").unwrap(), [1_000_000_000]);
+    let alike = "offset,url\n0,/a\n1,/b\n2,/a\n";
+    let different = |recorded: &Recorded| recorded.take_requests().different;
+    let different = read_with(REPLAY, alike.as_bytes(), "", different).unwrap();
+    assert!(different.iter().map(|(_, place)| place).eq(["line 2 column 3", "line 3 column 3"]));
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics_and_every_error_is_one_line(text in prop_oneof![
+        "(?s).{0,20}",
+        "(ts,url\n)?(([0-9]|,|\"|\n|\r\n| |\\{|\\}|:|a|é|\"ts\":)){0,20}",
+    ]) {
+        if let Err(told) = starts(&text, "") {
+            prop_assert_eq!(told.lines().count(), 1, "{}", told);
+            prop_assert!(told.starts_with("FILE line "), "{}", told);
+        }
+    }
+
+    #[test]
+    fn values_in_quotes_are_what_was_written(values in prop::collection::vec("[a\",\n é\r]{0,6}", 1..6)) {
+        let quoted = |value: &String| format!("0,\"{}\",x\n", value.replace('"', "\"\""));
+        let text: String = values.iter().map(quoted).collect();
+        let read = read_with(REPLAY, format!("offset,url,note\n{text}").as_bytes(), "", |recorded| {
+            let Requests { different, of_slots } = recorded.take_requests();
+            of_slots.iter().map(|index| different[*index as usize].0.url.clone()).collect::<Vec<_>>()
+        });
+        prop_assert_eq!(read.unwrap(), values.into_iter().map(Some).collect::<Vec<_>>());
+    }
+}
