@@ -117,7 +117,7 @@ impl Cli {
         }
         let mut command = Cli::from_arg_matches(&matches).map(Cli::into_command)?;
         match &mut command {
-            Command::Run(args) => args.load.settle(&definition, &matches),
+            Command::Run(args) => args.settle(&definition, &matches),
             Command::Plan(args) => drop(args.schedule.settle(config::is_set(&matches, "rate"))),
             _ => {}
         }

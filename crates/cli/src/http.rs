@@ -38,7 +38,7 @@ use std::time::Duration;
 
 /// A run over HTTP that is ready.
 pub(crate) fn setup(args: HttpRunArgs) -> anyhow::Result<Setup<Http>> {
-    let HttpRunArgs { requests, load } = args;
+    let HttpRunArgs { requests, load, .. } = args;
     Setup::new(load, &requests.inputs(), |load| Http::new(&requests, load))
 }
 

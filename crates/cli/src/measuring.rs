@@ -18,7 +18,7 @@ struct Line {
 ///
 /// What the program would say about them.
 pub fn requests(options: &[&str]) -> Result<impl FnMut(u64) -> usize + use<>, String> {
-    let HttpRunArgs { requests, load } =
+    let HttpRunArgs { requests, load, .. } =
         Line::try_parse_from(options).map_err(|error| error.to_string())?.run;
     written(&requests, &load).map_err(|error| format!("{error:#}"))
 }

@@ -3,7 +3,8 @@
 use super::client::args::ClientArgs;
 use super::data::args::DataArgs;
 use crate::target::args::TargetArgs;
-use clap::Args;
+use clap::{ArgMatches, Args, Command};
+use nanopace_load::load::schedule::arrivals::ArrivalProcess;
 use nanopace_load::running::args::RunArgs;
 use nanopace_load::running::files::Input;
 use nanopace_load::running::search::args::SearchArgs;
@@ -14,8 +15,28 @@ use std::path::PathBuf;
 pub(crate) struct HttpRunArgs {
     #[command(flatten)]
     pub(crate) requests: RequestArgs,
+
+    /// HAR file: send its requests when they were sent. Requests to other hosts than the first one are left out,
+    /// unless hosts=all or hosts=HOST,HOST follows the file
+    #[arg(long, value_name = "FILE", conflicts_with = "arrivals", value_parser = har, help_heading = "Requests and connections")]
+    pub(crate) har: Option<ArrivalProcess>,
+
     #[command(flatten)]
     pub(crate) load: RunArgs,
+}
+
+fn har(text: &str) -> Result<ArrivalProcess, String> {
+    format!("har:{text}").parse()
+}
+
+impl HttpRunArgs {
+    /// Notes what was given, once the command line has been read.
+    pub(crate) fn settle(&mut self, definition: &Command, matches: &ArgMatches) {
+        if let Some(har) = &self.har {
+            self.load.schedule.arrivals = har.clone();
+        }
+        self.load.settle(definition, matches);
+    }
 }
 
 /// The options of `nanopace search`.
@@ -95,7 +116,7 @@ mod tests {
                 "--targets reads this file",
             ),
         ] {
-            let HttpRunArgs { requests, load } = Line::parse_from(options).run;
+            let HttpRunArgs { requests, load, .. } = Line::parse_from(options).run;
             let error = files::check(&load, &requests.inputs()).unwrap_err().to_string();
             assert!(error.contains(told), "{options:?}: {error}");
         }

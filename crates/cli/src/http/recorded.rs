@@ -41,7 +41,7 @@ pub(super) fn read(
     args: &RequestArgs,
     draft: &mut Draft<'_>,
 ) -> anyhow::Result<Option<Vec<PathBuf>>> {
-    let Requests { different, of_slots } = recording.read()?.take_requests();
+    let Requests { different, of_slots, left_out } = recording.read()?.take_requests();
     if of_slots.is_empty() {
         return Ok(None);
     }
@@ -60,7 +60,7 @@ pub(super) fn read(
     if let Some((option, _)) = others.into_iter().find(|(_, is_given)| *is_given) {
         bail!("{file} says what is sent: leave --{option} out");
     }
-    if let Some(line) = encoding(&encoded, &of_slots) {
+    for line in left_out.into_iter().chain(encoding(&encoded, &of_slots)) {
         Progress::of_a_job().add_line(&format!("{file}: {line}"));
     }
     for request in of_slots {

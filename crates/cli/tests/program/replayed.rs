@@ -201,6 +201,45 @@ fn recorded_urls_are_encoded_and_their_labels_are_grouped() {
 }
 
 #[test]
+fn a_har_file_is_replayed() {
+    let (address, asked) = asked::server();
+    let entry = |ms: u32, url: &str| {
+        format!(
+            "{{\"startedDateTime\": \"2026-01-31T12:00:00.{ms:03}Z\", \"request\": {{\"method\": \"POST\", \"url\": \"{url}\", \
+                 \"headers\": [{{\"name\": \"Connection\", \"value\": \"close\"}}, {{\"name\": \"X\", \"value\": \"1\"}}], \
+                 \"postData\": {{\"text\": \"{ms} {{{{\"}}}}}}"
+        )
+    };
+    let [first, second] = ["/1", "/2|"].map(|path| format!("http://{address}{path}"));
+    let entries =
+        [entry(90, &second), entry(20, "https://127.0.0.1:1/"), entry(10, &first)].join(",\n");
+    let har = file("replayed.har", &format!("{{\"log\": {{\"entries\": [{entries}]}}}}"));
+    let with_host = format!("{har} hosts={address}");
+    for options in
+        [["--har", &*with_host], ["--arrivals", &*format!("har:{with_host}")], ["--har", &har]]
+    {
+        let (results, shown) = results(&options);
+        // The first one of the file's times is to the same host.
+        assert_eq!(sent(&asked), ["POST /1 1 10 {{", "POST /2%7C 1 90 {{"], "{results}");
+        assert!(results["settings"]["arrivals"].as_str().unwrap().starts_with("har:"), "{results}");
+        let told = format!("left out of 3 requests: 1 to other hosts than {address}");
+        assert!(
+            shown.contains(&told) && shown.contains("(2 starts in 80.0ms, times as dates"),
+            "{shown}"
+        );
+    }
+    for (options, told) in [
+        (["--har", &*har, "--arrivals", "poisson"], "cannot be used with"),
+        (["--har", &har, "--url", "http://h/"], "says what is sent: leave --url out"),
+        (["--har", &har, "--rate", "max"], "--har: --rate max has no schedule"),
+        (["--har", &har, "--json", &har], "reads this file"),
+    ] {
+        let stderr = refusal(output(&options));
+        assert!(stderr.contains(told), "{options:?}: {stderr}");
+    }
+}
+
+#[test]
 fn standard_input_is_a_file_that_is_read_once() {
     let (address, asked) = asked::server();
     let port = address.rsplit(':').next().unwrap();

@@ -179,6 +179,9 @@ impl RunArgs {
                 *url = without_password(url);
             }
         }
+        if let Some(recording) = self.schedule.arrivals.recording() {
+            self.settings.insert("arrivals".to_owned(), recording.to_string().into());
+        }
         if self.schedule.settle(config::is_set(matches, "rate")) {
             self.settings.insert("rate".to_owned(), "1/s".into());
         }

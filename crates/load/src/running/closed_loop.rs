@@ -10,8 +10,8 @@ use anyhow::{bail, ensure};
 use nanopace::Strictness;
 
 /// What says when a request is due, and what happens if it is late.
-const OF_A_SCHEDULE: [&str; 6] =
-    ["arrivals", "strictness", "max-backlog", "skip-later-than", "shard", "run"];
+const OF_A_SCHEDULE: [&str; 7] =
+    ["arrivals", "har", "strictness", "max-backlog", "skip-later-than", "shard", "run"];
 
 /// Makes a closed loop of a run that is to be one.
 ///

@@ -33,8 +33,8 @@ pub struct ScheduleArgs {
     #[arg(long, value_name = "SHAPE")]
     pub shape: Option<WrittenShape>,
 
-    /// How requests lie around the rate: even, poisson, exact-poisson:1000, gamma:0.25, jitter:0.3
-    /// or replay:FILE
+    /// How requests lie around the rate: even, poisson, exact-poisson:1000, gamma:0.25, jitter:0.3,
+    /// replay:FILE or har:FILE
     #[arg(long, value_name = "PROCESS", default_value = "even")]
     pub arrivals: ArrivalProcess,
 

@@ -30,5 +30,6 @@ Arrivals say how requests lie around the shape:
                       lines. Times are dates, times since 1970, or seconds from the start; 'replay:FILE
                       unit=ms' says otherwise. A rate or shape is the speed: 1/s (the default) plays
                       as recorded, 2/s twice as fast
+  har:FILE            the requests of a HAR file, as they were recorded
 The same --seed gives the same random numbers. --shard 1/3 is the first of three processes that
 share a load; 1/2:1:1 the first of three that take a half, a quarter and a quarter of it.";

@@ -2,6 +2,7 @@
 //!
 //! The file is read once, before the load. A start takes 8 bytes of memory.
 
+mod har;
 mod record;
 mod recorded;
 mod request;
@@ -10,22 +11,25 @@ mod time;
 
 use crate::console::{human, input};
 use anyhow::{Context, anyhow, ensure};
+use har::Sent;
 use record::Wrong;
 use recorded::Reader;
 pub use recorded::{Recorded, Requests};
 pub use request::{RecordedBody, RecordedRequest};
 pub use rows::HEADER;
-use rows::{Column, Rows};
+use rows::{Column, NO_HAR, Rows};
 use std::fmt::{self, Display, Formatter};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use time::Unit;
 pub(super) use time::seconds;
+use time::{Format, Unit};
 
 /// Rows of CSV or JSON.
 pub(super) const REPLAY: &str = "replay:";
+/// A HAR file.
+pub(super) const HAR: &str = "har:";
 
 /// A recording that starts later must say that this is meant.
 const LATEST_START: Duration = Duration::from_secs(3600);
@@ -36,25 +40,30 @@ pub struct Recording {
     /// As it was written.
     text: String,
     file: PathBuf,
+    is_har: bool,
     unit: Option<&'static Unit>,
     /// Whether the load begins with the first start, if that is given.
     begins_with_first: Option<bool>,
+    hosts: Option<Vec<String>>,
     recorded: OnceLock<Arc<Recorded>>,
 }
 
 impl Recording {
-    /// Reads `replay:FILE`, and the words after the file; none if it is not that.
+    /// Reads `replay:FILE` or `har:FILE`, and the words after the file; none if it is neither.
     pub(super) fn parse(text: &str) -> Option<Result<Recording, String>> {
-        let rest = text.strip_prefix(REPLAY)?;
-        Some(Recording::new(text, rest))
+        let is_har = text.starts_with(HAR);
+        let rest = text.strip_prefix(if is_har { HAR } else { REPLAY })?;
+        Some(Recording::new(text, rest, is_har))
     }
 
-    fn new(text: &str, rest: &str) -> Result<Recording, String> {
+    fn new(text: &str, rest: &str, is_har: bool) -> Result<Recording, String> {
         let mut recording = Recording {
             text: text.to_owned(),
             file: PathBuf::new(),
+            is_har,
             unit: None,
             begins_with_first: None,
+            hosts: None,
             recorded: OnceLock::new(),
         };
         let mut file = rest.trim_end();
@@ -64,7 +73,8 @@ impl Recording {
             file = before.trim_end();
         }
         if file.is_empty() {
-            return Err("replay needs a file: write replay:FILE".to_owned());
+            let kind = if is_har { "har" } else { "replay" };
+            return Err(format!("{kind} needs a file: write {kind}:FILE"));
         }
         Ok(Recording { file: file.into(), ..recording })
     }
@@ -72,10 +82,13 @@ impl Recording {
     /// Takes a word after the file. Returns whether it is not a part of its name.
     fn take(&mut self, word: &str) -> Result<bool, String> {
         match word.split_once('=') {
-            Some(("unit", unit)) => self.unit = Some(Unit::named(unit)?),
+            Some(("unit", unit)) if !self.is_har => self.unit = Some(Unit::named(unit)?),
             Some(("from", "first")) => self.begins_with_first = Some(true),
             Some(("from", "0")) => self.begins_with_first = Some(false),
             Some(("from", _)) => return Err(format!("{word}: write from=first or from=0")),
+            Some(("hosts", hosts)) if self.is_har => {
+                self.hosts = Some(hosts.split(',').map(str::to_ascii_lowercase).collect());
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -92,10 +105,24 @@ impl Recording {
     /// The file cannot be read, or is no recording: with the line and the column.
     pub fn read(&self) -> anyhow::Result<&Recorded> {
         if self.recorded.get().is_none() {
-            let recorded = self.read_rows()?;
+            let recorded = if self.is_har { self.read_har()? } else { self.read_rows()? };
             let _ = self.recorded.set(Arc::new(recorded));
         }
         self.recorded.get().map(|recorded| &**recorded).context("it has not been read")
+    }
+
+    fn read_har(&self) -> anyhow::Result<Recorded> {
+        let bytes = input::read(&self.file).with_context(|| self.unreadable())?;
+        let read = har::read(&bytes, self.hosts.as_deref());
+        let (requests, left_out) = read.map_err(|told| self.wrong(&told))?;
+        let mut reader = Reader::new(self.begins_with_first);
+        for Sent { ns, number, request } in requests {
+            let place = || format!("entry {number}");
+            let added = reader.add((Format::Date, ns), Some(request), place);
+            added.map_err(|told| self.wrong(&format!("{}: {told}", place())))?;
+        }
+        let told = format!("has no requests to send; {left_out}");
+        reader.end(Some(left_out)).ok_or_else(|| self.wrong(&told))
     }
 
     fn read_rows(&self) -> anyhow::Result<Recorded> {
@@ -109,14 +136,15 @@ impl Recording {
         let mut reader = Reader::new(self.begins_with_first);
         while let Some(mut row) = rows.next()? {
             let [at, url] = [Column::Time, Column::Url].map(|column| row.at(column));
-            let text = row.take(Column::Time).ok_or((at, "it has no time".to_owned()))?;
+            let text =
+                row.take(Column::Time).ok_or_else(|| (at, format!("it has no time; {NO_HAR}")))?;
             let time = time::read(&text, self.unit).map_err(|told| (at, told))?;
             let request = request::of_row(&mut row).map_err(|told| (url, told))?;
             let place = || rows.record.place(url);
             reader.add(time, request, place).map_err(|told| (at, told))?;
         }
         let none = "it has no times: write one a line, in seconds such as 0.25";
-        reader.end().ok_or_else(|| (0, none.to_owned()))
+        reader.end(None).ok_or_else(|| (0, none.to_owned()))
     }
 
     fn unreadable(&self) -> String {

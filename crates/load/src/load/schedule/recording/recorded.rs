@@ -28,6 +28,8 @@ pub struct Requests {
     pub different: Vec<(RecordedRequest, String)>,
     /// Which of them each slot has; empty if the file has times only.
     pub of_slots: Vec<u32>,
+    /// One line that says what of the file is not sent.
+    pub left_out: Option<String>,
 }
 
 impl Recorded {
@@ -133,12 +135,13 @@ impl Reader {
     }
 
     /// All of it, unless that is nothing.
-    pub(super) fn end(self) -> Option<Recorded> {
+    pub(super) fn end(self, left_out: Option<String>) -> Option<Recorded> {
         let (format, first) = self.first?;
         let mut different: Vec<_> = self.known.into_iter().collect();
         different.sort_unstable_by_key(|(_, index)| *index);
         let different = different.into_iter().map(|(request, _)| request).zip(self.places);
-        let requests = Requests { different: different.collect(), of_slots: self.of_slots };
+        let requests =
+            Requests { different: different.collect(), of_slots: self.of_slots, left_out };
         let (starts, requests) = (self.starts.into(), Mutex::new(requests));
         Some(Recorded { starts, format, first, requests })
     }

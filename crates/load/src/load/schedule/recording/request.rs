@@ -67,7 +67,7 @@ pub(super) fn of_row(row: &mut Row) -> Result<Option<RecordedRequest>, String> {
 }
 
 /// Reads a body in base64.
-fn of_base64(text: &str) -> Result<Bytes, String> {
+pub(super) fn of_base64(text: &str) -> Result<Bytes, String> {
     let bytes = BASE64_STANDARD.decode(text.trim());
     bytes.map(Bytes::from).map_err(|error| format!("the body: {error}; write it in base64"))
 }

@@ -23,7 +23,7 @@ pub(super) enum Column {
 const NAMES: [(Column, &[&str]); 7] = [
     (
         Column::Time,
-        &["offset", "timestamp", "time", "ts", "start_time", "arrival_time", super::HEADER],
+        &["offset", "timestamp", "@timestamp", "time", "ts", "start_time", "arrival_time", HEADER],
     ),
     (Column::Url, &["url", "target", "path"]),
     (Column::Method, &["method"]),
@@ -32,6 +32,9 @@ const NAMES: [(Column, &[&str]); 7] = [
     (Column::BodyFile, &["body_file", "body-file"]),
     (Column::BodyBase64, &["body_base64", "body-base64"]),
 ];
+
+/// What to do about a file in another format.
+pub(super) const NO_HAR: &str = "for a HAR file write har:FILE, or --har FILE";
 
 /// A column, and which of its names this is.
 fn column_of(name: &str) -> Option<(Column, usize)> {
@@ -123,8 +126,10 @@ impl<R: BufRead> Rows<R> {
 impl Layout {
     /// That of a file whose first line is this record.
     fn new(first: &mut Record<impl BufRead>) -> Result<Layout, Wrong> {
-        if first.text.trim_start().starts_with('{') {
-            return Ok(Layout::Json);
+        match first.text.trim() {
+            "{" => return Err((0, format!("an object of JSON has to be on one line; {NO_HAR}"))),
+            line if line.starts_with('{') => return Ok(Layout::Json),
+            _ => {}
         }
         let (mut columns, mut at) = (Vec::new(), Some(0));
         while let Some(begin) = at {

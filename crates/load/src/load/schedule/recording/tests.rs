@@ -39,7 +39,7 @@ fn requests(kind: &str, text: &str, words: &str) -> Result<Vec<String>, String> 
         format!("{method} {url} {fields}{body}").trim_end().to_owned()
     };
     read_with(kind, text.as_bytes(), words, |recorded| {
-        let Requests { different, of_slots } = recorded.take_requests();
+        let Requests { different, of_slots, .. } = recorded.take_requests();
         of_slots.iter().map(|index| short(&different[*index as usize].0)).collect()
     })
 }
@@ -127,7 +127,8 @@ fn what_is_wrong_has_its_line_and_column() {
         ("offset,url\n0,\"a\",b", 2, 7, "a value too many, but the first line has 2 names"),
         ("{\"ts\": \"a\\nb\"}", 1, 1, "`a\\nb` is no time"),
         ("{\"ts\": 1}\n {\"ts\": }", 2, 9, "expected value"),
-        ("{\"ts\": 1}\n{\"x\": 1}", 2, 1, "it has no time"),
+        ("{\"ts\": 1}\n{\"x\": 1}", 2, 1, "it has no time; for a HAR file write har:FILE"),
+        ("\n{\n \"log\": {}}", 2, 1, "an object of JSON has to be on one line; for a HAR"),
         ("{\"ts\": 1}\n  {\"ts\": true}", 2, 3, "`true` is no time"),
         ("{\"ts\": 1, \"url\": \"a\"}\n{\"ts\": 2}", 2, 1, mixed),
         ("{\"ts\": 1}\n{\"ts\": 2, \"url\": \"a\"}", 2, 1, mixed),
@@ -147,6 +148,7 @@ fn what_is_wrong_has_its_line_and_column() {
 fn what_is_no_file_is_refused() {
     for (text, told) in [
         ("replay:", "replay needs a file: write replay:FILE"),
+        ("har: hosts=all", "har needs a file: write har:FILE"),
         ("replay:a unit=min", "unit=min: write unit=s, ms, us or ns"),
         ("replay:a from=second", "from=second: write from=first or from=0"),
     ] {
@@ -231,9 +233,87 @@ proptest! {
         let quoted = |value: &String| format!("0,\"{}\",x\n", value.replace('"', "\"\""));
         let text: String = values.iter().map(quoted).collect();
         let read = read_with(REPLAY, format!("offset,url,note\n{text}").as_bytes(), "", |recorded| {
-            let Requests { different, of_slots } = recorded.take_requests();
+            let Requests { different, of_slots, .. } = recorded.take_requests();
             of_slots.iter().map(|index| different[*index as usize].0.url.clone()).collect::<Vec<_>>()
         });
         prop_assert_eq!(read.unwrap(), values.into_iter().map(Some).collect::<Vec<_>>());
+    }
+}
+
+/// An entry of a HAR file, at so many ms.
+fn entry(ms: u32, request: &str) -> String {
+    format!(
+        "{{\"startedDateTime\":\"2026-01-31T12:00:00.{ms:03}+02:00\",\"time\":1.5,\"request\":{{{request}}},\"response\":{{\"status\":200}}}}"
+    )
+}
+
+fn har(entries: &[String]) -> String {
+    format!("\u{feff}{{\"log\":{{\"version\":\"1.2\",\"entries\":[\n{}\n]}}}}", entries.join(",\n"))
+}
+
+#[test]
+fn a_har_file_is_sent_in_order_without_what_belongs_to_a_connection() {
+    let text = har(&[
+        entry(
+            250,
+            "\"method\":\"POST\",\"url\":\"https://h/a?b={{c}}\",\"headers\":[{\"name\":\":authority\",\"value\":\"h\"},\
+             {\"name\":\"Host\",\"value\":\"h\"},{\"name\":\"content-length\",\"value\":\"3\"},{\"name\":\"X\",\"value\":\"1\"},\
+             {\"name\":\"X\",\"value\":\"2\"}],\"postData\":{\"mimeType\":\"text/plain\",\"text\":\"{{d}}\"}",
+        ),
+        entry(100, "\"method\":\"GET\",\"url\":\"https://h/\",\"headers\":[],\"bodySize\":-1"),
+        entry(
+            900,
+            "\"method\":\"PUT\",\"url\":\"HTTPS://H/\",\"postData\":{\"encoding\":\"base64\",\"text\":\"aMOp\"}",
+        ),
+    ]);
+    let sent =
+        ["GET https://h/", "POST https://h/a?b=%7B%7Bc}} X=1 X=2 {{d}}", "PUT HTTPS://H/ hé"];
+    assert_eq!(requests(HAR, &text, "").unwrap(), sent);
+    let starts = read_with(HAR, text.as_bytes(), "", |recorded| recorded.starts.to_vec());
+    assert_eq!(starts.unwrap(), [0, 150_000_000, 800_000_000]);
+}
+
+#[test]
+fn what_a_har_file_leaves_out_is_counted() {
+    let get = |url: &str, more: &str| format!("\"method\":\"GET\",\"url\":\"{url}\"{more}");
+    let text = har(&[
+        entry(1, &get("data:image/png;base64,x", "")),
+        entry(2, &get("http://a:8080/", "")),
+        entry(3, &get("http://b/", "")),
+        entry(4, &get("http://A:8080/2", "")),
+        entry(5, &get("http://a:8080/cached", ""))
+            .replace("\"time\"", "\"_fromCache\":\"disk\",\"time\""),
+        entry(6, &get("http://a:8080/form", ",\"postData\":{\"params\":[]}")),
+        entry(7, &get("http://a:8080/large", ",\"bodySize\":9")),
+        entry(8, &get("ws://a:8080/", "")),
+    ]);
+    let left_out = |words: &str| {
+        let look = |recorded: &Recorded| recorded.take_requests();
+        let Requests { of_slots, left_out, .. } =
+            read_with(HAR, text.as_bytes(), words, look).unwrap();
+        (of_slots.len(), left_out.unwrap())
+    };
+    let (count, line) = left_out("");
+    let told = "left out of 8 requests: 1 from the browser's cache, 2 not http or https, 1 to other hosts than a:8080 \
+                (hosts=all sends them), 2 without the text of their bodies, and of headers ";
+    assert!(count == 2 && line.starts_with(told), "{line}");
+    assert_eq!(
+        ["", " hosts=all", " hosts=b", " hosts=A,b"].map(|words| left_out(words).0),
+        [2, 3, 1, 3]
+    );
+}
+
+#[test]
+fn what_is_no_har_file_is_refused() {
+    let no_date = har(&[entry(1, "\"method\":\"GET\",\"url\":\"http://a/\"").replace("2026-", "")]);
+    for (text, told) in [
+        ("{}", "is no HAR: missing field `log`"),
+        ("{\"ts\": 1}\n{\"ts\": 2}", "is no HAR: "),
+        (&*har(&[]), "has no requests to send; left out of 0 requests: and"),
+        (&*no_date, "entry 1: \"01-31T12:00:00.001+02:00\" is no date"),
+        (&*no_date.replace("01-31T12:00:00.001+02:00", "5"), "entry 1: \"5\" is no date"),
+    ] {
+        let error = read_with(HAR, text.as_bytes(), "", |_| ()).unwrap_err();
+        assert!(error.starts_with(&format!("FILE {told}")), "{error}");
     }
 }
