@@ -546,7 +546,11 @@ impl PacerBuilder {
     /// The schedule ends after `n` slots of this process: then callers get [`Ended::Finished`](crate::Ended). There
     /// is no end by default.
     ///
-    /// Skipped slots count. Slots that are given back are handed out again, also after others were
+    /// These are the first `n` slots of the load, or of this process's [`shard`](PacerBuilder::shard) of it. Skipped
+    /// slots are among them. A late policy that forfeits time moves slots and leaves none out, so all `n` start. What the
+    /// load [asks for](Pacer::asked_before), the backlog and the account of time end with the last of them.
+    ///
+    /// Slots that are given back are handed out again, also after others were
     /// told that the schedule has finished. A row of slots that does not fit is refused, and takes
     /// nothing.
     ///

@@ -321,6 +321,39 @@ fn slots_of_the_warm_up_are_not_counted_as_skipped() {
     }
 }
 
+/// All figures are exact, however slow the machine is.
+#[test]
+fn a_number_of_requests_is_all_that_the_report_and_the_log_ask_for() {
+    let loads = [
+        "",
+        "--warmup 150ms",
+        "--strictness 1",
+        "--arrivals poisson",
+        "--shard 2/2",
+        "--skip-later-than 100ms",
+        "--max-backlog 100ms --warmup 300ms",
+    ];
+    side_by_side(loads.into_iter().enumerate(), |(number, load)| {
+        let csv = scratch(&format!("asked-{number}.csv"));
+        let line = "run --rate 100 --requests 30 -c 2 --target-stall 700ms@200ms --csv";
+        let results = results(&format!("{line} {} {load}", csv.display()));
+        assert_adds_up(&results);
+        assert_eq!(results["due"], 30, "{load}: {results}");
+        let intervals = results["rate_over_time"].as_array().unwrap();
+        let asked = intervals.iter().map(|interval| interval["asked"].as_f64().unwrap());
+        let log = fs::read_to_string(&csv).unwrap();
+        let logged = log.lines().skip(1).map(|line| line.split(',').nth(2).unwrap());
+        let logged = logged.map(|asked| asked.parse::<f64>().unwrap());
+        for asked in [asked.sum::<f64>(), logged.sum()] {
+            assert!((asked - 30.0).abs() < 1e-4, "{load}: {asked} {log} {results}");
+        }
+        // Slots of the warm-up are late too.
+        let backlogs = intervals.iter().map(|interval| interval["backlog_slots"].as_u64().unwrap());
+        assert!(backlogs.max() <= Some(30 + 30), "{load}: {results}");
+        assert_eq!(results["ledger"]["backlog_ns"], 0, "{load}: {results}");
+    });
+}
+
 /// A stall is the target's, whatever the schedule does about it. A machine that is busy may be late
 /// as well, but not by as much, or the run warns of it.
 #[test]

@@ -179,7 +179,8 @@ impl Load {
         Ok(self)
     }
 
-    /// It ends with so many calls, at least 1, if it does not end earlier.
+    /// The load has this many calls, at least 1, without those of the [`warmup`](Load::warmup). It may end earlier, by
+    /// its [`duration`](Load::duration) or its shape.
     pub fn requests(mut self, requests: u64) -> Load {
         self.args.requests = Some(requests);
         self

@@ -148,8 +148,9 @@ impl Summary {
     pub(crate) fn new(results: RunResults<'_>) -> Summary {
         let RunResults { recorded_from: from, run_end, stats, .. } = results;
         let (started, duration) = (float(stats.started()), run_end.at - from);
-        let target_hz =
-            results.constant_hz.unwrap_or_else(|| per_second(run_end.recorded.count, duration));
+        let target_hz = results
+            .constant_hz
+            .unwrap_or_else(|| per_second(run_end.recorded.count, run_end.asked_until - from));
         let achieved_hz = per_second(started, duration);
         let target_hz = if results.is_closed { achieved_hz } else { target_hz };
         // More than was due, if policies gave up time; less, if a part of an interval is left.
@@ -465,11 +466,13 @@ mod tests {
         (0..100).for_each(|_| stats.start(wait, Lateness::default()));
         stats.lateness = Lateness { target: 64.0, generator: 55.0, queued: 50.0, ..stats.lateness };
         let fixture = fixture::empty();
+        let end = Nanos::ZERO + Duration::from_secs(10);
         Summary::new(RunResults {
             title: fixture.title,
             recorded_from: Nanos::ZERO,
             run_end: RunEnd {
-                at: Nanos::ZERO + Duration::from_secs(10),
+                at: end,
+                asked_until: end,
                 asked: Asked::default(),
                 recorded: Asked::default(),
                 required: 100.0,

@@ -28,6 +28,8 @@ pub(crate) enum Refusal {
     NotStarted,
     /// The workers have gone: nobody would start what is asked for from now on.
     NoRequestsLeft,
+    /// The number of slots in the warm-up is fixed, so that it is known which slots come after it.
+    WarmUp,
     /// A closed loop has no schedule to change.
     ClosedLoop,
     /// The schedule has ended.
@@ -42,6 +44,7 @@ impl Refusal {
         match self {
             Refusal::NotStarted => "the schedule has not started yet",
             Refusal::NoRequestsLeft => "the load has no requests left",
+            Refusal::WarmUp => "with --requests, the load can be changed only after the warm-up",
             Refusal::ClosedLoop => "--rate max has no rate to change: it is a closed loop",
             Refusal::Over => "the schedule has ended",
             Refusal::Fleet(why) => why,

@@ -27,11 +27,13 @@ impl Asked {
 pub(crate) struct RunEnd {
     /// The end on the schedule.
     pub(crate) at: Nanos,
+    /// When the load ended, if it did; otherwise `at`. A run ends later than its load if the last slot started late.
+    pub(crate) asked_until: Nanos,
     /// The load before that, with the warm-up.
     pub(crate) asked: Asked,
     /// The part of it that is recorded.
     pub(crate) recorded: Asked,
-    /// How many recorded slots must have started if none was late.
+    /// How many of these must have started if none was late.
     pub(crate) required: f64,
     /// The pacer's ledger when the end was noticed, without what was due after it: up to an interval
     /// before it if the last recorded slot was admitted.

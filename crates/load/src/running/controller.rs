@@ -6,6 +6,8 @@ mod course;
 mod helm;
 mod looks;
 mod machine;
+#[cfg(test)]
+mod simulated;
 
 use super::member::Member;
 use super::message::{Message, Stage};
@@ -122,7 +124,7 @@ impl<'run> Controller<'run> {
     pub(crate) fn end(&mut self) -> RunEnd {
         let Course { shared, span, .. } = self.course;
         let run_end = span.end_run(shared.pacer.now());
-        self.books.end(&run_end);
+        self.books.end(&run_end, &self.policy);
         shared.pacer.close();
         // What was late when it was paused is not later now.
         shared.pacer.resume();

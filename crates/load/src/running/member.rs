@@ -127,8 +127,8 @@ impl Member {
         RunLength {
             warmup: (self.begins() + warmup) - self.starts(),
             duration: Duration::MAX,
+            counted: None,
             slots: None,
-            first: None,
             spacing: Spacing::Other,
             is_steady: false,
             constant_hz: None,

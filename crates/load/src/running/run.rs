@@ -191,7 +191,7 @@ pub(crate) fn perform<T: Target>(
 
 /// Starts the schedule, and tells the target and the workers. One that is not wanted any more has ended
 /// before any of its slots can start.
-fn start_schedule<'run, T: Target>(
+pub(super) fn start_schedule<'run, T: Target>(
     setup: &Setup<T>,
     member: Option<&Member>,
     shared: &'run RunShared,

@@ -14,7 +14,7 @@ use super::push::collector::Collector;
 use super::until;
 use super::workers::apart::{apart, held};
 use super::workers::guarded::Guarded;
-use super::workers::length::{RunLength, Spacing};
+use super::workers::length::{Counted, RunLength, Spacing};
 use super::workers::threads;
 use crate::console::{Output, ResultFile, is_stdout};
 use crate::judged::comparison::recording::Recording;
@@ -27,7 +27,7 @@ use crate::shown::headline::Headline;
 use crate::shown::logs::Logs;
 use anyhow::{Context, anyhow, bail, ensure};
 use core_affinity::CoreId;
-use nanopace::{Arrivals, Pacer, Rate, Shape, Strictness};
+use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, Shape, Shard, Strictness};
 use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +47,8 @@ pub struct Setup<T> {
     end: Duration,
     /// How many slots of this process there are, if the target has something to do for so many only.
     most: Option<u64>,
+    /// The slots that a number of requests is about.
+    counted: Option<Counted>,
     /// With more failures than this a run ends early.
     most_failures: f64,
     /// Cores to pin threads to; empty if they are not pinned.
@@ -98,6 +100,7 @@ impl<T: Target> Setup<T> {
         let target = Arc::new(make(&args)?);
         check_parts(&*target, &args.criteria())?;
         let most = target.most_slots().map(|slots| part_of(slots, &args)).transpose()?;
+        let counted = counted(&args, most)?;
         open_files::allow(&target, args.connections, args.threads)?;
         probe(&target, args.timeout)?;
         // Only now: a run that can't be made leaves the results of the last one alone.
@@ -119,6 +122,7 @@ impl<T: Target> Setup<T> {
             first,
             end,
             most,
+            counted,
             most_failures: f64::INFINITY,
             cores,
             invitation,
@@ -158,9 +162,13 @@ impl<T: Target> Setup<T> {
 
     /// A pacer as asked for, paused until the schedule starts; in a fleet, the node's.
     pub(crate) fn pacer(&self, member: Option<&Member>) -> anyhow::Result<Pacer> {
-        if let Some(member) = member {
-            return Ok(member.pacer());
+        match member {
+            Some(member) => Ok(member.pacer()),
+            None => Ok(self.pacer_builder()?.build()),
         }
+    }
+
+    pub(super) fn pacer_builder(&self) -> anyhow::Result<PacerBuilder> {
         let args = &self.args;
         let mut builder = args.schedule.pacer()?.strictness(args.strictness).start_paused();
         if let Some(limit) = args.max_backlog {
@@ -169,10 +177,11 @@ impl<T: Target> Setup<T> {
         if let Some(limit) = args.skip_later_than {
             builder = builder.skip_later_than(limit);
         }
-        if let Some(slots) = self.most {
+        let all = self.counted.map(|counted| counted.all());
+        if let Some(slots) = all.or(self.most) {
             builder = builder.slots(slots);
         }
-        Ok(builder.build())
+        Ok(builder)
     }
 
     /// Whether slots that are late may be given up, and others take their places. In a closed loop none is late.
@@ -187,9 +196,7 @@ impl<T: Target> Setup<T> {
         let args = &self.args;
         let keeps_slots = args.strictness == Strictness::AVERAGE
             && args.max_backlog.is_none()
-            && args.requests.is_none()
-            && self.invitation.is_none()
-            && !self.ends_with_load();
+            && self.invitation.is_none();
         Policy {
             skip_later_than: args.skip_later_than,
             keeps_slots,
@@ -214,8 +221,8 @@ impl<T: Target> Setup<T> {
         Ok(RunLength {
             warmup: args.warmup,
             duration: longest.unwrap_or(default).min(self.end.saturating_sub(args.warmup)),
-            slots: args.requests,
-            first: args.requests.filter(|_| self.has_the_first()),
+            counted: self.counted,
+            slots: args.requests.filter(|_| args.schedule.is_closed),
             spacing: spacing(&args.schedule),
             is_steady: args.schedule.is_steady(),
             constant_hz: args.schedule.constant_hz()?,
@@ -223,15 +230,6 @@ impl<T: Target> Setup<T> {
             ends_with_load: self.ends_with_load(),
             longest: longest.unwrap_or(Duration::MAX),
         })
-    }
-
-    /// Whether the recorded slots follow each other from the first one after the warm-up: none is another process's or
-    /// is given up, and it is known which is the first.
-    fn has_the_first(&self) -> bool {
-        let (args, schedule) = (&self.args, &self.args.schedule);
-        schedule.shard.is_none()
-            && !self.gives_up()
-            && (args.warmup.is_zero() || !schedule.is_closed)
     }
 
     /// How it catches up; a closed loop has nothing to catch up.
@@ -279,6 +277,18 @@ fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     let second = Shape::constant(Rate::per_second(1)?);
     let end = Duration::from_secs(slots);
     Ok(Arrivals::even().starts_before(end, &second, &args.schedule.shard()?))
+}
+
+/// The slots that a number of requests is about, if this process has at most so many. In a closed loop workers count
+/// what they start.
+fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>> {
+    let schedule = &args.schedule;
+    let Some(requests) = args.requests.filter(|_| !schedule.is_closed) else { return Ok(None) };
+    let before = |shard| schedule.starts_before(args.warmup, shard);
+    let (first, warm_up) = (before(Shard::new(0, 1)?)?, before(schedule.shard()?)?);
+    let most = most.map_or(u64::MAX, |most| most.saturating_sub(warm_up));
+    let may_skip = args.skip_later_than.is_some();
+    Ok(Some(Counted { first, warm_up, slots: requests.min(most), may_skip }))
 }
 
 /// Refuses requirements on times that the target does not take.

@@ -86,6 +86,20 @@ impl ScheduleArgs {
         self.arrivals.recording().map_or(Ok(()), |recording| recording.check_first(first))
     }
 
+    /// How many starts of a part of the load come before a moment, since the beginning of the load.
+    pub(crate) fn starts_before(&self, moment: Duration, shard: Shard) -> anyhow::Result<u64> {
+        if moment.is_zero() {
+            return Ok(0);
+        }
+        let (arrivals, shape) = (self.arrivals()?, self.shape()?);
+        if !self.is_replay() {
+            return Ok(arrivals.starts_before(moment, &shape, &shard));
+        }
+        // A recording of any length.
+        let starts = arrivals.starts(shape, shard).take_while(|&start| start < moment);
+        Ok(u64::try_from(starts.count())?)
+    }
+
     /// Where the load ends, if it does. A recording ends right after its last start.
     pub fn end(&self) -> anyhow::Result<Option<Duration>> {
         if self.is_replay() {

@@ -156,7 +156,10 @@ impl<'run> Books<'run> {
     }
 
     /// Notes that the schedule has ended.
-    pub(crate) fn end(&mut self, run_end: &RunEnd) {
+    pub(crate) fn end(&mut self, run_end: &RunEnd, policy: &Policy) {
+        if let Some(limit) = policy.skip_later_than {
+            self.collector.look_at_last_skipped(limit, run_end.at);
+        }
         self.ended = Some(run_end.ledger);
         self.machine[1] = Some(MachineLook::now());
     }

@@ -44,11 +44,15 @@ impl<'run> Helm<'run> {
         collector: &mut Collector<'run>,
     ) -> Result<(), Refusal> {
         let is_pause = matches!(action, Action::Pause | Action::Resume | Action::TogglePause);
-        if !is_pause && self.course.pacer().is_finished() {
+        let is_change = !is_pause && !matches!(action, Action::Stop);
+        if !is_pause && self.course.span.has_no_slot_left() {
             return Err(Refusal::NoRequestsLeft);
         }
-        if self.course.span.length().is_closed && !is_pause && !matches!(action, Action::Stop) {
+        if is_change && self.course.span.length().is_closed {
             return Err(Refusal::ClosedLoop);
+        }
+        if is_change && self.course.span.has_fixed_warm_up() {
+            return Err(Refusal::WarmUp);
         }
         if let Some(member) = self.course.member {
             let done = member.act(action, self.course.hz());

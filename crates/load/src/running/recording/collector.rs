@@ -1,6 +1,7 @@
 //! Collects what all threads record, while they go on.
 
 use super::recorder::Recorder;
+use crate::console::human::float;
 use crate::recorded::gaps::{Gaps, Quality};
 use crate::recorded::outcome::Outcome;
 use crate::recorded::randomness::{Intervals, Randomness};
@@ -100,6 +101,18 @@ impl<'run> Collector<'run> {
         mem::swap(&mut self.second, &mut self.last_second);
         self.second.clear();
         &self.last_second
+    }
+
+    /// Looks why the last slots were late, if they were skipped and nothing has started since. Slots that are later than
+    /// `limit` are skipped, and the schedule ends now, at `end`.
+    pub(crate) fn look_at_last_skipped(&self, limit: Duration, end: Nanos) {
+        let before = self.recorders.iter().map(|recorder| recorder.skipped()).max();
+        let slots = self.pacer.ledger().skipped.saturating_sub(before.unwrap_or_default());
+        let each = float(slots) / float(u64::try_from(self.recorders.len()).unwrap_or(u64::MAX));
+        let intended_start = Nanos::ZERO + (end - Nanos::ZERO).saturating_sub(limit);
+        for recorder in self.recorders {
+            recorder.skipped_at(end, intended_start, each);
+        }
     }
 
     /// Counts what policies took from the run: slots that were skipped because they were later than

@@ -49,6 +49,11 @@ impl Moved {
         self.paused(now) + if self.gives_up { self.given_up() } else { Duration::ZERO }
     }
 
+    /// How many slots had been skipped when this was last looked at, if a policy may give slots up.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
     fn given_up(&mut self) -> Duration {
         let ledger = self.pacer.ledger();
         let interval = self.pacer.rate().interval_ns() * 1e-9;

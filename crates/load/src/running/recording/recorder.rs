@@ -39,6 +39,8 @@ struct Record {
     opening: usize,
     moved: Moved,
     attention: Attention,
+    /// How many slots had been skipped when the last operation started.
+    skipped: u64,
 }
 
 impl Recorder {
@@ -67,6 +69,7 @@ impl Recorder {
             opening: 0,
             moved: Moved::new(pacer, gives_up),
             attention: Attention::new(pacer.now()),
+            skipped: 0,
         };
         Recorder { clock: pacer.clone(), record: Mutex::new(record), burst }
     }
@@ -79,6 +82,7 @@ impl Recorder {
         // all starts up to its reading.
         let now = self.clock.now();
         let (moved, mut burst) = (record.moved.by(now), self.burst());
+        record.skipped = record.moved.skipped();
         let start = record.connections.start(intended_start, now, moved, burst.as_deref_mut());
         drop(burst);
         let beside = &mut record.beside;
@@ -201,6 +205,19 @@ impl Recorder {
                 Outcome { intended_start, wait_time: None, response_time: age, ending, slots };
             outcomes.push(outcome);
         }
+    }
+
+    /// How many slots had been skipped when its last operation started.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.record().skipped
+    }
+
+    /// Remembers why so many slots were late that were skipped at `end`, with this intended start or an earlier one.
+    pub(crate) fn skipped_at(&self, end: Nanos, intended_start: Nanos, slots: f64) {
+        let record = &mut *self.record();
+        let (moved, burst) = (record.moved.by(end), self.burst());
+        let lateness = record.lateness(intended_start, [end, end], moved, burst.as_deref());
+        record.stats.cause(lateness.times(slots));
     }
 
     /// The lateness so far of a slot that waits now and has this age.

@@ -166,7 +166,7 @@ impl Worker {
                 runtime.block_on(backoff::wait(wait, &self.shared.ended));
             }
         }
-        span.end_if_over(pacer.now());
+        span.end_if_over();
     }
 
     /// Makes the call for the slot with this number and intended start. Returns whether the target was connected to.

@@ -11,6 +11,26 @@ pub(crate) enum Spacing {
     Other,
 }
 
+/// The slots of a load that a number of requests is about. The pacer ends with the last of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// The number in the whole load of the first slot that may be one of them. Those before it are warm-up.
+    pub(crate) first: u64,
+    /// How many slots of this process are warm-up.
+    pub(crate) warm_up: u64,
+    /// How many slots of this process follow.
+    pub(crate) slots: u64,
+    /// Whether those that are late may be skipped.
+    pub(crate) may_skip: bool,
+}
+
+impl Counted {
+    /// How many slots this process has, warm-up included.
+    pub(crate) fn all(&self) -> u64 {
+        self.warm_up.saturating_add(self.slots)
+    }
+}
+
 /// The length of a run, and how its slots lie.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunLength {
@@ -18,10 +38,10 @@ pub(crate) struct RunLength {
     pub(crate) warmup: Duration,
     /// For how long slots are started and recorded; `Duration::MAX` for no limit.
     pub(crate) duration: Duration,
-    /// How many recorded slots may start; none for no limit.
+    /// The requests that end the run by their number, in an open loop.
+    pub(crate) counted: Option<Counted>,
+    /// How many recorded slots may start in a closed loop; none for no limit.
     pub(crate) slots: Option<u64>,
-    /// The same number if these are the first slots after the warm-up, whichever is decided about first.
-    pub(crate) first: Option<u64>,
     /// How slots lie around the load.
     pub(crate) spacing: Spacing,
     /// Whether the intervals between slots are equal, but for changes of the rate.

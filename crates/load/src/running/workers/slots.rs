@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How many slots a run may still start, and what became of those that were granted.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    /// How many more slots may start that are recorded. None without a limit: then threads need not share a count.
+    /// How many more slots of a closed loop may start that are recorded. None without a limit: then threads need not
+    /// share a count.
     left: Option<AtomicU64>,
     /// How many of the granted slots were decided about: started or refused. None unless the run ends with the last
-    /// slot of the load.
+    /// slot of the load or of those that are counted.
     decided: Option<AtomicU64>,
     /// How many of the granted slots were refused: they are not started.
     refused: AtomicU64,
@@ -18,9 +19,10 @@ pub(crate) struct Slots {
 impl Slots {
     /// The counts of a run of this length.
     pub(crate) fn new(length: &RunLength) -> Slots {
+        let is_awaited = length.ends_with_load || length.counted.is_some();
         Slots {
             left: length.slots.map(AtomicU64::new),
-            decided: length.ends_with_load.then(AtomicU64::default),
+            decided: is_awaited.then(AtomicU64::default),
             refused: AtomicU64::default(),
         }
     }
@@ -39,16 +41,6 @@ impl Slots {
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).ok()
     }
 
-    /// Takes `slots` slots that will not be started. Returns how many of them are part of the run: no more than were
-    /// left.
-    pub(crate) fn leave(&self, slots: u64) -> u64 {
-        let Some(left) = &self.left else { return slots };
-        let update = |left: u64| Some(left.saturating_sub(slots));
-        // Relaxed: as in `take_one`.
-        let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
-        before.map_or(0, |left| left.min(slots))
-    }
-
     /// Counts a slot that was granted and will not be started.
     pub(crate) fn refuse(&self) {
         // Relaxed: a count that is read when the threads have ended.
@@ -63,11 +55,10 @@ impl Slots {
         decided.is_some()
     }
 
-    /// Whether all slots that the pacer has granted were decided about, and that ends the run. `granted` reads how many
-    /// it has granted.
-    pub(crate) fn are_decided(&self, granted: impl FnOnce() -> u64) -> bool {
+    /// How many granted slots were decided about; none if nothing ends with the last one.
+    pub(crate) fn decided(&self) -> Option<u64> {
         // Acquire: as in `count_decided`.
-        self.decided.as_ref().is_some_and(|decided| decided.load(Ordering::Acquire) == granted())
+        self.decided.as_ref().map(|decided| decided.load(Ordering::Acquire))
     }
 
     /// How many of the slots that the pacer has granted were not started, if the run ends with the last slot of the

@@ -65,7 +65,7 @@ impl<T: Target> Worker<T> {
                 backoff::wait(wait, &shared.ended).await;
             }
         }
-        span.end_if_over(shared.pacer.now());
+        span.end_if_over();
     }
 
     /// Makes the call for the slot with this number and intended start. Returns whether the target was connected to.

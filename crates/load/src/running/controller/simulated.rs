@@ -1,0 +1,264 @@
+//! Whole runs in virtual time: the load, the workers' decisions and the report are real; the connections, the target
+//! and the clock are simulated.
+
+mod laws;
+
+use super::Controller;
+use crate::console::machine::Machine;
+use crate::judged::summary::{Summary, Title};
+use crate::load::action::{Action, Refusal};
+use crate::load::target::{Done, Failure, Slot, Target};
+use crate::recorded::attention::BEAT;
+use crate::recorded::operation::Answer;
+use crate::recorded::over_time::Interval;
+use crate::recorded::processor::ProcessorTime;
+use crate::running::args::RunArgs;
+use crate::running::message::{Message, Stage};
+use crate::running::outlets::Outlets;
+use crate::running::recording::recorder::{Flight, Recorder};
+use crate::running::run::start_schedule;
+use crate::running::setup::Setup;
+use crate::running::workers::shared::RunShared;
+use crate::running::workers::span::{Admission, RunSpan};
+use crate::shown::live::Live;
+use clap::Parser;
+use nanopace::{Grant, ManualClock, Nanos, Refused};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, SystemTime};
+use toml::Table;
+
+const STEP: Duration = Duration::from_millis(4);
+const CONNECTIONS: usize = 4;
+
+#[derive(Debug, Parser)]
+#[command(args_override_self = true)]
+struct Line {
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// A target that has data for so many slots, or for any number.
+struct Nothing(Option<u64>);
+
+impl Target for Nothing {
+    type Session = ();
+
+    async fn connect(&self, _index: usize) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn call(&self, _session: &mut (), _slot: Slot) -> Result<Done, Failure> {
+        Ok(Done::new())
+    }
+
+    fn name(&self) -> String {
+        "nothing".to_owned()
+    }
+
+    fn most_slots(&self) -> Option<u64> {
+        self.0
+    }
+}
+
+/// Underscores stand for blanks.
+fn set_up(options: &str, most: Option<u64>) -> Setup<Nothing> {
+    let words = ["test"].into_iter().chain(options.split_whitespace());
+    let line = Line::try_parse_from(words.map(|word| word.replace('_', " "))).unwrap();
+    Setup::new(line.run, &[], |_| Ok(Nothing(most))).unwrap()
+}
+
+/// A simulated connection with its worker.
+enum Connection {
+    Free,
+    /// Its thread has been granted a slot, and comes to decide about it only then.
+    Granted(Grant, Nanos),
+    /// Its request is answered then.
+    Busy(Flight, Nanos),
+    /// Its worker has ended.
+    Gone,
+}
+
+/// What happens to a run, in milliseconds since its start.
+#[derive(Clone, Debug, Default)]
+struct Course {
+    /// The target answers nothing from the one moment to the other.
+    stalls: Vec<(u64, u64)>,
+    /// No thread does anything from the one moment to the other.
+    freezes: Vec<(u64, u64)>,
+    /// Every so many slots, a thread is held up before it decides about one.
+    hold_every: u64,
+    actions: Vec<(u64, Action)>,
+    /// For how many slots the target has data.
+    most: Option<u64>,
+}
+
+/// What came of a run.
+struct Ran {
+    summary: Summary,
+    refused: Vec<Refusal>,
+    /// How many slots are warm-up.
+    warm_up: u64,
+}
+
+impl Ran {
+    fn intervals(&self) -> &[Interval] {
+        self.summary.over_time.intervals()
+    }
+
+    fn asked(&self) -> f64 {
+        self.intervals().iter().map(|interval| interval.asked).sum()
+    }
+}
+
+/// A run that goes on.
+struct Run<'run> {
+    course: &'run Course,
+    clock: ManualClock,
+    shared: &'run RunShared,
+    span: &'run RunSpan,
+    connections: Vec<Connection>,
+    granted: u64,
+    /// When the thread says next what it has had of the processor.
+    next_beat: Nanos,
+}
+
+impl Run<'_> {
+    fn now(&self) -> Nanos {
+        self.shared.pacer.now()
+    }
+
+    fn at(&self, ms: u64) -> Nanos {
+        self.span.start + Duration::from_millis(ms)
+    }
+
+    /// The end of the stop that a moment lies in, or the moment itself.
+    fn after(&self, stops: &[(u64, u64)], moment: Nanos) -> Nanos {
+        let inside = |&&(from, to): &&(u64, u64)| (self.at(from)..self.at(to)).contains(&moment);
+        stops.iter().find(inside).map_or(moment, |&(_, to)| self.at(to))
+    }
+
+    fn step(&mut self) {
+        let recorder = Arc::clone(&self.shared.recorders[0]);
+        let is_frozen = || self.after(&self.course.freezes, self.now()) > self.now();
+        if !is_frozen() {
+            recorder.sleeps(ProcessorTime::default);
+        }
+        self.clock.advance(STEP);
+        if is_frozen() {
+            return;
+        }
+        recorder.wakes(ProcessorTime::default);
+        if self.now() >= self.next_beat {
+            recorder.beat(ProcessorTime::default());
+            self.next_beat = self.now() + BEAT;
+        }
+        for index in 0..self.connections.len() {
+            let connection = std::mem::replace(&mut self.connections[index], Connection::Gone);
+            self.connections[index] = self.go_on(connection, &recorder);
+        }
+    }
+
+    fn go_on(&mut self, connection: Connection, recorder: &Arc<Recorder>) -> Connection {
+        let now = self.now();
+        match connection {
+            Connection::Busy(flight, done) if done <= now => {
+                let sent = flight.started();
+                flight.end(Answer::completed(sent));
+                self.take(recorder)
+            }
+            Connection::Granted(grant, until) if until <= now => self.decide(grant, recorder),
+            Connection::Free => self.take(recorder),
+            waits => waits,
+        }
+    }
+
+    fn take(&mut self, recorder: &Arc<Recorder>) -> Connection {
+        match self.shared.pacer.try_acquire() {
+            Ok(grant) => {
+                self.granted += 1;
+                let is_held = self.course.hold_every > 0
+                    && self.granted.is_multiple_of(self.course.hold_every);
+                if is_held {
+                    return Connection::Granted(grant, self.now() + 10 * STEP);
+                }
+                self.decide(grant, recorder)
+            }
+            Err(Refused::Finished | Refused::Closed) => {
+                self.span.end_if_over();
+                Connection::Gone
+            }
+            Err(_) => Connection::Free,
+        }
+    }
+
+    fn decide(&mut self, grant: Grant, recorder: &Arc<Recorder>) -> Connection {
+        let (now, intended) = (self.now(), grant.intended_start());
+        let is_recorded = match self.span.admit((grant.slot(), intended), now) {
+            Admission::Recorded => true,
+            Admission::WarmUp => false,
+            Admission::Unstarted => {
+                recorder.unstarted(&[(intended, 1)], self.span.end());
+                return Connection::Gone;
+            }
+            Admission::Over => return Connection::Gone,
+        };
+        let done = self.after(&self.course.stalls, now + STEP);
+        Connection::Busy(recorder.start(intended, is_recorded), done)
+    }
+
+    fn is_at_work(&self) -> bool {
+        self.connections
+            .iter()
+            .any(|it| matches!(it, Connection::Busy(..) | Connection::Granted(..)))
+    }
+}
+
+/// The controller's loop, but for waiting.
+fn controls(controller: &mut Controller<'_>, messages: &Receiver<Message>) -> bool {
+    let is_stopped = messages.try_iter().any(|message| message.reach(controller));
+    let is_over = is_stopped || controller.course.now() >= controller.course.span.end();
+    if !is_over {
+        controller.books.tick();
+    }
+    !is_over
+}
+
+fn run(options: &str, course: &Course) -> Ran {
+    let setup = set_up(options, course.most);
+    let clock = ManualClock::new();
+    let pacer = setup.pacer_builder().unwrap().clock(clock.clone()).build();
+    clock.advance(Duration::from_secs(7));
+    let shared = RunShared::new(pacer, Duration::MAX, &[CONNECTIONS], setup.gives_up());
+    let (sender, messages) = mpsc::channel();
+    let span = start_schedule(&setup, None, &shared, sender, true).unwrap();
+    let outlets = Outlets::only(Live::Nowhere);
+    let mut controller = Controller::new(&shared, span, None, setup.policy(), outlets);
+    let connections = (0..CONNECTIONS).map(|_| Connection::Free).collect();
+    let (granted, next_beat) = (0, Nanos::ZERO);
+    let mut run = Run { course, clock, shared: &shared, span, connections, granted, next_beat };
+    let (mut actions, mut refused) = (course.actions.iter().peekable(), Vec::new());
+    while controls(&mut controller, &messages) {
+        run.step();
+        while let Some((_, action)) = actions.next_if(|(at, _)| run.at(*at) <= run.now()) {
+            refused.extend(controller.act(action.clone()).err());
+        }
+    }
+    let run_end = controller.end();
+    while run.is_at_work() {
+        run.step();
+        controller.books.tick();
+    }
+    let title = Title {
+        url: String::new(),
+        scenario_hash: None,
+        start: SystemTime::UNIX_EPOCH,
+        settings: Table::new(),
+        given: BTreeSet::new(),
+        machine: Machine::here(),
+    };
+    let (summary, _) = controller.sum_up(run_end, title, Duration::ZERO);
+    let warm_up = span.length().counted.map_or(0, |counted| counted.warm_up);
+    Ran { summary, refused, warm_up }
+}

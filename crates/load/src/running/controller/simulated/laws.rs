@@ -1,0 +1,187 @@
+//! What a run with a number of requests asks for: these, and nothing else.
+
+use super::{Course, Ran, run};
+use crate::console::human::float;
+use crate::judged::summary::Summary;
+use crate::judged::verdict::Verdict::{GeneratorBehind, OnSchedule, TargetBehind};
+use crate::load::action::{Action, Refusal};
+use crate::recorded::over_time::Interval;
+use nanopace::{Ledger, Rate};
+use std::time::Duration;
+
+/// The load is in the report, slot by slot, and nothing else is.
+fn assert_has_slots(ran: &Ran, slots: u64, case: &str) {
+    let Summary { stats, ledger, .. } = &ran.summary;
+    assert_eq!(stats.due(), slots, "{case}");
+    assert!((ran.asked() - float(slots)).abs() < 1e-6, "{case}: asked {}", ran.asked());
+    assert!(ran.intervals().iter().all(|interval| interval.asked >= 0.0), "{case}");
+    let mut left = slots + ran.warm_up - stats.skipped;
+    for Interval { from, backlog, brief, .. } in ran.intervals() {
+        left -= brief.started();
+        assert!(backlog.slots <= left + stats.skipped, "{case}: {backlog:?} at {from:?}");
+    }
+    assert_eq!(ledger.backlog, Duration::ZERO, "{case}");
+}
+
+/// Stops from 2 s to 6 s.
+const LONG: [(u64, u64); 1] = [(2_000, 6_000)];
+
+/// A run without any stop, one whose target stops, and one whose threads do.
+fn courses() -> [Course; 3] {
+    let usual = Course { hold_every: 7, ..Course::default() };
+    [
+        usual.clone(),
+        Course { stalls: LONG.to_vec(), ..usual.clone() },
+        Course { freezes: LONG.to_vec(), ..usual },
+    ]
+}
+
+#[test]
+fn a_number_of_requests_is_what_the_report_asks_for() {
+    let loads = [
+        "--rate 100/s",
+        "--rate 33.3/s",
+        "--rate 100/s --arrivals poisson --seed 1",
+        "--rate 100/s --arrivals poisson --seed 2",
+        "--rate 100/s --arrivals gamma:0.3",
+        "--shape ramp_0/s..200/s_5s_forever",
+        "--shape (hold_500/s_100ms,_hold_0/s_400ms)_forever",
+        "--rate 300/s --shard 2/3",
+        "--rate 300/s --shard 1/3:5 --arrivals jitter:0.4",
+    ];
+    let policies =
+        ["", "--strictness 0.5", "--strictness 1", "--strictness 1.5", "--max-backlog 500ms"];
+    let warmups = ["", "--warmup 1s", "--warmup 1234567us", "--warmup 4s"];
+    let cases = loads.iter().flat_map(|load| policies.map(|policy| format!("{load} {policy}")));
+    for (case, load) in cases.enumerate() {
+        let (warmup, course) = (warmups[case % 4], &courses()[case % 3]);
+        let options = format!("{load} {warmup} --requests 300");
+        let ran = run(&options, course);
+        assert_has_slots(&ran, 300, &format!("{options} {course:?}"));
+        assert_eq!(ran.summary.stats.started(), 300, "{options}");
+    }
+}
+
+#[test]
+fn a_load_that_is_over_asks_for_nothing_more() {
+    let course = Course { stalls: LONG.to_vec(), ..Course::default() };
+    for (warmup, end) in [("", 3.0), ("--warmup 1500ms", 4.5)] {
+        let ran = run(&format!("--rate 100/s --requests 300 {warmup}"), &course);
+        assert_has_slots(&ran, 300, warmup);
+        let end = Duration::from_secs_f64(end);
+        let over = ran.intervals().iter().filter(|interval| interval.from >= end);
+        assert!(over.clone().count() >= 6, "{warmup}: {:?}", ran.summary.duration);
+        assert!(over.clone().all(|interval| interval.asked == 0.0), "{warmup}");
+        let Ledger { elapsed, allocated, .. } = ran.summary.ledger;
+        assert_eq!((elapsed, allocated), (end, end));
+    }
+}
+
+#[test]
+fn the_mean_rate_of_a_load_is_that_until_its_end() {
+    let course = Course { stalls: LONG.to_vec(), ..Course::default() };
+    let target_hz = |options: &str| run(options, &course).summary.target_hz;
+    let mean = target_hz("--shape hold_50/s_2s,_hold_200/s_1h --requests 300");
+    assert!((mean - 100.0).abs() < 1.0, "{mean}");
+}
+
+#[test]
+fn data_that_ends_is_what_the_report_asks_for() {
+    for (options, slots) in [
+        ("--rate 100/s", 300),
+        ("--rate 100/s --arrivals poisson", 300),
+        ("--rate 200/s --shard 1/2", 150),
+        ("--rate 100/s --requests 250", 250),
+        ("--rate 100/s --requests 250 --warmup 1s", 200),
+        ("--rate 100/s --requests 190 --warmup 1s", 190),
+    ] {
+        for course in courses() {
+            let ran = run(options, &Course { most: Some(300), ..course });
+            assert_has_slots(&ran, slots, options);
+        }
+    }
+}
+
+/// Nothing starts after the last slots are skipped, so no later start says what made them late.
+#[test]
+fn skipped_requests_are_among_them_and_have_a_cause() {
+    let stalls = Course { stalls: LONG.to_vec(), ..Course::default() };
+    let freezes = Course { freezes: LONG.to_vec(), ..Course::default() };
+    for (course, verdict) in
+        [(Course::default(), OnSchedule), (stalls, TargetBehind), (freezes, GeneratorBehind)]
+    {
+        for (options, slots) in
+            [("", 300), ("--warmup 1s", 300), ("--requests 450", 450), ("--arrivals poisson", 300)]
+        {
+            let options = format!("--rate 100/s --requests 300 --skip-later-than 900ms {options}");
+            let ran = run(&options, &course);
+            assert_has_slots(&ran, slots, &options);
+            assert_eq!(ran.summary.verdict, verdict, "{options} {:?}", ran.summary.stats.lateness);
+        }
+    }
+}
+
+#[test]
+fn a_run_that_ends_before_its_load_asks_for_what_has_come() {
+    let course = Course { stalls: LONG.to_vec(), ..Course::default() };
+    for (options, slots) in [
+        ("--rate 100/s --duration 2500ms", 250),
+        ("--rate 100/s --duration 2s --warmup 2s", 200),
+        ("--rate 100/s --duration 5s", 300),
+        ("--duration 5s --shape hold_100/s_2500ms,_hold_0/s_1h", 250),
+        ("--rate 100/s --duration 2500ms --max-backlog 1s --warmup 2200ms", 250),
+    ] {
+        let ran = run(&format!("--requests 300 {options}"), &course);
+        assert!((ran.asked() - float(slots)).abs() < 1e-6, "{options}: {}", ran.asked());
+        assert!(ran.summary.stats.due() <= slots, "{options}: {}", ran.summary.stats.due());
+    }
+}
+
+/// Slots of the warm-up that were moved beyond its end are not among the requests, and were not counted.
+#[test]
+fn no_slot_of_the_warm_up_is_told_as_unstarted() {
+    let stalls = Course { stalls: vec![(1_500, 2_450)], ..Course::default() };
+    for policy in ["--strictness 1", "--strictness 0.5", "--max-backlog 100ms"] {
+        let options = format!("--rate 100/s --warmup 2s --duration 500ms --requests 9 {policy}");
+        let stats = run(&options, &stalls).summary.stats;
+        assert_eq!((stats.started(), stats.unstarted), (0, 0), "{policy}");
+    }
+    let options = "--rate 100/s --warmup 2s --duration 500ms --requests 9";
+    assert_eq!(run(options, &stalls).summary.stats.due(), 9);
+}
+
+/// Each action changes when slots are due, and none how many there are.
+#[test]
+fn a_run_that_is_steered_has_its_requests() {
+    let rate = |hz| Action::SetRate(Rate::per_second(hz).unwrap());
+    let shape = |text: &str| Action::SetShape(text.parse().unwrap());
+    let all = [
+        vec![(1_500, rate(400))],
+        vec![(1_500, rate(20)), (3_000, rate(1_000))],
+        vec![(500, Action::Pause), (900, Action::Resume)],
+        vec![(500, Action::Pause), (2_900, Action::Resume)],
+        vec![(1_500, Action::Pause), (2_500, rate(500)), (2_900, Action::Resume)],
+        vec![(1_500, shape("ramp 10/s..100/s 5s, hold 50/s 1h"))],
+        vec![(1_200, Action::Faster), (1_300, Action::Slower), (7_000, Action::Faster)],
+    ];
+    for (actions, course) in all.iter().flat_map(|it| courses().map(|course| (it, course))) {
+        let course = Course { actions: actions.clone(), ..course };
+        for options in ["", "--warmup 1s", "--warmup 1s --strictness 1", "--arrivals poisson"] {
+            let options = format!("--rate 100/s --requests 300 {options}");
+            let ran = run(&options, &course);
+            assert_has_slots(&ran, 300, &format!("{options} {course:?}"));
+            assert!(ran.refused.is_empty() || ran.refused == [Refusal::NoRequestsLeft]);
+        }
+    }
+}
+
+/// Otherwise it would not be known which slots come after it.
+#[test]
+fn the_warm_up_of_a_number_of_requests_is_not_changed() {
+    let actions = vec![(500, Action::Faster), (1_500, Action::Faster)];
+    let course = Course { actions, ..Course::default() };
+    let ran = run("--rate 100/s --warmup 1s --requests 300", &course);
+    assert_eq!(ran.refused, [Refusal::WarmUp]);
+    let ran = run("--rate 100/s --warmup 1s --duration 2s", &course);
+    assert_eq!(ran.refused, []);
+}
