@@ -116,6 +116,29 @@ mod tests {
         })
     }
 
+    /// The parabola of a shape from the slot with this number on, if a chord is not as good.
+    fn parabola(shape: &str, slot: u64) -> Option<Stretch> {
+        let slots = Slots::new(&Arrivals::even(), Shard::whole());
+        let curve = Curve::new(&shape.parse().unwrap(), 0, 0, 0_u64.wrapping_sub(1), 0);
+        let position = after(0, slot);
+        let (time, even) = (curve.time_of(position, &slots), slots.even_from(position).unwrap());
+        let ends_at_most = after(position, 1 << 40);
+        along(&curve, &Begin { position, time, wanted: position, ends_at_most, even }, &slots)
+    }
+
+    /// The proof needs all three limits.
+    #[test]
+    fn a_parabola_is_as_long_as_is_proven() {
+        let slow = parabola("ramp 1k/s..2k/s 240h", 1).unwrap();
+        let long_ns = slow.time_of(slow.ends_at) - slow.line.time;
+        assert!((1 << 31..=1 << 32).contains(&long_ns), "{long_ns} ns");
+        let fast = parabola("ramp 90k/s..180k/s 33h", 1).unwrap();
+        assert_eq!((fast.ends_at - fast.line.position) / SLOT, 1 << 18);
+        // From its middle on, it would be 39 ns.
+        assert_eq!(parabola("ramp 0/s..10G/s 5us", 6_250), None);
+        assert!(parabola("ramp 0/s..10G/s 50us", 62_500).is_some());
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_048))]
 

@@ -412,6 +412,36 @@ proptest! {
     }
 }
 
+/// A pause stops the schedule, however long it takes: no more slots come.
+#[test]
+fn a_pause_adds_nothing_to_what_nobody_has_started() {
+    let second = Duration::from_secs(1);
+    let ramp: Shape = "ramp 0/s..40/s 1s, hold 40/s 1h".parse().unwrap();
+    let even = Shape::constant(rate(2));
+    for (shape, spread) in
+        [(even.clone(), Spread::Even), (ramp, Spread::Even), (even, Spread::Poisson(3))]
+    {
+        let clock = ManualClock::new();
+        let pacer = Pacer::shaped(shape).arrivals(spread.arrivals()).clock(clock.clone()).build();
+        clock.advance(second * 19 / 20);
+        pacer.try_acquire().unwrap();
+        pacer.pause();
+        let slots = |until| {
+            let batches = pacer.unstarted(Nanos::ZERO..until);
+            batches.iter().map(|(_, slots)| slots).sum::<u64>()
+        };
+        let due = pacer.ledger().backlog_slots;
+        assert!(due > 10, "{spread:?}");
+        for _ in 0..3 {
+            clock.advance(second);
+            let later = [0, 1, 3_600].map(|seconds| slots(pacer.now() + second * seconds));
+            assert_eq!((later, pacer.ledger().backlog_slots), ([due; 3], due), "{spread:?}");
+        }
+        pacer.resume();
+        assert_eq!(slots(pacer.now() + span(1)), due, "{spread:?}");
+    }
+}
+
 /// As many as there are before the end, however many that is.
 #[test]
 fn billions_are_told_in_some_thousand_batches() {

@@ -2,7 +2,7 @@
 //! twice.
 
 use crate::common::{
-    MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns, intended_starts,
+    MICRO, MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns, intended_starts,
     put_off_to, rate, sleepers, span, strictness, wait_ns,
 };
 use nanopace::driver::Drive as _;
@@ -93,6 +93,48 @@ fn a_lane_that_is_dropped_gives_back_what_it_has_not_started() {
     starts.sort_unstable();
     assert!(starts.into_iter().eq((0..=last).map(|slot| slot * 10)), "each slot of 10 ns once");
     assert_balanced(&pacer);
+}
+
+/// Slots that it has not started say nothing of its pace.
+#[test]
+fn a_lane_that_gives_back_still_reads_the_clock_in_time() {
+    for (operation_ns, started) in [(1_000, 1), (1_000, 3), (700, 2), (3_000, 1), (400, 17)] {
+        let clock = ManualClock::new();
+        let pacer = build("100M/s", &clock).build();
+        clock.advance(span(SECOND));
+        let mut lane = pacer.lane();
+        for turn in 0..400 {
+            let grant = lane.acquire().expect("open");
+            let age = pacer.now() - grant.actual_start();
+            assert!(age < span(10 * MICRO), "{operation_ns} ns each: {age:?} in turn {turn}");
+            clock.advance(span(operation_ns));
+            if turn % 50 == started {
+                lane.give_back();
+            }
+        }
+    }
+}
+
+/// How many slots a lane takes at once that starts one each microsecond and has given back so many times.
+fn run_after(times: usize) -> u64 {
+    let clock = ManualClock::new();
+    let pacer = build("100M/s", &clock).build();
+    clock.advance(span(SECOND));
+    let mut lane = pacer.lane();
+    for _ in 0..100 {
+        lane.acquire().expect("open");
+        clock.advance(span(MICRO));
+    }
+    (0..times).for_each(|_| lane.give_back());
+    let first = lane.acquire().expect("open").slot();
+    pacer.acquire().expect("open").slot() - first
+}
+
+/// A lane that has nothing to give back keeps what it knows of its pace.
+#[test]
+fn to_give_back_nothing_changes_nothing() {
+    assert_eq!(run_after(2), run_after(1));
+    assert!((2..10).contains(&run_after(1)), "{}", run_after(1));
 }
 
 #[test]

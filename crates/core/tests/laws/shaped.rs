@@ -1,10 +1,11 @@
 //! Pacers whose rate follows a shape, whose slots lie unevenly, or that take a share of a load.
 
 use crate::common::random::shapes;
-use crate::common::{at, span};
+use crate::common::{MILLI, at, span};
 use nanopace::driver::Drive as _;
 use nanopace::{
     Arrivals, Curve, Ended, Grant, Level, ManualClock, Nanos, Pacer, Rate, Refused, Shape, Shard,
+    Strictness,
 };
 use proptest::prelude::*;
 use std::iter;
@@ -333,8 +334,17 @@ fn a_constant_shape_is_a_constant_rate() {
 fn a_slot_in_the_last_nanosecond_of_a_shape_is_granted() {
     let shape = shape("hold 1261/s 11102300ns");
     assert_eq!(shape.time_of(14), shape.duration());
-    let pacer = pacer(&shape, &ManualClock::jumping());
-    assert_eq!(starts(|| pacer.acquire().ok(), 100).len(), 15);
+    let jumping = pacer(&shape, &ManualClock::jumping());
+    assert_eq!(starts(|| jumping.acquire().ok(), 100).len(), 15);
+
+    // It is asked for whatever a late policy has done.
+    let clock = ManualClock::new();
+    let strict = pacer(&shape, &clock);
+    strict.set_strictness(Strictness::STRICT);
+    clock.advance(span(5 * MILLI));
+    strict.acquire().unwrap();
+    let [last, end] = [0, 1].map(|after| strict.asked_before(at(11_102_300 + after)));
+    assert_eq!((last, end, strict.asked_before(Nanos::MAX)), (14, 15, 15));
 }
 
 /// Ten slots in a second, nothing for four seconds, and ten slots again.

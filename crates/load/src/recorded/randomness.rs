@@ -110,6 +110,14 @@ mod tests {
     }
 
     #[test]
+    fn neighbours_are_compared_with_the_middle_of_all_gaps() {
+        // Each gap is as long as the mean, so this share of exponential gaps is shorter.
+        let above = 0.5 - (-1.0_f64).exp();
+        let alike = randomness((0..200_u32).map(f64::from)).alike;
+        assert!((alike - 12.0 * above * above).abs() < 1e-9, "{alike}");
+    }
+
+    #[test]
     fn a_few_gaps_say_nothing() {
         let mut intervals = Intervals::default();
         (0..100_u32).for_each(|start| intervals.start(start.into()));
