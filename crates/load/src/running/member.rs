@@ -127,6 +127,7 @@ impl Member {
         RunLength {
             warmup: (self.begins() + warmup) - self.starts(),
             duration: Duration::MAX,
+            most: None,
             counted: None,
             slots: None,
             spacing: Spacing::Other,

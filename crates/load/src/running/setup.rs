@@ -177,11 +177,15 @@ impl<T: Target> Setup<T> {
         if let Some(limit) = args.skip_later_than {
             builder = builder.skip_later_than(limit);
         }
-        let all = self.counted.map(|counted| counted.all());
-        if let Some(slots) = all.or(self.most) {
+        if let Some(slots) = self.most_slots() {
             builder = builder.slots(slots);
         }
         Ok(builder)
+    }
+
+    /// How many slots this process has at most, warm-up included.
+    fn most_slots(&self) -> Option<u64> {
+        self.counted.map_or(self.most, |counted| Some(counted.all()))
     }
 
     /// Whether slots that are late may be given up, and others take their places. In a closed loop none is late.
@@ -221,6 +225,7 @@ impl<T: Target> Setup<T> {
         Ok(RunLength {
             warmup: args.warmup,
             duration: longest.unwrap_or(default).min(self.end.saturating_sub(args.warmup)),
+            most: self.most_slots(),
             counted: self.counted,
             slots: args.requests.filter(|_| args.schedule.is_closed),
             spacing: spacing(&args.schedule),

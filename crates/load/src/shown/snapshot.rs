@@ -28,6 +28,8 @@ pub(crate) struct Snapshot {
     pub(crate) load: String,
     /// Whether that is a shape.
     pub(crate) is_shape: bool,
+    /// Whether all requests of the load have come, so that no more are asked for.
+    pub(crate) is_load_over: bool,
     /// The pacer's ledger.
     pub(crate) ledger: Ledger,
     /// What is due and has not started.
@@ -58,9 +60,13 @@ pub(crate) enum Phase {
 }
 
 impl Snapshot {
-    /// The rate that is asked for; of a shape, its mean in the last second.
+    /// The rate that is asked for; of a shape and of a load that is over, the mean in the last second.
     pub(crate) fn rate(&self) -> String {
-        if self.is_shape { human::hz(self.recent.asked_hz) } else { self.load.clone() }
+        if self.is_shape || self.is_load_over {
+            human::hz(self.recent.asked_hz)
+        } else {
+            self.load.clone()
+        }
     }
 }
 

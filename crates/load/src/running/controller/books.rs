@@ -241,6 +241,7 @@ impl<'run> Books<'run> {
                 None => pacer.rate().to_string(),
             },
             is_shape: shape.is_some(),
+            is_load_over: span.has_come(),
             ledger: self.ledger(),
             backlog,
             recent: Recent::new(&self.recent, self.asked_hz()),

@@ -21,6 +21,7 @@ use crate::running::setup::Setup;
 use crate::running::workers::shared::RunShared;
 use crate::running::workers::span::{Admission, RunSpan};
 use crate::shown::live::Live;
+use crate::shown::snapshot::Phase;
 use clap::Parser;
 use nanopace::{Grant, ManualClock, Nanos, Refused};
 use std::collections::BTreeSet;
@@ -100,6 +101,8 @@ struct Ran {
     refused: Vec<Refusal>,
     /// How many slots are warm-up.
     warm_up: u64,
+    /// The rate that was shown as asked for, at each look.
+    rates: Vec<String>,
 }
 
 impl Ran {
@@ -216,11 +219,15 @@ impl Run<'_> {
 }
 
 /// The controller's loop, but for waiting.
-fn controls(controller: &mut Controller<'_>, messages: &Receiver<Message>) -> bool {
+fn controls(
+    controller: &mut Controller<'_>,
+    messages: &Receiver<Message>,
+    rates: &mut Vec<String>,
+) -> bool {
     let is_stopped = messages.try_iter().any(|message| message.reach(controller));
     let is_over = is_stopped || controller.course.now() >= controller.course.span.end();
-    if !is_over {
-        controller.books.tick();
+    if !is_over && controller.books.tick().is_some() {
+        rates.push(controller.books.snapshot(Phase::Running, "").rate());
     }
     !is_over
 }
@@ -239,7 +246,8 @@ fn run(options: &str, course: &Course) -> Ran {
     let (granted, next_beat) = (0, Nanos::ZERO);
     let mut run = Run { course, clock, shared: &shared, span, connections, granted, next_beat };
     let (mut actions, mut refused) = (course.actions.iter().peekable(), Vec::new());
-    while controls(&mut controller, &messages) {
+    let mut rates = Vec::new();
+    while controls(&mut controller, &messages, &mut rates) {
         run.step();
         while let Some((_, action)) = actions.next_if(|(at, _)| run.at(*at) <= run.now()) {
             refused.extend(controller.act(action.clone()).err());
@@ -260,5 +268,5 @@ fn run(options: &str, course: &Course) -> Ran {
     };
     let (summary, _) = controller.sum_up(run_end, title, Duration::ZERO);
     let warm_up = span.length().counted.map_or(0, |counted| counted.warm_up);
-    Ran { summary, refused, warm_up }
+    Ran { summary, refused, warm_up, rates }
 }

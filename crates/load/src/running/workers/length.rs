@@ -38,6 +38,8 @@ pub(crate) struct RunLength {
     pub(crate) warmup: Duration,
     /// For how long slots are started and recorded; `Duration::MAX` for no limit.
     pub(crate) duration: Duration,
+    /// How many slots this process has at most, warm-up included; none without a limit, or if it is not known.
+    pub(crate) most: Option<u64>,
     /// The requests that end the run by their number, in an open loop.
     pub(crate) counted: Option<Counted>,
     /// How many recorded slots may start in a closed loop; none for no limit.

@@ -93,17 +93,15 @@ impl RunSpan {
         let slots = self.pacer.asked_before(moment);
         let count = self.pacer.asked_count(moment);
         // The mean count of random slots can be ahead of the slots.
-        let most = self.length.counted.zip(self.warm_up.get());
-        let most = most.map(|(counted, warm_up)| warm_up.count + human::float(counted.slots));
+        let most = self.length.most.zip(self.warm_up.get());
+        let most = most.map(|(slots, &warm_up)| in_all(slots, warm_up).count);
         Asked { slots, count: most.map_or(count, |most| count.min(most)) }
     }
 
     /// The whole load, all of whose slots have come by `moment`.
     fn asked_in_all(&self, moment: Nanos) -> Asked {
         let slots = self.pacer.asked_before(moment + Duration::from_nanos(1));
-        let warm_up = self.warm_up().unwrap_or_default();
-        let recorded = slots.saturating_sub(warm_up.slots);
-        Asked { slots, count: warm_up.count + human::float(recorded) }
+        in_all(slots, self.warm_up().unwrap_or_default())
     }
 
     /// How much the load had asked for before the recorded part, once that has begun. Call this before each change of
@@ -130,6 +128,12 @@ impl RunSpan {
     /// Whether the run ends by itself.
     pub(crate) fn has_end(&self) -> bool {
         self.planned_end() < Nanos::MAX || self.slots.are_limited()
+    }
+
+    /// Whether all slots of a load have come that has a known number of them.
+    pub(crate) fn has_come(&self) -> bool {
+        let come = || self.pacer.asked_before(self.pacer.now());
+        self.length.most.is_some_and(|most| come() >= most)
     }
 
     /// Whether a change of the load comes too late for all of its slots.
@@ -294,6 +298,12 @@ impl RunSpan {
             }
         })
     }
+}
+
+/// All slots of a load. Those after the warm-up count as whole ones, wherever in an interval the warm-up ended.
+fn in_all(slots: u64, warm_up: Asked) -> Asked {
+    let recorded = slots.saturating_sub(warm_up.slots);
+    Asked { slots, count: warm_up.count + human::float(recorded) }
 }
 
 /// The slots of `all` that are not among `known`, in batches. Only their number is certain. Batches of `all` may be cut

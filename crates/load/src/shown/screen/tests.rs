@@ -46,6 +46,7 @@ fn snapshot() -> Snapshot {
         phase: Phase::Running,
         load: "5000/s".to_owned(),
         is_shape: false,
+        is_load_over: false,
         ledger: pacer.ledger(),
         recent,
         tally,

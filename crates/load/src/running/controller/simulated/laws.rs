@@ -74,6 +74,8 @@ fn a_load_that_is_over_asks_for_nothing_more() {
         assert!(over.clone().all(|interval| interval.asked == 0.0), "{warmup}");
         let Ledger { elapsed, allocated, .. } = ran.summary.ledger;
         assert_eq!((elapsed, allocated), (end, end));
+        let (first, last) = (ran.rates.first().unwrap(), ran.rates.last().unwrap());
+        assert_eq!((&first[..], &last[..]), ("100/s", "0.0/s"), "{warmup}");
     }
 }
 
@@ -94,6 +96,8 @@ fn data_that_ends_is_what_the_report_asks_for() {
         ("--rate 100/s --requests 250", 250),
         ("--rate 100/s --requests 250 --warmup 1s", 200),
         ("--rate 100/s --requests 190 --warmup 1s", 190),
+        ("--rate 100/s --warmup 333ms", 266),
+        ("--rate 200/s --warmup 333ms --shard 1/2", 116),
     ] {
         for course in courses() {
             let ran = run(options, &Course { most: Some(300), ..course });
