@@ -108,6 +108,9 @@ impl<'run> Collector<'run> {
     pub(crate) fn look_at_last_skipped(&self, limit: Duration, end: Nanos) {
         let before = self.recorders.iter().map(|recorder| recorder.skipped()).max();
         let slots = self.pacer.ledger().skipped.saturating_sub(before.unwrap_or_default());
+        if slots == 0 {
+            return;
+        }
         let each = float(slots) / float(u64::try_from(self.recorders.len()).unwrap_or(u64::MAX));
         let intended_start = Nanos::ZERO + (end - Nanos::ZERO).saturating_sub(limit);
         for recorder in self.recorders {

@@ -83,19 +83,21 @@ impl RunSpan {
 
     /// How much the load had asked for before a moment, or before the end of the run if that comes first.
     pub(crate) fn asked(&self, moment: Nanos) -> Asked {
-        let ended = self.ended.get().filter(|ended| ended.at <= moment);
-        ended.map_or_else(|| self.asked_before(moment.min(self.end())), |ended| ended.asked)
+        let Asked { slots, count } = self.asked_on_average(moment);
+        let most = self.length.most.zip(self.warm_up());
+        let most = most.map(|(slots, warm_up)| in_all(slots, warm_up).count);
+        Asked { slots, count: most.map_or(count, |most| count.min(most)) }
     }
 
-    /// How much the load had asked for before `moment`. Before the last change of the load, it is what had been asked
-    /// for at that change: the pacer knows no better. A run never requires more than its slots, so this does no harm.
-    fn asked_before(&self, moment: Nanos) -> Asked {
-        let slots = self.pacer.asked_before(moment);
-        let count = self.pacer.asked_count(moment);
-        // The mean count of random slots can be ahead of the slots.
-        let most = self.length.most.zip(self.warm_up.get());
-        let most = most.map(|(slots, &warm_up)| in_all(slots, warm_up).count);
-        Asked { slots, count: most.map_or(count, |most| count.min(most)) }
+    /// The same; the count of random slots may be ahead of the slots. Before the last change of the load, it is what had
+    /// been asked for at that change: the pacer knows no better. A run never requires more than its slots, so this does
+    /// no harm.
+    fn asked_on_average(&self, moment: Nanos) -> Asked {
+        let (pacer, before) = (&self.pacer, moment.min(self.end()));
+        let asked =
+            || Asked { slots: pacer.asked_before(before), count: pacer.asked_count(before) };
+        let ended = self.ended.get().filter(|ended| ended.at <= moment);
+        ended.map_or_else(asked, |ended| ended.asked)
     }
 
     /// The whole load, all of whose slots have come by `moment`.
@@ -114,10 +116,9 @@ impl RunSpan {
 
     /// A pause in the warm-up moves slots of it into the recorded part. With a number of requests they stay warm-up.
     fn asked_in_warm_up(&self) -> Asked {
-        let asked = self.asked(self.recorded_from);
-        let counted = self.length.counted.filter(|counted| counted.warm_up != asked.slots);
-        let planned = |Counted { warm_up: slots, .. }| Asked { slots, count: human::float(slots) };
-        counted.map_or(asked, planned)
+        let asked = self.asked_on_average(self.recorded_from);
+        let planned = self.length.counted.map_or(asked.slots, |counted| counted.warm_up);
+        in_all(planned, asked)
     }
 
     /// The end of the run. No slot that is intended at it or later is started, and none is started at it or later.
@@ -280,7 +281,7 @@ impl RunSpan {
         let at = at.min(planned);
         *self.ended.get_or_init(|| {
             let is_over = load_end.is_some();
-            let asked = if is_over { self.asked_in_all(at) } else { self.asked_before(at) };
+            let asked = if is_over { self.asked_in_all(at) } else { self.asked(at) };
             let recorded = self.warm_up().map_or_else(Asked::default, |before| asked.since(before));
             // The interval of an even slot must have passed: until then, the slot may just have been due.
             let is_by_count = self.length.spacing == Spacing::Even && !is_over;

@@ -7,6 +7,7 @@ use crate::judged::verdict::Verdict::{GeneratorBehind, OnSchedule, TargetBehind}
 use crate::load::action::{Action, Refusal};
 use crate::recorded::over_time::Interval;
 use nanopace::{Ledger, Rate};
+use proptest::prelude::*;
 use std::time::Duration;
 
 /// The load is in the report, slot by slot, and nothing else is.
@@ -144,8 +145,8 @@ fn a_run_that_ends_before_its_load_asks_for_what_has_come() {
 /// Slots of the warm-up that were moved beyond its end are not among the requests, and were not counted.
 #[test]
 fn no_slot_of_the_warm_up_is_told_as_unstarted() {
-    let stalls = Course { stalls: vec![(1_500, 2_450)], ..Course::default() };
-    for policy in ["--strictness 1", "--strictness 0.5", "--max-backlog 100ms"] {
+    let stalls = Course { stalls: vec![(1_500, 2_492)], ..Course::default() };
+    for policy in ["--strictness 1", "--strictness 0.5", "--max-backlog 400ms"] {
         let options = format!("--rate 100/s --warmup 2s --duration 500ms --requests 9 {policy}");
         let stats = run(&options, &stalls).summary.stats;
         assert_eq!((stats.started(), stats.unstarted), (0, 0), "{policy}");
@@ -188,4 +189,73 @@ fn the_warm_up_of_a_number_of_requests_is_not_changed() {
     assert_eq!(ran.refused, [Refusal::WarmUp]);
     let ran = run("--rate 100/s --warmup 1s --duration 2s", &course);
     assert_eq!(ran.refused, []);
+}
+
+fn load() -> impl Strategy<Value = String> {
+    let rate = (20_u64..400).prop_map(|hz| format!("--rate {hz}/s"));
+    let arrivals = prop_oneof![
+        2 => Just(String::new()),
+        1 => any::<u32>().prop_map(|seed| format!("--arrivals poisson --seed {seed}")),
+        1 => any::<u32>().prop_map(|seed| format!("--arrivals gamma:0.3 --seed {seed}")),
+        1 => (1_u32..4).prop_map(|part| format!("--shard {part}/3")),
+    ];
+    let even = (rate, arrivals).prop_map(|(rate, arrivals)| format!("{rate} {arrivals}"));
+    let shape = (0_u32..200, 50_u32..400).prop_map(|(from, to)| {
+        format!("--shape (ramp_{from}/s..{to}/s_900ms,_hold_0/s_350ms)_forever")
+    });
+    prop_oneof![3 => even, 1 => shape]
+}
+
+fn policy() -> impl Strategy<Value = String> {
+    let limit = || 10_u32..1_500;
+    prop_oneof![
+        2 => Just(String::new()),
+        2 => prop_oneof![Just("0.3"), Just("1"), Just("1.2")].prop_map(|it| format!("--strictness {it}")),
+        1 => limit().prop_map(|ms| format!("--max-backlog {ms}ms")),
+        1 => limit().prop_map(|ms| format!("--skip-later-than {ms}ms")),
+    ]
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    prop_oneof![
+        Just(Action::TogglePause),
+        Just(Action::Resume),
+        (20_u64..600).prop_map(|hz| Action::SetRate(Rate::per_second(hz).unwrap())),
+        Just(Action::SetShape("ramp 10/s..300/s 2s, hold 50/s 1h".parse().unwrap())),
+    ]
+}
+
+fn course() -> impl Strategy<Value = Course> {
+    let stop = || (0_u64..4_000, 1_u64..2_500).prop_map(|(from, length)| (from, from + length));
+    let stops = || prop::collection::vec(stop(), 0..2);
+    let actions = prop::collection::vec((0_u64..5_000, action()), 0..5);
+    (stops(), stops(), 0_u64..9, actions).prop_map(|(stalls, freezes, hold_every, mut actions)| {
+        actions.sort_by_key(|&(at, _)| at);
+        // Whatever was paused goes on.
+        actions.push((6_000, Action::Resume));
+        Course { stalls, freezes, hold_every, actions, most: None }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever the load, the policies, the stops and the steps of whoever steers are.
+    #[test]
+    fn a_run_asks_for_its_requests_and_for_no_others(
+        load in load(), policy in policy(), course in course(),
+        requests in 1_u64..300, warmup_us in prop_oneof![Just(0), 0_u64..3_000_000],
+        duration_ms in prop::option::weighted(0.3, 1_u64..4_000),
+    ) {
+        let duration = duration_ms.map_or_else(String::new, |ms| format!("--duration {ms}ms"));
+        let options =
+            format!("{load} {policy} --warmup {warmup_us}us --requests {requests} {duration}");
+        let ran = run(&options, &course);
+        let (due, asked) = (ran.summary.stats.due(), ran.asked());
+        prop_assert!(due <= requests, "{options}: {due}");
+        prop_assert!(asked < float(requests) + 1e-6, "{options}: {asked}");
+        if duration_ms.is_none() {
+            assert_has_slots(&ran, requests, &options);
+        }
+    }
 }
