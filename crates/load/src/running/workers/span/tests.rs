@@ -118,6 +118,23 @@ fn the_run_ends_when_all_requests_were_decided_about() {
     }
 }
 
+/// The warm-up ends within an interval, at a count that is no whole number.
+#[test]
+#[expect(clippy::float_cmp, reason = "whole numbers")]
+fn each_request_is_required_wherever_the_warm_up_ends() {
+    for hz in 1_u64..300 {
+        let warm_up = (hz * 333).div_ceil(1_000);
+        let counted = Counted { first: warm_up, warm_up, slots: 7, may_skip: false };
+        let (most, warmup) = (Some(counted.all()), Duration::from_millis(333));
+        let length = RunLength { most, counted: Some(counted), warmup, ..length(0, 3_600) };
+        let (span, _messages, clock) = begun(hz, length);
+        clock.advance(secs(60));
+        admissions(&span, usize::MAX);
+        let ended = span.end_run(span.start);
+        assert_eq!((ended.recorded.slots, ended.required), (7, 7.0), "{hz}/s");
+    }
+}
+
 /// Also if the last ones are skipped, so that nobody decides about them.
 #[test]
 fn skipped_slots_are_some_of_the_requests() {
