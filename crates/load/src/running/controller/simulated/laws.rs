@@ -107,14 +107,18 @@ fn data_that_ends_is_what_the_report_asks_for() {
     }
 }
 
-/// Nothing starts after the last slots are skipped, so no later start says what made them late.
+/// Where nothing starts after the last slots are skipped, no later start says what made them late.
 #[test]
 fn skipped_requests_are_among_them_and_have_a_cause() {
     let stalls = Course { stalls: LONG.to_vec(), ..Course::default() };
     let freezes = Course { freezes: LONG.to_vec(), ..Course::default() };
-    for (course, verdict) in
-        [(Course::default(), OnSchedule), (stalls, TargetBehind), (freezes, GeneratorBehind)]
-    {
+    let early = Course { freezes: vec![(500, 2_100)], ..Course::default() };
+    for (course, verdict) in [
+        (Course::default(), OnSchedule),
+        (stalls, TargetBehind),
+        (freezes, GeneratorBehind),
+        (early, GeneratorBehind),
+    ] {
         for (options, slots) in
             [("", 300), ("--warmup 1s", 300), ("--requests 450", 450), ("--arrivals poisson", 300)]
         {
@@ -123,6 +127,18 @@ fn skipped_requests_are_among_them_and_have_a_cause() {
             assert_has_slots(&ran, slots, &options);
             assert_eq!(ran.summary.verdict, verdict, "{options} {:?}", ran.summary.stats.lateness);
         }
+    }
+}
+
+/// Time that a policy gives up has slots, but none of them was skipped.
+#[test]
+fn only_slots_that_were_skipped_count_as_skipped() {
+    let course = Course { stalls: vec![(500, 1_200)], ..Course::default() };
+    for policy in ["--strictness 1", "--max-backlog 100ms"] {
+        let options = format!("--rate 100/s --duration 3s --skip-later-than 900ms {policy}");
+        let stats = run(&options, &course).summary.stats;
+        assert!(stats.started() < 250, "{policy}: {}", stats.started());
+        assert_eq!(stats.skipped, 0, "{policy}");
     }
 }
 
