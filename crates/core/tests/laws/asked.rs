@@ -412,6 +412,24 @@ proptest! {
     }
 }
 
+/// A slot that is due at the very moment of a change has not come before it, and has come right after it.
+#[test]
+fn a_change_at_a_slots_moment_asks_for_it_once() {
+    let clock = ManualClock::new();
+    let builder = Pacer::builder("10/s".parse().unwrap()).strictness(Strictness::STRICT);
+    let pacer = builder.clock(clock.clone()).build();
+    let ms = |ms| Nanos::ZERO + Duration::from_millis(ms);
+    clock.set(ms(50));
+    pacer.acquire().unwrap(); // slot 0, late: from here on slots start later than the load asks for
+    clock.set(ms(1_000));
+    let asked = || [ms(1_000), ms(1_000) + span(1)].map(|moment| pacer.asked_before(moment));
+    assert_eq!(asked(), [10, 11]);
+    for rate in ["20/s", "7/s", "10/s"] {
+        pacer.set_rate(rate.parse().unwrap());
+        assert_eq!(asked(), [10, 11], "{rate}");
+    }
+}
+
 /// A pause stops the schedule, however long it takes: no more slots come.
 #[test]
 fn a_pause_adds_nothing_to_what_nobody_has_started() {

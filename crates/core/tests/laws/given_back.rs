@@ -132,7 +132,7 @@ fn run_after(times: usize) -> u64 {
 
 /// A lane that has nothing to give back keeps what it knows of its pace.
 #[test]
-fn to_give_back_nothing_changes_nothing() {
+fn giving_back_nothing_keeps_the_pace() {
     assert_eq!(run_after(2), run_after(1));
     assert!((2..10).contains(&run_after(1)), "{}", run_after(1));
 }

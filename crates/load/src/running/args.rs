@@ -34,8 +34,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
     pub duration: Option<Duration>,
 
-    /// End the load after exactly this many requests, without the warm-up; those that are skipped count. --duration
-    /// may end the run earlier
+    /// End the load after exactly this many requests, without the warm-up. Skipped requests count. --duration may end
+    /// the run earlier
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
     pub requests: Option<u64>,
 

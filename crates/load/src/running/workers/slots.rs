@@ -47,12 +47,12 @@ impl Slots {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a granted slot as decided about. Returns whether that may end the run.
-    pub(crate) fn count_decided(&self) -> bool {
+    /// Counts a granted slot as decided about. Returns how many were until then, with this one; none if nothing ends
+    /// with the last one.
+    pub(crate) fn count_decided(&self) -> Option<u64> {
         // AcqRel: whoever counts after another thread knows of the grants of that thread. So whoever counts last
         // knows of all. No loom model: one atomic, and the pacer's own lock.
-        let decided = self.decided.as_ref().map(|decided| decided.fetch_add(1, Ordering::AcqRel));
-        decided.is_some()
+        self.decided.as_ref().map(|decided| decided.fetch_add(1, Ordering::AcqRel) + 1)
     }
 
     /// How many granted slots were decided about; none if nothing ends with the last one.

@@ -83,16 +83,16 @@ impl RunSpan {
 
     /// How much the load had asked for before a moment, or before the end of the run if that comes first.
     pub(crate) fn asked(&self, moment: Nanos) -> Asked {
-        let Asked { slots, count } = self.asked_on_average(moment);
+        let Asked { slots, count } = self.asked_by_pacer(moment);
         let most = self.length.most.zip(self.warm_up());
         let most = most.map(|(slots, warm_up)| in_all(slots, warm_up).count);
         Asked { slots, count: most.map_or(count, |most| count.min(most)) }
     }
 
-    /// The same; the count of random slots may be ahead of the slots. Before the last change of the load, it is what had
-    /// been asked for at that change: the pacer knows no better. A run never requires more than its slots, so this does
-    /// no harm.
-    fn asked_on_average(&self, moment: Nanos) -> Asked {
+    /// The same, as the pacer counts it: the mean count of random slots can be ahead of the slots. Before the last change
+    /// of the load, it is what had been asked for at that change: the pacer knows no better. A run never requires more
+    /// than its slots, so this does no harm.
+    fn asked_by_pacer(&self, moment: Nanos) -> Asked {
         let (pacer, before) = (&self.pacer, moment.min(self.end()));
         let asked =
             || Asked { slots: pacer.asked_before(before), count: pacer.asked_count(before) };
@@ -116,7 +116,7 @@ impl RunSpan {
 
     /// A pause in the warm-up moves slots of it into the recorded part. With a number of requests they stay warm-up.
     fn asked_in_warm_up(&self) -> Asked {
-        let asked = self.asked_on_average(self.recorded_from);
+        let asked = self.asked_by_pacer(self.recorded_from);
         let planned = self.length.counted.map_or(asked.slots, |counted| counted.warm_up);
         in_all(planned, asked)
     }
@@ -140,7 +140,8 @@ impl RunSpan {
     /// Whether a change of the load comes too late for all of its slots.
     pub(crate) fn has_no_slot_left(&self) -> bool {
         // Slots that workers wait for have been taken, and a change of the rate still moves them.
-        self.length.counted.map_or_else(|| self.pacer.is_finished(), |_| self.is_load_over())
+        let are_decided = || self.is_load_over(self.slots.decided());
+        self.length.counted.map_or_else(|| self.pacer.is_finished(), |_| are_decided())
     }
 
     /// Whether the load is in a warm-up whose number of slots is fixed.
@@ -171,7 +172,7 @@ impl RunSpan {
         if matches!(admission, Admission::Unstarted | Admission::Over) {
             self.slots.refuse();
         }
-        if self.slots.count_decided() && self.is_load_over() {
+        if self.is_load_over(self.slots.count_decided()) {
             self.end_with_load(intended_start + self.last_interval());
         }
         admission
@@ -186,13 +187,14 @@ impl RunSpan {
     /// Ends the run if it ends with the load or with a number of requests, and all their slots were decided about.
     /// Until then a slot can come back and be granted again.
     pub(crate) fn end_if_over(&self) {
-        if self.is_load_over() {
+        if self.is_load_over(self.slots.decided()) {
             self.end_with_load(self.pacer.now());
         }
     }
 
-    fn is_load_over(&self) -> bool {
-        let Some(decided) = self.slots.decided() else { return false };
+    /// Whether no slot is left, if the run ends with the last one and so many were decided about.
+    fn is_load_over(&self, decided: Option<u64>) -> bool {
+        let Some(decided) = decided else { return false };
         if let Some(counted) = self.length.counted
             && decided + self.skipped(counted) >= counted.all()
         {

@@ -120,13 +120,13 @@ fn the_run_ends_when_all_requests_were_decided_about() {
 
 /// The warm-up ends within an interval, at a count that is no whole number.
 #[test]
-#[expect(clippy::float_cmp, reason = "whole numbers")]
 fn each_request_is_required_wherever_the_warm_up_ends() {
     for hz in 1_u64..300 {
-        let warm_up = (hz * 333).div_ceil(1_000);
-        let counted = Counted { first: warm_up, warm_up, slots: 7, may_skip: false };
-        let (most, warmup) = (Some(counted.all()), Duration::from_millis(333));
-        let length = RunLength { most, counted: Some(counted), warmup, ..length(0, 3_600) };
+        let first = (hz * 333).div_ceil(1_000);
+        let counted = Counted { first, warm_up: first, slots: 7, may_skip: false };
+        let (most, counted) = (Some(counted.all()), Some(counted));
+        let warmup = Duration::from_millis(333);
+        let length = RunLength { warmup, most, counted, ..length(0, 3_600) };
         let (span, _messages, clock) = begun(hz, length);
         clock.advance(secs(60));
         admissions(&span, usize::MAX);
