@@ -201,8 +201,8 @@ tsan *tests=tests_with_threads: (needs "/usr/bin/cargo" "rustc-web cargo-web") (
     libraries=(-Wl,--whole-archive "$rustup/lib/librustc-stable_rt.tsan.a" -Wl,--no-whole-archive -Wl,--export-dynamic)
     libraries+=(-fuse-ld=lld "-B$rustup/bin/gcc-ld" -lpthread -ldl -lm -lresolv -lrt -lc)
     export PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 PROPTEST_CASES=8
-    export RUSTFLAGS="--cfg tsan -Zsanitizer=thread -Zexternal-clangrt ${libraries[*]/#/-Clink-arg=}"
-    # Without the store on disk: its database is a shared library too, and those can't be linked with the sanitizer.
+    export RUSTFLAGS="-Zsanitizer=thread -Zexternal-clangrt ${libraries[*]/#/-Clink-arg=}"
+    # Without the store on disk: its database is a shared library, and those can't be linked with the sanitizer.
     cargo test -Zbuild-std --target {{ x86 }} --target-dir {{ target }}/tsan --package nanopace --package nanopace-limits --package nanopace-keyed \
         --no-default-features --no-fail-fast {{ tests }}
 

@@ -2,10 +2,6 @@
 
 #![cfg(unix)]
 
-#[path = "program/names.rs"]
-mod names;
-
-use names::{assert_none_is_gone, recorded};
 use nanopace_services::{Engine, Server};
 use serde_json::Value;
 use std::fs;
@@ -186,11 +182,6 @@ fn times_of_the_parts_of_all_nodes_answers_are_added_up() {
         let count = |of: &Value| of[name]["count"].as_u64().unwrap();
         let each = nodes.iter().map(|(_, results)| count(results));
         assert!(count(whole) > 0 && count(whole) == each.sum::<u64>(), "{name}: {whole}");
-    }
-    if is_stamped {
-        for folder in recorded() {
-            assert_none_is_gone(&folder.join("fleet.json"), whole);
-        }
     }
     let folder = TempDir::new().unwrap();
     let page = folder.path().join("page.html");

@@ -22,9 +22,7 @@ use tables::write;
 /// is lost when the process dies. All of the configuration is in memory as well, and answers come
 /// from there. Only changes touch the disk, and each of them flushes it.
 ///
-/// The file is a [`redb`] database in file format 3. Earlier versions of this store wrote their
-/// files with redb 2.6, in the same format, and those files are opened as they are. A file in an
-/// older format is an error ([`ConfigError::OldFormat`]), and stays as it is.
+/// The file is a [`redb`] database in file format 3.
 ///
 /// A change is first written beside the old state. When it is on disk, one write switches to it. So
 /// a process that is killed at any moment leaves all of a change or nothing of it. Only one store
@@ -67,8 +65,7 @@ impl DiskConfig {
     ///
     /// # Errors
     /// [`ConfigError::Io`] if the file can't be read or written, [`ConfigError::InUse`] if it is
-    /// open elsewhere, [`ConfigError::OldFormat`] if it must be upgraded first,
-    /// [`ConfigError::Damaged`] if it is damaged or something else.
+    /// open elsewhere, [`ConfigError::Damaged`] if it is damaged or something else.
     ///
     /// ```
     /// use nanopace_keyed::{ConfigError, DiskConfig};
@@ -170,7 +167,6 @@ fn of_database(path: &Path, error: Error) -> ConfigError {
     let path = path.to_owned();
     match error {
         Error::DatabaseAlreadyOpen => ConfigError::InUse { path },
-        Error::UpgradeRequired(format) => ConfigError::OldFormat { path, format },
         // What it points to lies after its end, or before its beginning.
         Error::Io(source)
             if matches!(source.kind(), ErrorKind::UnexpectedEof | ErrorKind::InvalidInput) =>

@@ -61,22 +61,3 @@ fn words(state: &PortableState) -> String {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::Arc;
-
-    /// Written by versions that were released: after a line for the tests at a store, each is a state.
-    const STATES: [&str; 1] = [include_str!("../tests/recorded/states-0.1.0.txt")];
-
-    #[test]
-    fn all_of_a_state_of_every_version_is_read() {
-        for record in STATES.iter().flat_map(|states| states.split("\n\n")) {
-            let (_, text) = record.trim_end().split_once('\n').unwrap();
-            let (limits, state) = read(text).unwrap();
-            let plan = Plan::new(Arc::new(limits)).unwrap();
-            assert_eq!(show(&plan, &state).as_deref(), Some(text));
-        }
-    }
-}

@@ -17,17 +17,6 @@ pub enum ConfigError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The file is in a format of its database that is no longer read. No version of this store has
-    /// written such files.
-    #[error(
-        "{path} is in file format {format}, which is no longer read: upgrade it by `Database::upgrade` of redb 2.6, or move it away to begin with no limits"
-    )]
-    OldFormat {
-        /// The file.
-        path: PathBuf,
-        /// Its format, 1 or 2. Format 3 is read.
-        format: u8,
-    },
     /// The file is no document of limits, or something in it is none.
     #[error("{path} is no document of limits: {reason}")]
     Document {

@@ -11,18 +11,14 @@ use std::ops::Range;
 const MAGIC: [u8; 9] = *b"redb\x1A\n\xA9\r\n";
 /// Where it says how it is laid out, in five numbers of 32 bits.
 const LAYOUT: Range<usize> = 12..32;
-/// The first three numbers: bytes of a page; pages of a region's header; pages of its data. By
-/// default [`redb`] gives the first row to every new file since its version 3, and gave the second
-/// row before.
-const SIZES: [[u32; 3]; 2] = [[4096, 0, 1 << 20], [4096, 130, 1 << 20]];
+/// The first three numbers: bytes of a page; pages of a region's header; pages of its data.
+const SIZES: [u32; 3] = [4096, 0, 1 << 20];
 
 /// Where it says which of the last two states is the current one (bit 0), and how that was
 /// committed.
 const FLAGS: usize = 9;
 /// It was committed in two phases.
 const TWO_PHASES: u8 = 4;
-/// Where it says in which format each of the two is.
-const FORMATS: [usize; 2] = [64, 192];
 /// Where it says how many transactions each of the two has seen.
 const TRANSACTIONS: [usize; 2] = [168, 296];
 
@@ -45,16 +41,15 @@ fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     let (numbers, _) = layout.as_chunks();
     let numbers: Vec<u32> = numbers.iter().map(|number| u32::from_le_bytes(*number)).collect();
     match numbers[..] {
-        [page, header, data, regions, rest] if SIZES.contains(&[page, header, data]) => {
-            let [page, header, data] = [page, header, data].map(u128::from);
-            let rest = if rest > 0 { header + u128::from(rest) } else { 0 };
-            let whole = (1 + u128::from(regions) * (header + data) + rest) * page;
+        [page, header, data, regions, rest] if [page, header, data] == SIZES => {
+            let [page, data] = [page, data].map(u128::from);
+            let whole = (1 + u128::from(regions) * data + u128::from(rest)) * page;
             let is_whole = whole <= length as u128;
             is_whole
                 .then_some(())
                 .ok_or_else(|| Error::Corrupted(format!("{length} bytes are left of {whole}")))
         }
-        _ => Err(Error::Corrupted("its header is none that was ever written".to_owned())),
+        _ => Err(Error::Corrupted("its header is not one that this database writes".to_owned())),
     }
 }
 
@@ -68,7 +63,7 @@ pub(super) fn restored(file: &Held) -> Result<(), Error> {
 /// The database in a file, and all that is stored in it.
 pub(super) fn examined(file: &Held) -> Result<(Database, Vec<Stored>), Error> {
     let mut bytes = content(file)?;
-    let entries = current(&mut bytes).map_err(|error| of_a_copy(error, &bytes))?;
+    let entries = current(&mut bytes).map_err(of_a_copy)?;
     file.write(FLAGS as u64, &bytes[FLAGS..=FLAGS])?;
     Ok((checked(file.clone())?, entries))
 }
@@ -106,14 +101,10 @@ fn checked(file: impl StorageBackend) -> Result<Database, Error> {
     Ok(Database::builder().set_check_integrity_on_open(true).create_with_backend(file)?)
 }
 
-/// The error of reading a copy. It can't come from the operating system. A file that really is in an
-/// old format says so in both states.
-fn of_a_copy(error: Error, bytes: &[u8]) -> Error {
+/// The error of reading a copy. It can't come from the operating system.
+fn of_a_copy(error: Error) -> Error {
     match error {
         Error::Io(error) => Error::Corrupted(error.to_string()),
-        Error::UpgradeRequired(_) if bytes[FORMATS[0]] != bytes[FORMATS[1]] => {
-            Error::Corrupted("its two states have different formats".to_owned())
-        }
         error => error,
     }
 }

@@ -36,7 +36,7 @@ impl Held {
         Held { file, lock: None }
     }
 
-    /// Locks the whole file, as redb 2.6 does and its later versions look for.
+    /// Locks the whole file, so that neither another store nor another program of redb opens it.
     pub(super) fn open(path: &Path) -> Result<Held, Error> {
         let file = File::options().read(true).write(true).open(path)?;
         // Before it is locked: if there is no handle for the lock, nothing would unlock the file.

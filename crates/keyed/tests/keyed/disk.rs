@@ -3,7 +3,7 @@
 use nanopace_keyed::internal::DecisionEngine;
 use nanopace_keyed::{ConfigError, ConfigStore, DiskConfig, Scope};
 use proptest::prelude::*;
-use redb::{Database, TableDefinition};
+use redb::{Database, DatabaseError, TableDefinition};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -246,114 +246,6 @@ fn limits_that_nobody_can_read_are_named() {
     }
 }
 
-/// What versions that were released have written: the same limits as a store and as a document.
-#[cfg(feature = "serde")]
-const RECORDED: [(&[u8], &str); 1] = [(
-    include_bytes!("../recorded/limits-0.1.0.redb"),
-    include_str!("../recorded/limits-0.1.0.toml"),
-)];
-
-#[cfg(feature = "serde")]
-#[test]
-fn a_store_of_every_version_is_opened_and_changed() {
-    for (store, document) in RECORDED {
-        let directory = directory();
-        let path = directory.path().join("limits");
-        fs::write(&path, store).unwrap();
-        let config = DiskConfig::open(&path).unwrap();
-        assert_eq!(config.snapshot(), toml::from_str(document).unwrap());
-        set_numbered(&config, 0);
-        drop(config);
-        assert_eq!(text_of(&DiskConfig::open(&path).unwrap(), "0").as_deref(), Some("1/s"));
-    }
-}
-
-const OLD_KEYS: redb_2::TableDefinition<'_, &str, &str> = redb_2::TableDefinition::new("keys");
-const OLD_PREFIXES: redb_2::TableDefinition<'_, &str, &str> =
-    redb_2::TableDefinition::new("prefixes");
-
-/// A store as it was written before redb 4, by redb 2.6: in format 3, in two phases.
-fn old_store(path: &Path, is_format_3: bool) -> redb_2::Database {
-    let mut builder = redb_2::Database::builder();
-    let database = builder.create_with_file_format_v3(is_format_3).create(path).unwrap();
-    for number in 0..40 {
-        let mut transaction = database.begin_write().unwrap();
-        transaction.set_two_phase_commit(true);
-        let (key, text) = (number.to_string(), format!("{}/s", number + 1));
-        transaction.open_table(OLD_KEYS).unwrap().insert(&*key, &*text).unwrap();
-        transaction.open_table(OLD_PREFIXES).unwrap().insert("a", "5/s, 1000/h in 60").unwrap();
-        transaction.commit().unwrap();
-    }
-    database
-}
-
-#[test]
-fn a_store_from_before_redb_4_is_opened_and_changed() {
-    let directory = directory();
-    let (path, copy) = (directory.path().join("limits"), directory.path().join("copy"));
-    let database = old_store(&path, true);
-    fs::copy(&path, &copy).unwrap();
-    drop(database);
-    // Closed by its process, and as it would be if that had died.
-    for path in [path, copy] {
-        let config = DiskConfig::open(&path).unwrap();
-        assert!(all_numbered(&config, 40));
-        assert_eq!(text_of(&config, "alice").as_deref(), Some("5/s, 1000/h in 60"));
-        set(&config, Scope::Prefix("a"), "7/s");
-        set_numbered(&config, 40);
-        drop(config);
-        let config = DiskConfig::open(&path).unwrap();
-        assert!(all_numbered(&config, 41));
-        assert_eq!(text_of(&config, "alice").as_deref(), Some("7/s"));
-    }
-}
-
-#[test]
-fn damage_to_a_store_from_before_redb_4_costs_no_limits() {
-    let directory = directory();
-    let path = directory.path().join("limits");
-    drop(old_store(&path, true));
-    let bytes = fs::read(&path).unwrap();
-    let places: Vec<usize> =
-        (0..bytes.len()).filter(|&index| bytes[index..].starts_with(b"40/s")).collect();
-    for index in [9, 12, 20, 64, 72, 192, 200, places[0]] {
-        let mut changed = bytes.clone();
-        changed[index] ^= 1;
-        is_right_or_damaged(&path, &changed, &format!("byte {index}"));
-    }
-    assert!(!is_right_or_damaged(&path, &bytes[..bytes.len() / 2], "half of it"));
-    assert!(is_right_or_damaged(&path, &bytes, "all of it"));
-}
-
-#[test]
-fn a_file_of_format_2_is_rejected_and_opened_after_its_upgrade() {
-    let directory = directory();
-    let path = directory.path().join("limits");
-    drop(old_store(&path, false));
-    let bytes = fs::read(&path).unwrap();
-    let error = DiskConfig::open(&path).unwrap_err();
-    assert!(matches!(error, ConfigError::OldFormat { format: 2, .. }), "{error}");
-    assert!(error.to_string().contains("`Database::upgrade` of redb 2.6"), "{error}");
-    assert!(fs::read(&path).unwrap() == bytes, "the file was changed");
-
-    assert!(redb_2::Database::open(&path).unwrap().upgrade().unwrap());
-    assert!(all_numbered(&DiskConfig::open(&path).unwrap(), 40));
-}
-
-#[test]
-fn a_store_that_redb_2_has_open_is_in_use() {
-    let directory = directory();
-    let path = directory.path().join("limits");
-    let database = old_store(&path, true);
-    let error = DiskConfig::open(&path).unwrap_err();
-    assert!(matches!(error, ConfigError::InUse { .. }), "{error}");
-    drop(database);
-    let config = DiskConfig::open(&path).unwrap();
-    let error = redb_2::Database::open(&path).unwrap_err();
-    assert!(matches!(error, redb_2::DatabaseError::DatabaseAlreadyOpen), "{error}");
-    drop(config);
-}
-
 #[test]
 fn one_store_at_a_time_has_it_open() {
     let directory = directory();
@@ -361,6 +253,8 @@ fn one_store_at_a_time_has_it_open() {
     let config = DiskConfig::open(&path).unwrap();
     let error = DiskConfig::open(&path).unwrap_err();
     assert!(matches!(error, ConfigError::InUse { .. }), "{error}");
+    let error = Database::open(&path).unwrap_err();
+    assert!(matches!(error, DatabaseError::DatabaseAlreadyOpen), "{error}");
     drop(config);
     assert!(DiskConfig::open(&path).is_ok());
 }

@@ -1,9 +1,7 @@
 //! A configuration as a document.
 
 use crate::config::{any_steps, changes};
-use crate::quota;
 use nanopace_keyed::{ConfigSnapshot, ConfigStore, MemoryConfig};
-use nanopace_limits::{Limit, Limits};
 use proptest::prelude::*;
 
 proptest! {
@@ -64,37 +62,4 @@ fn nothing_in_a_document_is_passed_over() {
 fn a_document_may_be_empty() {
     assert_eq!(toml::from_str::<ConfigSnapshot>("").unwrap(), ConfigSnapshot::default());
     assert_eq!(serde_json::from_str::<ConfigSnapshot>("{}").unwrap(), ConfigSnapshot::default());
-}
-
-/// What versions that were released have written, in both forms.
-const RECORDED: [(&str, &str); 1] = [(
-    include_str!("../recorded/limits-0.1.0.toml"),
-    include_str!("../recorded/limits-0.1.0.json"),
-)];
-
-#[test]
-fn a_document_of_every_version_is_read() {
-    for (toml, json) in RECORDED {
-        let read: ConfigSnapshot = toml::from_str(toml).unwrap();
-        assert_eq!(serde_json::from_str::<ConfigSnapshot>(json).unwrap(), read);
-        let config = MemoryConfig::from(read);
-        for (key, limits) in [
-            ("bob", Limits::new([Limit::gcra(quota("10/s"))])),
-            (
-                "user:ann",
-                Limits::new([
-                    Limit::gcra_with_burst(quota("100/h"), 20).unwrap(),
-                    Limit::window(quota("5000/day"), 24.try_into().unwrap()),
-                ]),
-            ),
-            ("all", Limits::new([Limit::sliding_log_counting_rejected(quota("10/s"))])),
-            ("counter", Limits::new([Limit::sliding_counter(quota("50000/s"))])),
-            ("fixed", Limits::new([Limit::fixed_window(quota("10/s"))])),
-            ("log", Limits::new([Limit::sliding_log(quota("3/100ms"))])),
-            ("none", Limits::new([])),
-            ("user:größe \"1\"", Limits::new([Limit::gcra(quota("1/week"))])),
-        ] {
-            assert_eq!(*config.limits_of(key).unwrap(), limits, "{key}");
-        }
-    }
 }

@@ -9,7 +9,6 @@ mod loss;
 mod lost;
 mod memory;
 mod one_key;
-mod recorded;
 mod refused;
 mod strict;
 mod tasks;
