@@ -3,7 +3,6 @@
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
 use crate::habits;
 use crate::http::args::{HttpRunArgs, HttpSearchArgs};
-use crate::limit::LimitArgs;
 use crate::manual::{self, CompletionsArgs, ManArgs};
 use crate::plan::args::{self as plan_args, PlanArgs};
 use clap::error::Result;
@@ -40,7 +39,6 @@ Examples:
   nanopace run --fleet redis://10.0.0.7/ --run checkout --nodes 4 --rate 10k/s
                                                four machines that make one load
   nanopace fleet status checkout               how such a fleet is; from anywhere
-  nanopace limit --compare --phases            how limiters decide about the same requests
 
 Write times as 500us, 20ms, 1.5s or 2min. During a run on a terminal, + and - change the
 rate by 10 %, space pauses and resumes, a rate and Enter sets the rate, s asks for a shape,
@@ -76,9 +74,6 @@ pub(crate) enum Command {
     /// Measure this machine's clock, sleeps and starts, and recommend a way to pause.
     #[command(after_help = calibrate_args::HELP)]
     Calibrate(CalibrateArgs),
-    /// Try limiters on requests from standard input or on a generated load: which get in, and when.
-    #[command(after_help = crate::limit::EXAMPLES)]
-    Limit(Box<LimitArgs>),
     /// Say whether runs differ by more than chance: A and B, by their --json files.
     #[command(after_help = compare::HELP)]
     Compare(CompareArgs),

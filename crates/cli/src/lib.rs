@@ -9,7 +9,6 @@ mod calibrate;
 pub mod fuzzing;
 mod habits;
 mod http;
-mod limit;
 mod manual;
 #[doc(hidden)]
 pub mod measuring;
@@ -20,9 +19,7 @@ use args::{Cli, Command};
 use calibrate::Calibration;
 use calibrate::args::CalibrateArgs;
 use http::args::{HttpRunArgs, HttpSearchArgs};
-use limit::LimitArgs;
 use manual::ManArgs;
-use nanopace_load::console::interrupt::Interrupt;
 use nanopace_load::console::refusal;
 use nanopace_load::front::job::{self, Ended, FAILED, REFUSED};
 use plan::Plan;
@@ -72,7 +69,6 @@ fn perform() -> ExitCode {
         Ok(Command::Search(args)) => search(*args),
         Ok(Command::Plan(args)) => plan(&args),
         Ok(Command::Calibrate(args)) => calibrate(&args),
-        Ok(Command::Limit(args)) => limit(*args),
         Ok(Command::Compare(args)) => job::compare(&args),
         Ok(Command::Fleet(command)) => job::fleet(&command),
         Ok(Command::Completions(args)) => print(&manual::completions(&args, &args::definition())),
@@ -131,13 +127,4 @@ fn calibrate(args: &CalibrateArgs) -> Ended {
     let results = calibration.run();
     calibration.publish(&results).map_err(|error| (FAILED, error.into()))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn limit(args: LimitArgs) -> Ended {
-    let interrupt = Interrupt::on_signals(1, || ()).map_err(|error| (REFUSED, error))?;
-    match limit::run(args, interrupt.flag()) {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(limit::Error::Input(error)) => Err((REFUSED, error)),
-        Err(limit::Error::Output(error)) => Err((FAILED, error.into())),
-    }
 }

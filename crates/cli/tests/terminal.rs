@@ -121,28 +121,3 @@ fn a_shell_can_suspend_and_continue_it() {
     shell.send_line("exit").unwrap();
     shell.exp_eof().unwrap();
 }
-
-#[test]
-fn a_long_trial_of_limiters_shows_how_far_it_is_and_ends_with_its_report() {
-    for (options, status, report) in [
-        // Hundreds of millions of requests, of which it gets to some.
-        (
-            "--compare --limit 10M/s --phases",
-            "requests decided, until ",
-            "interrupted: there would have been more",
-        ),
-        // A pool is asked each time: 86 400 billion times for the second request.
-        (
-            "--limiter pool --limit 1/day --requests 2 --retry 1ns",
-            "pool: 1 of 2 let in after ",
-            "interrupted",
-        ),
-    ] {
-        let line = format!("{} limit {options}", env!("CARGO_BIN_EXE_nanopace"));
-        let mut session = spawn(&line, TIMEOUT_MS).unwrap();
-        session.exp_string(status).unwrap();
-        session.send_control('c').unwrap();
-        session.exp_string(report).unwrap();
-        session.exp_eof().unwrap();
-    }
-}

@@ -74,7 +74,6 @@ fn no_output_is_another_file_of_the_run() {
         ("search --json new --svg inner/../new", "--json and --svg have the same file"),
         ("plan --duration 1s --svg dangling --csv new", "--csv and --svg have the same file"),
         ("calibrate --json new --svg ./new", "--json and --svg have the same file"),
-        ("limit --phases 1 --json dangling --svg new", "--json and --svg have the same file"),
     ] {
         let output = output(&folder, line);
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -95,10 +94,6 @@ fn a_report_and_results_in_one_file_are_refused() {
     assert!(told.contains("--json both: standard output goes to this file"), "{told}");
     let requests = folder.path().join("requests");
     fs::write(&requests, "1\n").unwrap();
-    let input = fs::File::open(&requests).unwrap();
-    let output = nanopace(&folder, "limit --json requests").stdin(input).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("--json requests: standard input reads this file"), "{told}");
     let input = fs::File::open(&requests).unwrap();
     let output = nanopace(&folder, "run --targets - --csv requests").stdin(input).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);

@@ -22,7 +22,6 @@ mod idle;
 mod intervals;
 #[cfg(unix)]
 mod jobs;
-mod limit;
 mod loads;
 mod open_files;
 mod otlp;

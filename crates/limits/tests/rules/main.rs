@@ -4,6 +4,8 @@ mod aggregated_window;
 mod between_steps;
 mod buckets;
 mod common;
+#[cfg(feature = "pools")]
+mod compared;
 mod front_door;
 mod gcra;
 mod jitter;

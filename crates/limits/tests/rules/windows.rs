@@ -278,6 +278,30 @@ proptest! {
         crate::laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;
     }
 
+    /// A caller that retries each request of `n` until it is admitted: a log that counts rejected requests
+    /// admits it if the period holds no more tries than the count allows, and never otherwise.
+    #[test]
+    fn a_log_that_counts_rejected_ones_admits_only_callers_that_retry_rarely(
+        count in 1..20_u64, period_ns in 100..2_000_u64, n in 1..4_u64,
+    ) {
+        let rule = SlidingLog::counting_rejected(Quota::new(count, span(period_ns)).unwrap());
+        let n = n.min(count);
+        // One more than the first burst; rejected for two periods, it sees only its own tries.
+        let admits = |retry_ns: u64| {
+            let (mut state, mut now, mut admitted, mut since) = (rule.fresh(), 0, 0, 0);
+            while admitted <= count / n && now - since <= 2 * (period_ns + retry_ns) {
+                match rule.try_acquire(&mut state, at(now), n) {
+                    Ok(()) => (admitted, since) = (admitted + 1, now),
+                    Err(_) => now += retry_ns,
+                }
+            }
+            admitted > count / n
+        };
+        let shortest_ns = period_ns.div_ceil(count / n);
+        prop_assert!(admits(shortest_ns));
+        prop_assert!(shortest_ns == 1 || !admits(shortest_ns - 1));
+    }
+
     /// On a clock that goes backwards, what counts is the latest moment at which a request arrived:
     /// in order, the answers are the same.
     #[test]
