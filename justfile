@@ -4,28 +4,11 @@ arm64 := "aarch64-unknown-linux-gnu"
 arm_linker := "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"
 arm_runner := "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER"
 rust_src := "/usr/lib/rustlib/src/rust/library/Cargo.toml"
-tests_with_threads := "--lib --test changes --test clocks --test contention --test given_back" + \
-    " --test gcra --test refilled_bucket --test token_pool --test threads --test keyed"
+tests_with_threads := "--lib --test laws --test rules --test keyed"
 
 # Shows the recipes.
 default:
     @just --list --unsorted
-
-# Runs the main job: the embedded target, 16 connections, 5 000 requests/s, 10 s.
-run *options:
-    cargo run --release -- run {{ options }}
-
-# Unit, integration and documentation tests.
-test:
-    cargo xtask test
-
-# Format, clippy and documentation, with warnings as errors.
-lint:
-    cargo xtask lint
-
-# The loom models at depth 2.
-loom:
-    cargo xtask loom
 
 # The loom models at depth 3 and more; takes long.
 loom-deep preemptions="3":
@@ -132,10 +115,6 @@ clients rounds="3": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk
     cargo build --profile dist -p nanopace-cli
     cargo run --profile dist -p nanopace-benches --bin clients -- {{ rounds }}
 
-# How exactly starts happen on this machine, and which way to pause suits it.
-calibrate *options:
-    cargo run --release -- calibrate {{ options }}
-
 # What a release has to pass: the published crates as their users get them, with their tests, examples and documentation; licences; the public interface beside that of the last release, if there is one (needs cargo-deny, then cargo-semver-checks). Many minutes.
 release-check: deny
     #!/usr/bin/env bash
@@ -148,10 +127,6 @@ release-check: deny
     else
         echo "no release yet: nothing to compare the public interface with"
     fi
-
-# Every choice of the features of every published crate compiles without a warning; some minutes.
-features:
-    cargo xtask features
 
 # The published crates compile with the oldest versions of what they depend on, after `cargo xtask package`; some minutes.
 minimal-versions:
@@ -204,7 +179,7 @@ tsan *tests=tests_with_threads: (needs "/usr/bin/cargo" "rustc-web cargo-web") (
     export RUSTFLAGS="-Zsanitizer=thread -Zexternal-clangrt ${libraries[*]/#/-Clink-arg=}"
     # Without the store on disk: its database is a shared library, and those can't be linked with the sanitizer.
     cargo test -Zbuild-std --target {{ x86 }} --target-dir {{ target }}/tsan --package nanopace --package nanopace-limits --package nanopace-keyed \
-        --no-default-features --no-fail-fast {{ tests }}
+        --no-default-features --features nanopace-limits/pools --no-fail-fast {{ tests }}
 
 # Fuzzes each target in fuzz/, or those named, for so many seconds.
 fuzz seconds="60" *names: (needs_cargo "fuzz")
