@@ -8,7 +8,6 @@ mod csv;
 mod json_lines;
 mod lines;
 pub(crate) mod order;
-mod quotes;
 mod table;
 
 use anyhow::Context;
@@ -22,7 +21,7 @@ pub(crate) use table::{Data, shown};
 /// Reads the file that the options name, if they name one. The seed is that of its order.
 ///
 /// # Errors
-/// It can't be read, is not well-formed, or has no row: with the line and the column.
+/// It can't be read, is not well-formed, or has no row: with the line.
 pub(crate) fn read(args: &DataArgs, seed: u64) -> anyhow::Result<Option<Data>> {
     let Some(path) = &args.data else { return Ok(None) };
     let mut data = of_file(path).map_err(|told| anyhow::anyhow!("--data: {told:#}"))?;

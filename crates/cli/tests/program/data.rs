@@ -264,10 +264,10 @@ fn what_is_wrong_is_told_before_the_first_request() {
         ),
         (
             &[&of("{{a}}"), "--data", &ragged],
-            "ragged.csv line 3 column 2: 1 values, but the first line has 2 names",
+            "ragged.csv line 3: 1 values, but the first line has 2 names",
         ),
-        (&[&of("{{a}}"), "--data", &empty], "empty.csv line 1 column 1: there is no row in it"),
-        (&[&of("{{a}}"), "--data", &quotes], "quotes.csv line 2 column 3: this quote never closes"),
+        (&[&of("{{a}}"), "--data", &empty], "empty.csv line 1: there is no row in it"),
+        (&[&of("{{a}}"), "--data", &quotes], "quotes.csv line 2: a quote of this row never closes"),
         (&[&of("{{a}}"), "--data", "/nonexistent/file"], "cannot read /nonexistent/file"),
         (&[&of(""), "-d", "{{slot}}", "-H", "Content-Length: 1"], "leave Content-Length out"),
         (&[&of(""), "-H", "Transfer-Encoding: {{slot}}"], "this header can't be filled in"),

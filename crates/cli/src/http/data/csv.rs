@@ -1,40 +1,87 @@
 //! Rows of CSV: the first line has the names of the columns.
 
-use super::quotes::Quotes;
 use super::table::Data;
-use csv::{ByteRecord, Error, ErrorKind, ReaderBuilder};
-use std::io::Read;
+use csv::{ByteRecord, Reader, ReaderBuilder};
+use std::io::{self, BufRead, Read};
 
-/// Reads all rows. The error has the line and the column.
-pub(super) fn read(text: impl Read) -> Result<Data, String> {
-    let mut reader = ReaderBuilder::new().buffer_capacity(1 << 16).from_reader(Quotes::new(text));
-    let names = reader.byte_headers().map_err(told)?;
-    let names: Vec<_> = names.iter().map(|name| String::from_utf8(name.to_vec()).ok()).collect();
-    let places = &reader.get_ref().names;
-    let mut columns = Vec::new();
-    for (name, place) in names.into_iter().zip(places) {
-        let name = name.ok_or_else(|| format!("{place}: this name of a column is no UTF-8"))?;
-        let name = name.trim().to_owned();
-        if columns.contains(&name) {
-            return Err(format!("{place}: there are two columns {name:?}"));
-        }
-        columns.push(name);
+/// Hands out one line at a time, and one more end of line after the last. So the lines that were handed out end with
+/// the record that `csv` returns, which needs no more input unless a quote in it never closes.
+struct ByLine<R> {
+    inner: R,
+    /// How many ends of lines were handed out.
+    lines: usize,
+    /// The last byte that was handed out, or nothing once more was asked for than there is.
+    last: Option<u8>,
+}
+
+impl<R: BufRead> Read for ByLine<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.inner.fill_buf()?;
+        let line = bytes.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+        let length = line.len().min(to.len());
+        to[..length].copy_from_slice(&line[..length]);
+        self.last = line[..length].last().copied();
+        self.lines += usize::from(self.last == Some(b'\n'));
+        self.inner.consume(length);
+        Ok(length)
     }
-    let mut data = Data::with_columns(columns);
+}
+
+/// Reads all rows. The error has the line.
+pub(super) fn read(text: impl BufRead) -> Result<Data, String> {
+    let text = ByLine { inner: text.chain(&b"\n"[..]), lines: 0, last: Some(b'\n') };
+    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text);
     let mut row = ByteRecord::new();
-    while reader.read_byte_record(&mut row).map_err(told)? {
+    let names =
+        record(&mut reader, &mut row)?.map_or(Ok(Vec::new()), |line| columns(&row, line))?;
+    let mut data = Data::with_columns(names);
+    while let Some(line) = record(&mut reader, &mut row)? {
+        let (values, names) = (row.len(), data.columns().len());
+        if values != names {
+            return Err(format!(
+                "line {line}: {values} values, but the first line has {names} names"
+            ));
+        }
+        data.lines.begin(line);
         row.iter().for_each(|field| data.push(field));
     }
     if data.count() == 0 {
-        return Err(format!("{}: there is no row in it", reader.get_ref().end()));
+        return Err(format!("line {}: there is no row in it", reader.get_ref().lines));
     }
-    data.lines = reader.into_inner().lines.behind_first();
     Ok(data)
 }
 
-fn told(error: Error) -> String {
-    match error.into_kind() {
-        ErrorKind::Io(error) => error.to_string(),
-        other => format!("{other:?}"),
+/// Reads the next record and returns the line on which it begins, or nothing at the end.
+fn record<R: BufRead>(
+    reader: &mut Reader<ByLine<R>>,
+    record: &mut ByteRecord,
+) -> Result<Option<usize>, String> {
+    if !reader.read_byte_record(record).map_err(|error| error.to_string())? {
+        return Ok(None);
     }
+    let ByLine { lines, last, .. } = *reader.get_ref();
+    let spanned = record.as_slice().split(|byte| *byte == b'\n').count();
+    match last {
+        None => Err(format!("line {}: a quote of this row never closes", lines + 2 - spanned)),
+        // The second byte of this end of line is yet to come.
+        Some(b'\r') => Ok(Some(lines + 2 - spanned)),
+        // At least 1, where lines end without b'\n'.
+        Some(_) => Ok(Some((lines + 1 - spanned).max(1))),
+    }
+}
+
+/// The names in a record that begins on this line.
+fn columns(record: &ByteRecord, line: usize) -> Result<Vec<String>, String> {
+    let mut columns: Vec<String> = Vec::new();
+    for name in record {
+        let name = str::from_utf8(name)
+            .map_err(|_| format!("line {line}: this name of a column is no UTF-8"))?
+            .trim()
+            .to_owned();
+        if columns.contains(&name) {
+            return Err(format!("line {line}: there are two columns {name:?}"));
+        }
+        columns.push(name);
+    }
+    Ok(columns)
 }

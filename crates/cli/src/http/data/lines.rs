@@ -8,8 +8,6 @@ pub(super) struct Lines {
     next: usize,
     /// Rows, and their lines.
     jumps: Vec<(usize, usize)>,
-    /// How many come before the first row.
-    before: usize,
 }
 
 impl Lines {
@@ -21,19 +19,8 @@ impl Lines {
         (self.count, self.next) = (self.count + 1, line + 1);
     }
 
-    /// How many have begun.
-    pub(super) fn count(&self) -> usize {
-        self.count
-    }
-
-    /// The first one was none.
-    pub(super) fn behind_first(self) -> Lines {
-        Lines { before: 1, ..self }
-    }
-
     /// The line of a row that has begun.
     pub(super) fn of(&self, row: usize) -> usize {
-        let row = row + self.before;
         let jumps = self.jumps.partition_point(|(first, _)| *first <= row);
         let (first, line) = jumps.checked_sub(1).map_or((0, 0), |last| self.jumps[last]);
         line + row - first
@@ -53,6 +40,5 @@ mod tests {
         }
         assert_eq!(lines.jumps.len(), 3);
         assert!((0..begun.len()).map(|row| lines.of(row)).eq(begun));
-        assert_eq!(lines.behind_first().of(2), 7);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::args::{DataEnd, DataOrder};
 use super::*;
+use ::csv::{Terminator, WriterBuilder};
 use proptest::prelude::*;
 use std::fs;
 use tempfile::TempDir;
@@ -47,39 +48,29 @@ fn rows_are_read_with_quotes_and_newlines() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line_and_column() {
+fn what_is_wrong_is_told_with_its_line() {
     for (text, told) in [
-        (&b""[..], "--data: FILE line 1 column 1: there is no row in it"),
-        (b"a,b", "--data: FILE line 1 column 4: there is no row in it"),
-        (b"a,b\n", "--data: FILE line 2 column 1: there is no row in it"),
-        (b"\n\n", "--data: FILE line 3 column 1: there is no row in it"),
+        (&b""[..], "--data: FILE line 1: there is no row in it"),
+        (b"a,b", "--data: FILE line 1: there is no row in it"),
+        (b"a,b\n", "--data: FILE line 2: there is no row in it"),
+        (b"\n\n", "--data: FILE line 3: there is no row in it"),
         (b"{}", "--data: FILE line 1 column 1: this object has no names"),
-        (
-            b"a,b\n1,2\n3\n",
-            "--data: FILE line 3 column 2: 1 values, but the first line has 2 names",
-        ),
-        (
-            b"a,b\n1,2\n345",
-            "--data: FILE line 3 column 4: 1 values, but the first line has 2 names",
-        ),
-        (
-            b"a,b\n\"1\n\",2\n1,2,3\n",
-            "--data: FILE line 4 column 5: a value too many: the first line has 2 names",
-        ),
-        ("a,b\nö,\"ü,\",\n".as_bytes(), "--data: FILE line 2 column 8: a value too many"),
-        (b"a,b\r\n\r\n1,2\r\n\r\n3\r\n", "--data: FILE line 5 column 2: 1 values, but"),
-        ("\u{feff}\"a,b\"\n1,2\n".as_bytes(), "--data: FILE line 2 column 3: a value too many"),
+        (b"a,b\n1,2\n3\n", "--data: FILE line 3: 1 values, but the first line has 2 names"),
+        (b"a,b\n1,2\n345", "--data: FILE line 3: 1 values, but the first line has 2 names"),
+        (b"a,b\n\"1\n\",2\n1,2,3\n", "--data: FILE line 4: 3 values, but"),
+        (b"a,b\n1,2\n\n\"1\n\"\n", "--data: FILE line 4: 1 values, but"),
+        (b"a,b\r\n\r\n1,2\r\n\r\n3\r\n", "--data: FILE line 5: 1 values, but"),
+        ("\u{feff}\"a,b\"\n1,2\n".as_bytes(), "--data: FILE line 2: 2 values, but"),
         (
             b"{\"a\": 1}\n{\"a\": 1, \"b\": 2, \"a\": 3}\n",
             "--data: FILE line 2 column 24: \"a\" is there twice",
         ),
-        (b"a,b\n1,\"2\n3,4\n", "--data: FILE line 2 column 3: this quote never closes"),
-        (
-            b"a\n\"x\"y\n",
-            "--data: FILE line 2 column 4: a comma or the end of the line must follow",
-        ),
-        (b"a,b, a\n1,2,3\n", "--data: FILE line 1 column 5: there are two columns \"a\""),
-        (b"a,\xff\n1,2\n", "--data: FILE line 1 column 3: this name of a column is no UTF-8"),
+        (b"a,b\n1,\"2\n3,4\n", "--data: FILE line 2: a quote of this row never closes"),
+        (b"a,b\r\n1,2\r\n3,\"4", "--data: FILE line 3: a quote of this row never closes"),
+        (b"a\n\"", "--data: FILE line 2: a quote of this row never closes"),
+        (b"\n\"a,b\n1,2\n", "--data: FILE line 2: a quote of this row never closes"),
+        (b"a,b, a\n1,2,3\n", "--data: FILE line 1: there are two columns \"a\""),
+        (b"a,\xff\n1,2\n", "--data: FILE line 1: this name of a column is no UTF-8"),
         (b"{\"a\": 1}\n{\"b\": 1}\n", "--data: FILE line 2 column 1: \"a\" is missing"),
         (b"{\"a\": 1}\n{\"a\": 1\n", "--data: FILE line 2 column 7: EOF while parsing an object"),
         (b"{\"a\": 1}\n [1]\n", "--data: FILE line 2 column 2: invalid type"),
@@ -104,7 +95,13 @@ fn a_value_that_does_not_fit_is_told_with_its_row() {
 
 #[test]
 fn each_row_has_its_line() {
+    let long = format!("a\n{}\r\n2\n", "x".repeat(100_000));
+    // Its buffer ends between the two bytes of an end of line.
+    let split = format!("a\r\n{}\r\n2\r\n", "x".repeat((1 << 16) - 4));
     for (text, lines) in [
+        (&*long, [2, 3]),
+        (&*split, [2, 3]),
+        ("a\r1\r2", [1, 1]),
         ("a\n1\n2\n", [2, 3]),
         ("a\r\n\r\n1\r\n\r\n\r\n2\r\n", [3, 6]),
         ("\"a\"\n\"1\n\n\"\n2", [2, 5]),
@@ -142,14 +139,24 @@ fn a_field_takes_its_text_and_8_bytes() {
 
 proptest! {
     #[test]
-    fn what_is_written_as_csv_is_read(rows_given in prop::collection::vec(("(?s).{0,5}", "[a\",\r\n ]{0,5}"), 1..8)) {
-        let mut writer = ::csv::Writer::from_writer(Vec::new());
+    fn what_is_written_as_csv_is_read_with_its_lines(
+        rows_given in prop::collection::vec(("(?s).{0,5}", "[a\",\r\n ]{0,5}"), 1..8),
+        crlf in any::<bool>(),
+    ) {
+        let end = if crlf { Terminator::CRLF } else { Terminator::Any(b'\n') };
+        let mut writer = WriterBuilder::new().terminator(end).from_writer(Vec::new());
         writer.write_record(["a", "b"]).unwrap();
+        let mut lines = Vec::new();
         for (a, b) in &rows_given {
+            writer.flush().unwrap();
+            lines.push(writer.get_ref().split(|byte| *byte == b'\n').count());
             writer.write_record([a, b]).unwrap();
         }
+        let text = writer.into_inner().unwrap();
         let expected: Vec<_> = rows_given.into_iter().map(|(a, b)| vec![a, b]).collect();
-        prop_assert_eq!(rows(&writer.into_inner().unwrap()), expected);
+        prop_assert_eq!(rows(&text), expected);
+        let data = read_text(&text).unwrap();
+        prop_assert!(lines.iter().copied().eq((0..data.count()).map(|row| data.lines.of(row))));
     }
 
     #[test]
