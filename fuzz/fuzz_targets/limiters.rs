@@ -129,7 +129,10 @@ impl Setting {
             Kind::LeakyMeter => Subject::word(TokenBucket::leaky_meter(quota, capacity)?, capacity, bucket),
             Kind::LeakyQueue => Subject::word(LeakyQueue::new(quota, capacity)?, capacity, bucket),
             Kind::FixedWindow => Subject::word(FixedWindow::new(quota), count, windows),
-            Kind::SlidingCounter => Subject::word(SlidingCounter::new(quota)?, count, windows),
+            Kind::SlidingCounter => {
+                let counter = Locked::new(SlidingCounter::new(quota));
+                Subject::new(counter, count, windows, Latest::LetIn)
+            }
             Kind::SlidingLog { counting_rejected: false } => {
                 Subject::locked(SlidingLog::new(quota), count, periods)
             }

@@ -77,7 +77,7 @@ pub(crate) fn limiters() -> Result<Vec<Limiter>, QuotaError> {
         Limiter::new("fixed window", FixedWindow::new(quota)),
         Limiter::new("sliding log", SlidingLog::new(quota)),
         Limiter::new("sliding log, all", SlidingLog::counting_rejected(quota)),
-        Limiter::new("sliding counter", SlidingCounter::new(quota)?),
+        Limiter::new("sliding counter", SlidingCounter::new(quota)),
         Limiter::new("rolling ring", SlottedRing::<10>::new(quota)),
         Limiter::new("guarding ring", SlottedRing::<11>::guarding(quota)),
         Limiter::new("aggregated window", AggregatedWindow::new(quota, SLOTS)),

@@ -6,7 +6,7 @@ use nanopace_nanos::Nanos;
 
 /// The latest window's number, what was let in during the window before it, and during itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub struct Counts {
     pub(crate) number: u64,
     pub(crate) before: u64,
     pub(crate) now: u64,

@@ -1,8 +1,8 @@
 //! The fixed window counter: up to `count` requests in each window of the clock.
 
-use crate::Quota;
 use crate::counts::Counts;
-use crate::window_counts::{WindowCounts, window_rule};
+use crate::windows::Windows;
+use crate::{Quota, Rejected, Rule, rejected};
 use nanopace_nanos::Nanos;
 
 /// The fixed window counter. Time is cut into windows of one period, counted from the clock's
@@ -43,60 +43,94 @@ use nanopace_nanos::Nanos;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FixedWindow {
-    counts: WindowCounts<false>,
+    windows: Windows,
+    limit: u64,
 }
 
 impl FixedWindow {
     /// Lets `quota.count()` in during each window of `quota.period()`.
-    ///
-    /// # Panics
-    /// Never: the count of any quota fits beside its window's number.
-    ///
-    /// ```
-    /// use nanopace_limits::{FixedWindow, Rule};
-    ///
-    /// assert_eq!(FixedWindow::new("100/min".parse()?).most(), 100);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn new(quota: Quota) -> FixedWindow {
-        FixedWindow { counts: WindowCounts::new(quota).expect("one count always fits") }
-    }
-
-    /// When `n` more get in, if not at once.
-    #[inline]
-    fn first(&self, state: u64, now: Nanos, n: u64) -> Option<Nanos> {
-        let counts = self.counts.latest(state, now);
-        let fits = counts.now + n <= self.counts.limit;
-        (!fits).then(|| self.counts.windows.start(counts.number + 1))
+        FixedWindow { windows: Windows::new(quota.period_ns()), limit: quota.count() }
     }
 
     /// The largest count that a state can hold.
     pub(crate) fn largest_count(&self) -> u64 {
-        self.counts.most()
+        self.windows.most()
     }
 
     /// The counts of the latest window that was seen.
+    #[inline]
     pub(crate) fn seen(&self, state: u64) -> Counts {
-        self.counts.seen(state)
+        let (number, now) = self.windows.unpack(state);
+        Counts { number, before: 0, now }
+    }
+
+    /// The counts as of `now`, or as of the latest window that was seen, if that is later.
+    #[inline]
+    fn latest(&self, state: u64, now: Nanos) -> Counts {
+        Counts { before: 0, ..self.seen(state).in_window(self.windows.number(now)) }
     }
 
     /// The state with these counts, if they fit.
     pub(crate) fn state(&self, counts: Counts) -> Option<u64> {
         let fits = counts.before == 0 && counts.now <= self.largest_count();
-        (fits && self.counts.windows.has(counts.number)).then(|| self.counts.pack(counts))
+        (fits && self.windows.has(counts.number)).then(|| self.pack(counts))
+    }
+
+    #[inline]
+    fn pack(&self, counts: Counts) -> u64 {
+        self.windows.pack(counts.number, counts.now)
     }
 
     /// What still counts at `now`: the latest moment at which it may have been let in, and how much
     /// it is.
     pub(crate) fn let_in(&self, state: u64, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
-        self.counts.latest(state, now).let_in(&self.counts.windows, now)
+        self.latest(state, now).let_in(&self.windows, now)
     }
 
     /// The state without `n` that were counted in that window.
     pub(crate) fn without(&self, state: u64, window: u64, n: u64) -> u64 {
-        self.counts.pack(self.seen(state).without(window, n))
+        self.pack(self.seen(state).without(window, n))
     }
 }
 
-window_rule!(FixedWindow);
+impl Rule for FixedWindow {
+    /// The number of the latest window that let anything in, and beside it what was counted; 0 at first.
+    type State = u64;
+
+    fn fresh(&self) -> u64 {
+        0
+    }
+
+    fn most(&self) -> u64 {
+        self.limit
+    }
+
+    fn advance(&self, _state: &mut u64, _now: Nanos) {}
+
+    #[inline]
+    fn peek(&self, state: &u64, now: Nanos, n: u64) -> Result<(), Rejected> {
+        let most = rejected::room_beside(n, self.limit)?;
+        let counts = self.latest(*state, now);
+        if n == 0 || counts.now <= most {
+            return Ok(());
+        }
+        Err(Rejected::NotUntil(self.windows.start(counts.number + 1)))
+    }
+
+    #[inline]
+    fn debit(&self, state: &mut u64, now: Nanos, n: u64) {
+        if n > 0 {
+            let counts = self.latest(*state, now);
+            // Other limits may have let in more than fits.
+            let sum = counts.now.saturating_add(n).min(self.largest_count());
+            *state = self.pack(Counts { now: sum, ..counts });
+        }
+    }
+
+    fn idle_from(&self, state: &u64) -> Nanos {
+        let counts = self.seen(*state);
+        self.windows.start(counts.number + u64::from(counts.now > 0))
+    }
+}

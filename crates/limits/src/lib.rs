@@ -65,8 +65,6 @@ mod wait;
 mod waiter;
 #[cfg(feature = "std")]
 mod waiting;
-mod wide_counter;
-mod window_counts;
 mod windows;
 
 pub use aggregated_window::AggregatedWindow;
@@ -107,6 +105,7 @@ pub use wait::{Wait, WaitError};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::aggregated_window::AggregatedState;
+    pub use crate::counts::Counts;
     pub use crate::limits_state::LimitsState;
     #[cfg(feature = "std")]
     pub use crate::line::Line;

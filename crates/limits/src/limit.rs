@@ -1,10 +1,9 @@
 //! One limit of any kind, which is written as text.
 
 use crate::counts::Counts;
-use crate::wide_counter::WideCounter;
 use crate::{
     AggregatedState, AggregatedWindow, FixedWindow, Gcra, Quota, QuotaError, Rejected,
-    RollingCount, Rule, SlidingLog, Standing,
+    RollingCount, Rule, SlidingCounter, SlidingLog, Standing,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -23,7 +22,7 @@ use thiserror::Error;
 /// | `10/s sliding-log` | no more in any second, each request remembered | [`SlidingLog`] |
 /// | `10/s sliding-log-all` | the same, and rejected requests count too | [`SlidingLog`] |
 /// | `10/s fixed-window` | no more in each second of the clock | [`FixedWindow`] |
-/// | `10/s sliding-counter` | about that in any second | that of [`SlidingCounter`](crate::SlidingCounter) |
+/// | `10/s sliding-counter` | about that in any second | [`SlidingCounter`] |
 ///
 /// ```
 /// use nanopace_limits::Limit;
@@ -44,7 +43,7 @@ pub(crate) enum Law {
     Window { rule: AggregatedWindow },
     Log { rule: SlidingLog },
     Fixed { rule: FixedWindow },
-    Counter { rule: WideCounter },
+    Counter { rule: SlidingCounter },
 }
 
 #[derive(Clone, Debug)]
@@ -204,8 +203,7 @@ impl Limit {
         Limit { quota, law: Law::Fixed { rule: FixedWindow::new(quota) } }
     }
 
-    /// `quota` by the law of a [`SlidingCounter`](crate::SlidingCounter), for any count: it takes
-    /// three words.
+    /// `quota` as a [`SlidingCounter`].
     ///
     /// ```
     /// use nanopace_limits::Limit;
@@ -215,7 +213,7 @@ impl Limit {
     /// ```
     #[must_use]
     pub fn sliding_counter(quota: Quota) -> Limit {
-        Limit { quota, law: Law::Counter { rule: WideCounter::new(quota) } }
+        Limit { quota, law: Law::Counter { rule: SlidingCounter::new(quota) } }
     }
 
     /// This rate, of which up to `burst` may get in at once.

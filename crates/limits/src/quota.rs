@@ -72,14 +72,6 @@ pub enum QuotaError {
         /// The capacity.
         capacity: u64,
     },
-    /// A count that does not fit into one word beside the number of a window of that length.
-    #[error(
-        "that many can't be counted in one word beside windows of that length: write at most {most}, or take a ring of slots or a sliding log"
-    )]
-    TooManyForAWord {
-        /// The largest count.
-        most: u64,
-    },
     /// A cost of zero. A request that costs nothing would never be limited.
     #[error("a request that costs nothing is never limited: write a cost of 1 or more")]
     ZeroCost,

@@ -39,7 +39,7 @@ fn limiters_take_what_the_readme_says() {
         ("LeakyQueue", word::<LeakyQueue>()),
         ("TokenBucket", word::<TokenBucket>()),
         ("FixedWindow", word::<FixedWindow>()),
-        ("SlidingCounter", word::<SlidingCounter>()),
+        ("SlidingCounter", locked::<SlidingCounter>()),
         ("SlidingLog", locked::<SlidingLog>()),
         ("SlottedRing<10>", locked::<SlottedRing<10>>()),
         ("SlottedRing<64>", locked::<SlottedRing<64>>()),

@@ -1,12 +1,13 @@
 //! The sliding window counter: this window, and the part of the last one that is still in sight.
 
-use crate::window_counts::{WindowCounts, window_rule};
-use crate::{Quota, QuotaError};
+use crate::counts::Counts;
+use crate::windows::Windows;
+use crate::{Quota, Rejected, Rule, rejected};
 use nanopace_nanos::Nanos;
 
 /// The sliding window counter. It counts what the current window has let in, and the part of the
 /// window before that is less than a period ago. This comes close to the
-/// [`SlidingLog`](crate::SlidingLog), in one word.
+/// [`SlidingLog`](crate::SlidingLog), in three words.
 ///
 /// # Law
 ///
@@ -21,22 +22,8 @@ use nanopace_nanos::Nanos;
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)): the window's number above, both counts below. A decision
-/// takes three multiplications, a division and one compare-and-swap. The bits that the number
-/// leaves bound `count`:
-///
-/// | period | largest `count` |
-/// |---|---|
-/// | 1 ms | 1 023 |
-/// | 100 ms | 8 191 |
-/// | 1 s | 32 767 |
-/// | 10 s | 131 071 |
-/// | 1 min | 262 143 |
-/// | 1 h | 2 097 151 |
-/// | 1 day | 8 388 607 |
-///
-/// For more, take a [`Limit`](crate::Limit), which keeps such counts in three words, a
-/// [`SlottedRing`](crate::SlottedRing), or a [`SlidingLog`](crate::SlidingLog) if it has to be exact.
+/// Three words, shared by a lock ([`Locked`](crate::Locked)): the window's number and both counts. A decision takes
+/// two multiplications and a division.
 ///
 /// # Source
 ///
@@ -45,11 +32,11 @@ use nanopace_nanos::Nanos;
 ///
 /// ```
 /// use nanopace::Nanos;
-/// use nanopace_limits::{Atomic, TryAcquire, Rejected, SlidingCounter};
+/// use nanopace_limits::{Locked, Rejected, SlidingCounter, TryAcquire};
 /// use std::time::Duration;
 ///
 /// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
-/// let limiter = Atomic::new(SlidingCounter::new("10/s".parse()?)?);
+/// let limiter = Locked::new(SlidingCounter::new("10/s".parse()?));
 /// assert_eq!(limiter.try_acquire_n_at(9, at(500)), Ok(()));
 /// assert_eq!(limiter.try_acquire_at(at(1_000)), Ok(())); // 9 x 1 + 0 + 1
 /// let retry = Nanos::from_nanos(1_111_111_112);
@@ -58,34 +45,61 @@ use nanopace_nanos::Nanos;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SlidingCounter {
-    counts: WindowCounts<true>,
+    windows: Windows,
+    limit: u64,
 }
 
 impl SlidingCounter {
     /// Lets in `quota.count()` in any `quota.period()`, nearly.
-    ///
-    /// # Errors
-    /// [`QuotaError::TooManyForAWord`] if two such counts do not fit beside the window's number; the
-    /// table above says what does.
-    ///
-    /// ```
-    /// use nanopace_limits::{QuotaError, SlidingCounter};
-    ///
-    /// assert!(SlidingCounter::new("1000/s".parse()?).is_ok());
-    /// let error = SlidingCounter::new("1M/s".parse()?).unwrap_err();
-    /// assert_eq!(error, QuotaError::TooManyForAWord { most: (1 << 15) - 1 });
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
-    pub fn new(quota: Quota) -> Result<SlidingCounter, QuotaError> {
-        Ok(SlidingCounter { counts: WindowCounts::new(quota)? })
+    #[must_use]
+    pub fn new(quota: Quota) -> SlidingCounter {
+        SlidingCounter { windows: Windows::new(quota.period_ns()), limit: quota.count() }
     }
 
-    /// When `n` more get in, if not at once.
-    #[inline]
-    fn first(&self, state: u64, now: Nanos, n: u64) -> Option<Nanos> {
-        let WindowCounts { windows, limit, .. } = &self.counts;
-        self.counts.latest(state, now).slides_in(windows, *limit, now, n)
+    fn latest(&self, counts: Counts, now: Nanos) -> Counts {
+        counts.in_window(self.windows.number(now))
+    }
+
+    /// What still counts at `now`.
+    pub(crate) fn let_in(&self, counts: Counts, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
+        self.latest(counts, now).let_in(&self.windows, now)
+    }
+
+    /// Whether there is a window of that number.
+    pub(crate) fn has(&self, window: u64) -> bool {
+        self.windows.has(window)
     }
 }
 
-window_rule!(SlidingCounter);
+impl Rule for SlidingCounter {
+    /// The number of the latest window that let anything in, and what it and the window before it have let in.
+    type State = Counts;
+
+    fn fresh(&self) -> Counts {
+        Counts::default()
+    }
+
+    fn most(&self) -> u64 {
+        self.limit
+    }
+
+    fn advance(&self, _counts: &mut Counts, _now: Nanos) {}
+
+    fn peek(&self, counts: &Counts, now: Nanos, n: u64) -> Result<(), Rejected> {
+        rejected::room_beside(n, self.limit)?;
+        let counts = self.latest(*counts, now);
+        let first = if n == 0 { None } else { counts.slides_in(&self.windows, self.limit, now, n) };
+        first.map_or(Ok(()), |first| Err(Rejected::NotUntil(first)))
+    }
+
+    fn debit(&self, counts: &mut Counts, now: Nanos, n: u64) {
+        if n > 0 {
+            let latest = self.latest(*counts, now);
+            *counts = Counts { now: latest.now.saturating_add(n), ..latest };
+        }
+    }
+
+    fn idle_from(&self, counts: &Counts) -> Nanos {
+        self.windows.start(counts.number + counts.in_sight())
+    }
+}

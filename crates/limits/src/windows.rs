@@ -42,8 +42,9 @@ impl Divisor {
 pub(crate) struct Windows {
     length_ns: u64,
     divisor: Divisor,
-    /// How many bits of a word are left beside a window's number.
-    pub(crate) spare_bits: u32,
+    /// How many bits of a word are left beside a window's number. A quota's count always fits into them: number
+    /// times length is below 2^63 ns, and a quota counts no more than one per nanosecond.
+    spare_bits: u32,
 }
 
 impl Windows {
@@ -75,7 +76,8 @@ impl Windows {
     }
 
     /// The most that can be counted beside a window's number.
-    fn most(&self) -> u64 {
+    #[inline]
+    pub(crate) fn most(&self) -> u64 {
         u64::MAX >> (u64::BITS - self.spare_bits)
     }
 

@@ -103,7 +103,7 @@ proptest! {
         stamps_show_no_more_than_their_lateness_allows(&aggregated, count_in_any_period)?;
         let fixed = let_in(&FixedWindow::new(quota()), &requests);
         stamps_show_no_more_than_their_lateness_allows(&fixed, count_in_each_window)?;
-        let counter = let_in(&SlidingCounter::new(quota()).unwrap(), &requests);
+        let counter = let_in(&SlidingCounter::new(quota()), &requests);
         stamps_show_no_more_than_their_lateness_allows(&counter, count_in_each_window)?;
     }
 
