@@ -30,17 +30,9 @@ fleet-chaos *options:
 properties cases="100000":
     PROPTEST_CASES={{ cases }} cargo test --release -p nanopace
 
-# The benchmarks; each prints our figure beside the bare baseline.
-bench *options:
-    cargo bench -p nanopace-benches --features criterion {{ options }}
-
 # The figures that the project holds itself to, beside their baselines and bounds; a few minutes. Writes benches/results/figures.json and the tables that quote it.
 figures *options:
     cargo run --release -p nanopace-benches --bin figures -- --record {{ options }}
-
-# What a slot that is due costs from C, beside Rust in the same run (needs a C compiler).
-c-figures:
-    cargo bench -p nanopace-capi
 
 # Ten million random calls from C by 8 threads, judged against the counts, optimised (needs a C compiler); some minutes.
 c-calls calls="10000000":

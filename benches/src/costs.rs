@@ -2,7 +2,7 @@
 
 use crate::pacers;
 use crate::rounds::{Samples, alternate, per_call};
-use nanopace::Grant;
+use nanopace::{Grant, Pacer};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A round of cheap calls lasts some 10 ms.
@@ -21,6 +21,10 @@ pub struct Costs {
     pub lane: Samples,
     /// `Lane::acquire`, and the wait time read.
     pub lane_wait: Samples,
+    /// `Pacer::claim`, and the start of that claim.
+    pub claim: Samples,
+    /// `Pacer::claim` of a slot that is not due, dropped at once.
+    pub dropped_claim: Samples,
 }
 
 impl Costs {
@@ -31,7 +35,9 @@ impl Costs {
     #[must_use]
     pub fn measure(rounds: usize) -> Costs {
         let word = AtomicU64::new(0);
-        let (pacer, pacer_of_lanes) = (pacers::behind(0.0), pacers::behind(0.0));
+        let (pacer, pacer_of_lanes) = (pacers::behind(), pacers::behind());
+        let (pacer_of_claims, ahead) = (pacers::behind(), Pacer::new(pacers::rate("1/d")));
+        assert!(ahead.try_acquire().is_ok(), "slot 0 is due");
         let mut lane = pacer_of_lanes.lane();
         let mut lane_too = pacer_of_lanes.lane();
         let all = alternate(
@@ -42,13 +48,22 @@ impl Costs {
                 &mut || per_call(CALLS, || pacer.acquire().map(Grant::wait_nanos)),
                 &mut || per_call(CALLS, || lane.acquire()),
                 &mut || per_call(CALLS, || lane_too.acquire().map(Grant::wait_nanos)),
+                &mut || {
+                    per_call(CALLS, || {
+                        pacer_of_claims.claim().is_ok_and(|mut it| it.start().is_ok())
+                    })
+                },
+                &mut || per_call(CALLS, || ahead.claim().is_ok()),
             ],
         );
         drop((lane, lane_too));
         let calls = 2 * CALLS * (rounds as u64 + 1);
         assert_eq!(pacer.ledger().granted, calls, "a slot was lost");
         assert_eq!(pacer_of_lanes.ledger().granted, calls, "a slot was lost");
-        let [bare, shared, shared_wait, lane, lane_wait] = all.try_into().expect("five candidates");
-        Costs { bare, shared, shared_wait, lane, lane_wait }
+        assert_eq!(pacer_of_claims.ledger().granted, calls / 2, "a slot was lost");
+        assert_eq!(ahead.ledger().granted, 1, "a slot was granted early");
+        let [bare, shared, shared_wait, lane, lane_wait, claim, dropped_claim] =
+            all.try_into().expect("seven candidates");
+        Costs { bare, shared, shared_wait, lane, lane_wait, claim, dropped_claim }
     }
 }

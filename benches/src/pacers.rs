@@ -1,7 +1,7 @@
 //! Pacers in the state that a benchmark asks about.
 
 use crate::clocks::{HurriedClock, LeapClock};
-use nanopace::{Pacer, PacerBuilder, Rate, Strictness};
+use nanopace::{Pacer, PacerBuilder, Rate};
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -15,21 +15,10 @@ pub fn rate(text: &str) -> Rate {
     text.parse().expect("a rate")
 }
 
-/// A strictness that is written down in a benchmark.
-///
-/// # Panics
-/// On a number that is no strictness.
+/// A pacer an hour behind its schedule of 1 G/s: every slot is due.
 #[must_use]
-pub fn strictness(number: f64) -> Strictness {
-    Strictness::new(number).expect("a strictness")
-}
-
-/// A pacer an hour behind its schedule of 1 G/s, with the tolerance so wide that no policy moves
-/// anything: every slot is due.
-#[must_use]
-pub fn behind(number: f64) -> Pacer {
-    let builder = Pacer::builder(rate("1G/s")).strictness(strictness(number));
-    late(builder.tolerance(Duration::from_secs(1 << 20)), HOUR).0
+pub fn behind() -> Pacer {
+    late(Pacer::builder(rate("1G/s")), HOUR).0
 }
 
 /// A pacer behind its schedule, and its clock.
@@ -39,13 +28,6 @@ pub fn late(builder: PacerBuilder, span: Duration) -> (Pacer, LeapClock) {
     let pacer = builder.clock(clock.clone()).build();
     clock.leap(span);
     (pacer, clock)
-}
-
-/// A pacer whose slots are due faster than anybody can take them, without any tolerance: the policy
-/// acts on each late claim.
-#[must_use]
-pub fn overrun(number: f64) -> Pacer {
-    Pacer::builder(rate("10G/s")).strictness(strictness(number)).tolerance(Duration::ZERO).build()
 }
 
 /// A pacer an hour behind its schedule of 10 M/s by a clock that runs `factor` times too fast: what

@@ -33,7 +33,7 @@ pub fn bare(threads: usize, span: Duration) -> Work {
 /// When a slot is lost or granted twice.
 #[must_use]
 pub fn shared(threads: usize, span: Duration) -> Work {
-    by_pacer(&pacers::behind(0.0), threads, span, Pacer::acquire)
+    by_pacer(&pacers::behind(), threads, span, Pacer::acquire)
 }
 
 /// The same by `try_acquire`.
@@ -42,7 +42,7 @@ pub fn shared(threads: usize, span: Duration) -> Work {
 /// When a slot is lost, granted twice or refused.
 #[must_use]
 pub fn tried(threads: usize, span: Duration) -> Work {
-    by_pacer(&pacers::behind(0.0), threads, span, Pacer::try_acquire)
+    by_pacer(&pacers::behind(), threads, span, Pacer::try_acquire)
 }
 
 /// Threads that take slots from one pacer.
@@ -70,7 +70,7 @@ pub fn by_pacer<E>(
 /// When a slot is lost or granted twice.
 #[must_use]
 pub fn lanes(threads: usize, span: Duration) -> Work {
-    by_lanes(&pacers::behind(0.0), threads, span)
+    by_lanes(&pacers::behind(), threads, span)
 }
 
 /// As [`lanes`], but in shorter runs: by a clock that runs `factor` times too fast.

@@ -235,7 +235,7 @@ fn lint() -> Vec<Step> {
         linked(),
         pages("pages are as the source is", pages::check),
         Step::new("clippy", || {
-            let more = "--features=nanopace-benches/criterion,nanopace-benches/rivals,xtask/header";
+            let more = "--features=nanopace-benches/rivals,xtask/header";
             let options = ["clippy", "--workspace", "--all-targets", FEATURES, more];
             cargo(&[&options[..], &["--", "--deny", "warnings"]].concat(), &[])
         }),
