@@ -22,14 +22,6 @@ use std::io;
 ///
 /// # Errors
 /// When the thread can't be started.
-///
-/// ```
-/// # fn main() -> std::io::Result<()> {
-/// let timer = nanopace_async::timer::best()?;
-/// # let _ = timer;
-/// # Ok(())
-/// # }
-/// ```
 pub fn best() -> io::Result<Box<dyn Timer>> {
     #[cfg(all(feature = "tokio", target_os = "linux"))]
     if let Ok(timer) = TokioTimer::new() {

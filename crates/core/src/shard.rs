@@ -47,16 +47,6 @@ impl Shard {
     ///
     /// # Errors
     /// [`ShardError::Index`] if there is no such process.
-    ///
-    /// # Examples
-    /// ```
-    /// use nanopace::{Shard, ShardError};
-    ///
-    /// let last = Shard::new(2, 3)?;
-    /// assert_eq!(Shard::new(3, 3), Err(ShardError::Index { index: 3, count: 3 }));
-    /// # let _ = last;
-    /// # Ok::<(), ShardError>(())
-    /// ```
     pub fn new(index: u32, count: u32) -> Result<Shard, ShardError> {
         if index >= count {
             return Err(ShardError::Index { index, count });

@@ -157,60 +157,24 @@ impl<K, C, S> KeyedBuilder<K, C, S> {
     }
 
     /// What happens to a new key when there are as many as there may be.
-    ///
-    /// ```
-    /// use nanopace_keyed::{Keyed, WhenFull};
-    ///
-    /// let users: Keyed = Keyed::per_second(10).when_full(WhenFull::Reject).build()?;
-    /// # let _ = users;
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
     pub fn when_full(self, when_full: WhenFull) -> Self {
         KeyedBuilder { when_full, ..self }
     }
 
     /// How much older than a clean-up a decision's moment may be so that the decision still finds all
     /// that it needs. Idle keys stay that long. The default is one second.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    /// use std::time::Duration;
-    ///
-    /// let users: Keyed = Keyed::per_second(10).lag(Duration::from_secs(5)).build()?;
-    /// # let _ = users;
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
     pub fn lag(self, lag: Duration) -> Self {
         KeyedBuilder { lag, ..self }
     }
 
     /// Another hash function. The default is [`RandomState`], so an attacker can't choose keys that
     /// collide.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    /// use std::hash::RandomState;
-    ///
-    /// let users: Keyed = Keyed::per_second(10).hasher(RandomState::new()).build()?;
-    /// # let _ = users;
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
     pub fn hasher<H>(self, hasher: H) -> KeyedBuilder<K, C, H> {
         let KeyedBuilder { config, max_keys, when_full, lag, clock, meter, keys, .. } = self;
         KeyedBuilder { config, hasher, max_keys, when_full, lag, clock, meter, keys }
     }
 
     /// Another clock, such as a [`ManualClock`](nanopace::ManualClock) in tests.
-    ///
-    /// ```
-    /// use nanopace::ManualClock;
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let clock = ManualClock::new();
-    /// let users: Keyed = Keyed::per_second(10).clock(clock.clone()).build()?;
-    /// # let _ = users;
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
     pub fn clock(self, clock: impl Clock + 'static) -> Self {
         KeyedBuilder { clock: Box::new(clock), ..self }
     }

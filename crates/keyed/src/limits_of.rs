@@ -131,13 +131,6 @@ impl Uniform {
     }
 
     /// Other limits for all keys. What was counted stays counted: [`Limits`] say how.
-    ///
-    /// ```
-    /// use nanopace_keyed::Uniform;
-    ///
-    /// Uniform::new("10/s".parse()?).set("20/s".parse()?);
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     pub fn set(&self, limits: Limits) {
         let mut own = lock(&self.limits);
         *own = Arc::new(limits);

@@ -43,29 +43,11 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
     ///
     /// # Errors
     /// When there is no timer to be had.
-    ///
-    /// ```
-    /// use nanopace_keyed::{AsyncKeyed, Keyed};
-    ///
-    /// let users: AsyncKeyed = AsyncKeyed::new(Keyed::per_second(10).build()?)?;
-    /// # let _ = users;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn new(keyed: Keyed<K, C, S>) -> io::Result<AsyncKeyed<K, C, S>> {
         Ok(AsyncKeyed::with_timer(keyed, timer::best()?))
     }
 
     /// Waits by this timer.
-    ///
-    /// ```
-    /// use nanopace_async::timer::ThreadTimer;
-    /// use nanopace_keyed::{AsyncKeyed, Keyed};
-    ///
-    /// let keyed = Keyed::per_second(10).build()?;
-    /// let users: AsyncKeyed = AsyncKeyed::with_timer(keyed, ThreadTimer::new()?);
-    /// # let _ = users;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn with_timer(keyed: Keyed<K, C, S>, timer: impl Timer) -> AsyncKeyed<K, C, S> {
         AsyncKeyed { keyed, alarms: Alarms::new(timer) }
     }

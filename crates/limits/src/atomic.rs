@@ -29,14 +29,6 @@ pub struct Atomic<R> {
 
 impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
     /// A limiter that follows `rule` and has let nothing in yet.
-    ///
-    /// ```
-    /// use nanopace_limits::{Atomic, FixedWindow};
-    ///
-    /// let limiter = Atomic::new(FixedWindow::new("10/s".parse()?));
-    /// # let _ = limiter;
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn new(rule: R) -> Atomic<R> {
         let state = AtomicU64::new(rule.fresh().into());
         Atomic { rule, state }

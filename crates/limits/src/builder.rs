@@ -98,13 +98,6 @@ impl LimitsBuilder {
     ///
     /// # Errors
     /// [`LimitsError`]: what is wrong with the first of the steps that is not valid.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// assert_eq!(Limiter::per_minute(3).limits()?.to_string(), "3/m");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     pub fn limits(self) -> Result<Limits, LimitsError> {
         self.limits.map(Limits::new)
     }
@@ -113,13 +106,6 @@ impl LimitsBuilder {
     ///
     /// # Errors
     /// As for [`limits`](LimitsBuilder::limits).
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// assert!(Limiter::per_second(100).build()?.try_acquire().is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     pub fn build(self) -> Result<Limiter, LimitsError> {
         let LimitsBuilder { limits, clock, meter } = self;
         Ok(Limiter::from_parts(Limits::new(limits?), clock).with_meter(meter))
@@ -128,25 +114,11 @@ impl LimitsBuilder {
 
 impl Limiter {
     /// Begins with `count` requests per second.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// assert!(Limiter::per_second(100).build()?.try_acquire().is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     pub fn per_second(count: u64) -> LimitsBuilder {
         Limiter::per(count, Duration::from_secs(1))
     }
 
     /// Begins with `count` requests per minute.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// assert!(Limiter::per_minute(100).build()?.try_acquire().is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     pub fn per_minute(count: u64) -> LimitsBuilder {
         Limiter::per(count, Duration::from_secs(60))
     }

@@ -56,26 +56,12 @@ impl Gcra {
     ///
     /// # Panics
     /// Never: the count of any quota is a valid burst.
-    ///
-    /// ```
-    /// use nanopace_limits::{Gcra, Rule};
-    ///
-    /// assert_eq!(Gcra::new("3/60s".parse()?).most(), 3);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn new(quota: Quota) -> Gcra {
         Gcra::with_burst(quota, quota.count()).expect("a period is at most 292 years")
     }
 
     /// A [`Gcra`] by another name: after each request, the limiter cools down for one interval.
-    ///
-    /// ```
-    /// use nanopace_limits::{Gcra, Rule};
-    ///
-    /// assert_eq!(Gcra::cooldown("3/60s".parse()?).most(), 3);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn cooldown(quota: Quota) -> Gcra {
         Gcra::new(quota)

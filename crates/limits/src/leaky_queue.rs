@@ -55,13 +55,6 @@ impl LeakyQueue {
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`]
     /// for one that takes more than 292 years to drain.
-    ///
-    /// ```
-    /// use nanopace_limits::{LeakyQueue, Rule};
-    ///
-    /// assert_eq!(LeakyQueue::new("10/s".parse()?, 3)?.most(), 3);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn new(quota: Quota, capacity: u64) -> Result<LeakyQueue, QuotaError> {
         Ok(LeakyQueue { schedule: VirtualSchedule::new(quota, capacity)? })
     }

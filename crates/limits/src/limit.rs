@@ -119,13 +119,6 @@ macro_rules! with_law {
 
 impl Limit {
     /// `quota` as a [`Gcra`]. All of its count may get in at once.
-    ///
-    /// ```
-    /// use nanopace_limits::Limit;
-    ///
-    /// assert_eq!(Limit::gcra("10/s".parse()?).to_string(), "10/s");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn gcra(quota: Quota) -> Limit {
         Limit { quota, law: Law::Gcra { rule: Gcra::new(quota), burst: quota.count() } }
@@ -136,81 +129,36 @@ impl Limit {
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for
     /// one that takes more than 292 years to come back.
-    ///
-    /// ```
-    /// use nanopace_limits::Limit;
-    ///
-    /// assert_eq!(Limit::gcra_with_burst("10/s".parse()?, 20)?.to_string(), "10/s burst 20");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     pub fn gcra_with_burst(quota: Quota, burst: u64) -> Result<Limit, QuotaError> {
         let rule = Gcra::with_burst(quota, burst)?;
         Ok(Limit { quota, law: Law::Gcra { rule, burst } })
     }
 
     /// `quota` as an [`AggregatedWindow`] of `slots` slots.
-    ///
-    /// ```
-    /// use nanopace_limits::Limit;
-    /// use std::num::NonZeroU16;
-    ///
-    /// let limit = Limit::window("1000/h".parse()?, NonZeroU16::new(60).unwrap());
-    /// assert_eq!(limit.to_string(), "1000/h in 60");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn window(quota: Quota, slots: NonZeroU16) -> Limit {
         Limit { quota, law: Law::Window { rule: AggregatedWindow::new(quota, slots) } }
     }
 
     /// `quota` as a [`SlidingLog`].
-    ///
-    /// ```
-    /// use nanopace_limits::Limit;
-    ///
-    /// assert_eq!(Limit::sliding_log("10/s".parse()?).to_string(), "10/s sliding-log");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn sliding_log(quota: Quota) -> Limit {
         Limit { quota, law: Law::Log { rule: SlidingLog::new(quota) } }
     }
 
     /// `quota` as a [`SlidingLog`] that counts rejected requests too.
-    ///
-    /// ```
-    /// use nanopace_limits::Limit;
-    ///
-    /// let limit = Limit::sliding_log_counting_rejected("10/s".parse()?);
-    /// assert_eq!(limit.to_string(), "10/s sliding-log-all");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn sliding_log_counting_rejected(quota: Quota) -> Limit {
         Limit { quota, law: Law::Log { rule: SlidingLog::counting_rejected(quota) } }
     }
 
     /// `quota` as a [`FixedWindow`].
-    ///
-    /// ```
-    /// use nanopace_limits::Limit;
-    ///
-    /// assert_eq!(Limit::fixed_window("10/s".parse()?).to_string(), "10/s fixed-window");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn fixed_window(quota: Quota) -> Limit {
         Limit { quota, law: Law::Fixed { rule: FixedWindow::new(quota) } }
     }
 
     /// `quota` as a [`SlidingCounter`].
-    ///
-    /// ```
-    /// use nanopace_limits::Limit;
-    ///
-    /// assert_eq!(Limit::sliding_counter("50000/s".parse()?).to_string(), "50000/s sliding-counter");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn sliding_counter(quota: Quota) -> Limit {
         Limit { quota, law: Law::Counter { rule: SlidingCounter::new(quota) } }
@@ -237,13 +185,6 @@ impl Limit {
     }
 
     /// The quota.
-    ///
-    /// ```
-    /// use nanopace_limits::Limit;
-    ///
-    /// assert_eq!("10/s burst 20".parse::<Limit>()?.quota(), "10/s".parse()?);
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.quota

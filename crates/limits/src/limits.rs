@@ -76,13 +76,6 @@ impl Limits {
     }
 
     /// All of them.
-    ///
-    /// ```
-    /// use nanopace_limits::Limits;
-    ///
-    /// assert_eq!("10/s, 1000/h in 60".parse::<Limits>()?.each().len(), 2);
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn each(&self) -> &[Limit] {
         &self.0

@@ -111,40 +111,18 @@ impl Quota {
     }
 
     /// How many requests there may be per period: 1 or more.
-    ///
-    /// ```
-    /// use nanopace_limits::Quota;
-    ///
-    /// assert_eq!("3/60s".parse::<Quota>()?.count(), 3);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub const fn count(self) -> u64 {
         self.count
     }
 
     /// The period.
-    ///
-    /// ```
-    /// use nanopace_limits::Quota;
-    /// use std::time::Duration;
-    ///
-    /// assert_eq!("3/min".parse::<Quota>()?.period(), Duration::from_secs(60));
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub const fn period(self) -> Duration {
         Duration::from_nanos(self.period_ns)
     }
 
     /// The period in nanoseconds: 1 to 2^63 - 1.
-    ///
-    /// ```
-    /// use nanopace_limits::Quota;
-    ///
-    /// assert_eq!("3/us".parse::<Quota>()?.period_ns(), 1_000);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub const fn period_ns(self) -> u64 {
         self.period_ns

@@ -166,13 +166,6 @@ pub struct SlottedRing<const N: usize> {
 impl<const N: usize> SlottedRing<N> {
     /// Slots of `quota.period()` / N, rounded up: guards a period that is one slot shorter. A ring
     /// without slots does not compile.
-    ///
-    /// ```
-    /// use nanopace_limits::{Rule, SlottedRing};
-    ///
-    /// assert_eq!(SlottedRing::<10>::new("300/s".parse()?).most(), 300);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn new(quota: Quota) -> SlottedRing<N> {
         const { assert!(N > 0, "a ring has at least one slot") };
@@ -181,13 +174,6 @@ impl<const N: usize> SlottedRing<N> {
 
     /// Slots of `quota.period()` / (N - 1), rounded up: guards the whole period. A ring of fewer
     /// than two slots does not compile.
-    ///
-    /// ```
-    /// use nanopace_limits::{Rule, SlottedRing};
-    ///
-    /// assert_eq!(SlottedRing::<11>::guarding("300/s".parse()?).most(), 300);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn guarding(quota: Quota) -> SlottedRing<N> {
         const { assert!(N > 1, "a ring that guards a period has at least two slots") };

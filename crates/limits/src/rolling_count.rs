@@ -48,13 +48,6 @@ pub struct RollingCount {
 
 impl RollingCount {
     /// A count of nothing so far, over an `interval` of any length.
-    ///
-    /// ```
-    /// use nanopace_limits::RollingCount;
-    /// use std::time::Duration;
-    ///
-    /// assert_eq!(RollingCount::new(Duration::from_secs(1)).total(), 0);
-    /// ```
     #[must_use]
     pub fn new(interval: Duration) -> RollingCount {
         RollingCount { interval, log: VecDeque::new(), total: 0, latest: Nanos::ZERO }

@@ -70,16 +70,6 @@ pub trait Rule: Debug + Send + Sync {
     fn fresh(&self) -> Self::State;
 
     /// The most that ever gets in at once.
-    ///
-    /// ```
-    /// use nanopace::Nanos;
-    /// use nanopace_limits::{FixedWindow, Rule};
-    ///
-    /// let rule = FixedWindow::new("2/s".parse()?);
-    /// assert_eq!(rule.most(), 2);
-    /// # let _ = Nanos::ZERO;
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     fn most(&self) -> u64;
 
     /// Forgets what no longer counts at `now`. This never changes a decision at `now` or later.

@@ -30,14 +30,6 @@ pub struct Locked<R: Rule> {
 
 impl<R: Rule> Locked<R> {
     /// A limiter that follows `rule` and has let nothing in yet.
-    ///
-    /// ```
-    /// use nanopace_limits::{Locked, SlidingLog};
-    ///
-    /// let limiter = Locked::new(SlidingLog::new("10/s".parse()?));
-    /// # let _ = limiter;
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn new(rule: R) -> Locked<R> {
         let state = Mutex::new(rule.fresh());
         Locked { rule, state }
@@ -74,15 +66,6 @@ pub struct Clocked<L, C> {
 
 impl<L: TryAcquire, C: Clock> Clocked<L, C> {
     /// Asks `limiter` at the moments that `clock` shows.
-    ///
-    /// ```
-    /// use nanopace::ManualClock;
-    /// use nanopace_limits::{Clocked, Gcra, Locked};
-    ///
-    /// let limiter = Clocked::new(Locked::new(Gcra::new("1/h".parse()?)), ManualClock::new());
-    /// # let _ = limiter;
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn new(limiter: L, clock: C) -> Clocked<L, C> {
         Clocked { limiter: CachePadded::new(limiter), clock }
     }

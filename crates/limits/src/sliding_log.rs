@@ -52,13 +52,6 @@ pub struct SlidingLog {
 
 impl SlidingLog {
     /// Lets in `quota.count()` in any `quota.period()`.
-    ///
-    /// ```
-    /// use nanopace_limits::{Rule, SlidingLog};
-    ///
-    /// assert_eq!(SlidingLog::new("100/min".parse()?).most(), 100);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn new(quota: Quota) -> SlidingLog {
         SlidingLog { quota, counts_rejected: false }

@@ -52,29 +52,11 @@ impl AsyncLimiter {
     ///
     /// # Errors
     /// When there is no timer to be had.
-    ///
-    /// ```
-    /// use nanopace_limits::{AsyncLimiter, Limiter};
-    ///
-    /// let limiter = AsyncLimiter::new(Limiter::per_second(100).build()?)?;
-    /// # let _ = limiter;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn new(limiter: Limiter) -> io::Result<AsyncLimiter> {
         Ok(AsyncLimiter::with_timer(limiter, timer::best()?))
     }
 
     /// Waits by this timer.
-    ///
-    /// ```
-    /// use nanopace_async::timer::ThreadTimer;
-    /// use nanopace_limits::{AsyncLimiter, Limiter};
-    ///
-    /// let timer = ThreadTimer::new()?;
-    /// let limiter = AsyncLimiter::with_timer(Limiter::per_second(100).build()?, timer);
-    /// # let _ = limiter;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn with_timer(limiter: Limiter, timer: impl Timer) -> AsyncLimiter {
         AsyncLimiter { limiter, alarms: Alarms::new(timer) }
     }

@@ -59,13 +59,6 @@ impl TokenBucket {
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`]
     /// for one that takes more than 292 years to fill.
-    ///
-    /// ```
-    /// use nanopace_limits::{Rule, TokenBucket};
-    ///
-    /// assert_eq!(TokenBucket::new("100/s".parse()?, 20)?.most(), 20);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn new(quota: Quota, capacity: u64) -> Result<TokenBucket, QuotaError> {
         Ok(TokenBucket { schedule: VirtualSchedule::new(quota, capacity)?, initial_word: 0 })
     }

@@ -22,7 +22,6 @@ use http::{HeaderValue, Method, Response, StatusCode, Version};
 ///     response
 /// };
 /// let layer = LimitLayer::new(Limiter::per_second(10).build()?).answer(json);
-/// # let _ = layer;
 /// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
 pub trait Answer<R> {
@@ -49,15 +48,6 @@ pub trait Answer<R> {
 ///
 /// The body of a response has to be made from a `String`, as that of axum is. For tonic alone, whose
 /// body isn't, there is [`LimitLayer::grpc`](crate::LimitLayer::grpc).
-///
-/// ```
-/// use nanopace_tower::{Limiter, LimitLayer, One, TextOrGrpc};
-///
-/// let layer: LimitLayer<Limiter, One, TextOrGrpc> =
-///     LimitLayer::new(Limiter::per_second(10).build()?);
-/// # let _ = layer;
-/// # Ok::<(), nanopace_tower::LimitsError>(())
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextOrGrpc;
 
@@ -77,14 +67,7 @@ pub struct TextOrGrpc;
 ///
 /// [protocol]: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
 ///
-/// ```
-/// use nanopace_tower::{Limiter, LimitLayer, One, OnlyGrpc};
-///
-/// let layer: LimitLayer<Limiter, One, OnlyGrpc> =
-///     LimitLayer::new(Limiter::per_second(10).build()?).grpc();
-/// # let _ = layer;
-/// # Ok::<(), nanopace_tower::LimitsError>(())
-/// ```
+/// [`LimitLayer::grpc`](crate::LimitLayer::grpc) sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OnlyGrpc;
 

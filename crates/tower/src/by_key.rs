@@ -10,16 +10,7 @@ use std::hash::{BuildHasher, Hash};
 
 /// What happens to a request that has no key.
 ///
-/// ```
-/// use http::HeaderName;
-/// use nanopace_tower::{Keyed, LimitLayer, WithoutKey};
-///
-/// let users = Keyed::per_second(10).build()?;
-/// let layer = LimitLayer::by_header(HeaderName::from_static("x-api-key"), users)
-///     .without_key(WithoutKey::Common("anonymous".to_owned()));
-/// # let _ = layer;
-/// # Ok::<(), nanopace_tower::LimitsError>(())
-/// ```
+/// [`LimitLayer::without_key`](crate::LimitLayer::without_key) sets it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WithoutKey<K> {
     /// It is rejected: the default, because otherwise a client could leave its key out, and nobody
@@ -101,33 +92,12 @@ pub struct ByKey<F, K, L = Keyed<K>> {
 
 impl<F, K, L: LimitsByKey<K>> ByKey<F, K, L> {
     /// Limits for each key that `key` finds. A request without one is rejected.
-    ///
-    /// ```
-    /// use http::HeaderName;
-    /// use nanopace_tower::{ByKey, Keyed};
-    ///
-    /// let users = Keyed::<String>::per_minute(1).build()?;
-    /// let by_key = ByKey::new(HeaderName::from_static("x-api-key"), users);
-    /// # let _ = by_key;
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn new(key: F, limits: L) -> Self {
         ByKey { key, limits, without_key: WithoutKey::default() }
     }
 
     /// What happens to a request that has no key.
-    ///
-    /// ```
-    /// use http::HeaderName;
-    /// use nanopace_tower::{ByKey, Keyed, WithoutKey};
-    ///
-    /// let users = Keyed::<String>::per_minute(1).build()?;
-    /// let by_key = ByKey::new(HeaderName::from_static("x-api-key"), users)
-    ///     .without_key(WithoutKey::LetIn);
-    /// # let _ = by_key;
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn without_key(self, without_key: WithoutKey<K>) -> Self {
         ByKey { without_key, ..self }

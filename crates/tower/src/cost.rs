@@ -14,25 +14,10 @@ use http::Request;
 /// ```
 pub trait Cost<B> {
     /// What this one costs. One that costs nothing always gets in.
-    ///
-    /// ```
-    /// use http::Request;
-    /// use nanopace_tower::{Cost, One};
-    ///
-    /// assert_eq!(One.cost(&Request::new("body")), 1);
-    /// ```
     fn cost(&self, request: &Request<B>) -> u64;
 }
 
 /// Each request costs 1: the default.
-///
-/// ```
-/// use nanopace_tower::{Limiter, LimitLayer, One};
-///
-/// let layer: LimitLayer<Limiter, One> = LimitLayer::new(Limiter::per_second(10).build()?);
-/// # let _ = layer;
-/// # Ok::<(), nanopace_tower::LimitsError>(())
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct One;
 

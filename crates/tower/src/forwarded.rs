@@ -45,14 +45,6 @@ pub struct Forwarded {
 
 impl Forwarded {
     /// Behind so many proxies, which write `X-Forwarded-For`. With 0 there is never a key.
-    ///
-    /// ```
-    /// use nanopace_tower::{Forwarded, Keyed, LimitLayer};
-    ///
-    /// let layer = LimitLayer::by_address(Forwarded::behind(1), Keyed::per_second(10).build()?);
-    /// # let _ = layer;
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn behind(proxies: usize) -> Forwarded {
         let field = HeaderName::from_static("x-forwarded-for");
@@ -62,14 +54,6 @@ impl Forwarded {
     /// The field that the proxies write instead: a list of addresses, or
     /// [`FORWARDED`](header::FORWARDED), whose entries are those of RFC 7239. No other field is
     /// looked at, because the proxies pass it on as the client has sent it.
-    ///
-    /// ```
-    /// use http::header::FORWARDED;
-    /// use nanopace_tower::Forwarded;
-    ///
-    /// let forwarded = Forwarded::behind(1).in_field(FORWARDED);
-    /// # let _ = forwarded;
-    /// ```
     #[must_use]
     pub fn in_field(self, field: HeaderName) -> Forwarded {
         Forwarded { field, ..self }
@@ -77,13 +61,6 @@ impl Forwarded {
 
     /// How many leading bits of an IPv6 address tell who it is: as for
     /// [`Peer`](crate::Peer::ipv6_prefix).
-    ///
-    /// ```
-    /// use nanopace_tower::Forwarded;
-    ///
-    /// let forwarded = Forwarded::behind(1).ipv6_prefix(128);
-    /// # let _ = forwarded;
-    /// ```
     #[must_use]
     pub fn ipv6_prefix(self, bits: u8) -> Forwarded {
         Forwarded { prefix: Prefix::new(bits), ..self }

@@ -28,7 +28,6 @@ use std::borrow::Cow;
 /// }
 ///
 /// let layer = LimitLayer::by_key(Tenant, Keyed::<String>::per_second(10).build()?);
-/// # let _ = layer;
 /// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
 pub trait KeyOf<B> {

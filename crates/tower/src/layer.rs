@@ -20,7 +20,6 @@ use tower_layer::Layer;
 /// let peer = Peer::of(|info: &ConnectInfo<SocketAddr>| info.0);
 /// let limits = LimitLayer::by_address(peer, Keyed::per_second(10).burst(20).build()?);
 /// let router: Router = Router::new().route("/", get(async || "hello")).layer(limits);
-/// # let _ = router;
 /// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -29,14 +28,6 @@ pub struct LimitLayer<D, C = One, A = TextOrGrpc>(Rules<D, C, A>);
 impl<D> LimitLayer<D> {
     /// Limits by whatever [decides](crate::Decide). A [`Limiter`](crate::Limiter) limits all
     /// requests together.
-    ///
-    /// ```
-    /// use nanopace_tower::{Limiter, LimitLayer};
-    ///
-    /// let layer = LimitLayer::new(Limiter::new("1000/s, 1M/day".parse()?));
-    /// # let _ = layer;
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn new(decide: D) -> Self {
         let fields = Fields::default();
@@ -46,16 +37,6 @@ impl<D> LimitLayer<D> {
 
 impl<F, K, L: LimitsByKey<K>> LimitLayer<ByKey<F, K, L>> {
     /// Limits for each key that `key` finds: any [`KeyOf`](crate::KeyOf).
-    ///
-    /// ```
-    /// use http::HeaderName;
-    /// use nanopace_tower::{Keyed, LimitLayer};
-    ///
-    /// let users = Keyed::<String>::per_second(10).build()?;
-    /// let layer = LimitLayer::by_key(HeaderName::from_static("x-api-key"), users);
-    /// # let _ = layer;
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn by_key(key: F, limits: L) -> Self {
         LimitLayer::new(ByKey::new(key, limits))
@@ -74,7 +55,6 @@ impl<F, K, L: LimitsByKey<K>> LimitLayer<ByKey<F, K, L>> {
     ///
     /// let user = |request: &Request<Body>| request.extensions().get().map(|UserId(id)| *id);
     /// let layer = LimitLayer::by_fn(user, Keyed::per_second(10).build()?);
-    /// # let _ = layer;
     /// # Ok::<(), nanopace_tower::LimitsError>(())
     /// ```
     #[must_use]
@@ -93,16 +73,6 @@ impl<L: LimitsByKey<String>> LimitLayer<ByKey<HeaderName, String, L>> {
     /// A client can send what it likes. So check before this layer that it may use its key, or else
     /// it has as many limits as it wants. A key is kept as long as it counts, however long its text
     /// is.
-    ///
-    /// ```
-    /// use http::HeaderName;
-    /// use nanopace_tower::{Keyed, LimitLayer};
-    ///
-    /// let key = HeaderName::from_static("x-api-key");
-    /// let layer = LimitLayer::by_header(key, Keyed::per_second(10).build()?);
-    /// # let _ = layer;
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn by_header(name: HeaderName, limits: L) -> Self {
         LimitLayer::by_key(name, limits)
@@ -119,7 +89,6 @@ impl<F, L: LimitsByKey<IpAddr>> LimitLayer<ByKey<F, IpAddr, L>> {
     ///
     /// let peer = Peer::of(TcpConnectInfo::remote_addr);
     /// let layer = LimitLayer::by_address(peer, Keyed::per_second(10).build()?).grpc();
-    /// # let _ = layer;
     /// # Ok::<(), nanopace_tower::LimitsError>(())
     /// ```
     #[must_use]
@@ -130,17 +99,6 @@ impl<F, L: LimitsByKey<IpAddr>> LimitLayer<ByKey<F, IpAddr, L>> {
 
 impl<F, K, L: LimitsByKey<K>, C, A> LimitLayer<ByKey<F, K, L>, C, A> {
     /// What happens to a request that has no key. It is rejected by default.
-    ///
-    /// ```
-    /// use http::HeaderName;
-    /// use nanopace_tower::{Keyed, LimitLayer, WithoutKey};
-    ///
-    /// let users = Keyed::per_second(10).build()?;
-    /// let layer = LimitLayer::by_header(HeaderName::from_static("x-api-key"), users)
-    ///     .without_key(WithoutKey::LetIn);
-    /// # let _ = layer;
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn without_key(self, without_key: WithoutKey<K>) -> Self {
         let decide = self.0.decide.without_key(without_key);
@@ -158,7 +116,6 @@ impl<D, C, A> LimitLayer<D, C, A> {
     ///
     /// let cost = |request: &Request<Body>| if request.method() == Method::GET { 1 } else { 5 };
     /// let layer = LimitLayer::new(Limiter::per_second(100).build()?).cost(cost);
-    /// # let _ = layer;
     /// # Ok::<(), nanopace_tower::LimitsError>(())
     /// ```
     #[must_use]
@@ -183,7 +140,6 @@ impl<D, C, A> LimitLayer<D, C, A> {
     ///         (rejection.status(), format!("{}: {rejection}", request.uri)).into_response()
     ///     },
     /// );
-    /// # let _ = layer;
     /// # Ok::<(), nanopace_tower::LimitsError>(())
     /// ```
     #[must_use]
@@ -202,7 +158,6 @@ impl<D, C, A> LimitLayer<D, C, A> {
     ///
     /// let limits = LimitLayer::new(Limiter::per_second(10).build()?).grpc();
     /// let server = tonic::transport::Server::builder().layer(limits);
-    /// # let _ = server;
     /// # Ok::<(), nanopace_tower::LimitsError>(())
     /// ```
     #[must_use]
@@ -216,15 +171,6 @@ impl<D, C, A> LimitLayer<D, C, A> {
     }
 
     /// Which responses tell how the limits stand. All of them do by default.
-    ///
-    /// ```
-    /// use nanopace_tower::{Fields, Limiter, LimitLayer};
-    ///
-    /// let limiter = Limiter::per_second(10).build()?;
-    /// let layer = LimitLayer::new(limiter).fields(Fields::WhenRejected);
-    /// # let _ = layer;
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn fields(self, fields: Fields) -> Self {
         LimitLayer(Rules { fields, ..self.0 })

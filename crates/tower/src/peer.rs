@@ -22,7 +22,6 @@ use std::net::{IpAddr, SocketAddr};
 /// let axum = Peer::of(|info: &ConnectInfo<SocketAddr>| info.0);
 /// // tonic, without TLS. With TLS it is `TlsConnectInfo<TcpConnectInfo>`, and `info.get_ref()`.
 /// let tonic = Peer::of(TcpConnectInfo::remote_addr);
-/// # let _ = (axum, tonic);
 /// ```
 ///
 /// If it is not there, that is the server's fault: the status is 500 then, unless
@@ -45,15 +44,6 @@ impl<F: Clone, T> Clone for Peer<F, T> {
 
 impl<F, T> Peer<F, T> {
     /// The address that the function finds in the extension of type `T`.
-    ///
-    /// ```
-    /// use nanopace_tower::Peer;
-    /// use std::net::SocketAddr;
-    ///
-    /// // A server of your own that puts the plain address into the extensions.
-    /// let peer = Peer::of(|address: &SocketAddr| *address);
-    /// # let _ = peer;
-    /// ```
     #[must_use]
     pub fn of<A>(address: F) -> Peer<F, T>
     where
@@ -66,14 +56,6 @@ impl<F, T> Peer<F, T> {
     /// How many leading bits of an IPv6 address tell who it is, 0 to 128; more are taken as 128. The
     /// default is 64, because one subscriber has at least 2^64 addresses, and can send each request
     /// from another one. An IPv4 address is always taken whole.
-    ///
-    /// ```
-    /// use nanopace_tower::Peer;
-    /// use std::net::SocketAddr;
-    ///
-    /// let peer = Peer::of(|address: &SocketAddr| *address).ipv6_prefix(128);
-    /// # let _ = peer;
-    /// ```
     #[must_use]
     pub fn ipv6_prefix(self, bits: u8) -> Peer<F, T> {
         Peer { prefix: Prefix::new(bits), ..self }

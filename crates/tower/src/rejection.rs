@@ -68,12 +68,6 @@ impl Rejection {
     }
 
     /// The decision, and the limits that made it. None if it did not come to a decision.
-    ///
-    /// ```
-    /// use nanopace_tower::{KeyRejected, Rejection};
-    ///
-    /// assert!(Rejection::Key(KeyRejected::NoLimits).verdict().is_none());
-    /// ```
     #[must_use]
     pub fn verdict(&self) -> Option<&Verdict> {
         match self {

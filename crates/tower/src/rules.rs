@@ -8,13 +8,7 @@ use http::{HeaderValue, Response};
 /// Which responses have the fields `RateLimit` and `RateLimit-Policy`
 /// (`draft-ietf-httpapi-ratelimit-headers-10`). They name each limit by its text.
 ///
-/// ```
-/// use nanopace_tower::{Fields, Limiter, LimitLayer};
-///
-/// let layer = LimitLayer::new(Limiter::per_second(10).build()?).fields(Fields::Never);
-/// # let _ = layer;
-/// # Ok::<(), nanopace_tower::LimitsError>(())
-/// ```
+/// [`LimitLayer::fields`](crate::LimitLayer::fields) sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fields {
     /// All responses: a client sees how much it has left.

@@ -9,18 +9,7 @@ use std::time::Duration;
 /// The line calls it under its own lock, always with the same waker. A call must not wake that
 /// waker itself, but let a thread or the runtime do so.
 ///
-/// ```
-/// use nanopace::{Pacer, Rate};
-/// use nanopace_async::AsyncPacer;
-/// use nanopace_async::timer::ThreadTimer;
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let pacer = Pacer::new(Rate::per_second(1_000)?);
-/// let line = AsyncPacer::with_timer(pacer, ThreadTimer::new()?);
-/// # let _ = line;
-/// # Ok(())
-/// # }
-/// ```
+/// [`AsyncPacer::with_timer`](crate::AsyncPacer::with_timer) takes one.
 pub trait Timer: fmt::Debug + Send + Sync + 'static {
     /// Sets the alarm: wakes `waker` after `delay`. Wakes it again before three times `again` have
     /// passed since then, and so on, until it is set anew or stopped. It may also wake at other

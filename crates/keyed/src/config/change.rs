@@ -40,12 +40,6 @@ impl<'a> Change<'a> {
     }
 
     /// Takes the limits of a key or a prefix away.
-    ///
-    /// ```
-    /// use nanopace_keyed::{Change, Scope};
-    ///
-    /// assert_eq!(Change::unset(Scope::Key("alice")).limits, None);
-    /// ```
     #[must_use]
     pub fn unset(scope: Scope<'a>) -> Change<'a> {
         Change { scope, limits: None }

@@ -36,12 +36,6 @@ pub struct MemoryConfig {
 
 impl MemoryConfig {
     /// A configuration in which no key has limits.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigStore, MemoryConfig};
-    ///
-    /// assert!(MemoryConfig::new().limits_of("alice").is_none());
-    /// ```
     #[must_use]
     pub fn new() -> MemoryConfig {
         MemoryConfig::from(ConfigSnapshot::default())

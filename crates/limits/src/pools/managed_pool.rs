@@ -58,7 +58,6 @@ use std::time::Duration;
 /// let tick = Duration::from_millis(1);
 /// let pool = ManagedPool::start("10k/s".parse()?, 100, 1.25, tick, TscClock::new())?;
 /// let wait_time = pool.acquire(20)?; // blocks for 2 ms: the pool is empty at first
-/// # let _ = wait_time;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

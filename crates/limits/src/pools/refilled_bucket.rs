@@ -265,18 +265,6 @@ impl RefilledBucket {
     }
 
     /// Whether a thread refills it.
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Nanos};
-    /// use nanopace_limits::pools::RefilledBucket;
-    /// use nanopace_limits::TryAcquire;
-    ///
-    /// let clock = ManualClock::new();
-    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
-    /// assert!(!bucket.is_attended());
-    /// # let _ = (Nanos::ZERO, &bucket as &dyn TryAcquire);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn is_attended(&self) -> bool {
         self.thread.is_some()

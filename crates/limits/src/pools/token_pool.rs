@@ -151,13 +151,6 @@ impl TokenPool {
     }
 
     /// How many tokens can be taken at once.
-    ///
-    /// ```
-    /// use nanopace_limits::pools::TokenPool;
-    ///
-    /// assert_eq!(TokenPool::new(10, 1.5)?.active(), 0);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn active(&self) -> u64 {
         self.active

@@ -50,6 +50,23 @@ fn any_requests() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 #[test]
+fn each_kind_of_limit_has_its_text() {
+    let quota = "10/s".parse().unwrap();
+    for (limit, text) in [
+        (Limit::gcra(quota), "10/s"),
+        (Limit::gcra_with_burst(quota, 20).unwrap(), "10/s burst 20"),
+        (Limit::window(quota, 60.try_into().unwrap()), "10/s in 60"),
+        (Limit::sliding_log(quota), "10/s sliding-log"),
+        (Limit::sliding_log_counting_rejected(quota), "10/s sliding-log-all"),
+        (Limit::fixed_window(quota), "10/s fixed-window"),
+        (Limit::sliding_counter(quota), "10/s sliding-counter"),
+    ] {
+        assert_eq!((limit.to_string().as_str(), limit.quota()), (text, quota));
+        assert_eq!(text.parse(), Ok(limit));
+    }
+}
+
+#[test]
 fn of_limits_with_nothing_left_the_last_to_recover_is_the_tightest() {
     for (text, slowest) in [("1/min, 1/s, 1/h", 2), ("1/h, 1/min, 1/s", 0), ("1/min, 1/h, 1/s", 1)]
     {
