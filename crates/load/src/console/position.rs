@@ -5,13 +5,9 @@
 pub fn line_and_column(text: &[u8], at: usize) -> (usize, usize) {
     let lines = || text[..at].split(|byte| *byte == b'\n');
     let last = lines().next_back().unwrap_or_default();
-    (lines().count(), 1 + last.iter().filter(|byte| begins_character(**byte)).count())
-}
-
-/// Whether a byte of UTF-8 is the first one of a character.
-#[must_use]
-pub fn begins_character(byte: u8) -> bool {
-    byte & 0b1100_0000 != 0b1000_0000
+    // A character of UTF-8 begins at each byte that is not 0b10......
+    let begins = |byte: &&u8| **byte & 0b1100_0000 != 0b1000_0000;
+    (lines().count(), 1 + last.iter().filter(begins).count())
 }
 
 /// A part of a line begins at this column.
