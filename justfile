@@ -46,7 +46,7 @@ c-install:
     installed=$(realpath -m "{{ target }}/c-installed")
     cargo cinstall --release -p nanopace-capi --prefix "$installed" --libdir "$installed/lib" --target-dir "{{ target }}/cinstall"
     export PKG_CONFIG_PATH="$installed/lib/pkgconfig" LD_LIBRARY_PATH="$installed/lib"
-    make -C "$installed" -f "$PWD/crates/capi/examples/Makefile"
+    make -C "$installed" -f "$PWD/crates/engine/capi/examples/Makefile"
     "$installed/paced"
     readelf -d "$installed/lib/libnanopace.so" | grep -F "soname: [libnanopace.so."
 
@@ -85,7 +85,7 @@ fleet-simulation:
 
 # Pages of different runs, and pictures of them at the width of a desk and of a phone, light and dark. Look at them.
 page: (needs "/usr/bin/chromium" "--no-install-recommends chromium fonts-dejavu-core")
-    crates/cli/tests/pages "{{ target }}/pages"
+    crates/load/cli/tests/pages "{{ target }}/pages"
 
 # With names, of those alone, and without a record.
 # Published load generators, as they are and with nanopace inside: docs/FIELD.md. The first time builds them all, which takes half an hour; some more minutes to measure.
@@ -100,7 +100,7 @@ field-check *tools:
 
 # governor's own tests with nanopace-governor in its place, and those of a published tool; some minutes. Fails unless all is as the table in its README says.
 governor-tests:
-    crates/governor-compat/tests/theirs "{{ target }}/governor-tests"
+    crates/engine/governor-compat/tests/theirs "{{ target }}/governor-tests"
 
 # `nanopace run` as it is given to others, beside wrk, a bare loop and oha, against one nginx: requests/s and processor time (needs nginx and wrk).
 clients rounds="3": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk" "wrk")

@@ -1,6 +1,6 @@
 //! The pages of the repository, so that their examples are compiled and run with the other tests.
 //! Here, because this package is not published: a published one can't reach these files. The pages
-//! of `crates/core/docs` are tested with that crate.
+//! of `crates/engine/core/docs` are tested with that crate.
 
 macro_rules! pages {
     ($($name:ident = $path:literal),* $(,)?) => {

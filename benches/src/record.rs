@@ -17,8 +17,8 @@ use std::{fs, io};
 const PAGES: [&str; 4] = [
     "README.md",
     "docs/PERFORMANCE.md",
-    "crates/core/docs/schedules.md",
-    "crates/load/docs/own.md",
+    "crates/engine/core/docs/schedules.md",
+    "crates/load/load/docs/own.md",
 ];
 const FILE: &str = "benches/results/figures.json";
 

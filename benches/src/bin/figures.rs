@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `--record` puts them into `benches/results/figures.json` and into the tables of README.md,
-//! docs/PERFORMANCE.md, crates/core/docs/schedules.md and crates/load/docs/own.md. `--tables` measures nothing and writes those tables only.
+//! docs/PERFORMANCE.md, crates/engine/core/docs/schedules.md and crates/load/load/docs/own.md. `--tables` measures nothing and writes those tables only.
 //!
 //! Parts: `cost`, `shapes`, `threads`, `rate`, `lateness`, `gaps`, `change`, `library`, `habits`; all by default. The
 //! exit status does not depend on what holds: figures are for reading, tests are for failing.

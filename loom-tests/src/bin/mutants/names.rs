@@ -44,7 +44,7 @@ fn models(root: &Path) -> io::Result<BTreeSet<String>> {
 /// The models that are named in comments and in the page on orderings.
 fn named(root: &Path) -> io::Result<BTreeSet<String>> {
     let mut paths = vec![root.join("docs/MEMORY-ORDERING.md")];
-    for part in ["crates/core/src", "crates/limits/src", "crates/keyed/src"] {
+    for part in ["crates/engine/core/src", "crates/limits/limits/src", "crates/limits/keyed/src"] {
         paths.extend(files(&root.join(part))?);
     }
     let mut named = BTreeSet::new();

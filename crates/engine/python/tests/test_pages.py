@@ -1,0 +1,59 @@
+"""What pages show of Python runs as it is."""
+
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import nanopace
+import nanopace.gevent
+import pytest
+
+PACKAGE = Path(__file__).parents[1]
+PAGES = [PACKAGE / "README.md", PACKAGE.parents[2] / "README.md"]
+BLOCKS = {page: re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S) for page in PAGES}
+
+
+@pytest.mark.parametrize("block", sum(BLOCKS.values(), []))
+def test_what_a_page_shows(block: str) -> None:
+    run = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+
+
+def names() -> "set[str]":
+    """What users may write: classes, their members, and the names of arguments with a default."""
+    classes = [nanopace.Pacer, *nanopace.Pacer.__bases__, nanopace.Grant, nanopace.Lane, nanopace.Ledger]
+    classes += [nanopace.Shape, nanopace.gevent.Line]
+    members = {name for of in classes for name in vars(of) if not name.startswith("_")}
+    calls: list[Callable[..., object]] = [nanopace.Pacer, nanopace.plan, nanopace.Pacer.acquire_async, nanopace.Grant.response_time]
+    arguments = {name for call in calls for name in inspect.signature(call).parameters if name != "self"}
+    return members | arguments | set(nanopace.__all__)
+
+
+@pytest.mark.parametrize("name", sorted(names() - {"load"}))
+def test_the_page_has_every_name(name: str) -> None:
+    code = re.findall(r"^```python\n.*?^```|`[^`\n]+`", PAGES[0].read_text(), re.M | re.S)
+    assert any(re.search(rf"\b{name}\b", part) for part in code), name
+
+
+def test_loads_of_the_page_are_loads() -> None:
+    rates, shapes = re.findall(r"^```text\n(.*?)^```", PAGES[0].read_text(), re.M | re.S)[:2]
+    for rate in re.split(" {2,}", rates)[:-1]:
+        assert nanopace.Pacer(rate).rate > 0
+    for line in shapes.splitlines():
+        assert nanopace.Shape("hold 1/s 1s, " + re.split(" {2,}", line)[0]).peak > 0
+
+
+def test_every_page_shows_something() -> None:
+    assert all(BLOCKS.values())
+
+
+def test_the_example_draws_a_report(tmp_path: Path) -> None:
+    picture = tmp_path / "run.svg"
+    report = PACKAGE / "tests/report.json"
+    words = [sys.executable, str(PACKAGE / "examples/plot.py"), str(report), str(picture)]
+    run = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    assert "asked" in picture.read_text()

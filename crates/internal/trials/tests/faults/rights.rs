@@ -1,0 +1,48 @@
+//! Users of the store that may not do everything.
+
+use crate::{each_engine, tell};
+use anyhow::Result;
+use nanopace_fleet::{Control, Fleet, FleetError};
+use nanopace_services::Server;
+
+/// What the page lists.
+fn rights() -> Vec<&'static str> {
+    let page = include_str!("../../../../../docs/FLEET.md");
+    let lines = page.lines().filter(|line| line.starts_with('+'));
+    lines.flat_map(str::split_whitespace).collect()
+}
+
+/// The address for a user that may do only that.
+fn with_rights(server: &Server, keys: &str, rights: &[&str]) -> Result<String> {
+    let rights = rights.join(" ");
+    let user = format!("ACL SETUSER bob reset on >unspeakable {keys} {rights}");
+    tell(server.address(), &user)?;
+    tell(server.address(), "SCRIPT FLUSH")?;
+    Ok(server.url().replace("redis://", "redis://bob:unspeakable@"))
+}
+
+fn run_once(url: &str) -> Result<(), FleetError> {
+    let node = Fleet::new(url, "rights")?.shape("hold 100/s 100ms".parse()?).join()?;
+    while node.pacer().acquire().is_ok() {}
+    node.leave()?;
+    node.finish(Vec::new())?;
+    assert_eq!(Control::open(url, "rights")?.account()?.expected, 10);
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn the_rights_that_are_listed_are_enough_and_what_is_missing_is_said() -> Result<()> {
+    each_engine(|engine| {
+        let server = Server::start(engine)?;
+        run_once(&with_rights(&server, "~nanopace:*", &rights())?)?;
+        for missing in ["+evalsha", "+hset", "+rpush"] {
+            let rights: Vec<&str> = rights().into_iter().filter(|&one| one != missing).collect();
+            let error = run_once(&with_rights(&server, "~nanopace:*", &rights)?).unwrap_err();
+            assert!(matches!(error, FleetError::Permission), "{engine} {missing} {error:?}");
+        }
+        let error = run_once(&with_rights(&server, "~others:*", &rights())?).unwrap_err();
+        assert!(matches!(error, FleetError::Permission), "{engine} {error:?}");
+        Ok(())
+    })
+}

@@ -1,0 +1,76 @@
+//! Prints the header for C, from the source of `crates/engine/capi`. A program of its own, so that nobody who only
+//! tests has to build what makes headers.
+
+use cbindgen::{
+    Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style,
+};
+use std::error::Error;
+use std::io;
+
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../capi/src/lib.rs");
+
+const HEAD: &str = "\
+/* nanopace for C and C++: paces the operations of load generators. Each starts on schedule, and one that
+ * can't is told how late it is.
+ *
+ * What holds for every function:
+ *
+ * - It returns a status, and NANOPACE_STATUS_OK is 0. What it hands out goes to out pointers, which are
+ *   written only then, if nothing else is said.
+ * - A pointer is null or points to what its type says. Null where something is needed is an error.
+ * - A handle works from any thread, if nothing else is said. One that is freed is told as such, until 256
+ *   more of its kind have been freed.
+ * - Texts are UTF-8. Times are nanoseconds.
+ * - None may be called in a handler of a signal.
+ * - A process that forks has a copy: parent and child hand out the same slots, each by itself. Fork while
+ *   no other thread is in a call. A watch is not copied: see nanopace_watch.
+ * - No call is a cancellation point.
+ *
+ * Made from the source by `cargo xtask pages`.
+ */";
+
+/// The types' names in C.
+const NAMES: [(&str, &str); 13] = [
+    ("ClaimHandle", "nanopace_claim"),
+    ("Clock", "nanopace_clock"),
+    ("Counters", "nanopace_counters"),
+    ("Grant", "nanopace_grant"),
+    ("LaneHandle", "nanopace_lane"),
+    ("Ledger", "nanopace_ledger"),
+    ("Options", "nanopace_options"),
+    ("PacerHandle", "nanopace_pacer"),
+    ("PollerHandle", "nanopace_poller"),
+    ("Start", "nanopace_start"),
+    ("State", "nanopace_state"),
+    ("Status", "nanopace_status"),
+    ("WatchHandle", "nanopace_watch"),
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    Builder::new().with_config(config()).with_src(SOURCE).generate()?.write(io::stdout());
+    Ok(())
+}
+
+fn config() -> Config {
+    let rename = NAMES.map(|(rust, c)| (rust.to_owned(), c.to_owned())).into();
+    let include = ["Clock", "Start"].map(str::to_owned).into();
+    Config {
+        language: Language::C,
+        cpp_compat: true,
+        style: Style::Type,
+        header: Some(HEAD.to_owned()),
+        include_guard: Some("NANOPACE_H".to_owned()),
+        no_includes: true,
+        sys_includes: ["stdbool.h", "stddef.h", "stdint.h"].map(str::to_owned).into(),
+        usize_is_size_t: true,
+        line_length: 100,
+        documentation_style: DocumentationStyle::C99,
+        export: ExportConfig { rename, include, ..ExportConfig::default() },
+        enumeration: EnumConfig {
+            rename_variants: RenameRule::ScreamingSnakeCase,
+            prefix_with_name: true,
+            ..EnumConfig::default()
+        },
+        ..Config::default()
+    }
+}

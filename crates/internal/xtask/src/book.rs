@@ -1,0 +1,196 @@
+//! The pages as one book: whether each of them is in it and leads where it says, and their copies for
+//! mdBook. In the book every page and every file that one links to keeps its place.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// The book's contents, with places from the project's root.
+const CONTENTS: &str = "book/SUMMARY.md";
+
+/// What has no pages of the project: what is built, and what was written by others.
+const WITHOUT: [&str; 4] = ["target", "patch", "patches", "node_modules"];
+
+/// Fails unless every page is in the book, and every link to a file or to a heading leads to one.
+pub(crate) fn check(root: &Path) -> Result<(), String> {
+    let contents = contents(root)?;
+    let mut wrong: Vec<String> = Vec::new();
+    for page in pages(root, Path::new("")) {
+        if !contents.contains(&page) {
+            wrong.push(format!("{} is not in {CONTENTS}", page.display()));
+        }
+    }
+    for page in &contents {
+        for link in links(&read(root, page)?) {
+            if !leads_somewhere(root, page, &link) {
+                wrong.push(format!("{}: {link} leads nowhere", page.display()));
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+/// Copies what belongs into the book to `folder`, anew.
+pub(crate) fn lay_out(root: &Path, folder: &Path) -> Result<(), String> {
+    let told = |error: std::io::Error| error.to_string();
+    let _ = fs::remove_dir_all(folder);
+    let source = folder.join("src");
+    let mut files = BTreeSet::new();
+    for page in contents(root)? {
+        let text = read(root, &page)?;
+        let linked = links(&text).into_iter().map(|link| place(&page, &link).0);
+        files.extend(linked.filter(|file| root.join(file).is_file()));
+        write(&source.join(&page), without_items(&text)).map_err(told)?;
+    }
+    for file in files.iter().filter(|file| !source.join(file).exists()) {
+        let bytes = fs::read(root.join(file)).map_err(told)?;
+        write(&source.join(file), bytes).map_err(told)?;
+    }
+    write(&source.join("SUMMARY.md"), read(root, Path::new(CONTENTS))?).map_err(told)?;
+    fs::copy(root.join("book/book.toml"), folder.join("book.toml")).map_err(told)?;
+    Ok(())
+}
+
+fn write(file: &Path, text: impl AsRef<[u8]>) -> std::io::Result<()> {
+    fs::create_dir_all(file.parent().unwrap_or(Path::new("")))?;
+    fs::write(file, text)
+}
+
+/// The pages that the book has, in order of their names.
+fn contents(root: &Path) -> Result<BTreeSet<PathBuf>, String> {
+    let links = links(&read(root, Path::new(CONTENTS))?);
+    Ok(links.into_iter().map(PathBuf::from).collect())
+}
+
+fn read(root: &Path, page: &Path) -> Result<String, String> {
+    fs::read_to_string(root.join(page)).map_err(|error| format!("{}: {error}", page.display()))
+}
+
+/// All pages below a folder of the project. A link to a page is none.
+fn pages(root: &Path, folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
+        let (name, kind) = (entry.file_name(), entry.file_type());
+        let name = name.to_string_lossy();
+        let path = folder.join(&*name);
+        match kind {
+            Ok(kind) if kind.is_dir() && !name.starts_with('.') && !is_left_out(&name) => {
+                found.extend(pages(root, &path));
+            }
+            Ok(kind) if kind.is_file() && is_page(&path) => found.push(path),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn is_left_out(folder: &str) -> bool {
+    WITHOUT.contains(&folder)
+}
+
+fn is_page(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "md") && path != Path::new(CONTENTS)
+}
+
+/// Where the links of a page lead that are neither addresses nor items of Rust.
+fn links(page: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in prose(page) {
+        let behind = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        found.extend(behind.filter(|link| is_local(link)).map(str::to_owned));
+        let definition = line.strip_prefix('[').and_then(|rest| rest.split_once("]: "));
+        found.extend(definition.map(|(_, link)| link.to_owned()).filter(|link| is_local(link)));
+    }
+    found
+}
+
+/// The lines of a page outside of its examples.
+fn prose(page: &str) -> impl Iterator<Item = &str> {
+    let mut is_example = false;
+    page.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_example ^= is_fence;
+        !is_example && !is_fence
+    })
+}
+
+fn is_local(link: &str) -> bool {
+    !link.contains("://") && !is_item(link)
+}
+
+/// An item, as rustdoc finds it.
+fn is_item(link: &str) -> bool {
+    link.contains("::")
+}
+
+/// The page without links to items, which only rustdoc can follow.
+fn without_items(page: &str) -> String {
+    let mut text = String::new();
+    let mut rest = page;
+    while let Some((before, behind)) = rest.split_once("](") {
+        let (link, after) = behind.split_once(')').unwrap_or((behind, ""));
+        let named = before.rfind('[').filter(|_| is_item(link));
+        match named {
+            Some(at) => text.extend([&before[..at], &before[at + 1..]]),
+            None => text.extend([before, "](", link, ")"]),
+        }
+        rest = after;
+    }
+    text + rest
+}
+
+/// The file that a link of a page leads to, from the project's root, and the heading in it.
+fn place(page: &Path, link: &str) -> (PathBuf, Option<String>) {
+    let (file, heading) = link.split_once('#').map_or((link, None), |(f, h)| (f, Some(h)));
+    let path = page.parent().unwrap_or(Path::new("")).join(file);
+    let mut place = if file.is_empty() { page.to_owned() } else { PathBuf::new() };
+    for part in path.components().filter(|_| !file.is_empty()) {
+        match part {
+            Component::ParentDir => _ = place.pop(),
+            part => place.push(part),
+        }
+    }
+    (place, heading.map(str::to_owned))
+}
+
+fn leads_somewhere(root: &Path, page: &Path, link: &str) -> bool {
+    let (file, heading) = place(page, link);
+    let Some(heading) = heading else { return root.join(&file).is_file() };
+    read(root, &file).is_ok_and(|text| {
+        prose(&text).filter_map(|line| line.strip_prefix('#')).any(|title| anchor(title) == heading)
+    })
+}
+
+/// How a heading is named in an address.
+fn anchor(title: &str) -> String {
+    let title = title.trim_start_matches('#').trim().to_lowercase();
+    let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_those_of_prose() {
+        let page =
+            "[a](b.md#c) [d](https://e) ![f](g.svg)\n```\n[h](i.md)\n```\n[j]: k.md\n[l](m::N)";
+        assert_eq!(links(page), ["b.md#c", "g.svg", "k.md"]);
+    }
+
+    #[test]
+    fn a_link_to_an_item_becomes_its_name() {
+        let page = "a [`B`](c::B) and [d](e.md), [f";
+        assert_eq!(without_items(page), "a `B` and [d](e.md), [f");
+    }
+
+    #[test]
+    fn a_place_is_from_the_root() {
+        let page = Path::new("crates/engine/core/README.md");
+        let heading = Some("a-b".to_owned());
+        assert_eq!(place(page, "../load/x.md#a-b"), ("crates/load/load/x.md".into(), heading.clone()));
+        assert_eq!(place(page, "#a-b"), (page.into(), heading));
+        assert_eq!(anchor("## What `a` is, and b-c"), "what-a-is-and-b-c");
+    }
+}

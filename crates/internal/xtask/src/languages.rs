@@ -1,0 +1,98 @@
+//! The examples in other languages over the library for C, which is in `target/debug`: built, checked and run.
+
+use crate::steps::{Step, is_left_out};
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The Java from which on it calls functions of C.
+const JAVA: u32 = 22;
+
+/// The package in Go and its example. They are left out, and that is said, where there is no Go.
+pub(crate) fn go(root: &'static str) -> Step {
+    Step::new("Go: its package and example", || {
+        if !succeeds(Command::new("go").arg("version").stderr(Stdio::null())) {
+            return is_left_out("the example in Go", "there is no go on PATH");
+        }
+        let go = |words: &[&str]| succeeds(&mut go_command(Path::new(root), words));
+        go(&["vet", "./..."])
+            && go(&["test", "-count=1", "./..."])
+            && ["./first", "./attack"].iter().all(|program| go(&["run", program]))
+    })
+}
+
+fn go_command(root: &Path, words: &[&str]) -> Command {
+    let target = root.join("target");
+    let library = target.join("debug").display().to_string();
+    let mut go = Command::new("go");
+    go.args(words)
+        .current_dir(root.join("crates/engine/capi/examples/go"))
+        .env("GOCACHE", target.join("go"))
+        .env("GOFLAGS", "-mod=mod")
+        .env("CGO_LDFLAGS", format!("-L{library} -Wl,-rpath,{library}"))
+        // Cargo's path for libraries may have one that was built earlier.
+        .env_remove("LD_LIBRARY_PATH");
+    go
+}
+
+/// The classes in Java. They are left out, and that is said, where there is no Java that is new enough.
+pub(crate) fn java(root: &'static str) -> Step {
+    Step::new("Java: its classes and example", || {
+        let Some(tools) = java_tools() else {
+            let why = format!("there is no javac from {JAVA} on, on PATH or in JAVA_HOME");
+            return is_left_out("the example in Java", &why);
+        };
+        let (root, tools) = (Path::new(root), tools.as_path());
+        compiles(root, tools)
+            && ["Checks", "First", "Attack"].iter().all(|class| runs(root, tools, class))
+    })
+}
+
+fn compiles(root: &Path, tools: &Path) -> bool {
+    let mut javac = Command::new(tools.join("javac"));
+    // Calls of C are restricted, and are what this is about.
+    javac.args(["-Xlint:all,-restricted", "-Werror", "-d"]).arg(classes(root));
+    let Ok(folder) = fs::read_dir(root.join("crates/engine/capi/examples/java")) else { return false };
+    let sources = folder.flatten().map(|entry| entry.path());
+    succeeds(javac.args(sources.filter(|path| path.extension() == Some(OsStr::new("java")))))
+}
+
+fn runs(root: &Path, tools: &Path, class: &str) -> bool {
+    let library = root.join("target/debug/libnanopace_capi.so");
+    let mut java = Command::new(tools.join("java"));
+    java.arg("--enable-native-access=ALL-UNNAMED")
+        .arg(format!("-Dnanopace.library={}", library.display()))
+        .arg("-classpath")
+        .arg(classes(root))
+        .arg(class);
+    succeeds(&mut java)
+}
+
+fn classes(root: &Path) -> PathBuf {
+    root.join("target/java")
+}
+
+/// The folder of a Java that is new enough: in `JAVA_HOME`, on `PATH`, or where Linux keeps them.
+fn java_tools() -> Option<PathBuf> {
+    let home = env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin"));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let installed = fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
+    let installed = installed.map(|entry| entry.path().join("bin"));
+    home.into_iter()
+        .chain(env::split_paths(&path))
+        .chain(installed)
+        .find(|folder| version(folder).is_some_and(|version| version >= JAVA))
+}
+
+/// The number of a folder's Java, of which `javac -version` says: `javac 25.0.3`.
+fn version(folder: &Path) -> Option<u32> {
+    let told = Command::new(folder.join("javac")).arg("-version").output().ok()?.stdout;
+    let told = String::from_utf8(told).ok()?;
+    told.strip_prefix("javac ")?.split(['.', '-', '\n']).next()?.parse().ok()
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    command.status().is_ok_and(|status| status.success())
+}

@@ -1,0 +1,419 @@
+//! The project's own commands, for a machine that has nothing but Rust.
+//!
+//! ```text
+//! cargo xtask test        unit, integration and documentation tests, with the servers and tools that they
+//!                         need; with names, only those tests that have one of them in theirs
+//! cargo xtask test --without-services   the same, but tests that need a server or a tool are ignored
+//! cargo xtask python      the tests of the Python package, from its wheel
+//! cargo xtask languages   the examples in Go and Java, over the library for C
+//! cargo xtask stress [N]  random rounds of real threads, N in debug and N in release (60 by default)
+//! cargo xtask loom [N]    the loom models, at N preemptions (2 by default), and whether the stored edits,
+//!                         which show that the models can fail, still apply
+//! cargo xtask lint        format, structure, clippy and documentation, with warnings as errors
+//! cargo xtask structure   only the structure: no modules of a crate depend on each other in a circle
+//! cargo xtask instructions  counts the instructions of each kind of start, and compares with the record
+//! cargo xtask package     packages the crates that are published, unpacks them elsewhere and checks them
+//!                         there, without the rest
+//! cargo xtask release-check  the same, runs their tests and examples, makes their documentation, and tries to
+//!                         publish them, up to the upload
+//! cargo xtask features    every choice of the features of every published crate compiles
+//! cargo xtask fresh-user  the first page's example as a new user writes it, from a registry of the packages
+//! cargo xtask fresh-user install   the same, and installs the program and runs it
+//! cargo xtask book        checks that each page is in the book and leads where it says, and lays them out in
+//!                         target/book for mdBook
+//! cargo xtask pages       writes anew what is made from the source: docs/SURFACE.md, and the header for C
+//! cargo xtask services    fetches what the tests need, and prints how a shell finds it:
+//!                         eval "$(cargo xtask services)"
+//! cargo xtask services examples   the same for the servers that the examples load
+//! ```
+
+mod book;
+mod features;
+mod fresh;
+mod languages;
+mod package;
+mod pages;
+mod programs;
+mod python;
+mod services;
+mod sources;
+mod steps;
+mod structure;
+mod surface;
+
+use programs::Program;
+use services::Need;
+use std::env;
+use std::iter::once;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::thread::{self, available_parallelism};
+use steps::{Step, run_all};
+
+const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | python | languages | \
+                     stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure | instructions | package | \
+                     release-check | features | fresh-user [install] | \
+                     pages | book | \
+                     services [examples]";
+
+/// The workspace's root.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// What to do if something that the tests need can't be had.
+const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test --without-services";
+
+/// An option of cargo's. It turns on features that are off by default, so that they are tested, checked and documented
+/// with the rest.
+const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-limits/pools,nanopace-remote/async,nanopace-remote/tls,nanopace-tower/remote";
+
+/// Options of cargo's: the packages to test. They are all but the models, which test nothing without loom, and this
+/// program. It is tested too, but built by itself: beside it cargo builds what macros are made of in another way, and
+/// for the documentation's tests all again.
+const TESTED: [&str; 5] = ["--workspace", "--exclude", "loom-tests", "--exclude", "xtask"];
+
+/// How many tests of a program run at a time: most tests of the load generator wait most of the time.
+const AT_A_TIME: &str = "6";
+
+/// Nothing is kept to compile the next change faster: that makes the first build of a fresh clone a third longer.
+const FRESH: Variable = ("CARGO_INCREMENTAL", "0");
+
+/// A variable of a command's environment, and its value.
+type Variable<'a> = (&'a str, &'a str);
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let steps = match words[..] {
+        ["test", "--without-services", ref names @ ..] if are_names(names) => tests(false, names),
+        ["test", ref names @ ..] if are_names(names) => {
+            let needed = once(needed(&services::OF_TESTS, WAY_OUT));
+            needed.chain(tests(true, names)).collect()
+        }
+        ["python"] => vec![python::package(ROOT)],
+        ["languages"] => languages(),
+        ["stress"] => stress("60"),
+        ["stress", rounds] if rounds.parse::<u32>().is_ok() => stress(rounds),
+        ["loom"] => loom("2"),
+        ["loom", preemptions] if preemptions.parse::<u8>().is_ok() => loom(preemptions),
+        ["lint"] => lint(),
+        ["structure"] => vec![structure()],
+        ["instructions"] => vec![needed(&services::OF_COUNTS, ""), instructions()],
+        ["package"] => package(),
+        ["release-check"] => release(),
+        ["features"] => vec![features()],
+        ["fresh-user"] => fresh::user(ROOT, false),
+        ["fresh-user", "install"] => fresh::user(ROOT, true),
+        ["book"] => vec![linked(), book()],
+        ["pages"] => vec![pages("pages that are made from the source", pages::write)],
+        ["services"] => return print_services(&services::OF_TESTS),
+        ["services", "examples"] => return print_services(&services::OF_EXAMPLES),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    if run_all(steps) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Prints how a shell finds `needs`.
+fn print_services(needs: &[Need]) -> ExitCode {
+    if !services::provide(needs, "") {
+        return ExitCode::FAILURE;
+    }
+    print!("{}", services::shell());
+    ExitCode::SUCCESS
+}
+
+/// Whether there are no options among the words: the test programs would obey them, and `--help` passes.
+fn are_names(words: &[&str]) -> bool {
+    !words.iter().any(|word| word.starts_with('-'))
+}
+
+/// What the steps behind it need.
+fn needed(needs: &'static [Need], way_out: &'static str) -> Step {
+    let provide = move || services::provide(needs, way_out);
+    Step::new("servers and tools that are needed", provide).required()
+}
+
+/// All tests, or those in Rust whose name has one of `names` in it. Those that need a server or a tool are
+/// marked as ignored.
+fn tests(are_ignored_too: bool, names: &[&str]) -> Vec<Step> {
+    let ignored = are_ignored_too.then_some("--include-ignored");
+    let words: Vec<String> = ignored.iter().chain(names).map(ToString::to_string).collect();
+    let doc_words = words.clone();
+    vec![
+        Step::new("unit and integration tests", move || {
+            test_programs(&words).is_some_and(|programs| succeed(&programs))
+        }),
+        Step::new("documentation tests", move || {
+            let test = ["test", "--doc", "--no-fail-fast", FEATURES];
+            let words = once("--").chain(doc_words.iter().map(String::as_str));
+            cargo(&test.into_iter().chain(TESTED).chain(words).collect::<Vec<_>>(), &[FRESH])
+        }),
+    ]
+}
+
+/// Runs test programs, one more at a time than there are cores: most of them wait most of the time.
+fn succeed(programs: &[Program]) -> bool {
+    let lanes = available_parallelism().map_or(1, usize::from) + 1;
+    programs::run_all(programs, lanes, |program| {
+        let mut command = program.command();
+        command.envs(services::variables()).env("RUST_TEST_THREADS", AT_A_TIME);
+        command.output()
+    })
+}
+
+/// Builds the test programs. Without names, the tests of the Python package come first: they take longest to begin.
+fn test_programs(words: &[String]) -> Option<Vec<Program>> {
+    let mut programs = Vec::new();
+    if words.iter().all(|word| word.starts_with('-')) {
+        programs.push(Program::own("tests of the Python package", ROOT, "python").ok()?);
+    }
+    programs.extend(built(&["--package", "xtask"], words)?);
+    programs.extend(built(&[&[FEATURES], &TESTED[..]].concat(), words)?);
+    Some(programs)
+}
+
+/// Builds the test programs of `packages`, to be run with these words.
+fn built(packages: &[&str], words: &[String]) -> Option<Vec<Program>> {
+    let build = ["test", "--no-run", "--message-format", "json-render-diagnostics"];
+    let mut cargo = command(&[&build, packages].concat(), &[FRESH]);
+    let output = cargo.stderr(Stdio::inherit()).output().ok()?;
+    output
+        .status
+        .success()
+        .then(|| Program::told_in(&String::from_utf8_lossy(&output.stdout), words))
+}
+
+fn instructions() -> Step {
+    Step::new("instructions of each kind of start", || {
+        let run = ["run", "--release", "--package", "nanopace-benches", "--bin", "instructions"];
+        cargo(&run, &[])
+    })
+}
+
+/// The library is built without optimisation, as for the tests.
+fn languages() -> Vec<Step> {
+    let library = Step::new("library for C", || {
+        cargo(&["build", "--package", "nanopace-capi", "--target-dir", "target"], &[FRESH])
+    });
+    vec![library.required(), languages::go(ROOT), languages::java(ROOT)]
+}
+
+/// The seed is drawn from the time, and printed.
+fn stress(rounds: &str) -> Vec<Step> {
+    let step = |name, profile| {
+        let rounds = rounds.to_owned();
+        Step::new(format!("stress, {name}: {rounds} random rounds of real threads"), move || {
+            let run = ["run", "--quiet", "--profile", profile, "--package", "nanopace-trials"];
+            cargo(&[&run[..], &["--", "stress", "--rounds", &rounds]].concat(), &[])
+        })
+    };
+    vec![step("debug", "dev"), step("release", "release")]
+}
+
+/// Models run optimised, in a target folder of their own: the flag reaches every dependency.
+fn loom(preemptions: &str) -> Vec<Step> {
+    let preemptions = preemptions.to_owned();
+    let edits = Step::new("stored edits still apply", || {
+        let mutants = ["--package", "loom-tests", "--bin", "mutants", "--", "--check"];
+        cargo(&[&["run", "--quiet"], &mutants[..]].concat(), &[])
+    });
+    let models = Step::new(format!("loom models, {preemptions} preemptions"), move || {
+        let flags = format!("{} --cfg loom", env::var("RUSTFLAGS").unwrap_or_default());
+        let test = ["test", "--release", "--package", "loom-tests", "--no-fail-fast"];
+        let arguments = [&test[..], &["--target-dir", "target/loom"]].concat();
+        cargo(&arguments, &[("RUSTFLAGS", &flags), ("LOOM_MAX_PREEMPTIONS", &preemptions)])
+    });
+    vec![edits, models]
+}
+
+fn lint() -> Vec<Step> {
+    vec![
+        Step::new("format", || cargo(&["fmt", "--all", "--check"], &[])),
+        structure(),
+        linked(),
+        pages("pages are as the source is", pages::check),
+        Step::new("clippy", || {
+            let more = "--features=nanopace-benches/rivals,xtask/header";
+            let options = ["clippy", "--workspace", "--all-targets", FEATURES, more];
+            cargo(&[&options[..], &["--", "--deny", "warnings"]].concat(), &[])
+        }),
+        Step::new("rules without std", || {
+            cargo(
+                &[
+                    "clippy",
+                    "--package",
+                    "nanopace-limits",
+                    "--no-default-features",
+                    "--",
+                    "--deny",
+                    "warnings",
+                ],
+                &[],
+            )
+        }),
+        Step::new("the Python package's Rust", || {
+            let python = ["--manifest-path", "crates/engine/python/Cargo.toml"];
+            let clippy = ["--target-dir", "target/python", "--", "--deny", "warnings"];
+            // Without Python, and without its library.
+            let variables = [("PYO3_NO_PYTHON", "1"), ("PYO3_BUILD_EXTENSION_MODULE", "1")];
+            cargo(&[&["fmt", "--check"], &python[..]].concat(), &[])
+                && cargo(&[&["clippy"], &python[..], &clippy].concat(), &variables)
+        }),
+        Step::new("documentation", || {
+            cargo(
+                &["doc", "--workspace", "--no-deps", FEATURES],
+                &[("RUSTDOCFLAGS", "--deny warnings")],
+            )
+        }),
+    ]
+}
+
+fn structure() -> Step {
+    Step::new("structure: no circles between modules", || {
+        structure::check(&Path::new(ROOT).join("crates"))
+    })
+}
+
+/// Each page is in the book, and leads where it says.
+fn linked() -> Step {
+    Step::telling("pages are in the book, and their links lead somewhere", || {
+        book::check(Path::new(ROOT))
+    })
+}
+
+fn book() -> Step {
+    Step::telling("the book, laid out", || {
+        let folder = package::target(Path::new(ROOT)).join("book");
+        book::lay_out(Path::new(ROOT), &folder)
+    })
+}
+
+fn pages(name: &str, run: fn(&Path, pages::Header) -> Result<(), String>) -> Step {
+    Step::telling(name, move || run(Path::new(ROOT), header))
+}
+
+/// The header for C, by a program that only this needs.
+fn header() -> Result<String, String> {
+    let run = ["run", "--quiet", "--package", "xtask", "--features", "header", "--bin", "header"];
+    let output = command(&run, &[]).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err("the header for C can't be made".to_owned());
+    }
+    String::from_utf8(output.stdout).map_err(|error| error.to_string())
+}
+
+/// They compile, with their tests and examples. That these pass, [`release`] shows.
+fn package() -> Vec<Step> {
+    vec![
+        unpacked(),
+        Step::new("published crates by themselves", || alone(&["check", "--all-targets"], &[])),
+    ]
+}
+
+/// The published crates, as who gets only them has them.
+fn unpacked() -> Step {
+    let unpack = || package::unpack(Path::new(ROOT)).map(drop);
+    Step::telling("published crates, packaged and unpacked", unpack).required()
+}
+
+/// All that is published, as its users get it.
+fn release() -> Vec<Step> {
+    vec![
+        needed(&services::OF_TESTS, ""),
+        unpacked(),
+        Step::new("tests of the published crates, and their examples", || {
+            let words = ["--include-ignored".to_owned()];
+            let unpacked = of_unpacked();
+            built(&unpacked.each_ref().map(String::as_str), &words)
+                .is_some_and(|programs| succeed(&programs))
+        }),
+        Step::new("documentation tests of the published crates", || {
+            alone(&["test", "--doc", "--no-fail-fast"], &[FRESH])
+        }),
+        Step::new("benchmarks of the published crates compile", || {
+            alone(&["check", "--bench", "*"], &[])
+        }),
+        Step::new("documentation of the published crates", || {
+            alone(&["doc", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
+        }),
+        features(),
+        pages("their public items are listed", pages::check),
+        Step::new("publishing, up to the upload", || {
+            cargo(&["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"], &[])
+                && package::tells_whether_the_source_is_named(Path::new(ROOT))
+        }),
+    ]
+}
+
+fn features() -> Step {
+    Step::new("every choice of features", || {
+        let metadata = command(&["metadata", "--no-deps", "--format-version", "1"], &[]).output();
+        let text = metadata.map_err(|error| error.to_string());
+        let choices = text.and_then(|out| features::choices(&String::from_utf8_lossy(&out.stdout)));
+        let choices = choices.map_err(|error| eprintln!("{error}")).unwrap_or_default();
+        // A crate at a time keeps one processor busy, so the program's choices are compiled beside all others.
+        let is_program = |choice: &&features::Choice| choice.package == "nanopace-cli";
+        let (program, others): (Vec<_>, Vec<_>) = choices.iter().partition(is_program);
+        let beside = package::target(Path::new(ROOT)).join("beside");
+        let beside = format!("--target-dir={}", beside.display());
+        let compile = |choices: &[&features::Choice], more: &[&str]| {
+            !choices.is_empty() && choices.iter().all(|choice| compiles(choice, more))
+        };
+        thread::scope(|scope| {
+            let others = scope.spawn(|| compile(&others, &[&beside]));
+            compile(&program, &[]) & others.join().unwrap_or(false)
+        })
+    })
+}
+
+/// Whether the crate and those of ours that it depends on compile without a warning.
+fn compiles(choice: &features::Choice, more: &[&str]) -> bool {
+    let check = ["check", "--quiet", "--lib", "--no-default-features"];
+    let which = ["--package", &choice.package, "--features", &choice.features];
+    let output = command(&[&check[..], more, &which].concat(), &[FRESH]).output();
+    output.is_ok_and(|output| {
+        let told = String::from_utf8_lossy(&output.stderr);
+        eprint!("{told}");
+        output.status.success() && !told.contains("warning")
+    })
+}
+
+/// Cargo over the unpacked crates.
+fn alone(words: &[&str], variables: &[Variable]) -> bool {
+    let unpacked = of_unpacked();
+    cargo(&[words, &unpacked.each_ref().map(String::as_str)].concat(), variables)
+}
+
+/// The unpacked crates, with all features. They are built in the ordinary folder, where the dependencies are
+/// already.
+fn of_unpacked() -> [String; 4] {
+    let target = package::target(Path::new(ROOT));
+    let manifest = target.join("unpacked/Cargo.toml");
+    [
+        "--workspace".to_owned(),
+        "--all-features".to_owned(),
+        format!("--manifest-path={}", manifest.display()),
+        format!("--target-dir={}", target.display()),
+    ]
+}
+
+/// Runs cargo at the workspace's root, and prints the command.
+fn cargo(arguments: &[&str], variables: &[Variable]) -> bool {
+    command(arguments, variables).status().is_ok_and(|status| status.success())
+}
+
+/// Cargo at the workspace's root, which is about to run: prints the command.
+fn command(arguments: &[&str], variables: &[Variable]) -> Command {
+    for (name, value) in variables {
+        eprint!("{name}='{}' ", value.trim());
+    }
+    eprintln!("cargo {}", arguments.join(" "));
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    let variables = variables.iter().copied();
+    command.args(arguments).envs(services::variables()).envs(variables).current_dir(ROOT);
+    command
+}

@@ -1,0 +1,54 @@
+//! The pages and the header that are made from the source: written anew, or compared with what is there.
+
+use crate::package::{self, Published};
+use crate::surface::Surface;
+use std::fs;
+use std::path::Path;
+
+const SURFACE: &str = "docs/SURFACE.md";
+const HEADER: &str = "crates/engine/capi/include/nanopace.h";
+
+const SURFACE_HEAD: &str = "# Public items\n\n\
+    What each published crate lets others name. Made by `cargo xtask pages`; `cargo xtask lint` fails when\n\
+    it has changed and this page has not.\n";
+
+/// Makes the header for C.
+pub(crate) type Header = fn() -> Result<String, String>;
+
+/// Writes all of them.
+pub(crate) fn write(root: &Path, header: Header) -> Result<(), String> {
+    for (page, text) in made(root, header)? {
+        fs::write(root.join(page), text).map_err(|error| format!("{page}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Whether all of them are as the source is.
+pub(crate) fn check(root: &Path, header: Header) -> Result<(), String> {
+    for (page, text) in made(root, header)? {
+        let there = fs::read_to_string(root.join(page)).unwrap_or_default();
+        if there != text {
+            let differs = |(one, other): &(&str, &str)| one != other;
+            let (was, is) = there.lines().zip(text.lines()).find(differs).unwrap_or_default();
+            return Err(format!(
+                "{page} differs from the source; to renew it: cargo xtask pages\n- {was}\n+ {is}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Each page with its text as it should be.
+fn made(root: &Path, header: Header) -> Result<Vec<(&'static str, String)>, String> {
+    Ok(vec![(SURFACE, surface(root)?), (HEADER, header()?)])
+}
+
+fn surface(root: &Path) -> Result<String, String> {
+    let crates = package::published(&root.join("crates")).map_err(|error| error.to_string())?;
+    let part = |published: &Published| match Surface::read(&published.source) {
+        Ok(surface) => Ok(format!("\n## {}: {surface}", published.name)),
+        Err(error) => Err(format!("{}: {error}", published.name)),
+    };
+    let parts: Result<String, String> = crates.iter().map(part).collect();
+    Ok(SURFACE_HEAD.to_owned() + &parts?)
+}

@@ -1,0 +1,343 @@
+//! What docs/ARCHITECTURE.md says of the source is so: one test for each invariant. The lists of modules are
+//! on that page, those of files here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+fn page() -> String {
+    fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap()
+}
+
+/// A crate of which the page lists the layers.
+struct Layered {
+    /// Its folder.
+    name: &'static str,
+    /// The first module of its list.
+    first: &'static str,
+    /// What stands beside the list.
+    beside: &'static [&'static str],
+    /// What no pure module has.
+    impure: &'static [&'static str],
+}
+
+const ENGINE: Layered = Layered {
+    name: "core",
+    first: "nanos",
+    beside: &["lib", "_documentation"],
+    impure: &["sync::", "Clock", "Instant", "thread"],
+};
+
+const LOAD: Layered = Layered {
+    name: "load",
+    first: "console",
+    beside: &["lib", "_documentation"],
+    impure: &["sync::", "Clock", "Instant", "thread::", "::now()", "fs::", "Pacer"],
+};
+
+impl Layered {
+    /// Its files by path below `src`, without comments and unit tests.
+    fn sources(&self) -> BTreeMap<String, String> {
+        let files = texts(&root().join("crates").join(self.name).join("src"));
+        files.into_iter().map(|(file, text)| (file, code(&text))).collect()
+    }
+
+    /// The same without what stands beside the list.
+    fn listed_sources(&self) -> BTreeMap<String, String> {
+        let mut sources = self.sources();
+        sources.retain(|file, _| !self.beside.contains(&module(file)));
+        sources
+    }
+
+    /// The modules in the page's list, in order; and whether they are marked pure.
+    fn layers(&self) -> Vec<(String, bool)> {
+        let (page, begin) = (page(), format!("\n{} ", self.first));
+        let list = page.split("```text").find(|block| block.starts_with(&begin)).unwrap();
+        let list = list.split("```").next().unwrap();
+        let names =
+            list.lines().filter(|line| line.starts_with(|first: char| first.is_alphabetic()));
+        names
+            .map(|line| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                (words[0].to_owned(), words[1] == "pure")
+            })
+            .collect()
+    }
+}
+
+/// The files of a crate by path below its `src`.
+fn texts(src: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![src.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(src).unwrap().to_str().unwrap().to_owned();
+                found.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn code(text: &str) -> String {
+    let is_tests =
+        |rest: &str| rest.starts_with("mod tests") || rest.starts_with("pub(crate) mod tests");
+    let mut tests = text
+        .match_indices("#[cfg(test)]\n")
+        .filter(|(at, mark)| is_tests(&text[at + mark.len()..]));
+    let text = tests.next().map_or(text, |(at, _)| &text[..at]);
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.map(|line| line.split(" // ").next().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+/// `timeline` for `timeline.rs` and all below `timeline/`.
+fn module(file: &str) -> &str {
+    file.split(['/', '.']).next().unwrap()
+}
+
+/// The files that have one of `words` in their code are `allowed`, and each of these has one.
+fn only(words: &[&str], allowed: &[&str]) {
+    let has = |text: &str| words.iter().any(|word| text.contains(word));
+    let files: Vec<String> =
+        ENGINE.sources().into_iter().filter(|(_, text)| has(text)).map(|(file, _)| file).collect();
+    assert_eq!(files, allowed, "{words:?}");
+}
+
+#[test]
+fn the_engine_depends_on_moments_and_moments_on_nothing() {
+    let manifest =
+        |name| fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
+    let core = manifest("core");
+    let (_, dependencies) = core.split_once("[dependencies]").unwrap();
+    assert_eq!(dependencies.matches("nanopace").count(), 1, "{dependencies}");
+    assert!(dependencies.contains("\nnanopace-nanos.workspace = true\n"), "{dependencies}");
+    assert!(!manifest("nanos").contains("dependencies]"));
+}
+
+#[test]
+fn a_module_uses_only_modules_above_it() {
+    for of in [ENGINE, LOAD] {
+        let layers: Vec<String> = of.layers().into_iter().map(|(name, _)| name).collect();
+        let rank = |name: &str| layers.iter().position(|layer| layer == name);
+        // Re-exported at the crate's root: where they come from.
+        let exports = exports(&of.sources()["lib.rs"]);
+        for (file, text) in of.listed_sources() {
+            let own = rank(module(&file)).unwrap_or_else(|| panic!("{file} is not in the list"));
+            for used in crate_paths(&text) {
+                let used = exports.get(&used).unwrap_or(&used);
+                let other =
+                    rank(used).unwrap_or_else(|| panic!("{file} uses {used}, not in the list"));
+                assert!(other <= own, "{file} uses {used}, which is below it");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_list_has_every_module_and_nothing_else() {
+    for of in [ENGINE, LOAD] {
+        let listed: BTreeSet<String> = of.layers().into_iter().map(|(name, _)| name).collect();
+        let sources = of.listed_sources();
+        assert_eq!(listed, sources.keys().map(|file| module(file).to_owned()).collect());
+    }
+}
+
+/// `Pacer` to `pacer`, from `pub use pacer::Pacer`.
+fn exports(lib: &str) -> BTreeMap<String, String> {
+    let mut exports = BTreeMap::new();
+    for line in lib.lines().filter_map(|line| line.strip_prefix("pub use ")) {
+        let (module, path) = line.trim_end_matches(';').split_once("::").unwrap();
+        let names = path.rsplit("::").next().unwrap();
+        for name in names.trim_matches(['{', '}']).split(',') {
+            exports.insert(name.trim().to_owned(), module.to_owned());
+        }
+    }
+    exports
+}
+
+/// The first name behind each `crate::`.
+fn crate_paths(text: &str) -> Vec<String> {
+    let name = |path: &str| -> String {
+        path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    let mut paths = Vec::new();
+    for path in text.split("crate::").skip(1) {
+        match path.strip_prefix('{') {
+            None => paths.push(name(path)),
+            Some(group) => {
+                let group = group.split(';').next().unwrap();
+                paths.extend(group.split(',').map(|item| name(item.trim())));
+            }
+        }
+    }
+    paths.retain(|path| !path.is_empty());
+    paths
+}
+
+#[test]
+fn pure_modules_use_no_atomics_no_locks_and_no_clock() {
+    for of in [ENGINE, LOAD] {
+        let pure: Vec<String> =
+            of.layers().into_iter().filter(|(_, pure)| *pure).map(|(name, _)| name).collect();
+        assert!(!pure.is_empty(), "the list has changed its form");
+        for (file, text) in of.sources() {
+            if pure.iter().any(|name| name == module(&file)) {
+                let text = text.replace("use std::sync::Arc;", "");
+                for word in of.impure {
+                    assert!(!text.contains(word), "{file} has {word}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn atomics_are_in_few_files() {
+    only(
+        &["AtomicU64", "fetch_", "compare_exchange", "Relaxed"],
+        &[
+            "clock/manual.rs",
+            "pause/pausing.rs",
+            "pause/permits.rs",
+            "sync.rs",
+            "timeline.rs",
+            "timeline/drawn.rs",
+            "timeline/published.rs",
+        ],
+    );
+}
+
+/// In the function that has it, before it or on the lines of the same call.
+#[test]
+fn every_atomic_operation_says_why_its_ordering_is_enough() {
+    let orderings = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
+    let mut operations = 0;
+    for name in ["core", "limits", "keyed"] {
+        for (file, text) in texts(&root().join("crates").join(name).join("src")) {
+            let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+            let mut reason = "";
+            for line in text.lines().map(str::trim) {
+                if let Some(comment) = line.strip_prefix("// ") {
+                    let given = orderings.iter().find(|name| comment.starts_with(**name));
+                    reason = given.map_or(reason, |name| *name);
+                } else if line.contains("fn ") {
+                    reason = "";
+                } else if !line.starts_with("//") && has_ordering(line) {
+                    assert!(!reason.is_empty(), "{name}/{file}: {line}");
+                    operations += 1;
+                }
+            }
+        }
+    }
+    assert!(operations > 40, "{operations}");
+}
+
+/// Whether the line of code passes an ordering to a call.
+fn has_ordering(line: &str) -> bool {
+    let names = ["Relaxed)", "Acquire)", "Release)", "AcqRel)", "SeqCst)"];
+    line.contains('(') && names.iter().any(|name| line.contains(name))
+}
+
+#[test]
+fn locks_are_taken_in_few_files() {
+    only(
+        &[".lock()", ".try_lock()"],
+        &["clock/manual.rs", "sleepers.rs", "sync.rs", "timeline/guarded.rs", "timeline/held.rs"],
+    );
+}
+
+#[test]
+fn only_one_file_names_the_world_of_threads() {
+    only(
+        &[
+            "std::sync::atomic",
+            "std::sync::Mutex",
+            "std::sync::Condvar",
+            "std::thread::",
+            "crossbeam_utils::sync",
+            "loom",
+        ],
+        &["sync.rs"],
+    );
+}
+
+#[test]
+fn only_clocks_ask_the_machine_for_the_time() {
+    only(
+        &["Instant", "SystemTime", "quanta", "clock_gettime"],
+        &["clock/monotonic.rs", "clock/std.rs", "clock/tsc.rs", "pause/processor.rs"],
+    );
+}
+
+#[test]
+fn the_clock_is_read_in_few_modules() {
+    let readers: Vec<String> = ENGINE
+        .sources()
+        .into_iter()
+        .filter(|(file, text)| text.contains("clock.now()") && module(file) != "clock")
+        .map(|(file, _)| module(&file).to_owned())
+        .collect();
+    let mut modules = readers.clone();
+    modules.dedup();
+    assert_eq!(modules, ["builder", "pause", "timeline"], "{readers:?}");
+}
+
+#[test]
+fn threads_give_up_the_processor_in_few_files() {
+    only(
+        &["yield_now()", "spin_loop()", ".park(", "park_timeout("],
+        &["clock.rs", "clock/manual.rs", "pause/sleep.rs", "pause/yielding.rs", "sync.rs"],
+    );
+}
+
+#[test]
+fn only_the_load_generator_and_the_benchmarks_pin_threads() {
+    let mut with = Vec::new();
+    for crates in ["crates", "."] {
+        for entry in fs::read_dir(root().join(crates)).unwrap() {
+            let entry = entry.unwrap();
+            let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();
+            if manifest.contains("core_affinity") {
+                with.push(entry.file_name().into_string().unwrap());
+            }
+        }
+    }
+    with.sort();
+    assert_eq!(with, ["benches", "load"]);
+}
+
+#[test]
+fn values_are_made_once_in_few_files() {
+    only(&["OnceLock", "LazyLock"], &["clock/tsc.rs", "pause/permits.rs"]);
+}
+
+/// `cargo xtask test` runs them all. Nothing else is a reason to leave a test out.
+#[test]
+fn a_test_is_ignored_only_for_what_it_needs() {
+    let mut folders =
+        vec![root().join("crates"), root().join("benches"), root().join("loom-tests")];
+    let mut ignored = 0;
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let marks = text.lines().filter(|line| line.trim_start().starts_with("#[ignore"));
+                for mark in marks {
+                    assert!(mark.contains("= \"needs "), "{}: {mark}", path.display());
+                    ignored += 1;
+                }
+            }
+        }
+    }
+    assert!(ignored > 0);
+}
