@@ -114,7 +114,7 @@ release-check: deny
     cargo xtask release-check
     release=$(git tag --list 'v*' --sort=-v:refname | head -n 1)
     if [ -n "$release" ]; then
-        packages=$(grep -L '^publish = false' crates/*/Cargo.toml | xargs sed -n 's/^name = "\(nanopace.*\)"/-p \1/p')
+        packages=$(grep -L '^publish = false' crates/*/*/Cargo.toml | xargs sed -n 's/^name = "\(nanopace.*\)"/-p \1/p')
         cargo semver-checks --baseline-rev "$release" $packages
     else
         echo "no release yet: nothing to compare the public interface with"

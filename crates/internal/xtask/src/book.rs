@@ -189,7 +189,10 @@ mod tests {
     fn a_place_is_from_the_root() {
         let page = Path::new("crates/engine/core/README.md");
         let heading = Some("a-b".to_owned());
-        assert_eq!(place(page, "../load/x.md#a-b"), ("crates/load/load/x.md".into(), heading.clone()));
+        assert_eq!(
+            place(page, "../load/x.md#a-b"),
+            ("crates/engine/load/x.md".into(), heading.clone())
+        );
         assert_eq!(place(page, "#a-b"), (page.into(), heading));
         assert_eq!(anchor("## What `a` is, and b-c"), "what-a-is-and-b-c");
     }

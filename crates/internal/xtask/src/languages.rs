@@ -54,7 +54,9 @@ fn compiles(root: &Path, tools: &Path) -> bool {
     let mut javac = Command::new(tools.join("javac"));
     // Calls of C are restricted, and are what this is about.
     javac.args(["-Xlint:all,-restricted", "-Werror", "-d"]).arg(classes(root));
-    let Ok(folder) = fs::read_dir(root.join("crates/engine/capi/examples/java")) else { return false };
+    let Ok(folder) = fs::read_dir(root.join("crates/engine/capi/examples/java")) else {
+        return false;
+    };
     let sources = folder.flatten().map(|entry| entry.path());
     succeeds(javac.args(sources.filter(|path| path.extension() == Some(OsStr::new("java")))))
 }

@@ -40,6 +40,7 @@ mod sources;
 mod steps;
 mod structure;
 mod surface;
+mod wings;
 
 use programs::Program;
 use services::Need;
@@ -50,14 +51,14 @@ use std::process::{Command, ExitCode, Stdio};
 use std::thread::{self, available_parallelism};
 use steps::{Step, run_all};
 
-const USAGE: &str = "usage: cargo xtask test [--without-services] [NAME ...] | python | languages | \
+const USAGE: &str = "usage: cargo xtask test [--without-services] [engine | limits | load] [NAME ...] | python | languages | \
                      stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure | instructions | package | \
                      release-check | features | fresh-user [install] | \
                      pages | book | \
                      services [examples]";
 
 /// The workspace's root.
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
 
 /// What to do if something that the tests need can't be had.
 const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test --without-services";
@@ -84,10 +85,12 @@ fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let steps = match words[..] {
-        ["test", "--without-services", ref names @ ..] if are_names(names) => tests(false, names),
+        ["test", "--without-services", ref names @ ..] if are_names(names) => {
+            tests(false, &Tested::of(names))
+        }
         ["test", ref names @ ..] if are_names(names) => {
             let needed = once(needed(&services::OF_TESTS, WAY_OUT));
-            needed.chain(tests(true, names)).collect()
+            needed.chain(tests(true, &Tested::of(names))).collect()
         }
         ["python"] => vec![python::package(ROOT)],
         ["languages"] => languages(),
@@ -135,20 +138,61 @@ fn needed(needs: &'static [Need], way_out: &'static str) -> Step {
     Step::new("servers and tools that are needed", provide).required()
 }
 
-/// All tests, or those in Rust whose name has one of `names` in it. Those that need a server or a tool are
-/// marked as ignored.
-fn tests(are_ignored_too: bool, names: &[&str]) -> Vec<Step> {
-    let ignored = are_ignored_too.then_some("--include-ignored");
-    let words: Vec<String> = ignored.iter().chain(names).map(ToString::to_string).collect();
+/// The tests to run.
+#[derive(Clone)]
+struct Tested {
+    /// Options of cargo's: the packages, and their features.
+    packages: Vec<String>,
+    /// Whether they include the Python package, which is part of the engine.
+    has_python: bool,
+    /// Tests in Rust whose name has one of these in it. None: all tests.
+    names: Vec<String>,
+}
+
+impl Tested {
+    /// The tests of a wing, if the first word is its name; otherwise those of all. Other words are parts of names.
+    fn of(words: &[&str]) -> Tested {
+        let (wing, names) = match *words {
+            [wing, ref names @ ..] if wings::is_wing(wing) => (Some(wing), names),
+            _ => (None, words),
+        };
+        let packages = wing.and_then(|wing| wings::packages(Path::new(ROOT), wing).ok());
+        let packages = packages.map_or_else(all_packages, |packages| options(&packages));
+        let names = names.iter().map(ToString::to_string).collect();
+        Tested { packages, has_python: wing.is_none_or(|wing| wing == "engine"), names }
+    }
+}
+
+fn all_packages() -> Vec<String> {
+    TESTED.into_iter().chain(once(FEATURES)).map(str::to_owned).collect()
+}
+
+/// Options of cargo's for these packages and their features.
+fn options(packages: &[String]) -> Vec<String> {
+    let packages: Vec<_> = packages.iter().filter(|name| *name != "xtask").collect();
+    let features = FEATURES.trim_start_matches("--features=").split(',');
+    let is_of = |feature: &&str| {
+        packages.iter().any(|name| feature.split('/').next() == Some(name.as_str()))
+    };
+    let features = features.filter(is_of).map(|feature| format!("--features={feature}"));
+    packages.iter().map(|name| format!("--package={name}")).chain(features).collect()
+}
+
+/// Those that need a server or a tool are marked as ignored.
+fn tests(are_ignored_too: bool, tested: &Tested) -> Vec<Step> {
+    let ignored = are_ignored_too.then(|| "--include-ignored".to_owned());
+    let words: Vec<String> = ignored.into_iter().chain(tested.names.iter().cloned()).collect();
+    let (of_programs, of_docs) = (tested.clone(), tested.packages.clone());
     let doc_words = words.clone();
     vec![
         Step::new("unit and integration tests", move || {
-            test_programs(&words).is_some_and(|programs| succeed(&programs))
+            test_programs(&of_programs, &words).is_some_and(|programs| succeed(&programs))
         }),
         Step::new("documentation tests", move || {
-            let test = ["test", "--doc", "--no-fail-fast", FEATURES];
+            let test = ["test", "--doc", "--no-fail-fast"].into_iter();
+            let packages = of_docs.iter().map(String::as_str);
             let words = once("--").chain(doc_words.iter().map(String::as_str));
-            cargo(&test.into_iter().chain(TESTED).chain(words).collect::<Vec<_>>(), &[FRESH])
+            cargo(&test.chain(packages).chain(words).collect::<Vec<_>>(), &[FRESH])
         }),
     ]
 }
@@ -164,13 +208,14 @@ fn succeed(programs: &[Program]) -> bool {
 }
 
 /// Builds the test programs. Without names, the tests of the Python package come first: they take longest to begin.
-fn test_programs(words: &[String]) -> Option<Vec<Program>> {
+fn test_programs(tested: &Tested, words: &[String]) -> Option<Vec<Program>> {
     let mut programs = Vec::new();
-    if words.iter().all(|word| word.starts_with('-')) {
+    if tested.names.is_empty() && tested.has_python {
         programs.push(Program::own("tests of the Python package", ROOT, "python").ok()?);
     }
     programs.extend(built(&["--package", "xtask"], words)?);
-    programs.extend(built(&[&[FEATURES], &TESTED[..]].concat(), words)?);
+    let packages: Vec<&str> = tested.packages.iter().map(String::as_str).collect();
+    programs.extend(built(&packages, words)?);
     Some(programs)
 }
 
@@ -271,8 +316,9 @@ fn lint() -> Vec<Step> {
 }
 
 fn structure() -> Step {
-    Step::new("structure: no circles between modules", || {
-        structure::check(&Path::new(ROOT).join("crates"))
+    Step::new("structure: no circles between modules, wings as they should be", || {
+        let crates = Path::new(ROOT).join("crates");
+        structure::check(&crates) & wings::check(&crates)
     })
 }
 

@@ -2,6 +2,7 @@
 //! workspace, and checked there, with each other and nothing else of ours.
 
 use crate::steps::is_left_out;
+use crate::wings;
 use std::env;
 use std::fs;
 use std::io;
@@ -77,13 +78,12 @@ pub(crate) fn target(root: &Path) -> PathBuf {
     root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
-/// The crates in the folder whose manifest does not say that they are not published, by name.
+/// The crates in all wings whose manifest does not say that they are not published, by name.
 pub(crate) fn published(crates: &Path) -> io::Result<Vec<Published>> {
     let workspace = fs::read_to_string(crates.join("../Cargo.toml"))?;
     let version = value(&workspace, "version").unwrap_or_default();
     let mut published = Vec::new();
-    for entry in fs::read_dir(crates)? {
-        let source = entry?.path();
+    for source in wings::folders(crates)? {
         let manifest = fs::read_to_string(source.join("Cargo.toml"))?;
         if !manifest.lines().any(|line| line == "publish = false") {
             let name = value(&manifest, "name").unwrap_or_default().to_owned();

@@ -5,6 +5,7 @@
 
 mod debian;
 
+use crate::package;
 use std::env::{self, consts::ARCH};
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -116,9 +117,7 @@ impl Need {
 
 /// Where packages are unpacked.
 fn folder() -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
-    root.unwrap_or(Path::new("")).join(target).join("services")
+    package::target(Path::new(crate::ROOT)).join("services")
 }
 
 /// The variables by which what is unpacked is found, behind what the system has.

@@ -9,10 +9,10 @@ mod circles;
 mod modules;
 mod paths;
 
+use crate::wings;
 use circles::{ITSELF, Tolerated, folder_name};
 use modules::Crate;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Dependencies that close a circle and are tolerated until they are removed. Do not add any.
 const TOLERATED: &[Tolerated] = &[core("timeline", "guarded", ITSELF, SHARES_TYPES)];
@@ -31,16 +31,9 @@ const fn core(
 /// Checks every crate in the folder, and prints what it finds. Returns whether there are no
 /// circles but tolerated ones.
 pub(crate) fn check(crates: &Path) -> bool {
-    let results: Vec<bool> = folders(crates).iter().map(|folder| check_crate(folder)).collect();
+    let folders = wings::folders(crates).unwrap_or_default();
+    let results: Vec<bool> = folders.iter().map(|folder| check_crate(folder)).collect();
     !results.is_empty() && results.into_iter().all(|passed| passed)
-}
-
-fn folders(crates: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(crates).into_iter().flatten().flatten();
-    let mut folders: Vec<_> =
-        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-    folders.sort();
-    folders
 }
 
 fn check_crate(folder: &Path) -> bool {

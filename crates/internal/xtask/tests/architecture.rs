@@ -26,14 +26,14 @@ struct Layered {
 }
 
 const ENGINE: Layered = Layered {
-    name: "core",
+    name: "engine/core",
     first: "nanos",
     beside: &["lib", "_documentation"],
     impure: &["sync::", "Clock", "Instant", "thread"],
 };
 
 const LOAD: Layered = Layered {
-    name: "load",
+    name: "load/load",
     first: "console",
     beside: &["lib", "_documentation"],
     impure: &["sync::", "Clock", "Instant", "thread::", "::now()", "fs::", "Pacer"],
@@ -115,11 +115,11 @@ fn only(words: &[&str], allowed: &[&str]) {
 fn the_engine_depends_on_moments_and_moments_on_nothing() {
     let manifest =
         |name| fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
-    let core = manifest("core");
+    let core = manifest("engine/core");
     let (_, dependencies) = core.split_once("[dependencies]").unwrap();
     assert_eq!(dependencies.matches("nanopace").count(), 1, "{dependencies}");
     assert!(dependencies.contains("\nnanopace-nanos.workspace = true\n"), "{dependencies}");
-    assert!(!manifest("nanos").contains("dependencies]"));
+    assert!(!manifest("engine/nanos").contains("dependencies]"));
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn atomics_are_in_few_files() {
 fn every_atomic_operation_says_why_its_ordering_is_enough() {
     let orderings = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
     let mut operations = 0;
-    for name in ["core", "limits", "keyed"] {
+    for name in ["engine/core", "limits/limits", "limits/keyed"] {
         for (file, text) in texts(&root().join("crates").join(name).join("src")) {
             let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
             let mut reason = "";
@@ -301,7 +301,7 @@ fn threads_give_up_the_processor_in_few_files() {
 #[test]
 fn only_the_load_generator_and_the_benchmarks_pin_threads() {
     let mut with = Vec::new();
-    for crates in ["crates", "."] {
+    for crates in ["crates/engine", "crates/limits", "crates/load", "crates/internal", "."] {
         for entry in fs::read_dir(root().join(crates)).unwrap() {
             let entry = entry.unwrap();
             let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();

@@ -7,7 +7,7 @@ use cbindgen::{
 use std::error::Error;
 use std::io;
 
-const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../capi/src/lib.rs");
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../engine/capi/src/lib.rs");
 
 const HEAD: &str = "\
 /* nanopace for C and C++: paces the operations of load generators. Each starts on schedule, and one that

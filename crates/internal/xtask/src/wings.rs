@@ -1,0 +1,173 @@
+//! The wings of `crates`: which crates each has, and on which others they may depend.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A wing, and the crates of other wings that its crates may depend on.
+struct Wing {
+    name: &'static str,
+    may_use: &'static [&'static str],
+}
+
+/// Crates of the same wing may depend on each other. The wing `internal` may depend on all.
+const WINGS: [Wing; 3] = [
+    Wing { name: "engine", may_use: &[] },
+    Wing { name: "limits", may_use: &["nanopace-nanos", "nanopace-async", "nanopace"] },
+    Wing { name: "load", may_use: &["nanopace-nanos", "nanopace", "nanopace-async"] },
+];
+
+/// The wing of crates that tests and tasks use, and nobody else.
+const INTERNAL: &str = "internal";
+
+/// A crate in its folder, and the crates of ours that it depends on outside of tests.
+struct Member {
+    wing: String,
+    name: String,
+    uses: Vec<String>,
+}
+
+/// Whether a wing of published crates has this name.
+pub(crate) fn is_wing(name: &str) -> bool {
+    WINGS.iter().any(|wing| wing.name == name)
+}
+
+/// The folders of all crates below `crates`, sorted.
+pub(crate) fn folders(crates: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    for wing in fs::read_dir(crates)? {
+        let wing = wing?.path();
+        if wing.is_dir() {
+            let below = fs::read_dir(wing)?.collect::<io::Result<Vec<_>>>()?;
+            folders.extend(below.iter().map(fs::DirEntry::path));
+        }
+    }
+    folders.retain(|folder| folder.join("Cargo.toml").is_file());
+    folders.sort();
+    Ok(folders)
+}
+
+/// The names of the packages in a wing and of the internal ones, but for those that are no part of the workspace.
+pub(crate) fn packages(root: &Path, wing: &str) -> io::Result<Vec<String>> {
+    let workspace = fs::read_to_string(root.join("Cargo.toml"))?;
+    let is_member = |folder: &Path| {
+        let member = folder.strip_prefix(root).unwrap_or(folder).display().to_string();
+        workspace.contains(&format!("\"{member}\""))
+    };
+    let folders = folders(&root.join("crates"))?;
+    let members = folders.iter().filter(|folder| is_member(folder)).map(|folder| member(folder));
+    let members = members.collect::<io::Result<Vec<_>>>()?;
+    let of_wing = members.into_iter().filter(|it| [wing, INTERNAL].contains(&&*it.wing));
+    Ok(of_wing.map(|member| member.name).collect())
+}
+
+/// Prints each dependency that no wing may have. Returns whether there are none.
+pub(crate) fn check(crates: &Path) -> bool {
+    let members = folders(crates).and_then(|all| all.iter().map(|it| member(it)).collect());
+    let wrong = members.map(|members: Vec<Member>| wrong(&members));
+    let wrong = wrong.unwrap_or_else(|error| vec![error.to_string()]);
+    for told in &wrong {
+        eprintln!("  {told}");
+    }
+    wrong.is_empty()
+}
+
+fn wrong(members: &[Member]) -> Vec<String> {
+    let wing_of = |name: &str| members.iter().find(|member| member.name == name);
+    let mut wrong = Vec::new();
+    for Member { wing, name, uses } in members.iter().filter(|member| member.wing != INTERNAL) {
+        let Some(rule) = WINGS.iter().find(|rule| rule.name == wing) else {
+            wrong.push(format!("{name} is in no wing: {wing}"));
+            continue;
+        };
+        let is_other = |used: &&String| wing_of(used).is_none_or(|other| other.wing != *wing);
+        let outside = uses.iter().filter(is_other);
+        let outside = outside.filter(|used| !rule.may_use.contains(&used.as_str()));
+        wrong.extend(outside.map(|used| format!("{name} in {wing} may not depend on {used}")));
+    }
+    wrong
+}
+
+fn member(folder: &Path) -> io::Result<Member> {
+    let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
+    let wing = folder.parent().and_then(Path::file_name).unwrap_or_default();
+    let name = manifest.lines().find_map(|line| line.strip_prefix("name = \""));
+    Ok(Member {
+        wing: wing.to_string_lossy().into_owned(),
+        name: name.unwrap_or_default().trim_end_matches('"').to_owned(),
+        uses: used(&manifest),
+    })
+}
+
+/// The crates of ours that are dependencies, but not of tests alone.
+fn used(manifest: &str) -> Vec<String> {
+    let mut uses = Vec::new();
+    let mut is_dependency = false;
+    for line in manifest.lines() {
+        if let Some(section) = line.strip_prefix('[') {
+            is_dependency = section.ends_with("dependencies]") && !section.contains("dev-");
+        } else if is_dependency && line.starts_with("nanopace") {
+            let is_of_name = |c: char| c.is_alphanumeric() || c == '-';
+            uses.push(line.chars().take_while(|&c| is_of_name(c)).collect());
+        }
+    }
+    uses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(wing: &str, name: &str, uses: &[&str]) -> Member {
+        let uses = uses.iter().map(ToString::to_string).collect();
+        Member { wing: wing.to_owned(), name: name.to_owned(), uses }
+    }
+
+    #[test]
+    fn a_wing_depends_only_on_what_it_may() {
+        let mut members = vec![
+            member("engine", "nanopace-nanos", &[]),
+            member("engine", "nanopace", &["nanopace-nanos"]),
+            member("limits", "nanopace-limits", &["nanopace-nanos"]),
+            member("load", "nanopace-load", &["nanopace"]),
+            member("internal", "nanopace-trials", &["nanopace-load", "nanopace-limits"]),
+        ];
+        assert_eq!(wrong(&members), [""; 0]);
+        members.push(member("engine", "nanopace-capi", &["nanopace-load"]));
+        members.push(member("load", "nanopace-fleet", &["nanopace-limits", "nanopace"]));
+        members.push(member("limits", "nanopace-keyed", &["nanopace-limits", "nanopace-load"]));
+        members.push(member("attic", "nanopace-old", &[]));
+        assert_eq!(
+            wrong(&members),
+            [
+                "nanopace-capi in engine may not depend on nanopace-load",
+                "nanopace-fleet in load may not depend on nanopace-limits",
+                "nanopace-keyed in limits may not depend on nanopace-load",
+                "nanopace-old is in no wing: attic",
+            ]
+        );
+    }
+
+    #[test]
+    fn dependencies_of_tests_do_not_count() {
+        let manifest = "[dependencies]\nnanopace-nanos.workspace = true\nanyhow = \"1\"\n\
+                        [target.'cfg(unix)'.dependencies]\nnanopace = { path = \"x\" }\n\
+                        [dev-dependencies]\nnanopace-services.workspace = true\n[features]\nnanopace-x = []\n";
+        assert_eq!(used(manifest), ["nanopace-nanos", "nanopace"]);
+    }
+
+    #[test]
+    fn every_wing_has_crates_and_the_internal_ones() {
+        let root = Path::new(crate::ROOT);
+        for (wing, has) in
+            [("engine", "nanopace-async"), ("limits", "nanopace-tower"), ("load", "nanopace-cli")]
+        {
+            let packages = packages(root, wing).unwrap();
+            for name in [has, "nanopace-trials"] {
+                assert!(packages.contains(&name.to_owned()), "{wing}: {packages:?}");
+            }
+        }
+        let engine = packages(root, "engine").unwrap();
+        assert!(!engine.contains(&"nanopace-load".to_owned()), "{engine:?}");
+    }
+}
