@@ -13,6 +13,9 @@ macro_rules! pages {
 
 pages! {
     readme = "../../README.md",
+    engine = "../../crates/engine/README.md",
+    limits_wing = "../../crates/limits/README.md",
+    load_wing = "../../crates/load/README.md",
     architecture = "../../docs/ARCHITECTURE.md",
     coming_from = "../../docs/COMING-FROM.md",
     compare = "../../docs/COMPARE.md",
