@@ -47,7 +47,7 @@ pub(crate) fn folders(crates: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// The names of the packages in a wing and of the internal ones, but for those that are no part of the workspace.
+/// The names of the packages in a wing, and of the internal ones. Packages outside the workspace are left out.
 pub(crate) fn packages(root: &Path, wing: &str) -> io::Result<Vec<String>> {
     let workspace = fs::read_to_string(root.join("Cargo.toml"))?;
     let is_member = |folder: &Path| {

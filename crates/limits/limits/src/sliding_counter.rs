@@ -60,7 +60,7 @@ impl SlidingCounter {
         counts.in_window(self.windows.number(now))
     }
 
-    /// What still counts at `now`.
+    /// The count that is still in force at `now`.
     pub(crate) fn let_in(&self, counts: Counts, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
         self.latest(counts, now).let_in(&self.windows, now)
     }

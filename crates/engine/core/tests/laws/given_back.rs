@@ -115,7 +115,7 @@ fn a_lane_that_gives_back_still_reads_the_clock_in_time() {
     }
 }
 
-/// How many slots a lane takes at once that starts one each microsecond and has given back so many times.
+/// The slots that a lane takes at once. It starts one each microsecond, and has given back `times` times.
 fn run_after(times: usize) -> u64 {
     let clock = ManualClock::new();
     let pacer = build("100M/s", &clock).build();

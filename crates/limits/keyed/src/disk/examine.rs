@@ -68,7 +68,7 @@ pub(super) fn examined(file: &Held) -> Result<(Database, Vec<Stored>), Error> {
     Ok((checked(file.clone())?, entries))
 }
 
-/// What is stored in a file of these bytes.
+/// Reads the entries of a file with these bytes.
 fn current(bytes: &mut [u8]) -> Result<Vec<Stored>, Error> {
     let current = loaded(bytes)?;
     if !is_other_newer(bytes) {

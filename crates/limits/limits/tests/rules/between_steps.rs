@@ -1,4 +1,4 @@
-//! What happens between two steps of one who waits, which no lock holds together.
+//! Changes between two steps of a waiter. No lock covers both steps.
 
 use crate::laws::at;
 use nanopace::{Clock, ManualClock, Nanos};
@@ -18,7 +18,7 @@ struct Interrupted {
     line: Line<()>,
     clock: ManualClock,
     comes: Cell<Option<Wait<'static>>>,
-    /// What the first step of who came has returned.
+    /// The result of the first step of the waiter that came.
     heard: Cell<Option<Heard>>,
 }
 

@@ -14,7 +14,7 @@ fn small_limit() -> impl Strategy<Value = Limit> {
         .prop_map(|(count, period, burst, kind)| kinds(count, 100 * period, burst, burst)[kind])
 }
 
-/// Of the limits that are not in force, eight are kept. So there are nine at most.
+/// A state keeps eight sets of limits beside the one in force, so there are nine at most.
 fn nine_limits_at_most() -> impl Strategy<Value = Vec<Limits>> {
     let small = prop::collection::vec(small_limit(), 1..4).prop_map(Limits::new);
     prop_oneof![prop::collection::vec(any_limits(), 3), prop::collection::vec(small, 3)]
@@ -26,7 +26,7 @@ fn any_requests() -> impl Strategy<Value = Vec<Request>> {
     prop::collection::vec((pause, n, 0..3_usize), 1..120)
 }
 
-/// What each of the limits lets in of the requests that it decides on.
+/// The arrivals that each set of limits admits among the requests that it decides on.
 fn let_in_by_turns(all: &[Limits], requests: &[Request]) -> Vec<(usize, Arrival)> {
     let (mut state, mut last, mut now) = (all[0].fresh(), 0, 1_000);
     let mut let_in = Vec::new();

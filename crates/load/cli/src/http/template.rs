@@ -76,7 +76,7 @@ pub(crate) fn has_open(text: &[u8]) -> bool {
     text.windows(OPEN.len()).any(|bytes| bytes == OPEN.as_bytes())
 }
 
-/// What is before the first place of a text, in its braces, and behind it.
+/// The text before the first place, in its braces, and after it.
 pub(crate) fn split_place(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once(OPEN)?;
     let (inside, behind) = rest.split_once(CLOSE)?;

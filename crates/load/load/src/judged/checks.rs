@@ -33,7 +33,7 @@ const MOST_OWN: f64 = 0.25;
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// What was looked at: `starts`, `steady`, `own`, `quota`, `stolen`, `others`, `frequency`, `sure` or `reading`.
+    /// The name of the check: `starts`, `steady`, `own`, `quota`, `stolen`, `others`, `frequency`, `sure` or `reading`.
     pub(crate) check: &'static str,
     pub(crate) is_well: bool,
     /// A sentence without its full stop.

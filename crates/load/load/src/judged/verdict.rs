@@ -169,7 +169,7 @@ impl Verdict {
     }
 }
 
-/// What is left out of a verdict that names a cause, if it would be another one with that.
+/// A sentence about time that the verdict leaves out, if the verdict would differ with it.
 fn left_out(verdict: Verdict, lateness: &Lateness) -> String {
     let names_cause = [Verdict::TargetBehind, Verdict::ThinkTimes].contains(&verdict);
     if !names_cause || Verdict::of_most(lateness).is_some() {
@@ -209,7 +209,7 @@ mod tests {
         ThinkTimes,
     };
 
-    /// Of a run without faults.
+    /// The evidence of a run without faults.
     fn evidence() -> Evidence {
         Evidence {
             ratio: 1.0,

@@ -30,7 +30,7 @@ pub(crate) struct Meanwhile {
 }
 
 impl Meanwhile {
-    /// What others had of the time in which the processors were not idle.
+    /// The share of others in the time in which the processors were not idle.
     pub(crate) fn of_others(self) -> f64 {
         let busy = 1.0 - self.idle;
         if busy > 0.0 { ((self.stolen + self.others) / busy).min(1.0) } else { 0.0 }
@@ -123,7 +123,7 @@ mod tests {
         let of_others = |all: u64, idle: u64, stolen: u64, own: u64| {
             at(1_000 + all, 500 + idle, 10 + stolen, 7 + own).since(first).map(Meanwhile::of_others)
         };
-        // Of 100 ticks that were not idle, the host had 20 and other programs 50.
+        // 100 ticks were not idle: the host had 20, and other programs 50.
         assert_eq!(of_others(200, 100, 20, 30), Some(0.7));
         assert_eq!(of_others(200, 200, 0, 0), Some(0.0));
         let [slow, fast] = [Some(800), Some(3_400)].map(|khz| Processors { khz, ..first });

@@ -8,7 +8,7 @@ use crate::console::human::float;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What one cgroup has counted, ever or for some time.
+/// The counters of a cgroup, since its start or over a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Quota {
     /// In which some of its threads wanted to run.

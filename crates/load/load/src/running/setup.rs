@@ -284,8 +284,8 @@ fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     Ok(Arrivals::even().starts_before(end, &second, &args.schedule.shard()?))
 }
 
-/// The slots that a number of requests is about, if this process has at most so many. In a closed loop workers count
-/// what they start.
+/// The slots of a load with a number of requests, at most `most` in this process. None in a closed loop, where workers
+/// count their starts.
 fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>> {
     let schedule = &args.schedule;
     let Some(requests) = args.requests.filter(|_| !schedule.is_closed) else { return Ok(None) };

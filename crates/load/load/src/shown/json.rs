@@ -173,7 +173,7 @@ struct Spectrum {
 struct Lateness {
     target_seconds: f64,
     generator_seconds: f64,
-    /// Of that, at most so much was spent waiting for the processor.
+    /// An upper bound of the part that was spent waiting for the processor.
     processor_seconds: f64,
     held_seconds: f64,
     think_times_seconds: f64,

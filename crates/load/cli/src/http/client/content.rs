@@ -61,7 +61,7 @@ impl From<Bytes> for Content {
 }
 
 impl Content {
-    /// What is in a file, or comes from standard input.
+    /// The content of a file, or of standard input.
     ///
     /// # Errors
     /// The file can't be read.

@@ -6,7 +6,7 @@ use std::mem;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// What an item of an answer is.
+/// The kind of items in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A server-sent event with data; comments and other fields are none.
@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     Lines,
 }
 
-/// What items are, and what the first one must have.
+/// The kind of items, and the content that the first one must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Items {
     kind: Kind,
@@ -59,7 +59,7 @@ pub(crate) struct Scanner {
     is_behind_return: bool,
     /// How much of a byte-order mark there has been, which is no part of the first line.
     mark: usize,
-    /// What is kept of the body until the first item, if that must have content.
+    /// The part of the body that is kept until the first item, if that must have content.
     first: Option<First>,
 }
 

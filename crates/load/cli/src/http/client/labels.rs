@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 const MOST: u8 = 100;
 /// The same of recorded requests.
 const MOST_RECORDED: u8 = 50;
-/// Hexadecimal digits with a number among them, from so many on, are an identifier.
+/// Hexadecimal digits are an identifier from this length on, if a decimal digit is among them.
 const SHORTEST_ID: usize = 16;
 const OTHERS: &str = "others";
 /// The most characters of a name.
@@ -83,7 +83,7 @@ impl Name {
     }
 }
 
-/// What a part of a path stands for.
+/// The label of a part of a path.
 fn grouped(part: &str) -> &str {
     let has_digit = part.contains(|c: char| c.is_ascii_digit());
     let mut digits = part.chars().filter(|c| *c != '-');

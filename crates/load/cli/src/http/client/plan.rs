@@ -178,7 +178,7 @@ impl Draft<'_> {
         self.request(target, label)
     }
 
-    /// The next slot has the request that was added after so many others.
+    /// Gives the next slot the request with this index.
     pub(crate) fn add_slot(&mut self, request: u32) {
         self.turns.list(request);
     }
@@ -463,7 +463,7 @@ impl Plan {
     }
 }
 
-/// What opens TLS. Files that are named are read, also if no server speaks TLS.
+/// The TLS settings of connections. Reads named files even if no server uses TLS.
 fn connector(
     trust: Trust<'_>,
     args: &ClientArgs,

@@ -74,7 +74,7 @@ impl Traffic {
     }
 }
 
-/// Takes what it costs to read so many bytes off the turn of the current task.
+/// Charges the current task's turn for reading `bytes`.
 pub(crate) fn charge(bytes: usize, cx: &mut Context<'_>) {
     for _ in 0..bytes / STEP {
         if pin!(consume_budget()).poll(cx).is_pending() {

@@ -130,7 +130,7 @@ struct Open {
     part: Part,
 }
 
-/// What the next line of a target belongs to.
+/// The part of a target to which its next line belongs.
 enum Part {
     Headers,
     /// A blank line was the last one.

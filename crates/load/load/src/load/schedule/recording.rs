@@ -99,7 +99,7 @@ impl Recording {
         &self.file
     }
 
-    /// What is in the file, which is read the first time.
+    /// The content of the file. The first call reads it.
     ///
     /// # Errors
     /// The file cannot be read, or is no recording: with the line and the column.

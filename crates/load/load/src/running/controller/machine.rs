@@ -1,15 +1,15 @@
-//! What the system says of the processors of the machine.
+//! Readings of the machine's processors, as the system reports them.
 
 use crate::recorded::processors::{Meanwhile, Processors};
 use crate::recorded::quota::{self, Quota};
 use std::fs;
 
-/// What it says at one moment.
+/// The readings of one moment.
 #[derive(Debug)]
 pub(crate) struct MachineLook {
     /// Nothing where the system does not say; Linux does.
     processors: Option<Processors>,
-    /// What each quota has counted that the program is under.
+    /// The counters of each quota that applies to the program.
     quotas: Vec<Option<Quota>>,
 }
 
@@ -18,7 +18,7 @@ impl MachineLook {
         MachineLook { processors: processors(), quotas: quotas() }
     }
 
-    /// What the processors did since an `earlier` look, if that is known.
+    /// The use of the processors since an `earlier` look, if it is known.
     pub(crate) fn meanwhile(&self, earlier: &MachineLook) -> Option<Meanwhile> {
         self.processors?.since(earlier.processors?)
     }

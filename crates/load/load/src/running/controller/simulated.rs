@@ -40,7 +40,7 @@ struct Line {
     run: RunArgs,
 }
 
-/// A target that has data for so many slots, or for any number.
+/// A target with data for this number of slots, or for any number.
 struct Nothing(Option<u64>);
 
 impl Target for Nothing {
@@ -81,21 +81,21 @@ enum Connection {
     Gone,
 }
 
-/// What happens to a run, in milliseconds since its start.
+/// The events of a run, in milliseconds since its start.
 #[derive(Clone, Debug, Default)]
 struct Course {
     /// The target answers nothing from the one moment to the other.
     stalls: Vec<(u64, u64)>,
     /// No thread does anything from the one moment to the other.
     freezes: Vec<(u64, u64)>,
-    /// Every so many slots, a thread is held up before it decides about one.
+    /// The period, in slots, after which a thread is held up before it decides about one.
     hold_every: u64,
     actions: Vec<(u64, Action)>,
     /// For how many slots the target has data.
     most: Option<u64>,
 }
 
-/// What came of a run.
+/// The results of a run.
 struct Ran {
     summary: Summary,
     refused: Vec<Refusal>,
@@ -218,7 +218,7 @@ impl Run<'_> {
     }
 }
 
-/// The controller's loop, but for waiting.
+/// The controller's loop without the waiting.
 fn controls(
     controller: &mut Controller<'_>,
     messages: &Receiver<Message>,

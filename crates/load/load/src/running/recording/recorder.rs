@@ -212,7 +212,7 @@ impl Recorder {
         self.record().skipped
     }
 
-    /// Remembers why so many slots were late that were skipped at `end`, with this intended start or an earlier one.
+    /// Remembers why `slots` were late that were skipped at `end`, with this intended start or an earlier one.
     pub(crate) fn skipped_at(&self, end: Nanos, intended_start: Nanos, slots: f64) {
         let record = &mut *self.record();
         let (moved, burst) = (record.moved.by(end), self.burst());

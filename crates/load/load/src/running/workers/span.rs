@@ -34,7 +34,7 @@ pub(crate) struct RunSpan {
     messages: Sender<Message>,
 }
 
-/// What becomes of a slot.
+/// The decision about a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// Start it and record it.
@@ -192,7 +192,7 @@ impl RunSpan {
         }
     }
 
-    /// Whether no slot is left, if the run ends with the last one and so many were decided about.
+    /// Whether no slot is left after `decided` slots, if the run ends with the last one.
     fn is_load_over(&self, decided: Option<u64>) -> bool {
         let Some(decided) = decided else { return false };
         if let Some(counted) = self.length.counted
@@ -310,7 +310,7 @@ fn in_all(slots: u64, warm_up: Asked) -> Asked {
 }
 
 /// The slots of `all` that are not among `known`, in batches. Only their number is certain. Batches of `all` may be cut
-/// elsewhere than those of `known`: then the time at which a new slot is told to be due may be up to a batch off.
+/// elsewhere than those of `known`: then the due time of a new slot may be up to a batch off.
 fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     let count = |batches: &[(Nanos, u64)]| batches.iter().map(|(_, slots)| slots).sum::<u64>();
     let mut missing = count(all).saturating_sub(count(known));

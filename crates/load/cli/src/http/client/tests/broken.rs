@@ -13,11 +13,11 @@ pub(super) const RESET: ErrorKind = ErrorKind::ConnectionReset;
 pub(super) struct Broken {
     /// How many bytes can be written.
     pub(super) takes: usize,
-    /// What the first write that fails reports; the others report a broken pipe.
+    /// The error of the first write that fails. Later writes report a broken pipe.
     pub(super) write_error: ErrorKind,
-    /// What can be read at once.
+    /// Bytes that can be read at once.
     pub(super) first: Vec<u8>,
-    /// What can be read after a write has failed.
+    /// Bytes that can be read after a write has failed.
     pub(super) parts: VecDeque<Vec<u8>>,
     /// How reading ends: never, if it would block.
     pub(super) end: Result<(), ErrorKind>,

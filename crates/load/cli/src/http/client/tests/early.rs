@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 const END: Result<(), ErrorKind> = Ok(());
 
-/// What a request becomes on such a connection, and how much of the answer was read.
+/// The outcome of a request on such a connection, and the number of bytes read.
 fn outcome(
     write_error: ErrorKind,
     arriving: &[&'static str],

@@ -1,4 +1,4 @@
-//! What is in a recording: starts, and perhaps requests.
+//! The content of a recording: starts, and perhaps requests.
 
 use super::request::RecordedRequest;
 use super::time::Format;

@@ -33,7 +33,7 @@ const NAMES: [(Column, &[&str]); 7] = [
     (Column::BodyBase64, &["body_base64", "body-base64"]),
 ];
 
-/// What to do about a file in another format.
+/// Advice about a file in another format.
 pub(super) const NO_HAR: &str = "for a HAR file write har:FILE, or --har FILE";
 
 /// A column, and which of its names this is.
@@ -84,7 +84,7 @@ pub(super) struct Rows<R> {
     layout: Option<Layout>,
 }
 
-/// What the first line says of the others.
+/// The layout of the rows, from the first line.
 enum Layout {
     Json,
     /// Each line is a time.

@@ -208,7 +208,7 @@ fn a_row_may_say_what_is_sent() {
     ] {
         assert_eq!(requests(REPLAY, text, "").unwrap(), sent, "{text}");
     }
-    // Of several names of a column the first one counts.
+    // If a column has several names, the first one counts.
     assert_eq!(starts("path,url,time,offset\n/a,/b,9,1\n", "").unwrap(), [1_000_000_000]);
     let alike = "offset,url\n0,/a\n1,/b\n2,/a\n";
     let different = |recorded: &Recorded| recorded.take_requests().different;
@@ -240,7 +240,7 @@ proptest! {
     }
 }
 
-/// An entry of a HAR file, at so many ms.
+/// An entry of a HAR file at `ms` milliseconds.
 fn entry(ms: u32, request: &str) -> String {
     format!(
         "{{\"startedDateTime\":\"2026-01-31T12:00:00.{ms:03}+02:00\",\"time\":1.5,\"request\":{{{request}}},\"response\":{{\"status\":200}}}}"

@@ -1,4 +1,4 @@
-//! What a run with a number of requests asks for: these, and nothing else.
+//! A run with a number of requests asks for these, and for nothing else.
 
 use super::{Course, Ran, run};
 use crate::console::human::float;
@@ -256,7 +256,7 @@ fn course() -> impl Strategy<Value = Course> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever the load, the policies, the stops and the steps of whoever steers are.
+    /// For any load, policies, stops and steering.
     #[test]
     fn a_run_asks_for_its_requests_and_for_no_others(
         load in load(), policy in policy(), course in course(),

@@ -1,4 +1,4 @@
-//! What becomes of slots, and how a run ends, on a clock that is set by hand.
+//! Decisions about slots, and the end of a run, on a manual clock.
 
 use super::*;
 use nanopace::{ManualClock, Rate};
@@ -27,13 +27,13 @@ fn length(warmup: u64, duration: u64) -> RunLength {
     }
 }
 
-/// The length of a run of so many requests at 1/s, of an hour at most.
+/// The length of a run with a number of requests at 1/s, of an hour at most.
 fn counted(warmup: u64, slots: u64) -> RunLength {
     let counted = Counted { first: warmup, warm_up: warmup, slots, may_skip: true };
     RunLength { most: Some(counted.all()), counted: Some(counted), ..length(warmup, 3_600) }
 }
 
-/// A span at so many slots per second that has just begun, with its messages and its clock.
+/// A span at `hz` that has just begun, with its messages and its clock.
 fn begun(hz: u64, length: RunLength) -> (RunSpan, Receiver<Message>, ManualClock) {
     let clock = ManualClock::new();
     let builder = Pacer::builder(Rate::per_second(hz).unwrap()).clock(clock.clone());
@@ -43,7 +43,7 @@ fn begun(hz: u64, length: RunLength) -> (RunSpan, Receiver<Message>, ManualClock
     (RunSpan::new(&pacer, pacer.now(), length, sender), messages, clock)
 }
 
-/// A span at so many slots per second that are all due.
+/// A span at `hz` whose slots are all due.
 fn span_at(hz: u64, length: RunLength) -> RunSpan {
     let (span, _messages, clock) = begun(hz, length);
     clock.advance(secs(1_000));
@@ -150,7 +150,7 @@ fn skipped_slots_are_some_of_the_requests() {
     assert_eq!((ended.at, ended.recorded.slots), (span.start + secs(60), 5));
 }
 
-/// Whoever decides about the last slot is late itself, so it comes after the planned end.
+/// The worker that decides about the last slot is late itself, so it comes after the planned end.
 #[test]
 fn a_planned_end_comes_before_requests_that_are_late() {
     let (span, _messages, clock) = begun(1, RunLength { duration: secs(2), ..counted(0, 3) });
@@ -242,7 +242,7 @@ fn slots_that_were_granted_and_not_started_are_counted() {
     assert_eq!(span.not_started(), 2);
 }
 
-/// How many slots are left after 3 s of which one was warm-up, at so many a second.
+/// The slots that are left after 3 s at `hz`, of which 1 s was warm-up.
 fn left(hz: u64, length: RunLength) -> u64 {
     let span = span_at(hz, length);
     let ended = span.end_run(span.pacer.now());
