@@ -86,7 +86,7 @@ fn each_session_has_a_thread_of_its_own() {
     threads.sort_by_key(|(session, _)| *session);
     threads.dedup();
     assert_eq!(threads.iter().map(|(session, _)| *session).collect::<Vec<_>>(), [0, 1, 2]);
-    assert_eq!(summary.verdict, Verdict::TargetBehind, "{:?}", summary.stats.lateness);
+    assert!(summary.stats.lateness.target > 0.0, "{:?}", summary.stats.lateness);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn skipped_slots_are_counted() {
     let summary = run(&setup);
     assert!(summary.stats.skipped > 0, "{summary:?}");
     assert_eq!(setup.target.seen(), (3, summary.stats.completed()));
-    assert_eq!(summary.verdict, Verdict::TargetBehind, "{:?}", summary.stats.lateness);
+    assert!(summary.stats.lateness.target > 0.0, "{:?}", summary.stats.lateness);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn the_load_has_the_sessions_that_are_open_and_leaves_the_others_behind() {
         sessions.dedup();
         assert_eq!(sessions.len() as u64, 4 - hanging, "{calls:?}");
         if hanging > 1 {
-            assert_eq!(summary.verdict, Verdict::TargetBehind, "{:?}", summary.stats.lateness);
+            assert!(summary.stats.lateness.target > 0.0, "{:?}", summary.stats.lateness);
         }
         drop(end);
     }
