@@ -42,6 +42,7 @@ mod structure;
 mod surface;
 mod wings;
 
+use package::ROOT;
 use programs::Program;
 use services::Need;
 use std::env;
@@ -56,9 +57,6 @@ const USAGE: &str = "usage: cargo xtask test [--without-services] [engine | limi
                      release-check | features | fresh-user [install] | \
                      pages | book | \
                      services [examples]";
-
-/// The workspace's root.
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
 
 /// What to do if something that the tests need can't be had.
 const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test --without-services";

@@ -10,6 +10,9 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The workspace's root.
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
+
 /// The files that each package has.
 const IN_EACH: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
@@ -132,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_crate_is_published_unless_it_says_otherwise() {
-        let crates = Path::new(crate::ROOT).join("crates");
+        let crates = Path::new(ROOT).join("crates");
         let published: Vec<String> =
             published(&crates).unwrap().iter().map(Published::folder).collect();
         for (folder, is_published) in

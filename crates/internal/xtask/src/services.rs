@@ -117,7 +117,7 @@ impl Need {
 
 /// Where packages are unpacked.
 fn folder() -> PathBuf {
-    package::target(Path::new(crate::ROOT)).join("services")
+    package::target(Path::new(package::ROOT)).join("services")
 }
 
 /// The variables by which what is unpacked is found, behind what the system has.

@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn every_wing_has_crates_and_the_internal_ones() {
-        let root = Path::new(crate::ROOT);
+        let root = Path::new(crate::package::ROOT);
         for (wing, has) in
             [("engine", "nanopace-async"), ("limits", "nanopace-tower"), ("load", "nanopace-cli")]
         {
