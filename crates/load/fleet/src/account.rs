@@ -68,6 +68,9 @@ pub struct NodeAccount {
     pub late: Duration,
     /// For how long the node had been without the store when it was heard of last.
     pub blind: Duration,
+    /// By how much the node's clock was set to follow the store's clock, in total. More than 0 means that one of the
+    /// two clocks was set during the run, or that the node's machine was suspended.
+    pub stepped: Duration,
     /// How long ago the node was heard of last.
     pub silent: Duration,
     /// Whether the node has left or is done. One that has not, and has been silent for long, is dead.
@@ -221,7 +224,7 @@ fn of_node(
     now_us: i64,
 ) -> NodeAccount {
     let progress = Progress::read(&text.progress).unwrap_or_default();
-    let Progress { fired, shed, twice, late_ns, blind_ns, .. } = progress;
+    let Progress { fired, shed, twice, late_ns, blind_ns, stepped_ns, .. } = progress;
     let silent_us = u64::try_from(now_us - text.seen_us).unwrap_or(0);
     let is_past = load.end().is_some_and(|end| until >= end);
     let silence = Silence::of(text, run, silent_us, is_past);
@@ -243,6 +246,7 @@ fn of_node(
         perhaps_twice: silence.map_or(0, |silence| silence.perhaps_twice(run.frames, load, until)),
         late: Duration::from_nanos(late_ns),
         blind: Duration::from_nanos(blind_ns),
+        stepped: Duration::from_nanos(stepped_ns),
         silent: Duration::from_micros(silent_us),
         is_finished: text.is_finished,
     }

@@ -184,111 +184,75 @@ impl Samples {
 /// Leads a clock by the round trips that took the least time.
 #[derive(Debug)]
 pub(crate) struct Leader {
-    /// When the clock began to follow; none once it has been seen that the store's is off.
-    began_ns: Option<u64>,
-    /// When the run had begun by the store when that was right last.
-    origin_us: i64,
     best: Option<Sample>,
     /// When it led the clock last.
     since_ns: u64,
-    /// The shortest round trip before that.
-    trip_ns: u64,
     /// How much slower than the store's the machine's clock has turned out to be, in parts of 10^9.
     slower_ppb: i64,
     /// None while the store's clock is right.
     off: Option<Off>,
+    /// By how much the clock was set to follow the store's, in all.
+    stepped_ns: u64,
 }
 
-/// The store's clock is off, always by as much.
+/// The store's clock is off.
 #[derive(Debug)]
 struct Off {
     since_ns: u64,
-    /// The store counts from when the run began by this.
-    origin_us: i64,
-    /// The one that took the least time.
-    best: Sample,
-    /// Whether that is not much longer than usual, or there was no better one.
-    is_good: bool,
-    /// When the store was told last.
-    told_ns: Option<u64>,
+    samples: Samples,
 }
 
-/// The clock is led anew after so long, and what it is off is made up for in twice that. If clocks
+/// The clock is led anew after this time, and what it is off is made up for in twice that. If clocks
 /// always differ by as much, that is learnt in some ten times that.
 const WINDOW_NS: u64 = 1_000_000_000;
+
+/// The store's clock is off for this time, or for ten frames, before the run's clock follows it.
+const OFF_NS: u64 = 2_000_000_000;
 
 impl Leader {
     /// Lets a clock follow the store's by this round trip, to lead it from then on.
     pub(crate) fn new<C: Clock>(clock: &RunClock<C>, sample: &Sample, origin_us: i64) -> Leader {
         clock.follow(sample, origin_us);
-        Leader {
-            began_ns: Some(sample.received_ns),
-            origin_us,
-            best: None,
-            since_ns: 0,
-            trip_ns: 0,
-            slower_ppb: 0,
-            off: None,
-        }
+        Leader { best: None, since_ns: 0, slower_ppb: 0, off: None, stepped_ns: 0 }
     }
 
-    /// Takes a round trip into account. Returns by how much the store's clock is off, in microseconds, when the store
-    /// is to be told, which hears the others, too. If this node `is_alone` with it for long, it is the machine's own
-    /// clock that has stood still or been set: then the run's clock follows the store's.
+    /// By how much the clock was set to follow the store's, in all.
+    pub(crate) fn stepped_ns(&self) -> u64 {
+        self.stepped_ns
+    }
+
+    /// Takes a round trip into account. The clock is led if the store's is right. It follows the store's by a step if
+    /// that has been off for two seconds: one of them was set, or the machine was suspended.
     pub(crate) fn take<C: Clock>(
         &mut self,
         clock: &RunClock<C>,
         sample: Sample,
         origin_us: i64,
         frame_ns: u64,
-        is_alone: bool,
-    ) -> Option<i64> {
+    ) {
         if clock.stood(sample.sent_ns) {
-            return None;
+            return;
         }
         if !sample.is_off(clock, origin_us, frame_ns) {
-            (self.off, self.origin_us) = (None, origin_us);
-            self.lead(clock, sample, origin_us, frame_ns);
-            return None;
+            self.off = None;
+            return self.lead(clock, sample, origin_us);
         }
         self.best = None;
-        if self.has_begun_too_early(&sample, origin_us, frame_ns) {
-            *self = Leader::new(clock, &sample, origin_us);
-            return None;
+        let since_ns = sample.received_ns;
+        let off = self.off.get_or_insert_with(|| Off { since_ns, samples: Samples::default() });
+        off.samples.add(sample);
+        if sample.received_ns.saturating_sub(off.since_ns) >= OFF_NS.max(10 * frame_ns) {
+            let best = off.samples.best();
+            let step_ns = best.ahead_ns(clock, origin_us).unsigned_abs();
+            self.stepped_ns = self.stepped_ns.saturating_add(step_ns);
+            clock.follow(&best, origin_us);
+            self.off = None;
         }
-        self.began_ns = None;
-        let known = self.off.take().filter(|off| off.is_same(&sample, clock, origin_us, frame_ns));
-        let is_good = sample.round_trip_ns() <= 2 * self.trip_ns + frame_ns / 8;
-        let off = match known {
-            Some(off) => off.and(sample),
-            None => Off::new(sample, origin_us, is_good),
-        };
-        if is_alone && off.lasts_ns(&sample) >= alone_ns(frame_ns) {
-            clock.follow(&off.best, origin_us);
-            return None;
-        }
-        self.off.insert(off).tell(clock, sample.received_ns)
-    }
-
-    /// Whether the store's clock is off since the run was moved, and was right until then, just after this clock began to
-    /// follow it. It had been set before that, and the node did not know.
-    fn has_begun_too_early(&self, sample: &Sample, origin_us: i64, frame_ns: u64) -> bool {
-        let is_new = |began_ns| sample.received_ns.saturating_sub(began_ns) <= alone_ns(frame_ns);
-        origin_us != self.origin_us && self.began_ns.is_some_and(is_new)
     }
 
     /// Leads the clock once in each window.
-    fn lead<C: Clock>(
-        &mut self,
-        clock: &RunClock<C>,
-        sample: Sample,
-        origin_us: i64,
-        frame_ns: u64,
-    ) {
-        let is_better = |best: &Sample| {
-            // The store's clock has been set since, if it is off.
-            best.is_off(clock, origin_us, frame_ns) || sample.round_trip_ns() < best.round_trip_ns()
-        };
+    fn lead<C: Clock>(&mut self, clock: &RunClock<C>, sample: Sample, origin_us: i64) {
+        let is_better = |best: &Sample| sample.round_trip_ns() < best.round_trip_ns();
         if self.best.as_ref().is_none_or(is_better) {
             self.best = Some(sample);
         }
@@ -296,58 +260,13 @@ impl Leader {
             return;
         }
         let Some(best) = self.best.take() else { return };
-        (self.since_ns, self.trip_ns) = (sample.received_ns, best.round_trip_ns());
+        self.since_ns = sample.received_ns;
         let off_ns = best.ahead_ns(clock, origin_us);
         // A nanosecond in each second is one part of 10^9. A sixteenth is as much as can be learnt
         // from each window without swinging, if half of what it is off is made up for.
         self.slower_ppb = (self.slower_ppb + off_ns / 16).clamp(-MOST_PPB, MOST_PPB);
         clock.lead((self.slower_ppb + off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
     }
-}
-
-impl Off {
-    fn new(best: Sample, origin_us: i64, is_good: bool) -> Off {
-        Off { since_ns: best.received_ns, origin_us, best, is_good, told_ns: None }
-    }
-
-    /// Whether the clock is off by as much as before, as far as that can be known.
-    fn is_same<C: Clock>(
-        &self,
-        sample: &Sample,
-        clock: &RunClock<C>,
-        origin_us: i64,
-        frame_ns: u64,
-    ) -> bool {
-        let [one, other] = [&self.best, sample].map(|sample| sample.ahead_ns(clock, origin_us));
-        let most_ns = frame_ns + self.best.round_trip_ns() / 2 + sample.round_trip_ns() / 2;
-        self.origin_us == origin_us && one.abs_diff(other) <= most_ns
-    }
-
-    fn and(self, sample: Sample) -> Off {
-        let is_better = sample.round_trip_ns() < self.best.round_trip_ns();
-        let best = if is_better { sample } else { self.best };
-        Off { best, is_good: true, ..self }
-    }
-
-    fn lasts_ns(&self, last: &Sample) -> u64 {
-        last.received_ns.saturating_sub(self.since_ns)
-    }
-
-    /// By how much it is off, if the store is to be told now, once in each window. The first round trip may be that of a
-    /// store which stood still: then it is the second.
-    fn tell<C: Clock>(&mut self, clock: &RunClock<C>, now_ns: u64) -> Option<i64> {
-        let is_told = self.told_ns.is_some_and(|told_ns| now_ns < told_ns + WINDOW_NS);
-        (self.is_good && !is_told).then(|| {
-            self.told_ns = Some(now_ns);
-            self.best.ahead_ns(clock, self.origin_us) / 1_000
-        })
-    }
-}
-
-/// For how long a node does not believe that it is alone: by then the others have heard what it has heard. For as long,
-/// what they say of the clock counts at the store (`origin_by` in `store/rest.lua`).
-fn alone_ns(frame_ns: u64) -> u64 {
-    (2 * WINDOW_NS).max(10 * frame_ns)
 }
 
 #[cfg(test)]

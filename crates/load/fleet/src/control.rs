@@ -64,7 +64,7 @@ pub struct RunStatus {
     pub arrivals: String,
     /// How long a frame is.
     pub frame: Duration,
-    /// How often nodes have filled the store again, or followed a step of its clock.
+    /// How often nodes have filled the store again.
     pub repairs: u64,
 }
 

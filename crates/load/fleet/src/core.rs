@@ -84,8 +84,8 @@ pub(crate) struct Core {
     woke_at: u64,
     /// When a claim was answered last.
     heard_at: u64,
-    /// When the store last came back after a long time, was filled again or had its clock set, so that nodes had
-    /// something to tell it anew.
+    /// When the store last came back after a long time or was filled again, so that nodes had something to tell it
+    /// anew.
     disturbed_at: u64,
 
     /// What the pacer has to give up, because the load has changed.

@@ -199,6 +199,7 @@ impl Driver {
             fired: ledger.granted.min(due).saturating_sub(self.not_started),
             shed: ledger.skipped,
             late_ns: now - oldest,
+            stepped_ns: self.leader.stepped_ns(),
             ..self.core.progress(now)
         }
     }
@@ -252,18 +253,12 @@ impl Driver {
         }
     }
 
-    /// What is left to be told. First the store says whether it has forgotten something.
     fn last_request(&mut self, results: &[u8], has_heard: bool) -> Request {
         let progress = self.progress(self.clock.now_ns());
         // Nobody holds slots any more.
         let fired = self.pacer.ledger().granted.saturating_sub(self.not_started);
         let progress = Progress { fired, ..progress }.text();
-        if !has_heard {
-            return self.core.sign_of_life(&progress);
-        }
-        let (id, node) = (self.core.run().id.clone(), self.core.node());
-        let finish = Request::Finish { id, node, progress, results: results.to_vec() };
-        self.core.next_repair().unwrap_or(finish)
+        self.core.last_request(has_heard, progress, results)
     }
 
     fn retried(&mut self, request: &Request) -> Result<(), FleetError> {
@@ -292,18 +287,13 @@ pub(crate) fn take_in<C: Clock>(
 ) -> Result<(), FleetError> {
     let now = clock.now_ns();
     let frame_ns = core.run().frames.frame_ns;
-    let is_alone = answer == Answer::Alone;
+    let origin_us = core.run().origin_us;
     match answer {
         // By its clock, no frame or the wrong ones are open.
-        Answer::Claimed(claimed) if sample.is_off(clock, claimed.origin_us, frame_ns) => {
-            core.refuses_answer(&claimed, now);
-        }
+        Answer::Claimed(_) if sample.is_off(clock, origin_us, frame_ns) => core.refuses_answer(now),
         answer => core.hears_answer(request, answer, sample.round_trip_ns(), now)?,
     }
-    let origin_us = core.run().origin_us;
-    if let Some(step_us) = leader.take(clock, sample, origin_us, frame_ns, is_alone) {
-        core.clock_was_set(step_us);
-    }
+    leader.take(clock, sample, origin_us, frame_ns);
     Ok(())
 }
 

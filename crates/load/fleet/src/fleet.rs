@@ -175,8 +175,7 @@ impl Fleet {
     /// Joins, and waits until the run starts, but not longer than
     /// [`join_timeout`](Fleet::join_timeout). If the load of a run with this name is over, and not all of
     /// its nodes are done, it first waits until they are, or are not heard of any more, and for two seconds in
-    /// which they can look at the account. Of a run that nobody has asked about for 25 frames, it waits as long for
-    /// its nodes to be heard of.
+    /// which they can look at the account.
     ///
     /// # Errors
     /// [`FleetError`]; [`FleetError::NotStarted`] if that took too long.

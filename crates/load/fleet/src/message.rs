@@ -45,14 +45,6 @@ pub(crate) enum Request {
         node: NodeId,
         run: Box<Run>,
     },
-    /// For this node, the store's clock has been set: the run began at another moment of it. It counts as set if the
-    /// others say so, too.
-    Rebase {
-        id: String,
-        node: NodeId,
-        from_us: i64,
-        to_us: i64,
-    },
     /// A new version of the load, after those known.
     Change {
         id: String,
@@ -197,7 +189,7 @@ pub(crate) struct Run {
     pub(crate) origin_us: i64,
     /// Nothing is claimed in frames before this one.
     pub(crate) floor: u64,
-    /// How often the run was restored or its origin moved.
+    /// How often the run was restored.
     pub(crate) epoch: u64,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
@@ -309,8 +301,7 @@ pub(crate) enum Answer {
     /// The load is not the one that was asked for.
     Differs(Box<Run>),
     Joined(NodeId, Box<Run>),
-    /// The load is over, and not all nodes are done, or all of them have been done just now. Or nobody had asked for a
-    /// while: whether its nodes are gone is known soon.
+    /// The load is over, and not all nodes are done, or all of them have been done just now.
     Ending,
     Run(Box<Run>),
     Nodes(Vec<NodeText>),
@@ -322,8 +313,6 @@ pub(crate) enum Answer {
     /// this one nobody knows whose they are.
     Portions(u64, Vec<Portion>),
     Done,
-    /// Another node has claimed something just now, and only this one finds the store's clock off.
-    Alone,
     Counted(Counted),
     /// The node is done. `is_last` says whether all others are, too.
     Finished {
@@ -375,7 +364,6 @@ impl NodeText {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Claimed {
     pub(crate) state: State,
-    pub(crate) origin_us: i64,
     pub(crate) floor: u64,
     pub(crate) epoch: u64,
     pub(crate) lead: u64,

@@ -25,14 +25,17 @@ pub(crate) struct Progress {
     pub(crate) change: u64,
     /// When the node told this, as a moment of the run in nanoseconds. The store may have heard it much later.
     pub(crate) told_ns: u64,
+    /// By how much the node's clock was set to follow the store's, in all.
+    pub(crate) stepped_ns: u64,
 }
 
 impl Progress {
     pub(crate) fn text(self) -> String {
         let Progress { fired, shed, twice, late_ns, blind_ns, .. } = self;
-        let Progress { unmarked, limit_ns, members, versions, change, told_ns, .. } = self;
+        let Progress { unmarked, limit_ns, members, versions, change, .. } = self;
+        let Progress { told_ns, stepped_ns, .. } = self;
         format!(
-            "{fired} {shed} {twice} {late_ns} {blind_ns} {unmarked} {limit_ns} {members} {versions} {change} {told_ns}"
+            "{fired} {shed} {twice} {late_ns} {blind_ns} {unmarked} {limit_ns} {members} {versions} {change} {told_ns} {stepped_ns}"
         )
     }
 
@@ -52,6 +55,7 @@ impl Progress {
             versions: next()?,
             change: next()?,
             told_ns: next()?,
+            stepped_ns: next()?,
         })
     }
 }

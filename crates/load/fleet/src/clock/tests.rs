@@ -53,71 +53,59 @@ impl Node {
         Node { base, clock, leader }
     }
 
-    /// A round trip from one moment of the machine's clock to another. Returns what the store is to be told, in
-    /// microseconds.
-    fn trips(
-        &mut self,
-        (sent_ns, received_ns): (u64, u64),
-        (store_us, origin_us): (i64, i64),
-        is_alone: bool,
-    ) -> Option<i64> {
+    /// A round trip from one moment of the machine's clock to another.
+    fn trips(&mut self, (sent_ns, received_ns): (u64, u64), store_us: i64) {
         self.base.set(Nanos::from_nanos(received_ns));
         let sample = Sample { sent_ns, received_ns, store_us };
-        self.leader.take(&self.clock, sample, origin_us, SECOND_NS / 10, is_alone)
+        self.leader.take(&self.clock, sample, 0, SECOND_NS / 10);
     }
 }
 
-/// Round trips of so many milliseconds on the way to the store alone, each with how far that was set ahead then,
-/// one a tenth of a second after the other. Returns what is told of it, in milliseconds, and what the run's clock
-/// shows at the end. The node is alone.
-fn told(trips: &[(u64, i64)]) -> (Vec<Option<i64>>, u64) {
+/// Makes a round trip each tenth of a second. Each is given by how many milliseconds it takes to the store alone, and
+/// how far that was set ahead then. Returns by how much the node's clock was set, in milliseconds.
+fn stepped_ms(trips: impl IntoIterator<Item = (u64, i64)>) -> u64 {
     let (mut node, mut now_ns) = (Node::new(), 0);
-    let told = trips.iter().map(|&(trip_ms, ahead_ms)| {
+    for (trip_ms, ahead_ms) in trips {
         let sent_ns = now_ns + SECOND_NS / 10;
         now_ns = sent_ns + trip_ms * 1_000_000;
-        let store_us = (now_ns / 1_000).cast_signed() + 1_000 * ahead_ms;
-        let told_us = node.trips((sent_ns, now_ns), (store_us, 0), true);
-        told_us.map(|step_us| step_us / 1_000)
-    });
-    (told.collect(), node.clock.now_ns() / 1_000_000)
+        node.trips((sent_ns, now_ns), (now_ns / 1_000).cast_signed() + 1_000 * ahead_ms);
+    }
+    node.leader.stepped_ns() / 1_000_000
 }
 
 #[test]
 fn a_link_that_is_slow_one_way_is_no_clock_that_was_set() {
-    for trips in [[(1_000, 0); 10], [(0, 99); 10]] {
-        assert!(told(&trips).0.iter().all(Option::is_none), "{trips:?}");
+    for trip in [(1_000, 0), (0, 99)] {
+        assert_eq!(stepped_ms([trip; 100]), 0, "{trip:?}");
     }
-    assert!(told(&[(0, 150); 10]).0.contains(&Some(150)));
-    assert!(told(&[(1_000, 200); 10]).0.contains(&Some(700)));
+    assert_eq!(stepped_ms([(0, 150); 100]), 150);
+    assert_eq!(stepped_ms([(1_000, 200); 100]), 700);
 }
 
 #[test]
-fn of_a_store_that_stood_still_the_next_answer_says_how_far_it_was_set() {
-    assert_eq!(told(&[(0, 0), (0, 5_000)]).0, [None, Some(5_000)]);
-    assert_eq!(told(&[(0, 0), (4_000, 5_000), (0, 5_000)]).0, [None, None, Some(5_000)]);
+fn a_clock_that_is_off_for_less_than_two_seconds_is_not_followed() {
+    let off = |tenths| [(0, 5_000)].into_iter().cycle().take(tenths);
+    assert_eq!(stepped_ms(off(20)), 0);
+    assert_eq!(stepped_ms(off(20).chain([(0, 0)]).chain(off(20))), 0, "it was right meanwhile");
+    assert_eq!(stepped_ms(off(21)), 5_000);
 }
 
 #[test]
-fn a_node_that_was_alone_with_something_else_does_not_follow() {
-    let [mut same, mut other] = [[(0, 5_000); 25]; 2];
-    assert_eq!(told(&same).1, 7_500);
-    other[20..].fill((0, 60_000));
-    assert_eq!(told(&other).1, 2_500);
-    same[20..].fill((0, 5_050));
-    assert_eq!(told(&same).1, 7_500, "that is the same, as far as it can know");
+fn a_clock_that_is_set_twice_is_followed_to_where_it_is() {
+    let trips = |ahead_ms| [(0, ahead_ms)].into_iter().cycle().take(15);
+    assert_eq!(stepped_ms(trips(5_000).chain(trips(60_000))), 60_000);
 }
 
-/// A machine whose clock makes a step forwards after two seconds, or stands still for as long, which no other
-/// machine sees. Returns how far the run's clock is from the store's after each tenth of a second, in nanoseconds.
-fn off_ns(step_ns: i64, is_alone: bool) -> Vec<i64> {
+/// A machine's clock makes a step forwards after two seconds, or stands still for as long. Returns how far the run's
+/// clock is from the store's after each tenth of a second, in nanoseconds.
+fn off_ns(step_ns: i64) -> Vec<i64> {
     let (mut node, mut shown_ns) = (Node::new(), 0);
     let tenths = (1..=100).map(|tenth: u64| tenth * SECOND_NS / 10);
     let off = tenths.map(|at_ns| {
         let step_ns = if at_ns < 2 * SECOND_NS { 0 } else { step_ns };
         let later = |by_ns: i64| at_ns + u64::try_from(by_ns).unwrap_or(0);
         let [base_ns, true_ns] = [later(step_ns), later(-step_ns)];
-        let store_us = (true_ns / 1_000).cast_signed();
-        let _ = node.trips((base_ns, base_ns), (store_us, 0), is_alone);
+        node.trips((base_ns, base_ns), (true_ns / 1_000).cast_signed());
         assert!(node.clock.now_ns() >= shown_ns, "it goes back");
         shown_ns = node.clock.now_ns();
         shown_ns.cast_signed() - true_ns.cast_signed()
@@ -126,54 +114,11 @@ fn off_ns(step_ns: i64, is_alone: bool) -> Vec<i64> {
 }
 
 #[test]
-fn a_clock_that_alone_says_otherwise_follows_the_store() {
+fn a_clock_that_was_set_follows_the_store() {
     for step_ns in [-1_500_000_000, 1_500_000_000] {
-        assert_eq!(off_ns(step_ns, false)[99], step_ns, "nobody else says that it is not");
-        let off = off_ns(step_ns, true);
-        assert_eq!(off[30], step_ns, "it may be the store's clock that was set");
-        assert_eq!(off[70], 0, "{off:?}");
+        let off = off_ns(step_ns);
+        assert_eq!((off[30], off[70]), (step_ns, 0), "{off:?}");
     }
-}
-
-/// The others have found out, and it hears only that the run began at another moment.
-#[test]
-fn a_node_that_has_not_seen_that_the_clock_of_the_store_was_set_is_not_led_by_it() {
-    let mut node = Node::new();
-    for tenth in 1..=100 {
-        let sent_ns = tenth * SECOND_NS / 10;
-        let (trip_ns, set_us) = if tenth < 25 { (0, 0) } else { (1_000_000, 5_000_000) };
-        let store_us = ((sent_ns + trip_ns / 2) / 1_000).cast_signed() + set_us;
-        let trip = (sent_ns, sent_ns + trip_ns);
-        assert_eq!(node.trips(trip, (store_us, set_us), false), None);
-        assert_eq!(node.clock.now_ns(), sent_ns + trip_ns);
-    }
-}
-
-/// A node that has just begun, and hears then that the run began five seconds later, when the store's clock was set
-/// ahead by so much since.
-fn moved(ahead_us: i64) -> Node {
-    let mut node = Node::new();
-    for (tenth, ahead_us, origin_us) in [(1, 0, 0), (2, ahead_us, 5_000_000)] {
-        let at_ns = tenth * SECOND_NS / 10;
-        let store_us = (at_ns / 1_000).cast_signed() + ahead_us;
-        assert_eq!(node.trips((at_ns, at_ns), (store_us, origin_us), false), None);
-    }
-    node
-}
-
-#[test]
-fn a_node_that_has_just_begun_follows_a_move_if_its_clock_is_wrong_then() {
-    let node = moved(0);
-    node.base.set(Nanos::from_nanos(6 * SECOND_NS));
-    assert_eq!(node.clock.now_ns(), SECOND_NS);
-}
-
-#[test]
-fn a_node_that_was_right_after_a_move_is_not_led_by_another_step() {
-    let mut node = moved(5_000_000);
-    let at_ns = 3 * SECOND_NS / 10;
-    let told = node.trips((at_ns, at_ns), (65_300_000, 5_000_000), false);
-    assert_eq!((told, node.clock.now_ns()), (Some(60_000_000), at_ns));
 }
 
 #[test]

@@ -21,18 +21,10 @@ impl Core {
         }
     }
 
-    /// Refuses the answer to a claim, because the store's clock is off by more than a frame. If the answer has another
-    /// origin, which is when the run began by that clock, the node takes over that and the answer's epoch, and nothing
-    /// else. A new epoch with the same origin is left for the next answer, so that the node still sees that the store
-    /// was filled again. To ask again at once would not help, so [`request`](Core::request) returns None for the
-    /// length of a frame, and then claims nothing until an answer to a claim is taken in.
-    pub(crate) fn refuses_answer(&mut self, answer: &Claimed, now: u64) {
-        if self.run.origin_us != answer.origin_us {
-            if self.is_refilled(answer) {
-                self.mark_all();
-            }
-            (self.run.origin_us, self.run.epoch) = (answer.origin_us, answer.epoch);
-        }
+    /// Refuses the answer to a claim, because the store's clock is off by more than a frame. To ask again at once would
+    /// not help, so [`request`](Core::request) returns None for the length of a frame, and then claims nothing until an
+    /// answer to a claim is taken in.
+    pub(crate) fn refuses_answer(&mut self, now: u64) {
         self.sent_at = None;
         self.last_reply = LastReply::Refused;
         self.asks_from = now + self.frames().frame_ns;
@@ -63,7 +55,7 @@ impl Core {
             (Request::Count { .. }, Answer::Counted(counted)) => {
                 self.take_counted(&counted);
             }
-            (Request::Restore { .. } | Request::Rebase { .. }, _) => self.urgent = None,
+            (Request::Restore { .. }, _) => self.urgent = None,
             _ => {} // nothing follows from the answers to a leave and a finish
         }
         Ok(())
@@ -133,8 +125,7 @@ impl Core {
     fn hears_of_run(&mut self, answer: &Claimed) -> bool {
         let has_counted = answer.counted.as_ref().is_none_or(|counted| self.take_counted(counted));
         let store_knows_less = answer.known < self.run.versions.len() as u64 || !has_counted;
-        let is_refilled = self.is_refilled(answer);
-        self.run.origin_us = answer.origin_us;
+        let is_refilled = answer.epoch > self.run.epoch;
         self.run.state = answer.state;
         self.run.floor = answer.floor;
         self.run.lead = answer.lead;
@@ -145,13 +136,6 @@ impl Core {
             self.mark_all();
         }
         store_knows_less
-    }
-
-    /// Whether somebody has filled the store again, or may have: each time is a new epoch, and so is each move of the
-    /// run's beginning.
-    fn is_refilled(&self, answer: &Claimed) -> bool {
-        let moves = u64::from(answer.origin_us != self.run.origin_us);
-        answer.epoch > self.run.epoch + moves
     }
 
     /// Hears who owns a frame that the node has asked for.
@@ -201,14 +185,5 @@ impl Core {
         self.book.mark_known();
         let portions = self.book.past().portions().chain(self.book.portions());
         self.unclaimed.mark_all(portions);
-    }
-
-    /// Makes the node tell the store that for this node, the store's clock has been set by `step_us` microseconds. To
-    /// fill an emptied store comes first.
-    pub(crate) fn clock_was_set(&mut self, step_us: i64) {
-        if !matches!(self.urgent, Some(Request::Restore { .. })) {
-            let (id, node, from_us) = (self.run.id.clone(), self.node, self.run.origin_us);
-            self.urgent = Some(Request::Rebase { id, node, from_us, to_us: from_us + step_us });
-        }
     }
 }

@@ -55,7 +55,7 @@ impl Core {
     }
 
     /// A claim of nothing, by whose answer the node hears whether the store has forgotten something.
-    pub(crate) fn sign_of_life(&mut self, progress: &str) -> Request {
+    pub(super) fn sign_of_life(&mut self, progress: &str) -> Request {
         self.claim(Vec::new(), progress)
     }
 
@@ -167,9 +167,24 @@ impl Core {
         })
     }
 
+    /// The next request of a node that ends. The first is a sign of life: its answer says whether the store has forgotten
+    /// something (`has_heard`). Then come repairs, and at last the results.
+    pub(crate) fn last_request(
+        &mut self,
+        has_heard: bool,
+        progress: String,
+        results: &[u8],
+    ) -> Request {
+        if !has_heard {
+            return self.sign_of_life(&progress);
+        }
+        let (id, node, results) = (self.run.id.clone(), self.node, results.to_vec());
+        self.next_repair().unwrap_or(Request::Finish { id, node, progress, results })
+    }
+
     /// The next request that tells the store something which it does not know, if there is one: the urgent one, or a
     /// mark of portions.
-    pub(crate) fn next_repair(&mut self) -> Option<Request> {
+    pub(super) fn next_repair(&mut self) -> Option<Request> {
         if self.urgent.is_some() || self.unclaimed.to_mark.is_empty() {
             return self.urgent.clone();
         }

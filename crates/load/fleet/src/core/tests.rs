@@ -132,7 +132,6 @@ fn what_a_node_that_leaves_gives_back_can_still_be_claimed() {
 pub(super) fn claimed(core: &Core) -> Claimed {
     Claimed {
         state: State::Running,
-        origin_us: 0,
         floor: 0,
         epoch: core.run.epoch,
         lead: 4,
@@ -511,7 +510,7 @@ fn a_late_node_claims_less_and_less_of_its_own_and_more_again_on_time() {
 #[test]
 fn an_error_does_not_make_a_clock_that_was_set_right() {
     let mut core = core();
-    core.refuses_answer(&claimed(&core), 20 * FRAME_NS);
+    core.refuses_answer(20 * FRAME_NS);
     core.hears_no_answer(20 * FRAME_NS);
     let request = core.request(22 * FRAME_NS, false, "");
     assert!(matches!(request, Some(Request::Claim(claim)) if claim.asks.is_empty()));
@@ -608,7 +607,7 @@ fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() 
         Some(Request::Claim(claim)) => claim,
         _ => panic!("it claims"),
     };
-    core.refuses_answer(&claimed(&core), now - FRAME_NS);
+    core.refuses_answer(now - FRAME_NS);
     assert!(core.rests(now - 1) && !core.rests(now), "it does not ask again and again");
     let claim = leaves_late(&mut core);
     assert_eq!(claim.asks, []);
@@ -629,10 +628,6 @@ fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     assert!(matches!(restore, Request::Restore { .. }), "{restore:?}");
     answered(&mut emptied, &restore, Answer::Done, now);
     assert!(matches!(next(&mut emptied), Some(Request::Claim(_))));
-    let mut set = core();
-    set.refuses_answer(&claimed(&set), now);
-    set.clock_was_set(40_000);
-    assert!(matches!(next(&mut set), Some(Request::Rebase { .. })));
     let mut replaced = core();
     let request = next(&mut replaced).unwrap();
     answered(&mut replaced, &request, Answer::Other, now);

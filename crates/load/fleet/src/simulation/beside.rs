@@ -136,11 +136,6 @@ fn a_run(both: &mut Both) {
     both.claims(&known, &takes);
     both.ask(&Request::Restore { node, run: Box::new(Run { epoch: known.epoch + 1, ..known }) });
     let now = both.now(&id);
-    let (from_us, to_us) = (now.origin_us, now.origin_us + 5_000);
-    for (node, to_us) in [(1, to_us), (2, to_us - 1_000), (2, to_us + 1_000)] {
-        both.ask(&Request::Rebase { id: id.clone(), node, from_us, to_us });
-    }
-    assert_ne!(both.now(&id).origin_us, from_us);
     assert!(
         matches!(both.ask(&Request::Owners { id: id.clone(), chunks: 0..3 }), Answer::Owners(_, all)
             if all.iter().any(|owners| !owners.of(node).is_empty()))
@@ -160,6 +155,6 @@ fn a_run(both: &mut Both) {
     assert!(matches!(both.ask(&Request::Results), Answer::Results(all)
         if all.iter().all(|of| of.is_final)));
     assert!(matches!(both.ask(&Request::Nodes), Answer::Nodes(nodes) if nodes.len() >= 2));
-    let other = Request::Rebase { id: "other".to_owned(), node, from_us: 0, to_us: 1 };
+    let other = Request::Tell { id: "other".to_owned(), node, results: Vec::new() };
     assert_eq!(both.ask(&other), Answer::Other);
 }

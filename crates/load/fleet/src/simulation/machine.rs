@@ -224,6 +224,13 @@ impl Machine {
         Some(core.leave(&last))
     }
 
+    /// What it asks next when it ends.
+    pub(super) fn last_request(&mut self, has_heard: bool) -> Option<Request> {
+        let progress = self.progress()?.text();
+        let Phase::Running(core) = &mut self.phase else { return None };
+        Some(core.last_request(has_heard, progress, &[]))
+    }
+
     /// What it tells the store of itself.
     pub(super) fn progress(&mut self) -> Option<Progress> {
         let now = self.clock.now_ns();
@@ -231,6 +238,7 @@ impl Machine {
         Some(Progress {
             fired: self.pacer.fired().min(core.due_slots(now)),
             late_ns: now - self.late_since.unwrap_or(now),
+            stepped_ns: self.leader.as_ref().map_or(0, Leader::stepped_ns),
             ..core.progress(now)
         })
     }

@@ -26,6 +26,8 @@ pub struct Outcome {
     pub is_told: bool,
     /// Whether the account closes.
     pub closes: bool,
+    /// By how much the clocks of nodes were set to follow the store's, at most.
+    pub stepped: Duration,
     /// Frames that nodes ran without knowing who owned what.
     pub blind_frames: u64,
     /// Nodes that were there at the end and had given up.

@@ -68,6 +68,19 @@ pub enum Fault {
     Change(String),
 }
 
+impl Fault {
+    /// For how long something does not answer.
+    pub(super) fn lasts(&self) -> Duration {
+        match *self {
+            Fault::Freeze(_, time)
+            | Fault::Suspend(_, time)
+            | Fault::CutOff(_, time)
+            | Fault::FreezeStore(time) => time,
+            _ => Duration::ZERO,
+        }
+    }
+}
+
 impl Default for Setup {
     fn default() -> Setup {
         Setup {

@@ -12,7 +12,6 @@ use crate::error::FleetError;
 use crate::frames::Frames;
 use crate::load::{Load, head_frames};
 use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State, Version};
-use crate::progress::Progress;
 use crate::store::At;
 use std::time::Duration;
 
@@ -28,6 +27,9 @@ const TURNS: u64 = 4;
 /// A run goes on for so long after its load.
 const AFTER_NS: u64 = 1_000_000_000;
 
+/// After this time nodes have followed a clock that was set, or after twenty frames.
+const FOLLOWED_NS: u64 = 3_000_000_000;
+
 /// The account is asked for so long after that. By then nobody waits for nodes that are silent.
 const ABSENCE_NS: u64 = 1_000_000_000_000;
 
@@ -39,11 +41,17 @@ pub(super) struct World<'a> {
     queue: Queue,
     machines: Vec<Machine>,
     tally: Tally,
+    /// Whether the store's clock was set.
+    is_set: bool,
+    /// Until when faults last.
+    away_until_ns: u64,
     /// What is known as soon as the run has begun.
     begun: Option<Begun>,
 }
 
 struct Begun {
+    /// When the run began: by the store's clock, and when that was.
+    origin_us: i64,
     origin_ns: u64,
     load: Load,
 }
@@ -60,6 +68,8 @@ impl<'a> World<'a> {
             queue: Queue::new(setup),
             machines: Vec::new(),
             tally: Tally::new(frames.tracks),
+            is_set: false,
+            away_until_ns: 0,
             begun: None,
         };
         for _ in 0..setup.nodes {
@@ -91,12 +101,23 @@ impl<'a> World<'a> {
         self.outcome()
     }
 
-    /// When the simulation ends.
+    /// When the simulation ends: after the load by the store's clock, and after nodes have followed that.
     fn ends_ns(&self) -> u64 {
         self.begun.as_ref().map_or(u64::MAX, |begun| {
             let end = begun.load.end().expect("the load ends");
-            begun.origin_ns + self.frames.begins(end) + AFTER_NS
+            let load_us = self.frames.begins(end).cast_signed() / 1_000;
+            let load_ends_ns = self.queue.when_ns(begun.origin_us + load_us);
+            load_ends_ns.max(self.followed_ns()) + AFTER_NS
         })
+    }
+
+    /// When all nodes have followed a clock that was set; 0 if none was.
+    fn followed_ns(&self) -> u64 {
+        if self.is_set {
+            self.away_until_ns + FOLLOWED_NS.max(20 * self.frames.frame_ns)
+        } else {
+            0
+        }
     }
 
     fn happens(&mut self, at_ns: u64, event: Event) {
@@ -237,7 +258,7 @@ impl<'a> World<'a> {
         }
         let origin_ns = self.queue.when_ns(run.origin_us);
         let load = Load::of(run).expect("the load can be read");
-        self.begun = Some(Begun { origin_ns, load });
+        self.begun = Some(Begun { origin_us: run.origin_us, origin_ns, load });
         let head_ns = self.frames.begins(head_frames());
         for (number, (at, _)) in self.setup.faults.iter().enumerate() {
             let at_ns = origin_ns + head_ns + u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
@@ -264,7 +285,9 @@ impl<'a> World<'a> {
 
     fn fault(&mut self, at_ns: u64, number: usize) {
         let until = |time: Duration| at_ns + u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        match &self.setup.faults[number].1 {
+        let fault = &self.setup.faults[number].1;
+        self.away_until_ns = self.away_until_ns.max(until(fault.lasts()));
+        match fault {
             &Fault::Kill(machine) => {
                 self.wake(at_ns, machine);
                 if let Some(begun) = &mut self.begun {
@@ -287,7 +310,10 @@ impl<'a> World<'a> {
             }
             Fault::Join => self.join(at_ns),
             &Fault::FreezeStore(time) => self.queue.freeze(at_ns, time),
-            &Fault::SetClock(by_us) => self.queue.set_clock(by_us),
+            &Fault::SetClock(by_us) => {
+                self.is_set = true;
+                self.queue.set_clock(by_us);
+            }
             Fault::Lose => self.queue.store.lose(),
             Fault::Change(shape) => self.change(at_ns, shape),
         }
@@ -312,32 +338,23 @@ impl<'a> World<'a> {
     /// All nodes that are there say that they are done, over a network that is well.
     fn finish(&mut self) {
         let ends_ns = self.ends_ns();
-        // A refusal to ask before some moment does not last.
-        let later_ns = ends_ns + TURN_NS + self.frames.frame_ns;
+        let now_us = self.queue.clock_us(ends_ns);
         for machine in 0..self.machines.len() {
             self.machines[machine].frozen_until = 0;
             self.wake(ends_ns, machine);
-            let now_us = self.queue.clock_us(later_ns);
             let node = &mut self.machines[machine];
             if node.request.take().is_some() {
                 node.failed(); // the answer is not waited for
             }
-            for _ in 0..1_000 {
-                let Phase::Running(core) = &node.phase else { break };
-                if core.has_marked_all() {
-                    break;
-                }
-                node.set(later_ns);
-                let Some(request) = node.turn() else { break };
+            let mut has_heard = false;
+            while let Some(request) = node.last_request(has_heard) {
                 node.sends(&request);
                 node.answered(self.queue.store.call(&request, now_us).answer, now_us);
+                has_heard = true;
+                if matches!(request, Request::Finish { .. }) {
+                    break;
+                }
             }
-            let progress = node.progress().map(Progress::text);
-            let Phase::Running(core) = &node.phase else { continue };
-            let (id, node) = (core.run().id.clone(), core.node());
-            let progress = progress.unwrap_or_default();
-            let request = Request::Finish { id, node, progress, results: Vec::new() };
-            self.queue.store.call(&request, now_us);
         }
     }
 
@@ -346,7 +363,7 @@ impl<'a> World<'a> {
         let ends_ns = self.ends_ns();
         let account = self.account(ends_ns + ABSENCE_NS).expect("there is a run");
         let counted = self.queue.run(ends_ns).map_or(0, |run| run.counted.until);
-        let Begun { origin_ns, mut load } = self.begun.expect("the run has begun");
+        let Begun { origin_ns, mut load, .. } = self.begun.expect("the run has begun");
         let until = load.end().expect("the load ends");
         let fates = self.tally.fates(&mut load, until);
         let begins = self.frames.begins(head_frames());
@@ -365,7 +382,7 @@ impl<'a> World<'a> {
             fired: fates.fired,
             lost: fates.lost,
             twice: fates.twice,
-            account: (account.fired(), account.lost(), account.twice()),
+            account: { (account.fired(), account.lost(), account.twice()) },
             account_at_most: (
                 account.fired_at_most(),
                 account.lost_at_least(),
@@ -373,6 +390,7 @@ impl<'a> World<'a> {
             ),
             is_told: account.is_told(),
             closes: account.closes(),
+            stepped: account.nodes.iter().map(|node| node.stepped).max().unwrap_or_default(),
             blind_frames: running.clone().map(|core| core.blind_frames()).sum(),
             gave_up: running.clone().filter(|core| core.failure().is_some()).count(),
             requests_per_second: f64::from(u32::try_from(self.queue.requests).unwrap_or(u32::MAX))

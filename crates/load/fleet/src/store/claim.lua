@@ -61,9 +61,7 @@ local function claim(run)
   local is_stale = now - run.origin_us > tonumber(ARGV[13])
   -- A node that has left tells what it starts until it gives its results.
   if is_fresh and not (last[2] and redis.call('HEXISTS', KEYS[4], node) == 1) then
-    -- When it found nothing wrong with the clock last: what finds it off claims nothing.
-    local claimed = ARGV[15] and text(now) or 0
-    hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[9], 'c' .. node, claimed)
+    hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[9])
   end
   local news = {}
   if versions < run.version then
@@ -78,8 +76,8 @@ local function claim(run)
   if run.counted >= knows + CHUNK or run.counted < knows then
     counted = {run.counted, redis.call('HGET', RUN, 'counts')}
   end
-  local answer = {'claimed', now, run.state, run.origin_us, run.floor, run.epoch, run.lead, run.version,
-    news, roster, counted}
+  local answer = {'claimed', now, run.state, run.floor, run.epoch, run.lead, run.version, news, roster,
+    counted}
   for i = 15, #ARGV, 6 do
     local key, frame, take = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1]), ARGV[i + 2]
     if not is_fresh or is_stale or last[2] or not is_open(run, frame, versions, take) then

@@ -17,7 +17,7 @@ end
 local function read()
   local all = redis.call('HMGET', RUN, 'id', 'state', 'frame_us', 'tracks', 'origin_us', 'floor', 'version', 'from',
     'tended', 'epoch', 'roster', 'roster_version', 'awaited', 'arrivals', 'seed', 'joined', 'left', 'lead', 'ends',
-    'ended_us', 'counted', 'change', 'made_by', 'unasked')
+    'ended_us', 'counted', 'change', 'made_by')
   return all[1] and {
     id = all[1], state = tonumber(all[2]), frame_us = tonumber(all[3]), tracks = tonumber(all[4]),
     origin_us = tonumber(all[5]), floor = tonumber(all[6]), version = tonumber(all[7]), from = tonumber(all[8]),
@@ -25,8 +25,7 @@ local function read()
     awaited = tonumber(all[13]), arrivals = all[14], seed = all[15],
     joined = tonumber(all[16]), left = tonumber(all[17] or 0), lead = tonumber(all[18]),
     ends = tonumber(all[19] or ''), ended_us = tonumber(all[20] or 0),
-    counted = tonumber(all[21]), change = all[22], made_by = all[23],
-    unasked = tonumber(all[24] or '')
+    counted = tonumber(all[21]), change = all[22], made_by = all[23]
   }
 end
 
@@ -71,25 +70,12 @@ local function left_by(run, frame)
   end
 end
 
--- Whether nobody had asked for so long that all nodes count as absent, not long ago; notes it when it finds that. They
--- may have died. Or the clock was set, or the store stood still: then they are heard of soon, and say how much the clock
--- is off. Only once in half a minute, for whoever asks seldom.
-local function is_waking(run)
-  local absent, is_known = absent_us(run), run.unasked and math.abs(now - run.unasked) < 30000000
-  if math.abs(now - run.tended) > absent and not is_known then
-    run.tended, run.unasked = now, now
-    redis.call('HSET', RUN, 'tended', text(now), 'unasked', text(now))
-  end
-  return run.unasked and math.abs(now - run.unasked) <= absent
-end
-
 local function tend(run)
   local absent = absent_us(run)
   -- The clock may have been set back.
   if math.abs(now - run.tended) < absent / 8 then
     return
   end
-  is_waking(run)
   redis.call('HSET', RUN, 'tended', text(now))
   keep()
   local list, kept = members(run), {}

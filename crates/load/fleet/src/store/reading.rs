@@ -20,7 +20,6 @@ pub(super) fn read(value: Value) -> Option<Reply> {
         "other" => Answer::Other,
         "foreign" => Answer::Foreign(next(&mut values)?),
         "done" => Answer::Done,
-        "alone" => Answer::Alone,
         "ending" => Answer::Ending,
         "late" => Answer::TooLate,
         "finished" => Answer::Finished { is_last: next::<u64>(&mut values)? == 1 },
@@ -117,15 +116,12 @@ fn list(text: &str) -> Option<Vec<NodeId>> {
 }
 
 fn claimed(values: &mut impl Iterator<Item = Value>) -> Option<Claimed> {
-    let (running, origin_us, floor, epoch) =
-        (next(values)?, next(values)?, next(values)?, next(values)?);
-    let lead = next(values)?;
-    let known_versions = next(values)?;
+    let (running, floor, epoch) = (next(values)?, next(values)?, next(values)?);
+    let (lead, known_versions) = (next(values)?, next(values)?);
     let versions: Vec<String> = next(values)?;
     let (mut roster, mut counted) = (news(values, roster)?, news(values, counted)?);
     Some(Claimed {
         state: state(running),
-        origin_us,
         floor,
         epoch,
         lead,

@@ -53,23 +53,13 @@ local function close(run)
   end
 end
 
--- For somebody who is none of its nodes.
-local function attend(run)
-  if not is_waking(run) then
-    tend(run)
-    close(run)
-  end
-end
-
 -- name, id, awaited, frame_us, tracks, has_load, shape, arrivals, seed, ends, lead
 function ops.join(run)
   local name, id, awaited, frame_us, tracks = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
   local version, arrivals, seed, ends, lead = ARGV[9], ARGV[10], ARGV[11], ARGV[12], tonumber(ARGV[13])
   if run and run.made_by == OWN then
-    attend(run)
-    if run.state < 2 and run.roster ~= '' and is_waking(run) then
-      return {'ending', now}
-    end
+    tend(run)
+    close(run)
   end
   -- Its nodes look at what has become of it.
   if run and run.state == 2 and run.joined > 1 and now - run.ended_us < 2000000 then
@@ -105,9 +95,6 @@ function ops.join(run)
   raise(run, lead)
   local node = redis.call('HINCRBY', RUN, 'joined', 1)
   hear(run, text(node), 'n' .. node, name)
-  if run.state == 1 then
-    redis.call('HSET', NODES, 'j' .. node, text(now))
-  end
   if run.state == 0 and #members(run) >= run.awaited then
     redis.call('HSET', RUN, 'state', 1, 'origin_us', text(now))
   end
@@ -119,10 +106,10 @@ end
 function ops.look(run)
   if ARGV[4] then
     hear(run, ARGV[4])
-    close(run)
   else
-    attend(run)
+    tend(run)
   end
+  close(run)
   return info('run')
 end
 
@@ -256,80 +243,6 @@ function ops.restore(run)
   repaired(read(), epoch)
   keep()
   return {'done', now}
-end
-
-local function is_of_late(run, at)
-  return at and math.abs(now - at) <= math.max(2000000, 10 * run.frame_us)
-end
-
--- When the run began by a node. By one that has not said anything of late, it began when it did; but one that has just
--- joined does not know.
-local function origin_by(run, node)
-  local at, origin = (redis.call('HGET', NODES, 'o' .. node) or ''):match('(.+) (.+)')
-  if is_of_late(run, at) then
-    return tonumber(origin)
-  end
-  local joined = redis.call('HGET', NODES, 'j' .. node)
-  return not is_of_late(run, joined) and run.origin_us
-end
-
--- When the run began by its nodes, in order.
-local function origins(run)
-  local all = {}
-  for _, node in ipairs(members(run)) do
-    all[#all + 1] = origin_by(run, node) or nil
-  end
-  table.sort(all)
-  return all
-end
-
--- The one in the middle. Of two, it is the one that is nearer to `from`: a node does not move the run alone.
-local function middle(all, from)
-  local low, high = all[math.ceil(#all / 2)], all[math.floor(#all / 2) + 1]
-  if low and math.abs(low - from) < math.abs(high - from) then
-    return low
-  end
-  return high
-end
-
--- The run began at another moment. Who was seen before the clock was set has been seen as much later or earlier.
-local function move(run, origin)
-  for node = 1, run.joined do
-    local seen = tonumber(redis.call('HGET', NODES, 's' .. node) or '')
-    local moved = seen and seen + origin - run.origin_us
-    if moved and math.abs(now - moved) < math.abs(now - seen) then
-      redis.call('HSET', NODES, 's' .. node, text(moved))
-    end
-  end
-  -- If the store was filled again meanwhile, the floor went by the wrong clock.
-  local floor = math.min(run.floor, math.max(0, math.floor((now - origin) / run.frame_us) + run.lead + 1))
-  redis.call('HSET', RUN, 'origin_us', text(origin), 'floor', text(floor))
-  redis.call('HINCRBY', RUN, 'epoch', 1)
-end
-
--- Whether another node has claimed something just now, and so finds nothing wrong with the clock.
-local function is_claimed(run, node)
-  for _, other in ipairs(members(run)) do
-    local at = tonumber(redis.call('HGET', NODES, 'c' .. other) or 0)
-    if other ~= node and math.abs(now - at) <= math.max(500000, 5 * run.frame_us) then
-      return true
-    end
-  end
-  return false
-end
-
--- node, from_us, to_us. The run began at the median of what its nodes say.
-function ops.rebase(run)
-  if text(run.origin_us) ~= ARGV[5] then
-    return {'done', now}
-  end
-  redis.call('HSET', NODES, 's' .. ARGV[4], text(now), 'o' .. ARGV[4], text(now) .. ' ' .. ARGV[6])
-  local origin = middle(origins(run), run.origin_us)
-  if origin and origin ~= run.origin_us then
-    move(run, origin)
-    return {'done', now}
-  end
-  return {is_claimed(run, ARGV[4]) and 'alone' or 'done', now}
 end
 
 -- known, from, version, ends, change, behind

@@ -190,9 +190,6 @@ pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
         Request::Restore { node, run } => {
             text.arg("restore").arg(&run.id).arg(node).arg(run.epoch).run(run);
         }
-        Request::Rebase { id, node, from_us, to_us } => {
-            text.arg("rebase").arg(id).arg(node).arg(from_us).arg(to_us);
-        }
         Request::Change { id, known, behind, version, ends } => {
             text.arg("change").arg(id).arg(known).arg(version.from).arg(version_text(version));
             text.arg(or_nothing(*ends)).arg(version.change).arg(behind);

@@ -1,8 +1,10 @@
 //! What became of each slot of a fleet, for people and for programs.
 
+use crate::console::human;
 use nanopace_fleet::{Account, NodeAccount};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
 
 /// The account as a line and a table.
 #[derive(Debug)]
@@ -26,6 +28,9 @@ impl Display for AccountText<'_> {
             account.twice()
         )?;
         write!(f, "{}", Bounds(account))?;
+        if let Some(steps) = clock_steps(account) {
+            writeln!(f, "          {steps}")?;
+        }
         writeln!(
             f,
             "\n{:>6} {:>10} {:>10} {:>8} {:>8} {:>8}  name",
@@ -45,6 +50,26 @@ impl Display for AccountText<'_> {
     }
 }
 
+/// Nodes by their numbers.
+fn listed(numbers: impl Iterator<Item = u16>) -> String {
+    let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
+    let nodes = if numbers.len() == 1 { "node" } else { "nodes" };
+    format!("{nodes} {}", numbers.join(", "))
+}
+
+/// A sentence about nodes whose clocks were set to follow the store's clock. None if no clock was.
+pub(crate) fn clock_steps(account: &Account) -> Option<String> {
+    steps(account.nodes.iter().map(|node| (node.number, node.stepped)))
+}
+
+fn steps(stepped: impl Iterator<Item = (u16, Duration)>) -> Option<String> {
+    let set: Vec<_> = stepped.filter(|(_, by)| !by.is_zero()).collect();
+    let most = set.iter().map(|(_, by)| *by).max()?;
+    let nodes = listed(set.iter().map(|(number, _)| *number));
+    let by = human::time(most);
+    Some(format!("the clock of {nodes} was set, by up to {by}, to follow the store's clock"))
+}
+
 /// What is known although not all nodes have told what they did.
 struct Bounds<'run>(&'run Account);
 
@@ -55,15 +80,10 @@ impl Display for Bounds<'_> {
             return Ok(());
         }
         let is_silent = |node: &&NodeAccount| node.untold + node.perhaps_twice > 0;
-        let silent = account.nodes.iter().filter(is_silent);
-        let silent: Vec<String> = silent.map(|node| node.number.to_string()).collect();
-        if !silent.is_empty() {
-            let nodes = if silent.len() == 1 { "node" } else { "nodes" };
-            writeln!(
-                f,
-                "          {nodes} {} died or was cut off, and has not told all",
-                silent.join(", ")
-            )?;
+        let mut silent = account.nodes.iter().filter(is_silent).map(|node| node.number).peekable();
+        if silent.peek().is_some() {
+            let nodes = listed(silent);
+            writeln!(f, "          {nodes} died or was cut off, and has not told all")?;
         }
         if account.forgotten > 0 {
             writeln!(
@@ -112,6 +132,7 @@ struct NodeObject {
     perhaps_twice: u64,
     late_seconds: f64,
     blind_seconds: f64,
+    stepped_seconds: f64,
     silent_seconds: f64,
     is_finished: bool,
 }
@@ -149,8 +170,29 @@ impl NodeObject {
             perhaps_twice: node.perhaps_twice,
             late_seconds: node.late.as_secs_f64(),
             blind_seconds: node.blind.as_secs_f64(),
+            stepped_seconds: node.stepped.as_secs_f64(),
             silent_seconds: node.silent.as_secs_f64(),
             is_finished: node.is_finished,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_whose_clocks_were_set_are_named_with_the_longest_step() {
+        let steps = |seconds: [u64; 3]| {
+            steps((1..).zip(seconds).map(|(node, by)| (node, Duration::from_secs(by))))
+        };
+        assert_eq!(steps([0, 0, 0]), None);
+        let said = |nodes: &str| {
+            Some(format!(
+                "the clock of {nodes} was set, by up to 5.00s, to follow the store's clock"
+            ))
+        };
+        assert_eq!(steps([0, 5, 0]), said("node 2"));
+        assert_eq!(steps([5, 0, 3]), said("nodes 1, 3"));
     }
 }

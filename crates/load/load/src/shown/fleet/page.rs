@@ -3,6 +3,7 @@
 use crate::console::human;
 use crate::judged::whole::Whole;
 use crate::recorded::stats::OperationStats;
+use crate::shown::fleet::account::clock_steps;
 use crate::shown::page::facts::{self, bad_figure, figure, rows, shares};
 use crate::shown::page::labels;
 use crate::shown::page::numbers::{count, time};
@@ -40,6 +41,7 @@ fn heading(whole: &Whole, stats: &OperationStats) -> Markup {
             h1.good[whole.is_well()] { (sentence) }
             @if let Some(verdict) = whole.sentence() { p.verdict { (verdict) } }
             @for missed in &whole.missed { p.missed { "Missed: " (missed) } }
+            @if let Some(steps) = clock_steps(account) { p.verdict { (steps) "." } }
             @for (node, until) in &whole.told.so_far {
                 p.verdict { "Of node " (node) " it is known what it did up to " (human::time(*until)) "." }
             }
