@@ -28,10 +28,19 @@ pub(crate) struct Entry {
     pub(crate) stage: Stage,
     /// The tracks that the node has, as soon as that is known.
     pub(crate) tracks: Option<Tracks>,
+    /// The tracks that the node owns while it waits for more and `tracks` is not known.
+    pub(crate) granted: Tracks,
     /// Whether the tracks were marked, or will be, because the store may not know of them.
     pub(crate) is_marked: bool,
     /// The tracks that the pacer has.
     leased: Option<Tracks>,
+}
+
+impl Entry {
+    /// Whether the pacer has been told what the node has in the frame, or had in it.
+    pub(crate) fn is_leased(&self) -> bool {
+        self.leased.is_some()
+    }
 }
 
 /// The frames around now, and the past.
@@ -74,8 +83,14 @@ impl Book {
     /// Makes entries for the frames before `until`.
     pub(crate) fn extend(&mut self, until: u64) {
         for frame in self.next..until {
-            let (stage, is_marked) = (Stage::Own, false);
-            self.entries.push_back(Entry { frame, stage, tracks: None, is_marked, leased: None });
+            self.entries.push_back(Entry {
+                frame,
+                stage: Stage::Own,
+                tracks: None,
+                granted: Tracks::default(),
+                is_marked: false,
+                leased: None,
+            });
         }
         self.next = self.next.max(until);
     }
@@ -89,7 +104,9 @@ impl Book {
     /// Puts away frames before the frame `now` of which it is known what the node has. `part` is the node's rank, and
     /// how many nodes there are.
     pub(crate) fn pass(&mut self, now: u64, load: &mut Load, part: (u32, u32)) {
-        let is_over = |entry: &&Entry| entry.frame < now && entry.tracks.is_some();
+        let is_over = |entry: &&Entry| {
+            entry.frame < now && entry.tracks.is_some() && entry.tracks == entry.leased
+        };
         let over = self.entries.iter().take_while(is_over).count();
         for entry in self.entries.drain(..over) {
             let tracks = entry.leased.unwrap_or_default();

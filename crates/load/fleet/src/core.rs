@@ -39,6 +39,10 @@ mod versions;
 /// A node's thread that has not run for this long plus half a frame counts as having stood still.
 const STALL_NS: u64 = 30_000_000;
 
+/// A node that has missed frames starts nothing for this time, and for as long as an answer may take, unless the store
+/// says what it has in them.
+const MISSED_NS: u64 = 1_000_000_000;
+
 /// A node of a running run.
 #[derive(Debug)]
 pub(crate) struct Core {
@@ -82,6 +86,8 @@ pub(crate) struct Core {
     awake_at: u64,
     /// When the node's thread was last awake again after it had stood still.
     woke_at: u64,
+    /// Since when the node waits for an answer about frames that it has missed; none if it has missed none.
+    missed_since: Option<u64>,
     /// When a claim was answered last.
     heard_at: u64,
     /// When the store last came back after a long time or was filled again, so that nodes had something to tell it
@@ -158,6 +164,7 @@ impl Core {
             urgent: None,
             awake_at: now,
             woke_at: 0,
+            missed_since: None,
             heard_at: now,
             disturbed_at: now,
             cut: None,
@@ -264,27 +271,34 @@ impl Core {
             self.woke_at = now;
         }
         self.awake_at = now;
+        let first = self.undecided().next();
+        self.missed_since = first.and_then(|first| {
+            self.missed_since.or_else(|| self.is_missed(first, now).then_some(now))
+        });
         if now >= self.decides_alone_at() {
             self.decide_alone(now);
         }
     }
 
-    /// Decides about frames that have closed and of which the node does not know what it has. The node runs its own
-    /// tracks of them. It runs nothing of a frame that began too long ago, or if it has been blind for too long.
-    fn decide_alone(&mut self, now: u64) {
-        let frames = self.frames();
-        // A frame may be run blind until one frame after its beginning, or `LEAD` frames after it if the node is blind
-        // already.
-        let grace_ns = frames.frame_ns * self.blind.since().map_or(1, |_| LEAD);
+    /// The frames that have closed and of which the node does not know what it has.
+    fn undecided(&self) -> impl Iterator<Item = u64> {
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let closed = unknown.map(|entry| entry.frame).filter(|&frame| frames.closes(frame) <= now);
-        for frame in closed.collect::<Vec<u64>>() {
-            let begins = frames.begins(frame);
-            if now < begins + grace_ns && self.blind.goes_on(begins) {
-                let tracks = self.own(frame);
+        let closed = |&frame: &u64| self.frames().closes(frame) <= self.awake_at;
+        unknown.map(|entry| entry.frame).filter(closed)
+    }
+
+    /// Decides about the undecided frames. The node runs its own tracks of them, unless it has been blind for too long. It
+    /// gives up frames that it had missed when it began to wait for an answer about them.
+    fn decide_alone(&mut self, now: u64) {
+        let since = self.missed_since.take().unwrap_or(now);
+        for frame in self.undecided().collect::<Vec<u64>>() {
+            if !self.is_missed(frame, since) && self.blind.goes_on(self.frames().begins(frame)) {
+                let granted = self.book.entry(frame).map(|entry| entry.granted.clone());
+                let granted = granted.unwrap_or_default();
+                let tracks = self.own(frame).iter().chain(granted.iter()).collect();
                 self.runs_blind(frame, tracks);
             } else if let Some(entry) = self.book.entry(frame) {
-                (entry.tracks, entry.stage) = (Some(Tracks::default()), Stage::Done);
+                (entry.tracks, entry.stage) = (Some(entry.granted.clone()), Stage::Done);
             }
         }
         if self.blind.stops(now) {
@@ -294,6 +308,8 @@ impl Core {
 
     /// From when on the node decides without an answer; `u64::MAX` is never.
     ///
+    /// * If the node has missed frames: after [`MISSED_NS`] and as long as an answer may take, because others may have
+    ///   started these frames, and a pacer goes on in order.
     /// * If the last request was answered and another is under way: when its answer is overdue.
     /// * If the last request had no answer, or the node refused its answer: at once, also while another is under way.
     /// * If the last request was answered and no other is under way: never. If a frame has closed all the same,
@@ -301,13 +317,25 @@ impl Core {
     ///
     /// After the thread has stood still, an answer may be there already. It is given the time to be read.
     fn decides_alone_at(&self) -> u64 {
-        let overdue_ns = self.trips.long_ns() + self.frames().frame_ns / 8;
-        match self.last_reply {
-            LastReply::Answer => {
-                self.sent_at.map_or(u64::MAX, |since| since.max(self.woke_at) + overdue_ns)
-            }
-            LastReply::Nothing | LastReply::Refused => self.woke_at + overdue_ns,
+        if let Some(since) = self.missed_since {
+            return since + MISSED_NS + self.patience_ns();
         }
+        match self.last_reply {
+            LastReply::Answer => self.sent_at.map_or(u64::MAX, |since| self.overdue_at(since)),
+            LastReply::Nothing | LastReply::Refused => self.overdue_at(self.woke_at),
+        }
+    }
+
+    /// When the answer to a request that is sent at this moment is overdue.
+    fn overdue_at(&self, sent: u64) -> u64 {
+        sent.max(self.woke_at) + self.trips.long_ns() + self.frames().frame_ns / 8
+    }
+
+    /// Whether a frame began too long before a moment to be run without an answer: a frame ago, or [`LEAD`] frames ago
+    /// if the node is blind already.
+    fn is_missed(&self, frame: u64, now: u64) -> bool {
+        let grace = self.blind.since().map_or(1, |_| LEAD);
+        self.frames().begins(frame + grace) <= now
     }
 
     /// Notes that the request was sent.
@@ -322,7 +350,11 @@ impl Core {
 
     /// How long an answer to a claim is waited for: as long as it can be of use.
     pub(crate) fn patience(&self) -> Duration {
-        self.trips.patience((LEAD + 1) * self.frames().frame_ns)
+        Duration::from_nanos(self.patience_ns())
+    }
+
+    fn patience_ns(&self) -> u64 {
+        self.trips.patience_ns((LEAD + 1) * self.frames().frame_ns)
     }
 
     /// How many entries the node keeps of what it has run: one for frames in a row that are alike.
@@ -394,8 +426,7 @@ impl Core {
     /// update](Core::last_update), which the pacer has taken.
     pub(crate) fn leave(&mut self, last: &Update) -> Request {
         // All tracks: what the node owns without knowing it goes back, too.
-        let all: Tracks = (0..self.frames().tracks).collect();
-        let portion = |frame| Portion { frame, tracks: all.clone() };
+        let portion = |frame| Portion { frame, tracks: self.frames().all() };
         let portions = (last.frame..self.book.next()).map(portion).collect();
         self.leaves_in = Some(last.frame);
         self.book.drop_from(last.frame);

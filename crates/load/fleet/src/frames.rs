@@ -57,6 +57,11 @@ impl Frames {
         self.begins(frame).saturating_sub(self.frame_ns / 4)
     }
 
+    /// All tracks of a frame.
+    pub(crate) fn all(&self) -> Tracks {
+        (0..self.tracks).collect()
+    }
+
     /// The tracks that belong to number `rank` of `nodes` nodes in a frame.
     pub(crate) fn own(&self, frame: u64, rank: u32, nodes: u32) -> Tracks {
         let first = self.first_own(frame, rank, nodes);

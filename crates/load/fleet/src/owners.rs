@@ -18,6 +18,11 @@ impl Owners {
         pairs.map(|pair| Some(u16::from_be_bytes([pair[0], pair[1]])).filter(|&id| id > 0))
     }
 
+    pub(crate) fn is_free(&self, track: u32) -> bool {
+        let at = 2 * track as usize;
+        self.0.get(at..at + 2).is_none_or(|owner| owner == [0, 0])
+    }
+
     pub(crate) fn of(&self, node: NodeId) -> Tracks {
         let own = self.iter().zip(0..).filter(|&(owner, _)| owner == Some(node));
         own.map(|(_, track)| track).collect()

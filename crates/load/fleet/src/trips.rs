@@ -1,10 +1,8 @@
 //! How long the store takes to answer: a round trip is estimated, and its variation, as TCP does it for
 //! its timer (RFC 6298, sections 2.2, 2.3 and 5.5).
 
-use std::time::Duration;
-
 /// The longest time for which an answer is waited for.
-const MOST: Duration = Duration::from_secs(3);
+const MOST_NS: u64 = 3_000_000_000;
 
 /// Round trips to the store.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +32,11 @@ impl Trips {
         self.failures = self.failures.saturating_add(1);
     }
 
+    /// An answer takes this long on average.
+    pub(crate) fn usual_ns(&self) -> u64 {
+        self.smooth_ns
+    }
+
     /// Answers seldom take longer.
     pub(crate) fn long_ns(&self) -> u64 {
         self.smooth_ns + 4 * self.varies_ns
@@ -41,9 +44,9 @@ impl Trips {
 
     /// How long an answer is waited for: four long trips, twice as long after each failure, and
     /// `least_ns` at least.
-    pub(crate) fn patience(&self, least_ns: u64) -> Duration {
+    pub(crate) fn patience_ns(&self, least_ns: u64) -> u64 {
         let trips_ns = (4 * self.long_ns()).saturating_mul(1 << self.failures.min(10));
-        Duration::from_nanos(trips_ns.max(least_ns)).min(MOST)
+        trips_ns.max(least_ns).min(MOST_NS)
     }
 }
 
@@ -71,13 +74,13 @@ mod tests {
     #[test]
     fn each_failure_doubles_the_patience_up_to_a_bound() {
         let mut trips = Trips::new(10 * MS);
-        assert_eq!(trips.patience(200 * MS), Duration::from_millis(200));
+        assert_eq!(trips.patience_ns(200 * MS), 200 * MS);
         trips.failed();
         trips.failed();
-        assert_eq!(trips.patience(200 * MS), Duration::from_millis(480));
+        assert_eq!(trips.patience_ns(200 * MS), 480 * MS);
         (0..100).for_each(|_| trips.failed());
-        assert_eq!(trips.patience(200 * MS), MOST);
+        assert_eq!(trips.patience_ns(200 * MS), MOST_NS);
         trips.took(10 * MS);
-        assert_eq!(trips.patience(200 * MS), Duration::from_millis(200));
+        assert_eq!(trips.patience_ns(200 * MS), 200 * MS);
     }
 }

@@ -3,7 +3,7 @@
 use super::{Core, LastReply};
 use crate::book::Stage;
 use crate::error::FleetError;
-use crate::message::{Answer, Ask, Claim, Claimed, Portion, Request, Take};
+use crate::message::{Answer, Ask, Claim, Claimed, Portion, Request, State, Take};
 use crate::owners::Owners;
 use crate::tracks::Tracks;
 
@@ -63,8 +63,11 @@ impl Core {
 
     /// Notes that the store has answered a request, whatever it says.
     fn hears_reply(&mut self, request: &Request, trip_ns: u64) {
-        (self.asks_from, self.sent_at) = (0, None);
-        self.trips.took(trip_ns);
+        // A trip during which the node stood still says nothing of the next ones.
+        if self.sent_at.take().is_none_or(|sent_at| sent_at >= self.woke_at) {
+            self.trips.took(trip_ns);
+        }
+        self.asks_from = 0;
         // After an answer to a mark, the node still does not know who owns what, and the claim that would tell it may
         // come after other marks, too late.
         let is_mark = matches!(request, Request::Mark { .. });
@@ -146,24 +149,54 @@ impl Core {
             let tracks: Tracks = self.own(ask.frame).iter().chain(owned.iter()).collect();
             return self.runs_blind(ask.frame, tracks);
         }
-        let is_closed = now >= self.frames().closes(ask.frame);
+        let asks_again = self.has_to_ask_again(ask, owners, now);
         let all = self.all_that_is_left();
         let Some(entry) = self.book.entry(ask.frame) else { return };
-        let may_be_late = matches!(ask.take, Take::Own { .. } | Take::Share { .. });
-        if entry.tracks.is_none() && owned.is_empty() && is_closed && may_be_late {
-            return;
+        if asks_again {
+            // Not at once: a frame may have to open or to close first.
+            self.asks_from = now + RETRY_NS;
+            if entry.tracks.is_none() {
+                entry.granted = owned;
+                return;
+            }
+        } else {
+            // It may be done meanwhile, because it was run without an answer.
+            entry.stage = entry.stage.max(match ask.take {
+                Take::Own { .. } => Stage::Share,
+                Take::Share { .. } if ask.take != all => Stage::Rest,
+                _ => Stage::Done,
+            });
         }
         let known = entry.tracks.clone().unwrap_or_default();
         if known.iter().any(|track| !owned.contains(track)) && !entry.is_marked {
             entry.is_marked = true;
             self.unclaimed.to_mark.push_back(Portion { frame: ask.frame, tracks: known.clone() });
         }
-        entry.stage = match ask.take {
-            Take::Own { .. } => Stage::Share,
-            Take::Share { .. } if ask.take != all => Stage::Rest,
-            _ => Stage::Done,
-        };
         entry.tracks = Some(known.iter().chain(owned.iter()).collect());
+    }
+
+    /// Whether the node has to ask for a frame again, because pieces that it needs are free. The claim came too early or too
+    /// late and took nothing. Or the pacer cannot be told of more once it has been told of the frame: then the node needs
+    /// all that is free, and can have it after the frame has closed. Nothing can be had before the floor, in frames that
+    /// were counted, and once the run is over.
+    fn has_to_ask_again(&mut self, ask: Ask, owners: &Owners, now: u64) -> bool {
+        let (frames, owned) = (self.frames(), owners.of(self.node));
+        let next_answer = now + self.trips.usual_ns();
+        let is_late = now >= frames.closes(ask.frame) || next_answer >= frames.begins(ask.frame);
+        let first = self.run.floor.max(self.run.counted.until);
+        let Some(entry) = self.book.entry(ask.frame) else { return false };
+        let known = entry.tracks.clone().unwrap_or_default();
+        let has_got_nothing = owned.iter().all(|track| known.contains(track));
+        let needs_all = is_late && !entry.is_leased();
+        let needs = match ask.take {
+            Take::Nothing => Tracks::default(),
+            Take::Own { rank, nodes, .. } if !needs_all => frames.own(ask.frame, rank, nodes),
+            _ => frames.all(),
+        };
+        (needs_all || has_got_nothing)
+            && ask.frame >= first
+            && self.run.state == State::Running
+            && needs.iter().any(|track| owners.is_free(track))
     }
 
     /// Whether a frame lies before the floor, so that nobody can claim it, and the node does not know what it has

@@ -136,11 +136,20 @@ impl Core {
         entries.map(|entry| Ask { frame: entry.frame, take: take(entry) }).collect()
     }
 
-    /// A claim that is sent now takes nothing if it reaches the store after this moment: a quarter of the patience is
-    /// left for the answer's way back.
-    fn given_up_at(&self, now: u64) -> u64 {
-        let patience = u64::try_from(self.patience().as_nanos()).unwrap_or(u64::MAX);
-        now + patience - patience / 4
+    /// A claim with these asks takes nothing if it reaches the store after this moment, because its answer would come too
+    /// late. A quarter of the patience is left for its way back. If the node has something in a frame already, the answer
+    /// must come before the frame begins, and half of that time is left. If the node is about to decide alone, a
+    /// third of the time until then is left.
+    fn given_up_at(&self, asks: &[Ask]) -> u64 {
+        let (now, patience) = (self.awake_at, self.patience_ns());
+        let is_asked = |entry: &Entry| {
+            asks.iter().any(|ask| ask.frame == entry.frame && ask.take != Take::Missed)
+        };
+        let known = self.book.entries().filter(|entry| entry.tracks.is_some() && is_asked(entry));
+        let begins = known.map(|entry| self.frames().begins(entry.frame).saturating_sub(now) / 2);
+        let is_undecided = self.missed_since.is_none() && self.undecided().next().is_some();
+        let decides = is_undecided.then(|| (self.overdue_at(now) - now) * 2 / 3);
+        now + begins.chain(decides).fold(patience - patience / 4, u64::min)
     }
 
     /// A claim by these asks, which may be none. While the store's clock is off, it would grant what this node does not
@@ -157,7 +166,7 @@ impl Core {
             answered: self.last_answered,
             epoch: self.run.epoch,
             lead: self.frames().lead(self.ahead_ns()),
-            until_us: self.given_up_at(self.awake_at) / 1_000,
+            until_us: self.given_up_at(&asks) / 1_000,
             versions: self.run.versions.len() as u64,
             change: self.run.change(),
             roster: self.run.roster.version,
@@ -200,7 +209,9 @@ impl Core {
     pub(super) fn advance(&mut self, now: u64) {
         let until = self.first_not_asked_for(now).min(self.end());
         if until > self.book.next() {
-            self.appetite = if self.is_late {
+            // A node that has just stood still is late for that alone, and may be fast enough.
+            let has_just_woken = self.woke_at == self.awake_at;
+            self.appetite = if self.is_late && !has_just_woken {
                 self.appetite / 2.0
             } else {
                 (self.appetite + 1.0 / 16.0).min(1.0)
@@ -235,23 +246,27 @@ impl Core {
 
     /// What the node asks for now: in frames that have not closed, and in frames that it has missed.
     pub(super) fn asks(&self, now: u64) -> Vec<Ask> {
-        let is_not_closed = |entry: &&Entry| now < self.frames().closes(entry.frame);
-        // Also after the frame has closed.
-        let is_wanted = |entry: &&Entry| {
-            entry.tracks.is_none()
-                || (entry.stage != Stage::Done && now < self.frames().begins(entry.frame))
-        };
-        let entries = self.book.entries().filter(|entry| is_not_closed(entry) || is_wanted(entry));
+        let has_closed = |entry: &Entry| now >= self.frames().closes(entry.frame);
+        let entries = self.book.entries().filter(|entry| self.is_wanted(entry, now));
         let due = entries.filter(|entry| self.due_at(entry.frame, entry.stage) <= now);
         due.take(MOST_ASKED)
             .map(|entry| Ask {
                 frame: entry.frame,
                 take: match self.wanted(entry.frame, entry.stage) {
-                    Take::Own { .. } | Take::Share { .. } if !is_not_closed(&entry) => Take::Missed,
+                    Take::Own { .. } | Take::Share { .. } if has_closed(entry) => Take::Missed,
                     take => take,
                 },
             })
             .collect()
+    }
+
+    /// Whether the node has a use for what it may still get of a frame. Once its pacer has been told of a frame, the node can
+    /// have more of it only until the frame closes, and only if the answer comes before the frame begins. Two round trips
+    /// must be left: a claim that reaches the store too late takes nothing in its other frames either.
+    fn is_wanted(&self, entry: &Entry, now: u64) -> bool {
+        let (frames, answered_at) = (self.frames(), now + 2 * self.trips.usual_ns());
+        !entry.is_leased()
+            || (now < frames.closes(entry.frame) && answered_at < frames.begins(entry.frame))
     }
 
     /// When the node claims a stage of a frame; [`u64::MAX`] is never. A late node leaves what is not its own to
@@ -324,7 +339,7 @@ impl Core {
         }
         let next = self.first_not_asked_for(now).max(self.book.next());
         let opens = if next < self.end() { self.due_at(next, Stage::Own) } else { u64::MAX };
-        let entries = self.book.entries().filter(|entry| now < self.frames().closes(entry.frame));
+        let entries = self.book.entries().filter(|entry| self.is_wanted(entry, now));
         let stages = entries.map(|entry| self.due_at(entry.frame, entry.stage));
         let first = stages.chain([opens, marks]).fold(self.sign_at(), u64::min);
         first.max(self.asks_from)

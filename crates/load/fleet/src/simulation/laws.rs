@@ -4,6 +4,7 @@ use super::{Fault, Outcome, Setup, simulate};
 use std::time::Duration;
 
 mod clocks;
+mod pauses;
 
 const SEEDS: u32 = 12;
 
