@@ -261,3 +261,18 @@ pub(crate) fn nodes(store: &mut impl Store) -> Result<(Vec<NodeText>, i64), Flee
         _ => Err(FleetError::Damaged),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_forgotten_node_may_have_started_the_whole_load_besides() {
+        let (span, nodes) = (Duration::from_secs(1), Vec::new());
+        let account = Account { span, expected: 100, unclaimed: 30, forgotten: 2, nodes };
+        assert_eq!((account.twice(), account.twice_at_most()), (0, 200));
+        assert_eq!((account.fired(), account.fired_at_most()), (0, 230));
+        assert_eq!((account.lost_at_least(), account.lost()), (0, 30));
+        assert!(!account.is_told() && !account.closes());
+    }
+}

@@ -104,6 +104,23 @@ mod tests {
         assert_eq!((perhaps(2, 9), perhaps(9, 9)), (perhaps(2, 2), 0));
     }
 
+    /// Its part of the load is larger if it knew of fewer nodes.
+    #[test]
+    fn the_part_of_a_silent_node_is_that_of_the_fewest_nodes_it_knew_of() {
+        let run = core().run().clone();
+        let perhaps = |members| {
+            let text = NodeText { members, ..node(2, 2) };
+            let silence = Silence::of(&text, &run, 20_000_000, false).unwrap();
+            let until = run.frames.at(8_000_000_000);
+            silence.perhaps_twice(run.frames, &mut Load::of(&run).unwrap(), until)
+        };
+        let (alone, two) = (perhaps(Some(1)), perhaps(None));
+        assert!(alone > two, "{alone} and {two}");
+        // The store has answered with a larger roster than the one by which the node has told.
+        assert_eq!(perhaps(Some(4)), two);
+        assert_eq!(perhaps(Some(0)), alone);
+    }
+
     #[test]
     fn behind_the_load_a_node_without_results_has_not_told_all() {
         let run = core().run().clone();

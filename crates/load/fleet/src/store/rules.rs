@@ -43,6 +43,17 @@ fn joined(store: &Played, shape: &str, now_us: i64) -> (NodeId, Run) {
 
 /// How many tracks of a frame a node has, after it has asked for some two frames before that begins.
 fn claim(store: &Played, run: &Run, (node, sequence): (NodeId, u64), ask: Ask) -> usize {
+    claim_at(store, run, (node, sequence), ask, -2 * FRAME_US)
+}
+
+/// The same, so many microseconds after the frame begins.
+fn claim_at(
+    store: &Played,
+    run: &Run,
+    (node, sequence): (NodeId, u64),
+    ask: Ask,
+    after_us: i64,
+) -> usize {
     let claim = Claim {
         id: run.id.clone(),
         node,
@@ -58,7 +69,7 @@ fn claim(store: &Played, run: &Run, (node, sequence): (NodeId, u64), ask: Ask) -
         progress: String::new(),
         asks: vec![ask],
     };
-    let now_us = run.origin_us + (ask.frame.cast_signed() - 2) * FRAME_US;
+    let now_us = run.origin_us + ask.frame.cast_signed() * FRAME_US + after_us;
     match store.call(&Request::Claim(claim), now_us).answer {
         Answer::Claimed(claimed) => claimed.owners[0].of(node).len(),
         other => panic!("{other:?}"),
@@ -98,6 +109,39 @@ fn a_request_takes_nothing_when_it_comes_again() {
     }
     assert_eq!(claim(&store, &run, (node, 6), share(10, 4)), 2, "an older one");
     assert_eq!(claim(&store, &run, (node, 8), share(10, 4)), 4);
+}
+
+/// The others may still ask for what is theirs until a frame closes, and have begun it after that.
+#[test]
+fn a_frame_that_is_open_is_not_missed_and_one_that_has_closed_is_not_shared() {
+    let store = Played::new();
+    let (node, run) = joined(&store, "hold 1k/s 10s", BEGIN_US);
+    let missed = |frame| Ask { frame, take: Take::Missed };
+    let own = |frame| Ask { frame, take: Take::Own { rank: 0, nodes: 1, most: TRACKS } };
+    let closes = -FRAME_US / 4;
+    let cases = [
+        (missed(10), closes - 1, 0),
+        (missed(11), closes, 8),
+        (share(12, 1), closes - 1, 8),
+        (share(13, 1), closes, 0),
+        (own(14), closes - 1, 8),
+        (own(15), closes, 0),
+    ];
+    for (sequence, (ask, after_us, tracks)) in (1..).zip(cases) {
+        let taken = claim_at(&store, &run, (node, sequence), ask, after_us);
+        assert_eq!(taken, tracks, "{ask:?} at {after_us}");
+    }
+}
+
+/// When all nodes are done or have left, the load is expected up to there.
+#[test]
+fn a_node_that_is_done_has_started_nothing_from_the_next_frame_on() {
+    let store = Played::new();
+    let (node, run) = joined(&store, "hold 1k/s 10s", BEGIN_US);
+    let now_us = run.origin_us + 100 * FRAME_US + 1;
+    let (id, progress) = (run.id, String::new());
+    store.call(&Request::Finish { id, node, progress, results: vec![1] }, now_us);
+    assert_eq!(store.run(now_us).unwrap().left, 101);
 }
 
 /// Two nodes with one number would start each other's slots.
