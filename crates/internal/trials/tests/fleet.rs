@@ -2,7 +2,7 @@
 
 use nanopace::Grant;
 use nanopace_fleet::{Control, Fleet, FleetError, Node, Waits};
-use nanopace_services::{Engine, Server};
+use nanopace_services::{Engine, NewConnections, Proxy, Server};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::ops::ControlFlow;
@@ -152,6 +152,32 @@ fn when_all_nodes_have_left_nothing_more_is_expected() {
         assert!(account.closes() && (6..300).contains(&account.lost()), "{account:?}");
         assert!((300..30_000).contains(&account.expected), "{account:?}");
         assert_eq!(u128::from(account.expected), account.span.as_millis(), "{account:?}");
+    }
+}
+
+/// For the store it has died when it is cut off, and the other one looks at what has become of each slot.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn the_survivor_of_a_node_that_died_late_is_the_last() {
+    for engine in Engine::ALL {
+        let server = Server::start(engine).unwrap();
+        let proxy = Proxy::start(server.address()).unwrap();
+        let join = |url: &str| {
+            let shape = "hold 100/s 1s".parse().unwrap();
+            fleet(url, "test").shape(shape).nodes(2).unwrap().join().unwrap()
+        };
+        thread::scope(|scope| {
+            let dies = scope.spawn(|| {
+                let node = join(&proxy.url());
+                node.pacer().acquire().unwrap();
+                proxy.cut(NewConnections::Refused);
+                node
+            });
+            let survivor = join(&server.url());
+            drain(&survivor);
+            assert!(survivor.finish(Vec::new()).unwrap(), "nobody else is left");
+            drop(dies.join().unwrap());
+        });
     }
 }
 

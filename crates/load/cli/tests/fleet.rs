@@ -398,6 +398,26 @@ fn written_everywhere(server: &Server) {
     }
 }
 
+/// Its own part is reported all the same.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_store_that_does_not_take_the_results_has_an_exit_status_of_its_own() {
+    let _alone = alone();
+    let fill = |server: &mut Server| {
+        server.ask("CONFIG SET maxmemory 1").unwrap();
+    };
+    let breaks: [&dyn Fn(&mut Server); 2] = [&fill, &Server::kill];
+    for break_store in breaks {
+        let mut server = Server::start(ONE_ENGINE).unwrap();
+        let node = node(&server, "--rate 200/s --duration 2s");
+        wait_until(&server, |state| state["elapsed_seconds"].as_f64().unwrap_or(0.0) > 0.3);
+        break_store(&mut server);
+        let (output, results) = ended(node);
+        assert_eq!(output.status.code(), Some(5), "{output:?}");
+        assert!(results["completed"].as_u64().unwrap() > 0, "{results}");
+    }
+}
+
 /// Nobody is left to finish for it. The same command at once waits until the run is over, and then makes
 /// the whole load.
 #[test]

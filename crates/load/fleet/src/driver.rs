@@ -4,7 +4,7 @@ use crate::clock::{Leader, RunClock, Sample};
 use crate::core::{Core, Update};
 use crate::error::FleetError;
 use crate::link::Link;
-use crate::message::{Answer, Request};
+use crate::message::{Answer, Others, Request};
 use crate::node::Shared;
 use crate::progress::Progress;
 use crate::word::{Command, Exchange, Word};
@@ -122,7 +122,7 @@ impl Driver {
     }
 
     /// Asks, waits for the answer and takes it in. Returns whether this node is the last that is done.
-    fn exchange(&mut self, request: &Request) -> Result<bool, FleetError> {
+    fn exchange(&mut self, request: &Request) -> Result<Others, FleetError> {
         self.wait();
         self.send(request.clone(), PATIENCE);
         let exchange = self.heard();
@@ -156,13 +156,16 @@ impl Driver {
         None
     }
 
-    /// Takes in an answer. Returns whether this node is the last that is done.
-    fn take_in(&mut self, exchange: Exchange) -> Result<bool, FleetError> {
+    /// Takes in an answer. Returns what the other nodes do, if the node is done.
+    fn take_in(&mut self, exchange: Exchange) -> Result<Others, FleetError> {
         let Exchange { request, reply, sent_ns, received_ns } = exchange;
         let now = self.clock.now_ns();
         let reply = reply.inspect_err(|_| self.core.hears_no_answer(now))?;
         let sample = Sample { sent_ns, received_ns, store_us: reply.now_us };
-        let is_last = matches!(reply.answer, Answer::Finished { is_last: true });
+        let others = match reply.answer {
+            Answer::Finished(others) => others,
+            _ => Others::GoOn,
+        };
         take_in(&mut self.core, &mut self.leader, &self.clock, &request, reply.answer, sample)?;
         if let Some(cut) = self.core.take_cut() {
             let slot = self.pacer.lease_rest(cut.slot, &[]);
@@ -170,7 +173,7 @@ impl Driver {
             self.pacer.correct_shape(self.core.load().followed()?);
         }
         self.tell();
-        Ok(is_last)
+        Ok(others)
     }
 
     /// Gives the pacer the tracks that are known. Those that it can't take any more, because later slots may
@@ -234,9 +237,30 @@ impl Driver {
     }
 
     /// Tells the store what became of its slots, and the user's results. A store that has lost the
-    /// run is filled again first.
+    /// run is filled again first. Returns whether this node is the last one.
     fn finish(&mut self, results: &[u8]) -> Result<bool, FleetError> {
         self.core.stop_claiming(self.clock.now_ns());
+        let others = self.give_results(results)?;
+        Ok(self.wait_for_silent(results, others) == Others::Done)
+    }
+
+    /// Asks again while nodes are awaited that may have died: until they count as dead, or the last one is done.
+    fn wait_for_silent(&mut self, results: &[u8], mut others: Others) -> Others {
+        // The store looks for dead nodes eight times in that time.
+        let absent = Duration::from_micros(self.core.run().absent_us());
+        let ends = Instant::now() + absent * 5 / 4;
+        while others == Others::Awaited && Instant::now() < ends {
+            thread::sleep(RETRY);
+            let request = self.last_request(results, true);
+            let answer = self.exchange(&request);
+            if let (Request::Finish { .. }, Ok(heard)) = (&request, answer) {
+                others = heard;
+            }
+        }
+        others
+    }
+
+    fn give_results(&mut self, results: &[u8]) -> Result<Others, FleetError> {
         let (ends, mut has_heard) = (Instant::now() + ENDS_IN, false);
         loop {
             let request = self.last_request(results, has_heard);
@@ -247,7 +271,7 @@ impl Driver {
                 Ok(_) if matches!(self.core.failure(), Some(FleetError::Replaced)) => {
                     return Err(FleetError::Replaced);
                 }
-                Ok(is_last) if is_finish && self.core.has_marked_all() => return Ok(is_last),
+                Ok(others) if is_finish && self.core.has_marked_all() => return Ok(others),
                 Ok(_) => has_heard = true,
             }
         }

@@ -166,6 +166,16 @@ pub(crate) enum Take {
     Nothing,
 }
 
+/// What the other nodes do when a node is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Others {
+    /// All are done or have died, and this node is the first to know.
+    Done,
+    /// The load is over, or its last frames have begun, and some have given no results. They may have died.
+    Awaited,
+    GoOn,
+}
+
 /// Whether the run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -253,7 +263,11 @@ impl Run {
     /// Whether a node has not been heard of for so long that it is dead, or cut off. The store's script
     /// has the same rule for the roster.
     pub(crate) fn is_absent(&self, silent_us: u64) -> bool {
-        silent_us > (25 * self.frames.frame_ns / 1_000).max(500_000)
+        silent_us > self.absent_us()
+    }
+
+    pub(crate) fn absent_us(&self) -> u64 {
+        (25 * self.frames.frame_ns / 1_000).max(500_000)
     }
 
     /// The number of the last change.
@@ -314,10 +328,8 @@ pub(crate) enum Answer {
     Portions(u64, Vec<Portion>),
     Done,
     Counted(Counted),
-    /// The node is done. `is_last` says whether all others are, too.
-    Finished {
-        is_last: bool,
-    },
+    /// The node is done.
+    Finished(Others),
     /// The change comes too late, or another one came first.
     TooLate,
 }

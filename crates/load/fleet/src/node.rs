@@ -179,7 +179,8 @@ impl Node {
     /// Call it when no caller takes slots any more. Slots that were leased and not started count as
     /// lost.
     ///
-    /// Returns whether it was the last one: then all others are done, or have died.
+    /// Returns whether it was the last one: then all others are done, or have died. One node of a run is the last. After
+    /// the end of the load it waits up to 32 frames, and 625 ms at least, for nodes that are silent: they may have died.
     ///
     /// # Errors
     /// [`FleetError::Store`] if the store can't be told.

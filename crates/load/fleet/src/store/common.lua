@@ -17,7 +17,7 @@ end
 local function read()
   local all = redis.call('HMGET', RUN, 'id', 'state', 'frame_us', 'tracks', 'origin_us', 'floor', 'version', 'from',
     'tended', 'epoch', 'roster', 'roster_version', 'awaited', 'arrivals', 'seed', 'joined', 'left', 'lead', 'ends',
-    'ended_us', 'counted', 'change', 'made_by')
+    'ended_us', 'counted', 'change', 'made_by', 'last')
   return all[1] and {
     id = all[1], state = tonumber(all[2]), frame_us = tonumber(all[3]), tracks = tonumber(all[4]),
     origin_us = tonumber(all[5]), floor = tonumber(all[6]), version = tonumber(all[7]), from = tonumber(all[8]),
@@ -25,7 +25,7 @@ local function read()
     awaited = tonumber(all[13]), arrivals = all[14], seed = all[15],
     joined = tonumber(all[16]), left = tonumber(all[17] or 0), lead = tonumber(all[18]),
     ends = tonumber(all[19] or ''), ended_us = tonumber(all[20] or 0),
-    counted = tonumber(all[21]), change = all[22], made_by = all[23]
+    counted = tonumber(all[21]), change = all[22], made_by = all[23], last = all[24] or nil
   }
 end
 

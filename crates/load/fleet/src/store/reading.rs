@@ -2,7 +2,8 @@
 
 use crate::frames::Frames;
 use crate::message::{
-    Answer, Claimed, Counted, NodeResults, NodeText, Portion, Reply, Roster, Run, State, Version,
+    Answer, Claimed, Counted, NodeResults, NodeText, Others, Portion, Reply, Roster, Run, State,
+    Version,
 };
 use crate::owners::{NodeId, Owners};
 use redis::{FromRedisValue, Value};
@@ -22,7 +23,11 @@ pub(super) fn read(value: Value) -> Option<Reply> {
         "done" => Answer::Done,
         "ending" => Answer::Ending,
         "late" => Answer::TooLate,
-        "finished" => Answer::Finished { is_last: next::<u64>(&mut values)? == 1 },
+        "finished" => Answer::Finished(match next::<String>(&mut values)?.as_str() {
+            "done" => Others::Done,
+            "awaited" => Others::Awaited,
+            _ => Others::GoOn,
+        }),
         "differs" => Answer::Differs(run(&mut values)?.1.into()),
         "run" => Answer::Run(run(&mut values)?.1.into()),
         "joined" => {

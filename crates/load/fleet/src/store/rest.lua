@@ -301,12 +301,21 @@ function ops.finish(run)
     left_by(run, math.floor((now - run.origin_us) / run.frame_us) + 1)
   end
   part(run, ARGV[4])
-  local is_last = is_complete(run)
-  if is_last then
-    over(run)
+  tend(run)
+  local others = 'going on'
+  if is_complete(run) then
+    if run.state < 2 then
+      over(run)
+    end
+    run.last = run.last or ARGV[4]
+    redis.call('HSET', RUN, 'last', run.last)
+    others = run.last == ARGV[4] and 'done' or others
+  elseif run.state == 1 and run.ends and now >= begins(run, run.ends - 2) then
+    -- A pacer hears of the load's end when the last frame closes.
+    others = 'awaited'
   end
   keep()
-  return {'finished', now, is_last and 1 or 0}
+  return {'finished', now, others}
 end
 
 local run = read()

@@ -3,7 +3,8 @@
 use super::Played;
 use crate::frames::Frames;
 use crate::message::{
-    Answer, Ask, Claim, Counted, Join, LoadText, NodeResults, Portion, Request, Run, State, Take,
+    Answer, Ask, Claim, Counted, Join, LoadText, NodeResults, Others, Portion, Request, Run, State,
+    Take,
 };
 use crate::owners::NodeId;
 
@@ -203,7 +204,7 @@ fn a_run_past_its_end_is_over_when_nobody_is_awaited_any_more() {
             let (id, progress) = (run.id, String::new());
             let done = Request::Finish { id, node: 1, progress, results: vec![1] };
             let last = store.call(&done, end_us).answer;
-            assert_eq!(last, Answer::Finished { is_last: false });
+            assert_eq!(last, Answer::Finished(Others::Awaited));
         }
         let state = |now_us| store.run(now_us).unwrap().state;
         assert_eq!(join(&store, "hold 2k/s 99s", end_us + 1), Answer::Ending);
@@ -214,6 +215,40 @@ fn a_run_past_its_end_is_over_when_nobody_is_awaited_any_more() {
         assert_eq!(just_before, Answer::Ending, "its nodes look at the account");
         let again = join(&store, "hold 2k/s 99s", ended_us + 2_000_000);
         assert!(matches!(again, Answer::Joined(1, _)), "{again:?}");
+    }
+}
+
+#[test]
+fn one_node_is_the_last_of_a_run_however_often_they_ask() {
+    let end_us = BEGIN_US + ENDS.cast_signed() * FRAME_US;
+    for has_died in [false, true] {
+        let store = Played::new();
+        let (first, run) = joined(&store, "hold 1k/s 99s", BEGIN_US);
+        let (second, _) = joined(&store, "hold 1k/s 99s", BEGIN_US);
+        let look = |now_us| {
+            store.call(&Request::Look { node: Some((run.id.clone(), second)) }, now_us);
+        };
+        let finish = |node, now_us| {
+            let (id, progress) = (run.id.clone(), String::new());
+            let done = Request::Finish { id, node, progress, results: vec![1] };
+            match store.call(&done, now_us).answer {
+                Answer::Finished(others) => others,
+                other => panic!("{other:?}"),
+            }
+        };
+        look(end_us - 3 * FRAME_US);
+        let early = finish(first, end_us - 3 * FRAME_US);
+        assert_eq!(early, Others::GoOn, "the load is not over");
+        look(end_us);
+        for at_us in [end_us - FRAME_US, end_us + 1] {
+            assert_eq!(finish(first, at_us), Others::Awaited);
+        }
+        let (last, absent_us) = if has_died { (first, 600_000) } else { (second, 2) };
+        for later_us in 0..2 {
+            assert_eq!(finish(last, end_us + absent_us + later_us), Others::Done);
+        }
+        assert_eq!(finish(3 - last, end_us + absent_us + 2), Others::GoOn);
+        assert_eq!(finish(last, end_us + absent_us + 3), Others::Done);
     }
 }
 

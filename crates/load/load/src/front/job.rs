@@ -34,6 +34,8 @@ pub const REFUSED: u8 = 2;
 pub const MISSED: u8 = 3;
 /// The load was not the one that was asked for.
 pub const INCOMPLETE: u8 = 4;
+/// The store of the fleet could not be told the results of this node, or asked for those of all nodes.
+pub const UNSTORED: u8 = 5;
 
 /// An exit status; for a failure, together with the error to show.
 pub type Ended = Result<ExitCode, (u8, anyhow::Error)>;
@@ -52,7 +54,7 @@ pub fn run<T: Target>(mut setup: Setup<T>) -> Ended {
     let (written, finished) = publish(&setup, &mut ran, member);
     written.map_err(|error| (FAILED, error.into()))?;
     ran.logged.map_err(|error| (FAILED, error))?;
-    let whole = finished.map_err(|error| (FAILED, error))?;
+    let whole = finished.map_err(|error| (UNSTORED, error))?;
     let is_well = whole.is_none_or(|whole| whole.is_well());
     let is_as_required = ran.summary.missed.is_empty() && is_well;
     Ok(match ran.summary.incomplete {
