@@ -4,7 +4,7 @@
 //! left behind. So is a thread whose session has not been opened yet when the schedule ends: it has taken no
 //! slot. The load does not wait for it for longer than the timeout.
 
-use super::backoff::{self, Backoff};
+use super::backoff;
 use super::guarded::panicked;
 use super::shared::RunShared;
 use super::span::Admission;
@@ -148,7 +148,6 @@ impl Worker {
     /// Works until there are no more slots.
     fn work<'a>(&'a self, runtime: &Handle, mut session: Session<'a>) {
         let (span, pacer) = (runtime.block_on(self.shared.span.wait()), &self.shared.pacer);
-        let mut backoff = Backoff::default();
         while let Ok(grant) = pacer.acquire() {
             let now = pacer.now();
             let intended_start = span.intended_start(grant, now);
@@ -161,9 +160,8 @@ impl Worker {
                 }
                 Admission::Over => return,
             };
-            if span.length().is_closed {
-                let wait = backoff.after(is_connected, pacer.now() - now);
-                runtime.block_on(backoff::wait(wait, &self.shared.ended));
+            if !is_connected {
+                runtime.block_on(backoff::wait(&self.shared, span, now));
             }
         }
         span.end_if_over();

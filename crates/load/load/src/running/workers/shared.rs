@@ -15,6 +15,8 @@ pub(crate) struct RunShared {
     pub(crate) pacer: Pacer,
     /// The longest time for a call.
     pub(crate) timeout: Duration,
+    /// How many sessions there are.
+    pub(crate) sessions: u32,
     /// One recorder for each thread.
     pub(crate) recorders: Vec<Arc<Recorder>>,
     /// How many load threads are ready for the schedule.
@@ -41,6 +43,7 @@ impl RunShared {
         RunShared {
             recorders: Recorder::all(&pacer, connections, gives_up),
             timeout,
+            sessions: connections.iter().sum::<usize>().try_into().unwrap_or(u32::MAX),
             ready: watch::Sender::new(0),
             span: SetOnce::new(),
             ended: SetOnce::new(),

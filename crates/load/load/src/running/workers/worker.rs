@@ -1,6 +1,6 @@
 //! A worker: a task that takes a slot, makes a call and records it, until there are no more slots.
 
-use super::backoff::{self, Backoff};
+use super::backoff;
 use super::guarded::Guarded;
 use super::held::watched;
 use super::shared::RunShared;
@@ -47,7 +47,7 @@ impl<T: Target> Worker<T> {
     /// while it makes the call for it: with a call in flight, it keeps none from the others.
     pub(crate) async fn work(mut self) {
         let shared = Arc::clone(&self.shared);
-        let (span, mut backoff) = (shared.span.wait().await, Backoff::default());
+        let span = shared.span.wait().await;
         while let Ok(grant) = self.line.acquire().await {
             let now = shared.pacer.now();
             let intended_start = span.intended_start(grant, now);
@@ -60,9 +60,8 @@ impl<T: Target> Worker<T> {
                 }
                 Admission::Over => return,
             };
-            if span.length().is_closed {
-                let wait = backoff.after(is_connected, shared.pacer.now() - now);
-                backoff::wait(wait, &shared.ended).await;
+            if !is_connected {
+                backoff::wait(&shared, span, now).await;
             }
         }
         span.end_if_over();
