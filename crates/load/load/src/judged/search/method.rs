@@ -106,7 +106,8 @@ pub(crate) enum Conclusion {
     NoneKept { broken: f64 },
     /// At this limit the generator could not keep up, and the highest rate that was kept is below.
     GeneratorLimit { kept: Option<f64>, limit: f64 },
-    /// It ended before the answer was found. The answer is likely to be between these.
+    /// It ended before the answer was found. `missed` is the lowest rate above `kept` at which a step broke the promise.
+    /// The answer is likely to be between these.
     Unfinished { kept: Option<f64>, missed: Option<f64> },
 }
 
@@ -166,6 +167,7 @@ impl Search {
         let kept_hz = kept.map(|trial| trial.hz);
         match (kept_hz, missed) {
             _ if self.wanted().is_some() => {
+                let missed = self.above_kept(|trial| trial.broken > 0);
                 Conclusion::Unfinished { kept: kept_hz, missed: missed.map(|trial| trial.hz) }
             }
             (Some(kept), None) => Conclusion::AllKept { kept },

@@ -149,11 +149,11 @@ fn unfinished(promise: &str, kept: Option<f64>, missed: Option<f64>) -> String {
             format!("So far {kept} kept {promise}, and {missed} did not.")
         }
         (Some(kept), None) => {
-            format!("So far {kept} kept {promise}, and no higher rate was tried.")
+            format!("So far {kept} kept {promise}, and no higher rate was judged.")
         }
         (None, Some(missed)) => {
-            format!("So far {missed} did not keep {promise}, and no lower rate was tried.")
+            format!("So far {missed} did not keep {promise}, and no lower rate was judged.")
         }
-        (None, None) => "No step was completed.".to_owned(),
+        (None, None) => "No step was judged.".to_owned(),
     }
 }

@@ -133,7 +133,7 @@ mod tests {
                 Conclusion::Unfinished { kept: Some(1.5), missed: Some(2.0) },
                 "So far 1.5/s kept p99 response < 20ms, and 2/s did not.",
             ),
-            (Conclusion::Unfinished { kept: None, missed: None }, "No step was completed."),
+            (Conclusion::Unfinished { kept: None, missed: None }, "No step was judged."),
         ] {
             let [report, picture] = shown(steps(), conclusion);
             let answer = report.lines().find(|line| line.starts_with("answer    ")).unwrap();

@@ -127,6 +127,15 @@ fn contradictions_are_told() {
     assert_eq!(search.conclusion(), Conclusion::Found { kept: 800.0, broken: 808.7 });
 }
 
+/// Nothing is known of a rate at which only the generator was too slow.
+#[test]
+fn a_step_that_was_not_judged_has_missed_nothing() {
+    let mut search = Search::new(Bounds { max_steps: 1, ..BOUNDS });
+    let step = search.next().unwrap();
+    search.result(step, Outcome::Generator);
+    assert_eq!(search.conclusion(), Conclusion::Unfinished { kept: None, missed: None });
+}
+
 #[test]
 fn too_few_steps_give_a_bracket() {
     for (max_steps, kept, missed) in
