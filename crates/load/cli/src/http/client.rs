@@ -23,7 +23,6 @@ pub(crate) mod items;
 pub(crate) mod kept;
 pub(crate) mod kernel;
 mod labels;
-mod once;
 mod parts;
 mod patience;
 pub(crate) mod plan;

@@ -12,24 +12,10 @@ use nanopace_load::console::Progress;
 use nanopace_load::load::schedule::recording::{
     RecordedBody, RecordedRequest, Recording, Requests,
 };
-use nanopace_load::net::url::Told;
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use nanopace_load::net::url::{self, Told};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
-
-/// Characters that a URL may not have (RFC 3986), besides those that are not ASCII.
-const INVALID: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'<')
-    .add(b'>')
-    .add(b'\\')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}');
 
 /// Adds the requests of a recording, and reports what is not sent as it was recorded. Returns the files with their
 /// bodies; none if the recording has no requests.
@@ -153,15 +139,14 @@ fn told((_, told): (&str, String)) -> String {
 /// A URL in which characters of its path and query that a URL may not have are percent-encoded. Places that are
 /// filled stay as they are.
 fn encoded(url: &str) -> String {
-    let server = url.find("://").map_or(0, |scheme| scheme + 3);
-    let path = url[server..].find(['/', '?']).map_or(url.len(), |path| server + path);
-    let (mut encoded, mut rest) = (url[..path].to_owned(), &url[path..]);
+    let (server, mut rest) = url::server_and_path(url);
+    let mut encoded = server.to_owned();
     while let Some((before, inside, behind)) = template::split_place(rest) {
-        encoded.extend(utf8_percent_encode(before, INVALID));
+        encoded.extend(url::encoded(before));
         encoded.extend(["{{", inside, "}}"]);
         rest = behind;
     }
-    encoded.extend(utf8_percent_encode(rest, INVALID));
+    encoded.extend(url::encoded(rest));
     encoded
 }
 

@@ -1,6 +1,7 @@
 //! URLs that requests can be sent to.
 
 use hyper::Uri;
+use percent_encoding::{AsciiSet, CONTROLS, PercentEncode, utf8_percent_encode};
 use std::borrow::Cow;
 use std::fmt::Display;
 
@@ -11,6 +12,31 @@ pub type Told<T> = Result<T, String>;
 const MOST_SHOWN: usize = 200;
 
 const URL: &str = "write for example http://127.0.0.1:8080/";
+
+/// Characters that a URL may not have (RFC 3986), besides those that are not ASCII.
+const INVALID: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// A part of a path or a query, in which characters that a URL may not have are percent-encoded.
+pub fn encoded(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, INVALID)
+}
+
+/// The scheme and the server of a URL, and its path and query.
+pub fn server_and_path(url: &str) -> (&str, &str) {
+    let server = url.find("://").map_or(0, |scheme| scheme + 3);
+    let path = url[server..].find(['/', '?']).map_or(url.len(), |path| server + path);
+    url.split_at(path)
+}
 
 /// Reads a URL that requests can be sent to; or says what is wrong with it. Without a host before its port, the host is
 /// localhost.

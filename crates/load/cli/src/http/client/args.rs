@@ -2,13 +2,13 @@
 
 use super::form::Field;
 use super::items::Items;
-use super::once;
 use super::proxy::Proxy;
 use anyhow::Context;
 use clap::Args;
 use hyper::Method;
 use hyper::header::{HeaderName, HeaderValue};
 use nanopace_load::console::human::positive_duration;
+use nanopace_load::net::once;
 use nanopace_load::net::trust::Identity;
 use std::net::IpAddr;
 use std::path::PathBuf;

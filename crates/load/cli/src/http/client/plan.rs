@@ -12,7 +12,6 @@ use super::http2::request::request as whole;
 use super::items::Items;
 use super::kernel::Kernel;
 use super::labels::Labels;
-use super::once;
 use super::proxy;
 use super::requests::{Common, Parts, Requests, authority};
 use super::shared::Pool;
@@ -29,6 +28,7 @@ use hyper::header::{
     PROXY_AUTHORIZATION, USER_AGENT,
 };
 use hyper::{Request, StatusCode, Uri};
+use nanopace_load::net::once;
 use nanopace_load::net::tls::Connector;
 use nanopace_load::net::trust::Trust;
 use std::collections::{BTreeSet, HashMap};

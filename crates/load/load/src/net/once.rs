@@ -38,12 +38,15 @@ const ONCE: [HeaderName; 25] = [
 ];
 
 /// Whether a request may have this field once.
-pub(crate) fn is_once(name: &HeaderName) -> bool {
+pub fn is_once(name: &HeaderName) -> bool {
     ONCE.contains(name)
 }
 
 /// Refuses fields that may be there once and are there twice: servers take one of two, or refuse both.
-pub(crate) fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::Result<()> {
+///
+/// # Errors
+/// The first such field.
+pub fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::Result<()> {
     let mut seen = Vec::new();
     for name in names.filter(|name| is_once(name)) {
         let advice = if *name == COOKIE { "write all cookies in one" } else { "leave one out" };
