@@ -280,3 +280,44 @@ fn standard_input_is_a_file_that_is_read_once() {
     let stderr = refusal(run(&["--targets", "-", "--data", "-"], ""));
     assert!(stderr.contains("--targets and --data both read standard input"), "{stderr}");
 }
+
+/// In HTTP/2 browsers send a field for each cookie (RFC 9113, section 8.2.3).
+#[test]
+fn a_har_file_with_doubled_fields_and_unfit_entries_is_replayed() {
+    let (address, asked) = asked::server();
+    let entry = |ms: u32, method: &str, url: &str, fields: &[(&str, &str)]| {
+        let field =
+            |(name, value): &(&str, &str)| serde_json::json!({"name": name, "value": value});
+        let fields: Vec<_> = fields.iter().map(field).collect();
+        serde_json::json!({
+            "startedDateTime": format!("2026-01-31T12:00:00.{ms:03}Z"),
+            "request": {"method": method, "url": url, "headers": fields, "bodySize": -1}
+        })
+    };
+    let url = format!("http://{address}/1");
+    let doubled =
+        [("cookie", "a=1"), ("cookie", "b=2"), ("content-type", "a"), ("content-type", "b")];
+    let newline = [("X", "a\nb")];
+    let entries = [
+        entry(10, "GET", &url, &doubled),
+        entry(20, "get", &url, &newline),
+        entry(30, "", &url, &[]),
+        entry(40, "POST", &url, &[("content-length", "20")]),
+    ];
+    let har = serde_json::json!({"log": {"entries": entries}}).to_string();
+    let (results, shown) = results(&["--har", &file("replayed-doubled.har", &har)]);
+    assert_eq!(results["completed"], 2, "{results}");
+    let sent: Vec<_> = asked.try_iter().skip(1).collect();
+    assert!(sent.iter().all(|asked| asked.first == "GET /1 HTTP/1.1"));
+    let values = |name: &str| {
+        let of_name = sent[0].headers.iter().filter(|(known, _)| known == name);
+        of_name.map(|(_, value)| value.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (values("cookie"), values("content-type")),
+        (vec!["a=1; b=2".to_owned()], vec!["a".to_owned()])
+    );
+    let told = "left out of 4 requests: 1 that cannot be sent (entry 3: \"\" is not a method), 1 without the text of \
+                their bodies; left out of header fields: 1 repeated, 1 that cannot be sent";
+    assert!(shown.contains(told), "{shown}");
+}

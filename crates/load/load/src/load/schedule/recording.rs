@@ -121,8 +121,9 @@ impl Recording {
             let added = reader.add((Format::Date, ns), Some(request), place);
             added.map_err(|told| self.wrong(&format!("{}: {told}", place())))?;
         }
-        let told = format!("has no requests to send; {left_out}");
-        reader.end(Some(left_out)).ok_or_else(|| self.wrong(&told))
+        let left = left_out.iter().map(|left_out| format!("; {left_out}"));
+        let told = format!("has no requests to send{}", left.collect::<String>());
+        reader.end(left_out).ok_or_else(|| self.wrong(&told))
     }
 
     fn read_rows(&self) -> anyhow::Result<Recorded> {

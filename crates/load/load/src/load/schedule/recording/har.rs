@@ -1,20 +1,31 @@
 //! HAR 1.2: the requests that a browser or a proxy saw.
+//!
+//! Nobody writes such a file by hand, so an entry that cannot be sent is left out and counted.
 
-use super::request::{RecordedBody, RecordedRequest, of_base64};
+mod body;
+mod fields;
+mod left_out;
+
+use super::request::{RecordedBody, RecordedRequest};
 use super::time::{self, Format};
-use hyper::body::Bytes;
+use crate::net::url;
+use body::PostData;
+use fields::Field;
+use left_out::LeftOut;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use std::collections::BTreeMap;
+use serde_json::value::RawValue;
 
 #[derive(Deserialize)]
-struct Har {
-    log: Log,
+struct Har<'a> {
+    #[serde(borrow)]
+    log: Log<'a>,
 }
 
 #[derive(Deserialize)]
-struct Log {
-    entries: Vec<Entry>,
+struct Log<'a> {
+    #[serde(borrow)]
+    entries: Vec<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -36,35 +47,8 @@ struct Request {
     headers: Vec<Field>,
     post_data: Option<PostData>,
     /// Below zero if it is not known.
-    #[serde(default)]
-    body_size: i64,
+    body_size: Option<i64>,
 }
-
-#[derive(Deserialize)]
-struct Field {
-    name: String,
-    value: String,
-}
-
-#[derive(Deserialize)]
-struct PostData {
-    text: Option<String>,
-    encoding: Option<String>,
-}
-
-/// Headers of a connection and of its framing: the client writes its own. Names of HTTP/2 with a colon are left out,
-/// too.
-const OF_A_CONNECTION: [&str; 9] = [
-    "connection",
-    "content-length",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "transfer-encoding",
-    "upgrade",
-];
 
 /// A request, when it was sent, and the number of its entry in the file.
 pub(super) struct Sent {
@@ -73,47 +57,75 @@ pub(super) struct Sent {
     pub(super) request: RecordedRequest,
 }
 
+/// An entry with a time and a URL that a request can be sent to.
+struct Timed {
+    ns: u128,
+    number: usize,
+    /// The host and its port, in small letters.
+    authority: String,
+    entry: Entry,
+}
+
+/// The latest time in nanoseconds since 1970, in the year 2262: no load lasts longer.
+const LATEST: u128 = (1 << 63) - 2;
+
 /// Why an entry is left out.
 const CACHED: &str = "from the browser's cache";
 const OTHER_SCHEME: &str = "not http or https";
 const WITHOUT_BODY: &str = "without the text of their bodies";
 
-/// Reads a HAR file: its requests in the order of their times, and one line that says what is left out. Without `hosts`,
-/// requests to other hosts than the first one's are left out.
+/// Reads a HAR file: its requests in the order of their times, and one line that says what is left out, if anything is.
+/// Without `hosts`, requests to other hosts than the first one's are left out.
 ///
 /// # Errors
-/// The file is no HAR, or has an entry whose time or body cannot be read.
-pub(super) fn read(bytes: &[u8], hosts: Option<&[String]>) -> Result<(Vec<Sent>, String), String> {
+/// The file is no HAR.
+pub(super) fn read(
+    bytes: &[u8],
+    hosts: Option<&[String]>,
+) -> Result<(Vec<Sent>, Option<String>), String> {
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    let har: Har = serde_json::from_slice(bytes).map_err(|error| format!("is no HAR: {error}"))?;
-    let mut entries = Vec::new();
-    for (number, entry) in (1..).zip(har.log.entries) {
-        match time::read(&entry.started_date_time, None) {
-            Ok((Format::Date, ns)) => entries.push((ns, number, entry)),
-            _ => return Err(format!("entry {number}: {:?} is no date", entry.started_date_time)),
-        }
-    }
-    entries.sort_by_key(|(ns, ..)| *ns);
-    let first = entries.iter().find_map(|(.., entry)| authority(&entry.request.url));
+    let har: Har<'_> =
+        serde_json::from_slice(bytes).map_err(|error| format!("is no HAR: {error}"))?;
+    let (all, mut left_out) = (har.log.entries.len(), LeftOut::default());
+    let entries = timed(&har.log.entries, &mut left_out);
+    let first = entries.first().map(|entry| entry.authority.clone());
     let first = [first.unwrap_or_default()];
     let hosts = hosts.unwrap_or(&first);
     let other_host = format!("to other hosts than {} (hosts=all sends them)", hosts.join(", "));
-    let (all, mut left_out, mut sent) = (entries.len(), BTreeMap::new(), Vec::new());
-    for (ns, number, entry) in entries {
-        if let Some(why) = why_left_out(&entry, hosts, &other_host) {
-            *left_out.entry(why).or_insert(0) += 1;
-            continue;
+    let mut sent = Vec::new();
+    for Timed { ns, number, authority, entry: Entry { request, from_cache, .. } } in entries {
+        if !is_wanted(&authority, hosts) {
+            left_out.add_request(&other_host);
+        } else if from_cache.is_some() {
+            left_out.add_request(CACHED);
+        } else {
+            match request.recorded(&mut left_out) {
+                Ok(Some(request)) => sent.push(Sent { ns, number, request }),
+                Ok(None) => left_out.add_request(WITHOUT_BODY),
+                Err(told) => left_out.add_unsendable(number, &told),
+            }
         }
-        let request = entry.request.recorded();
-        let request = request.map_err(|told| format!("entry {number}: {told}"))?;
-        sent.push(Sent { ns, number, request });
     }
-    let left_out = left_out.iter().map(|(why, count)| format!("{count} {why}, "));
-    let line = format!(
-        "left out of {all} requests: {}and of headers those of a connection (Host, Content-Length and others)",
-        left_out.collect::<String>()
-    );
-    Ok((sent, line))
+    Ok((sent, left_out.line(all)))
+}
+
+/// The entries that may be sent, in the order of their times.
+fn timed(entries: &[&RawValue], left_out: &mut LeftOut) -> Vec<Timed> {
+    let mut read = Vec::new();
+    for (number, text) in (1..).zip(entries) {
+        match Timed::read(number, text.get()) {
+            Ok(Some(entry)) => read.push(entry),
+            Ok(None) => left_out.add_request(OTHER_SCHEME),
+            Err(told) => left_out.add_unsendable(number, &told),
+        }
+    }
+    read.sort_by_key(|entry| entry.ns);
+    read
+}
+
+fn is_wanted(authority: &str, hosts: &[String]) -> bool {
+    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    hosts.iter().any(|wanted| [authority, host, "all"].contains(&&**wanted))
 }
 
 /// The host of a URL of http or https and its port, in small letters.
@@ -124,38 +136,40 @@ fn authority(url: &str) -> Option<String> {
     ["http", "https"].contains(&&*scheme.to_ascii_lowercase()).then_some(host)
 }
 
-fn why_left_out<'a>(entry: &Entry, hosts: &[String], other_host: &'a str) -> Option<&'a str> {
-    let Entry { request: Request { url, post_data, body_size, .. }, from_cache, .. } = entry;
-    let Some(authority) = authority(url) else { return Some(OTHER_SCHEME) };
-    let host = authority.rsplit_once(':').map_or(&*authority, |(host, _)| host);
-    let is_wanted = |wanted: &String| [&authority, host, "all"].contains(&&**wanted);
-    let has_body = post_data.is_some() || *body_size > 0;
-    let has_text = post_data.as_ref().is_some_and(|body| body.text.is_some());
-    match () {
-        () if !hosts.iter().any(is_wanted) => Some(other_host),
-        () if from_cache.is_some() => Some(CACHED),
-        () if has_body && !has_text => Some(WITHOUT_BODY),
-        () => None,
+impl Timed {
+    /// Reads an entry; none if its URL has another scheme than http and https.
+    fn read(number: usize, text: &str) -> Result<Option<Timed>, String> {
+        let mut entry: Entry = serde_json::from_str(text).map_err(|error| {
+            let told = error.to_string();
+            told.rsplit_once(" at line ").map_or(&*told, |(told, _)| told).to_owned()
+        })?;
+        let ns = match time::read(&entry.started_date_time, None) {
+            Ok((Format::Date, ns)) if ns <= LATEST => ns,
+            _ => return Err(format!("{:?} is no date", entry.started_date_time)),
+        };
+        let Some(authority) = authority(&entry.request.url) else { return Ok(None) };
+        // Nothing in it is filled in.
+        entry.request.url = entry.request.url.replace('{', "%7B");
+        let (server, path) = url::server_and_path(&entry.request.url);
+        url::read(&format!("{server}{}", url::encoded(path)))?;
+        Ok(Some(Timed { ns, number, authority, entry }))
     }
 }
 
 impl Request {
-    fn recorded(self) -> Result<RecordedRequest, String> {
-        let is_kept = |name: &str| {
-            let name = name.to_ascii_lowercase();
-            !name.starts_with(':') && !OF_A_CONNECTION.contains(&&*name)
-        };
-        let headers = self.headers.into_iter().filter(|field| is_kept(&field.name));
-        let body = self.post_data.map_or(Ok(Bytes::new()), |body| match body.encoding.as_deref() {
-            Some("base64") => of_base64(&body.text.unwrap_or_default()),
-            _ => Ok(body.text.unwrap_or_default().into()),
-        });
-        Ok(RecordedRequest {
-            method: Some(self.method),
-            // Nothing in it is filled in.
-            url: Some(self.url.replace('{', "%7B")),
-            headers: headers.map(|Field { name, value }| (name, value)).collect(),
-            body: RecordedBody::Bytes(body?),
-        })
+    /// The request as it is sent; none if the file does not have its body.
+    fn recorded(self, left_out: &mut LeftOut) -> Result<Option<RecordedRequest>, String> {
+        let method = self.method.to_ascii_uppercase();
+        let has_letters = !method.is_empty() && method.bytes().all(|it| it.is_ascii_uppercase());
+        if !has_letters || method == "CONNECT" {
+            return Err(format!("{:?} is not a method", self.method));
+        }
+        let body = body::of(self.post_data.as_ref(), self.body_size, &self.headers)?;
+        Ok(body.map(|body| RecordedRequest {
+            method: Some(method),
+            url: Some(self.url),
+            headers: fields::sendable(self.headers, left_out),
+            body: RecordedBody::Bytes(body),
+        }))
     }
 }

@@ -295,8 +295,8 @@ fn what_a_har_file_leaves_out_is_counted() {
     };
     let (count, line) = left_out("");
     let told = "left out of 8 requests: 1 from the browser's cache, 2 not http or https, 1 to other hosts than a:8080 \
-                (hosts=all sends them), 2 without the text of their bodies, and of headers ";
-    assert!(count == 2 && line.starts_with(told), "{line}");
+                (hosts=all sends them), 2 without the text of their bodies";
+    assert_eq!((count, &*line), (2, told));
     assert_eq!(
         ["", " hosts=all", " hosts=b", " hosts=A,b"].map(|words| left_out(words).0),
         [2, 3, 1, 3]
@@ -305,15 +305,150 @@ fn what_a_har_file_leaves_out_is_counted() {
 
 #[test]
 fn what_is_no_har_file_is_refused() {
-    let no_date = har(&[entry(1, "\"method\":\"GET\",\"url\":\"http://a/\"").replace("2026-", "")]);
-    for (text, told) in [
-        ("{}", "is no HAR: missing field `log`"),
-        ("{\"ts\": 1}\n{\"ts\": 2}", "is no HAR: "),
-        (&*har(&[]), "has no requests to send; left out of 0 requests: and"),
-        (&*no_date, "entry 1: \"01-31T12:00:00.001+02:00\" is no date"),
-        (&*no_date.replace("01-31T12:00:00.001+02:00", "5"), "entry 1: \"5\" is no date"),
-    ] {
+    let file = har(&[entry(1, "\"method\":\"GET\",\"url\":\"http://a/\"").replace("2026-", "")]);
+    for (text, told) in
+        [("{}", "is no HAR: missing field `log`"), ("{\"ts\": 1}\n{\"ts\": 2}", "is no HAR: ")]
+    {
         let error = read_with(HAR, text.as_bytes(), "", |_| ()).unwrap_err();
         assert!(error.starts_with(&format!("FILE {told}")), "{error}");
+    }
+    let none = "FILE has no requests to send";
+    let no_date = "left out of 1 request: 1 that cannot be sent (entry 1: \"01-31T12:00:00.001+02:00\" is no date)";
+    let number = no_date.replace("01-31T12:00:00.001+02:00", "5");
+    for (text, told) in [
+        (har(&[]), none.to_owned()),
+        (file.clone(), format!("{none}; {no_date}")),
+        (file.replace("01-31T12:00:00.001+02:00", "5"), format!("{none}; {number}")),
+    ] {
+        assert_eq!(read_with(HAR, text.as_bytes(), "", |_| ()).unwrap_err(), told);
+    }
+}
+
+/// The requests of a HAR file in short, and the line about what is left out.
+fn sent_of_har(entries: &[String]) -> (Vec<String>, Option<String>) {
+    let text = har(entries);
+    let left_out = |recorded: &Recorded| recorded.take_requests().left_out;
+    let left_out = read_with(HAR, text.as_bytes(), "", left_out).unwrap();
+    (requests(HAR, &text, "").unwrap(), left_out)
+}
+
+/// An entry whose request has these header fields, and more.
+fn entry_with(ms: u32, method: &str, fields: &[(&str, &str)], more: &str) -> String {
+    let fields: Vec<_> = fields
+        .iter()
+        .map(|(name, value)| format!("{{\"name\":\"{name}\",\"value\":\"{value}\"}}"))
+        .collect();
+    let fields = fields.join(",");
+    entry(
+        ms,
+        &format!("\"method\":\"{method}\",\"url\":\"http://h/{ms}\",\"headers\":[{fields}]{more}"),
+    )
+}
+
+#[test]
+fn header_fields_of_a_har_file_are_made_fit_to_be_sent() {
+    for (fields, sent, left_out) in [
+        (&[("a", "1"), ("A", "2")][..], "a=1 A=2", None),
+        (
+            &[("cookie", "a=1"), ("X", "1"), ("Cookie", "b=2"), ("cookie", "c=3")],
+            "cookie=a=1; b=2; c=3 X=1",
+            None,
+        ),
+        (
+            &[("Content-Type", "a"), ("content-type", "b"), ("From", "c")],
+            "Content-Type=a From=c",
+            Some("1 repeated"),
+        ),
+        (
+            &[("X", "1\\n2"), ("x y", "1"), ("", "2"), ("Y", "ü")],
+            "Y=ü",
+            Some("3 that cannot be sent"),
+        ),
+        (&[("Cookie", "a\\r"), ("Cookie", "b=2")], "Cookie=b=2", Some("1 that cannot be sent")),
+        (
+            &[("Host", "h"), (":path", "/"), ("TE", "a"), ("Range", "a"), ("range", "b")],
+            "Range=a",
+            Some("3 of the connection (Host, Content-Length and others), 1 repeated"),
+        ),
+    ] {
+        let (requests, line) = sent_of_har(&[entry_with(0, "GET", fields, "")]);
+        assert_eq!(requests, [format!("GET http://h/0 {sent}")], "{fields:?}");
+        assert_eq!(line, left_out.map(|told| format!("left out of header fields: {told}")));
+    }
+}
+
+#[test]
+fn no_entry_of_a_har_file_refuses_the_others() {
+    let url = |url: &str| entry(1, &format!("\"method\":\"GET\",\"url\":\"{url}\""));
+    let fine = entry_with(2, "patch", &[("Host", "h")], "");
+    let text = ",\"postData\":{\"mimeType\":\"a/b\",\"encoding\":\"base64\",\"text\":\"?\"}";
+    let long = format!("http://h/{}", "é".repeat(11_000));
+    for (unfit, told) in [
+        ("5".to_owned(), "invalid type: integer `5`, expected struct Entry"),
+        ("{}".to_owned(), "missing field `startedDateTime`"),
+        (url("http://h/").replace("2026", "9026"), "\"9026-01-31T12:00:00.001+02:00\" is no date"),
+        (url("http://h/").replace("\"url\"", "\"u\""), "missing field `url`"),
+        (url("http://"), "\"http://\" is not a URL"),
+        (url("http://h:x/"), "\"http://h:x/\" has no port"),
+        (url("http://{{h}}/"), "\"http://%7B%7Bh}}/\" is not a URL"),
+        (url(&long), "\"http://h/%C3%A9"),
+        (url("http://h/\\ud800"), "unexpected end of hex escape"),
+        (entry_with(1, "", &[], ""), "\"\" is not a method"),
+        (entry_with(1, "GE T", &[], ""), "\"GE T\" is not a method"),
+        (entry_with(1, "connect", &[], ""), "\"connect\" is not a method"),
+        (entry_with(1, "PUT", &[], text), "the body: "),
+    ] {
+        for entries in [[unfit.clone(), fine.clone()], [fine.clone(), unfit.clone()]] {
+            let number = if entries[0] == unfit { 1 } else { 2 };
+            let (requests, line) = sent_of_har(&entries);
+            assert_eq!(requests, ["PATCH http://h/2"]);
+            let line = line.unwrap();
+            let begin =
+                format!("left out of 2 requests: 1 that cannot be sent (entry {number}: {told}");
+            let end = "); left out of header fields: 1 of the connection (Host, Content-Length and others)";
+            assert!(line.starts_with(&begin) && line.ends_with(end), "{told}: {line}");
+            assert_eq!(line.lines().count(), 1);
+        }
+    }
+}
+
+#[test]
+fn a_har_file_that_is_sent_whole_leaves_nothing_out() {
+    assert_eq!(sent_of_har(&[entry_with(1, "GET", &[("X", "1")], "")]).1, None);
+}
+
+#[test]
+fn a_body_that_is_not_in_a_har_file_leaves_its_request_out() {
+    let sized = &[("content-length", "20")];
+    let form = "\"mimeType\":\"Application/x-www-form-urlencoded; charset=UTF-8\"";
+    let params = "\"params\":[{\"name\":\"a b\",\"value\":\"1&é\"},{\"name\":\"c\"},{\"name\":\"d-._*~\",\"value\":\"\"}]";
+    for (fields, more, body) in [
+        (&sized[..], ",\"bodySize\":-1", None),
+        (sized, "", None),
+        (&[("Content-Length", "0")], ",\"bodySize\":-1", Some("")),
+        (&[("Transfer-Encoding", "chunked")], "", None),
+        (&[], ",\"bodySize\":null,\"postData\":null", Some("")),
+        (&[], ",\"postData\":{\"mimeType\":null,\"text\":\"x\"}", Some("x")),
+        (&[], ",\"postData\":{\"mimeType\":null,\"text\":null,\"params\":[]}", None),
+        (&[], ",\"bodySize\":-1", Some("")),
+        (sized, ",\"postData\":{\"mimeType\":\"a/b\",\"text\":\"\"}", None),
+        (sized, ",\"postData\":{\"mimeType\":\"a/b\",\"text\":\"x\"}", Some("x")),
+        (&[], ",\"postData\":{\"mimeType\":\"a/b\",\"text\":\"\"}", Some("")),
+        (sized, &format!(",\"postData\":{{{form},{params}}}"), Some("a+b=1%26%C3%A9&c=&d-._*%7E=")),
+        (
+            &[],
+            &format!(",\"postData\":{{{form},\"text\":\"\",{params}}}"),
+            Some("a+b=1%26%C3%A9&c=&d-._*%7E="),
+        ),
+        (sized, &format!(",\"postData\":{{{form},\"text\":\"x=1\",{params}}}"), Some("x=1")),
+        (sized, &format!(",\"postData\":{{{form},\"params\":[]}}"), None),
+        (&[], &format!(",\"postData\":{{{form},\"params\":[]}}"), Some("")),
+        (&[], &format!(",\"postData\":{{\"mimeType\":\"multipart/form-data\",{params}}}"), None),
+    ] {
+        let (requests, _) =
+            sent_of_har(&[entry_with(1, "POST", fields, more), entry_with(2, "GET", &[], "")]);
+        let body = body.map(|body| format!("POST http://h/1 {body}").trim_end().to_owned());
+        let sent: Vec<_> = body.into_iter().chain(["GET http://h/2".to_owned()]).collect();
+        assert_eq!(requests, sent, "{fields:?} {more}");
     }
 }

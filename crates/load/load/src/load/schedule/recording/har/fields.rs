@@ -1,0 +1,77 @@
+//! The header fields of a HAR entry that are sent.
+
+use super::left_out::{LeftOut, UNSENDABLE};
+use crate::net::once;
+use hyper::header::{COOKIE, HeaderName, HeaderValue};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) value: String,
+}
+
+/// Header fields of a connection and of its framing: the client writes its own.
+const OF_A_CONNECTION: [&str; 9] = [
+    "connection",
+    "content-length",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Why a header field is left out.
+const CONNECTION: &str = "of the connection (Host, Content-Length and others)";
+const REPEATED: &str = "repeated";
+
+/// The header fields that are sent, in their order. Cookies are joined (RFC 9113, section 8.2.3), and the first field
+/// counts of those that a request may have once.
+pub(super) fn sendable(fields: Vec<Field>, left_out: &mut LeftOut) -> Vec<(String, String)> {
+    let mut sent: Vec<(HeaderName, (String, String))> = Vec::new();
+    for field in fields {
+        if field.is_of_connection() {
+            left_out.add_field(CONNECTION);
+            continue;
+        }
+        let Some(name) = field.sendable_name() else {
+            left_out.add_field(UNSENDABLE);
+            continue;
+        };
+        match sent.iter_mut().find(|(known, _)| *known == name) {
+            Some((known, (_, value))) if *known == COOKIE => {
+                value.extend(["; ", &field.value]);
+            }
+            Some((known, _)) if once::is_once(known) => left_out.add_field(REPEATED),
+            _ => sent.push((name, (field.name, field.value))),
+        }
+    }
+    sent.into_iter().map(|(_, field)| field).collect()
+}
+
+/// Whether header fields announce a body that is not empty.
+pub(super) fn announce_body(fields: &[Field]) -> bool {
+    let announces = |Field { name, value }: &Field| match &*name.to_ascii_lowercase() {
+        "content-length" => value.trim().parse::<u64>().is_ok_and(|length| length > 0),
+        "transfer-encoding" => true,
+        _ => false,
+    };
+    fields.iter().any(announces)
+}
+
+impl Field {
+    /// Whether it belongs to a connection, as pseudo-header fields of HTTP/2 do, whose names begin with a colon.
+    fn is_of_connection(&self) -> bool {
+        let name = self.name.to_ascii_lowercase();
+        name.starts_with(':') || OF_A_CONNECTION.contains(&&*name)
+    }
+
+    /// Its name, if the field can be sent.
+    fn sendable_name(&self) -> Option<HeaderName> {
+        let name = HeaderName::from_bytes(self.name.as_bytes()).ok()?;
+        HeaderValue::from_bytes(self.value.as_bytes()).ok().map(|_| name)
+    }
+}
