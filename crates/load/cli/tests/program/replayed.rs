@@ -321,3 +321,20 @@ fn a_har_file_with_doubled_fields_and_unfit_entries_is_replayed() {
                 their bodies; left out of header fields: 1 repeated, 1 that cannot be sent";
     assert!(shown.contains(told), "{shown}");
 }
+
+#[test]
+fn rows_without_a_request_are_sent_to_the_url() {
+    let (address, asked) = asked::server();
+    let url = format!("http://{address}/base");
+    for (text, expected) in [
+        ("{\"time\":0,\"url\":\"/a\"}\n{\"time\":0.1}\n", ["GET /a ", "GET /base "]),
+        ("{\"time\":0}\n{\"time\":0.1,\"body\":\"b\"}\n", ["GET /base ", "POST /base b"]),
+    ] {
+        let replay = format!("replay:{}", file("replayed-partly", text));
+        let (results, _) = results(&["--arrivals", &replay, "--url", &url]);
+        assert_eq!(results["completed"], 2, "{results}");
+        assert_eq!(sent(&asked), expected);
+        let stderr = refusal(output(&["--arrivals", &replay]));
+        assert!(stderr.contains("is not a URL: write one in each row, or"), "{stderr}");
+    }
+}

@@ -73,6 +73,8 @@ pub(super) struct Reader {
     /// How times are written, and the first one.
     first: Option<(Format, u128)>,
     starts: Vec<u64>,
+    /// The place of the first row.
+    first_place: String,
     known: HashMap<RecordedRequest, u32>,
     places: Vec<String>,
     of_slots: Vec<u32>,
@@ -83,21 +85,28 @@ impl Reader {
         Reader { begins_with_first, ..Reader::default() }
     }
 
-    /// Adds a row with its time, and its request if it has one.
+    /// Adds a row with its time, and its request if it has one. Once a row has one, each row without one has the default
+    /// request.
     pub(super) fn add(
         &mut self,
         (format, ns): (Format, u128),
         request: Option<RecordedRequest>,
         place: impl Fn() -> String,
     ) -> Result<(), String> {
-        let (is_first, had_requests) = (self.first.is_none(), !self.of_slots.is_empty());
+        let before = self.starts.len();
         let start = self.start(format, ns)?;
         self.starts.push(start);
-        match request {
-            Some(request) if is_first || had_requests => self.add_request(request, place),
-            None if !had_requests => Ok(()),
-            _ => Err("either all rows have requests, or none has: see the first one".to_owned()),
+        if before == 0 {
+            self.first_place = place();
         }
+        if request.is_none() && self.of_slots.is_empty() {
+            return Ok(());
+        }
+        for _ in self.of_slots.len()..before {
+            let first = self.first_place.clone();
+            self.add_request(RecordedRequest::default(), || first)?;
+        }
+        self.add_request(request.unwrap_or_default(), place)
     }
 
     /// When a row starts, from the beginning of the load.
@@ -123,7 +132,7 @@ impl Reader {
     fn add_request(
         &mut self,
         request: RecordedRequest,
-        place: impl Fn() -> String,
+        place: impl FnOnce() -> String,
     ) -> Result<(), String> {
         let next = u32::try_from(self.known.len()).map_err(|_| "there are too many requests")?;
         let index = *self.known.entry(request).or_insert(next);
