@@ -31,6 +31,9 @@ pub(super) const REPLAY: &str = "replay:";
 /// A HAR file.
 pub(super) const HAR: &str = "har:";
 
+/// How times are written in HAR files.
+const HAR_DATE: Format = Format::Date { has_zone: true };
+
 /// A recording that starts later must say that this is meant.
 const LATEST_START: Duration = Duration::from_secs(3600);
 
@@ -118,7 +121,7 @@ impl Recording {
         let mut reader = Reader::new(self.begins_with_first);
         for Sent { ns, number, request } in requests {
             let place = || format!("entry {number}");
-            let added = reader.add((Format::Date, ns), Some(request), place);
+            let added = reader.add((HAR_DATE, ns), Some(request), place);
             added.map_err(|told| self.wrong(&format!("{}: {told}", place())))?;
         }
         let left = left_out.iter().map(|left_out| format!("; {left_out}"));

@@ -144,7 +144,7 @@ impl Timed {
             told.rsplit_once(" at line ").map_or(&*told, |(told, _)| told).to_owned()
         })?;
         let ns = match time::read(&entry.started_date_time, None) {
-            Ok((Format::Date, ns)) if ns <= LATEST => ns,
+            Ok((Format::Date { .. }, ns)) if ns <= LATEST => ns,
             _ => return Err(format!("{:?} is no date", entry.started_date_time)),
         };
         let Some(authority) = authority(&entry.request.url) else { return Ok(None) };

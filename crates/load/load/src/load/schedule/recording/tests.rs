@@ -118,7 +118,7 @@ fn what_is_wrong_has_its_line_and_column() {
             "1700158623\n2023-11-16 18:17:04",
             2,
             1,
-            "times are written as dates here, and in s since 1970",
+            "times are written as dates without a zone here, and in s since 1970",
         ),
         ("0\n1700158623\n", 2, 1, "times are written in s since 1970 here, and in s in"),
         ("offset,url\n0,\"a\n\nb\"\n1,\"c", 5, 3, "this quote never closes"),
@@ -129,6 +129,12 @@ fn what_is_wrong_has_its_line_and_column() {
         ("{\"ts\": 1}\n{\"x\": 1}", 2, 1, "it has no time; for a HAR file write har:FILE"),
         ("\n{\n \"log\": {}}", 2, 1, "an object of JSON has to be on one line; for a HAR"),
         ("{\"ts\": 1}\n  {\"ts\": true}", 2, 3, "`true` is no time"),
+        (
+            "2023-11-16 18:17:03\n2023-11-16 18:17:04Z",
+            2,
+            1,
+            "times are written as dates with a zone here, and as dates without a zone in the first row",
+        ),
         ("ts,body,body_file\n1,a,b", 2, 1, "it has two bodies"),
         ("ts,body_base64\n1,?", 2, 1, "the body: "),
         ("ts,headers\n1,{\"a\": 1}", 2, 1, "headers: write an object of strings"),
@@ -178,7 +184,8 @@ fn a_recording_is_told_in_one_line() {
         ("0\n2.5\n", "", "2 starts in 2.50s, times in s"),
         ("0\n", " unit=us", "1 start in 0ns, times in us"),
         ("1700158623979\n1700158624979\n", "", "2 starts in 1.00s, times in ms since 1970, "),
-        ("2023-11-16 18:17:03\n", "", "1 start in 0ns, times as dates, "),
+        ("2023-11-16 18:17:03\n", "", "1 start in 0ns, times as dates without a zone, "),
+        ("2023-11-16T18:17:03Z\n", "", "1 start in 0ns, times as dates with a zone, "),
     ] {
         let told = read_with(REPLAY, text.as_bytes(), words, ToString::to_string).unwrap();
         assert_eq!(told, format!("{line}{}", if line.ends_with(' ') { first } else { "" }));

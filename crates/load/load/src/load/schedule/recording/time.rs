@@ -37,7 +37,7 @@ const SINCE_1970: Range<u128> = 1_000_000_000_000_000_000..4_200_000_000_000_000
 pub(super) enum Format {
     Offset(&'static Unit),
     Since1970(&'static Unit),
-    Date,
+    Date { has_zone: bool },
 }
 
 impl Format {
@@ -52,7 +52,8 @@ impl Display for Format {
         match self {
             Format::Offset(unit) => write!(f, "in {}", unit.name),
             Format::Since1970(unit) => write!(f, "in {} since 1970", unit.name),
-            Format::Date => f.write_str("as dates"),
+            Format::Date { has_zone: true } => f.write_str("as dates with a zone"),
+            Format::Date { has_zone: false } => f.write_str("as dates without a zone"),
         }
     }
 }
@@ -60,7 +61,7 @@ impl Display for Format {
 /// Reads a time, in nanoseconds. Without a unit, a number that is not a time since 1970 is in seconds.
 pub(super) fn read(text: &str, unit: Option<&'static Unit>) -> Result<(Format, u128), String> {
     match (date(text), unit) {
-        (Some(ns), None) => return Ok((Format::Date, ns)),
+        (Some((has_zone, ns)), None) => return Ok((Format::Date { has_zone }, ns)),
         (Some(_), Some(unit)) => {
             return Err(format!("`{text}` is a date: leave unit={} out", unit.name));
         }
@@ -105,18 +106,29 @@ fn nanos(text: &str, unit: &Unit) -> Option<u128> {
     Some(digits.fold(0, |number, digit| number * 10 + u128::from(digit as u8 - b'0')))
 }
 
-/// A date and time as RFC 3339 has them, and their usual variants: with a blank for the T, with a comma before the
-/// fraction, and with another offset, or none, which is UTC.
-fn date(text: &str) -> Option<u128> {
-    let text = text.to_ascii_uppercase().replace(',', ".");
-    let text = text.trim_end_matches("UTC").trim_end();
+/// A date and time as RFC 3339 has them, and their usual variants: with a blank for the T, without seconds, with a comma
+/// before the fraction, and with another offset, or none, which is UTC. Returns whether it has a zone, too.
+fn date(text: &str) -> Option<(bool, u128)> {
+    let text = with_seconds(text.to_ascii_uppercase().replace(',', "."));
+    let (text, utc) = text.split_at(text.len() - if text.ends_with("UTC") { 3 } else { 0 });
     let (local, offset) = match text.get(19..)?.find(['+', '-', 'Z']) {
         Some(at) => text.split_at(19 + at),
         None => (text, ""),
     };
     let time = humantime::parse_rfc3339_weak(local.trim_end()).ok()?;
     let ns = i128::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()?;
-    u128::try_from(ns - offset_seconds(offset)? * 1_000_000_000).ok()
+    let ns = u128::try_from(ns - offset_seconds(offset.trim_end())? * 1_000_000_000).ok()?;
+    Some((!(utc.is_empty() && offset.is_empty()), ns))
+}
+
+/// A date and time, with seconds if it ends with minutes or has a zone after them.
+fn with_seconds(mut text: String) -> String {
+    const MINUTES: usize = "2026-01-31T12:00".len();
+    let ends = |rest: &str| rest.is_empty() || rest.starts_with([' ', 'Z', '+', '-', 'U']);
+    if text.get(MINUTES..).is_some_and(ends) {
+        text.insert_str(MINUTES, ":00");
+    }
+    text
 }
 
 /// The offset from UTC that `Z`, `+02:00`, `-0530` and `+02` stand for, in seconds.
@@ -198,18 +210,30 @@ mod tests {
             "2023-11-16T19:17:03.97996 +01",
             "2023-11-16 18:17:03.979960 UTC",
         ] {
-            assert_eq!(read(text, None), Ok((Format::Date, NS)), "{text}");
+            assert_eq!(read(text, None).map(|(_, ns)| ns), Ok(NS), "{text}");
             assert!(read(text, Some(&UNITS[1])).unwrap_err().ends_with("leave unit=ms out"));
+        }
+        for text in [
+            "2023-11-16 18:17",
+            "2023-11-16T18:17Z",
+            "2023-11-16T20:17+02:00",
+            "2023-11-16T12:47-0530",
+            "2023-11-16 18:17 UTC",
+        ] {
+            let minute = NS - NS % 60_000_000_000;
+            assert_eq!(read(text, None).map(|(_, ns)| ns), Ok(minute), "{text}");
         }
     }
 
     #[test]
     fn other_texts_are_no_times() {
-        let date = ["2023-11-16", "2023-13-16 18:17:03", "2023-11-16 18:17:03+2"];
+        let date = ["2023-11-16", "2023-13-16 18:17:03", "2023-11-16 18:17:03+2", "2023-11-16 18"];
+        let minutes =
+            ["2023-11-16 18:17.5", "2023-11-16T18:17,5Z", "2023-11-16 18:17x", "2023-11-16 18:17:"];
         let number =
             ["", "x", "-1", ".5", "1,5", "+1", "1e", "1e1.5", "0x10", "nan", "1_000", "é1"];
         let rest = ["2023-11-16 18:17:03Z0", "2023-11-16 18:17:03+24:0a", "16/Nov/2023:18:17:03"];
-        for text in date.iter().chain(&number).chain(&rest) {
+        for text in date.iter().chain(&minutes).chain(&number).chain(&rest) {
             let told = read(text, None).unwrap_err();
             assert!(told.starts_with(&format!("`{text}` is no time: write seconds")), "{told}");
         }
