@@ -84,15 +84,15 @@ impl Recording {
 
     /// Takes a word after the file. Returns whether it is not a part of its name.
     fn take(&mut self, word: &str) -> Result<bool, String> {
-        match word.split_once('=') {
-            Some(("unit", unit)) if !self.is_har => self.unit = Some(Unit::named(unit)?),
-            Some(("from", "first")) => self.begins_with_first = Some(true),
-            Some(("from", "0")) => self.begins_with_first = Some(false),
-            Some(("from", _)) => return Err(format!("{word}: write from=first or from=0")),
-            Some(("hosts", hosts)) if self.is_har => {
-                self.hosts = Some(hosts.split(',').map(str::to_ascii_lowercase).collect());
-            }
+        let Some((name, value)) = word.split_once('=') else { return Ok(false) };
+        let is_second = match name {
+            "unit" if !self.is_har => self.unit.replace(Unit::named(value)?).is_some(),
+            "from" => self.begins_with_first.replace(begins_with_first(value)?).is_some(),
+            "hosts" if self.is_har => self.hosts.replace(hosts(value)?).is_some(),
             _ => return Ok(false),
+        };
+        if is_second {
+            return Err(format!("{name}= is there twice: leave one of them out"));
         }
         Ok(true)
     }
@@ -175,6 +175,26 @@ impl Recording {
         );
         Ok(())
     }
+}
+
+/// Reads the value of `from=`.
+fn begins_with_first(value: &str) -> Result<bool, String> {
+    match value {
+        "first" => Ok(true),
+        "0" => Ok(false),
+        _ => Err(format!("from={value}: write from=first or from=0")),
+    }
+}
+
+/// Reads the value of `hosts=`.
+fn hosts(value: &str) -> Result<Vec<String>, String> {
+    let hosts: Vec<_> = value.split(',').map(str::to_ascii_lowercase).collect();
+    if hosts.iter().any(String::is_empty) {
+        return Err(format!(
+            "hosts={value}: write hosts=all, or hosts as in hosts=api.test,cdn.test"
+        ));
+    }
+    Ok(hosts)
 }
 
 impl Display for Recording {

@@ -44,6 +44,18 @@ fn column_of(name: &str) -> Option<(Column, usize)> {
         .find_map(|(column, names)| Some((column, names.iter().position(|known| *known == name)?)))
 }
 
+/// Refuses a column whose name is there already.
+fn check_new(
+    columns: &[Option<(Column, usize)>],
+    column: Option<(Column, usize)>,
+) -> Result<(), String> {
+    let known = column.filter(|_| columns.contains(&column));
+    known.map_or(Ok(()), |(column, rank)| {
+        let name = NAMES[column as usize].1[rank];
+        Err(format!("{name} is there twice: leave one of them out"))
+    })
+}
+
 /// The values of a row that mean something.
 #[derive(Debug, Default)]
 pub(super) struct Row {
@@ -134,7 +146,9 @@ impl Layout {
         let (mut columns, mut at) = (Vec::new(), Some(0));
         while let Some(begin) = at {
             let name = first.value(begin, false)?;
-            columns.push(column_of(&name.text));
+            let column = column_of(&name.text);
+            check_new(&columns, column).map_err(|told| (name.at, told))?;
+            columns.push(column);
             at = name.next;
         }
         let has_times = columns.iter().flatten().any(|(column, _)| *column == Column::Time);
@@ -165,8 +179,11 @@ fn csv(
 
 fn json(line: &str) -> Result<Row, Wrong> {
     let (mut row, begin) = (Row::default(), line.len() - line.trim_start().len());
+    let mut columns = Vec::new();
     for (name, value) in object(line)? {
         let column = column_of(&name).filter(|_| value.get() != "null");
+        check_new(&columns, column).map_err(|told| (begin, told))?;
+        columns.push(column);
         if let Some(column) = column {
             row.put(column, text(&value).map_err(|told| (begin, told))?, begin);
         }

@@ -129,6 +129,9 @@ fn what_is_wrong_has_its_line_and_column() {
         ("{\"ts\": 1}\n{\"x\": 1}", 2, 1, "it has no time; for a HAR file write har:FILE"),
         ("\n{\n \"log\": {}}", 2, 1, "an object of JSON has to be on one line; for a HAR"),
         ("{\"ts\": 1}\n  {\"ts\": true}", 2, 3, "`true` is no time"),
+        ("offset,url,URL\n0,/a,/b", 1, 12, "url is there twice: leave one of them out"),
+        ("{\"ts\": 1, \"url\": \"a\", \"URL\": \"a\"}", 1, 1, "url is there twice"),
+        ("ts,time,ts\n0,1,2", 1, 9, "ts is there twice"),
         (
             "2023-11-16 18:17:03\n2023-11-16 18:17:04Z",
             2,
@@ -154,6 +157,12 @@ fn what_is_no_file_is_refused() {
         ("har: hosts=all", "har needs a file: write har:FILE"),
         ("replay:a unit=min", "unit=min: write unit=s, ms, us or ns"),
         ("replay:a from=second", "from=second: write from=first or from=0"),
+        ("replay:a unit=ms unit=us", "unit= is there twice: leave one of them out"),
+        ("replay:a unit=ms from=0 unit=ms", "unit= is there twice: leave one of them out"),
+        ("replay:a from=0 from=first", "from= is there twice: leave one of them out"),
+        ("har:a hosts=a hosts=b", "hosts= is there twice: leave one of them out"),
+        ("har:a hosts=", "hosts=: write hosts=all, or hosts as in hosts=api.test,cdn.test"),
+        ("har:a hosts=a,,b", "hosts=a,,b: write hosts=all, or hosts as in hosts=api.test,cdn.test"),
     ] {
         assert_eq!(Recording::parse(text).unwrap().unwrap_err(), told);
     }
