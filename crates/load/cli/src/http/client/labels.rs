@@ -2,6 +2,7 @@
 
 use super::targets::TargetSpec;
 use hyper::StatusCode;
+use percent_encoding::percent_decode_str;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -9,7 +10,7 @@ use std::sync::OnceLock;
 const MOST: u8 = 100;
 /// The same of recorded requests.
 const MOST_RECORDED: u8 = 50;
-/// Hexadecimal digits are an identifier from this length on, if a decimal digit is among them.
+/// This many hexadecimal digits are an identifier.
 const SHORTEST_ID: usize = 16;
 const OTHERS: &str = "others";
 /// The most characters of a name.
@@ -85,14 +86,26 @@ impl Name {
 
 /// The label of a part of a path.
 fn grouped(part: &str) -> &str {
-    let has_digit = part.contains(|c: char| c.is_ascii_digit());
-    let mut digits = part.chars().filter(|c| *c != '-');
-    match () {
-        () if !has_digit => part,
-        () if part.chars().all(|c| c.is_ascii_digit()) => "{n}",
-        () if part.len() >= SHORTEST_ID && digits.all(|c| c.is_ascii_hexdigit()) => "{id}",
-        () => part,
+    let text = percent_decode_str(part).decode_utf8_lossy();
+    match &*text {
+        text if is_number(text) => "{n}",
+        text if is_id(text) => "{id}",
+        _ => part,
     }
+}
+
+/// Whether this is digits, perhaps with a sign and a decimal point.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let is_digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    is_digits(whole) && is_digits(fraction)
+}
+
+/// Whether this is hexadecimal digits, perhaps with hyphens as in a UUID.
+fn is_id(text: &str) -> bool {
+    let mut digits = text.chars().filter(|c| *c != '-');
+    digits.clone().count() >= SHORTEST_ID && digits.all(|c| c.is_ascii_hexdigit())
 }
 
 /// A user and a password are not part of it.
@@ -151,7 +164,13 @@ mod tests {
             ("/u/2F1E4B9C7A3D4C55/x", "/u/{id}/x"),
             ("/u/2f1e4b9c7a3d4c5/x", "/u/2f1e4b9c7a3d4c5/x"),
             ("/v1/item-17/17.json", "/v1/item-17/17.json"),
-            ("/cafe/deadbeefdeadbeef/2f1e", "/cafe/deadbeefdeadbeef/2f1e"),
+            ("/cafe/deadbeefdeadbeef/2f1e", "/cafe/{id}/2f1e"),
+            ("/ffffffffffffffffffffffffffffffff", "/{id}"),
+            ("/deadbeefdeadbee/deadbeef-dead-bee", "/deadbeefdeadbee/deadbeef-dead-bee"),
+            ("/----------------/-", "/----------------/-"),
+            ("/12.5/-3/+7.25/%31%32/%2D3", "/{n}/{n}/{n}/{n}/{n}"),
+            ("/1.2.3/.5/5./--1/-/1-2", "/1.2.3/.5/5./--1/-/1-2"),
+            ("/a%31%FF/x%20y", "/a%31%FF/x%20y"),
             ("/", "/"),
         ] {
             assert_eq!(label(path), grouped, "{path}");
