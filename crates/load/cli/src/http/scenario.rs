@@ -6,7 +6,7 @@ mod think;
 
 use super::client::filled::Use;
 use super::client::plan::Draft;
-use super::client::steps::look::{Part, Source};
+use super::client::steps::look::{Part, Source, is_pointer};
 use super::client::steps::{Check, Condition, Scenario, Step, Take};
 use super::client::targets::{self, TargetSpec};
 use super::template::values::{fits_header, fits_json, fits_path, fits_url};
@@ -286,12 +286,6 @@ impl LookSpec {
         };
         Ok(Source { part, regex })
     }
-}
-
-/// Whether this is a pointer into JSON (RFC 6901).
-fn is_pointer(text: &str) -> bool {
-    let is_escape = |part: &str| part.starts_with(['0', '1']);
-    (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(is_escape)
 }
 
 /// What something has to equal: a text, unless it is of JSON.

@@ -1,6 +1,7 @@
 //! Items of streamed answers: where in a body one ends.
 
 use super::kept::LONGEST_BODY;
+use super::steps::look::is_pointer;
 use serde_json::Value;
 use std::mem;
 use std::str::FromStr;
@@ -36,9 +37,7 @@ impl FromStr for Items {
         };
         match pointer.trim() {
             "" => Ok(Items { kind, pointer: None }),
-            pointer if pointer.starts_with('/') => {
-                Ok(Items { kind, pointer: Some(pointer.into()) })
-            }
+            pointer if is_pointer(pointer) => Ok(Items { kind, pointer: Some(pointer.into()) }),
             other => {
                 Err(format!("{other:?} is no JSON pointer: write one as /choices/0/delta/content"))
             }
@@ -243,8 +242,13 @@ mod tests {
         ] {
             assert_eq!(items("sse /a", &[body.as_bytes()]), counted);
         }
-        for (text, told) in [("event", "write sse or lines"), ("sse x", "\"x\" is no JSON pointer")]
-        {
+        assert_eq!(items("sse /a~1b/~0", &[b"data: {\"a/b\": {\"~\": 1}}\n\n"]), 1);
+        for (text, told) in [
+            ("event", "write sse or lines"),
+            ("sse x", "\"x\" is no JSON pointer"),
+            ("sse /a~2", "\"/a~2\" is no JSON pointer"),
+            ("lines /~0~", "\"/~0~\" is no JSON pointer"),
+        ] {
             assert!(text.parse::<Items>().unwrap_err().starts_with(told), "{text}");
         }
     }

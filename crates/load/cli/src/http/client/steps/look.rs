@@ -115,6 +115,12 @@ impl<'a> Looked<'a> {
     }
 }
 
+/// Whether this is a pointer into JSON (RFC 6901).
+pub(crate) fn is_pointer(text: &str) -> bool {
+    let is_escape = |part: &str| part.starts_with(['0', '1']);
+    (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(is_escape)
+}
+
 /// What is inside by this name or number.
 fn child<'a>(value: &'a RawValue, token: &str) -> Option<&'a RawValue> {
     let text = value.get();
