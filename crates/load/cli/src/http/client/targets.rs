@@ -17,9 +17,9 @@
 //! ```
 //!
 //! The path of a body starts from the working directory, as in vegeta. A body in the file comes after a blank line, which
-//! vegeta does not know, and ends before the next request line, without the blank lines and comments before that. The
-//! blank line before a request line may be left out. `3x GET ...` is sent three times for one of another; vegeta has no
-//! weights.
+//! vegeta does not know, and ends before the next line that begins with a usual method, or whose first or second word is a
+//! URL. Blank lines and comments before that line are not part of the body. The blank line before a request line may be
+//! left out. `3x GET ...` is sent three times for one of another; vegeta has no weights.
 //!
 //! The JSON format has one object a line: `{"method": "GET", "url": "http://127.0.0.1/"}`, with
 //! `header` (an object of lists), `body` (base64) and `weight` if they are needed. A file whose first target
@@ -59,6 +59,8 @@ const REQUEST: &str = "write METHOD URL, as in GET http://127.0.0.1:8080/";
 const WEIGHT: &str = "write a weight from 1 on, as in 3x GET http://127.0.0.1:8080/";
 const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0.0.1:8080/"}"#;
 const HEADER: &str = "write Name: value";
+/// Advice about a line that may be meant as a part of a body.
+const LIKE_A_REQUEST: &str = "; a body with such a line has to be in a file: @FILE";
 /// A word in capitals after a blank line is one of these, or belongs to a body.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 
@@ -175,8 +177,12 @@ impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
                 target.headers.push(header_line(line).map_err(here)?);
             }
             _ => {
+                let is_headers = |open: &Open| matches!(open.part, Part::Headers);
+                let may_be_body = self.open.as_ref().is_some_and(|open| !is_headers(open));
+                let advice = if may_be_body && begins_target(line) { LIKE_A_REQUEST } else { "" };
                 self.end()?;
-                let (address, target) = request(line).map_err(here)?;
+                let read = request(line).map_err(|(part, told)| here((part, told + advice)));
+                let (address, target) = read?;
                 let (column, part) = (column(whole, address), Part::Headers);
                 self.open = Some(Open { line: number, column, target, part });
             }
@@ -575,6 +581,24 @@ mod tests {
             let at = (line, column);
             assert!(at == place && told.starts_with(expected), "{text:?}: {at:?}: {told}");
         }
+    }
+
+    #[test]
+    fn a_line_of_a_body_that_is_like_a_request_line_belongs_into_a_file() {
+        const ADVICE: &str = "; a body with such a line has to be in a file: @FILE";
+        for line in ["GET out", "GET", "see http://a/", "http://a/"] {
+            for text in
+                [format!("POST http://a/\n\nb\n{line}\n"), format!("POST http://a/\n\n{line}")]
+            {
+                let told = all(&text).unwrap_err().told;
+                assert!(told.ends_with(ADVICE), "{text:?}: {told}");
+            }
+        }
+        for text in ["GET http://a/\nGET out", "GET out", "GET http://a/\n\nX: 1"] {
+            let told = all(text).unwrap_err().told;
+            assert!(!told.ends_with(ADVICE), "{text:?}: {told}");
+        }
+        assert_eq!(short("PUT http://a/\n\nget in\nGETS out"), ["PUT http://a/ get in\nGETS out"]);
     }
 
     #[test]
