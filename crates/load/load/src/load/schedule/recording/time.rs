@@ -226,6 +226,16 @@ mod tests {
     }
 
     #[test]
+    fn a_date_has_a_zone_if_anything_says_one() {
+        for (zone, is_one) in [("", false), ("Z", true), (" UTC", true), ("-00:00", true)] {
+            for date in ["2023-11-16 18:17", "2023-11-16 18:17:03.5"] {
+                let read = read(&format!("{date}{zone}"), None).unwrap();
+                assert_eq!(read.0, Format::Date { has_zone: is_one }, "{date}{zone}");
+            }
+        }
+    }
+
+    #[test]
     fn other_texts_are_no_times() {
         let date = ["2023-11-16", "2023-13-16 18:17:03", "2023-11-16 18:17:03+2", "2023-11-16 18"];
         let minutes =
