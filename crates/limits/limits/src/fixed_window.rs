@@ -72,10 +72,10 @@ impl FixedWindow {
         Counts { before: 0, ..self.seen(state).in_window(self.windows.number(now)) }
     }
 
-    /// The state with these counts, if they fit.
-    pub(crate) fn state(&self, counts: Counts) -> Option<u64> {
-        let fits = counts.before == 0 && counts.now <= self.largest_count();
-        (fits && self.windows.has(counts.number)).then(|| self.pack(counts))
+    /// The state with these counts, as far as they fit.
+    pub(crate) fn state(&self, counts: Counts) -> u64 {
+        let number = self.windows.at_most_last(counts.number);
+        self.pack(Counts { number, now: counts.now.min(self.largest_count()), ..counts })
     }
 
     #[inline]

@@ -100,18 +100,19 @@ pub use try_acquire::TryAcquire;
 pub use wait::{Wait, WaitError};
 
 /// What `nanopace-keyed` and `nanopace-remote` are made of: states of limits, the line of those who
-/// wait, laws in whole numbers. It is outside of what semantic versions promise, and so are the
+/// wait, laws in doubles. It is outside of what semantic versions promise, and so are the
 /// hidden methods that take or return any of it.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::aggregated_window::AggregatedState;
     pub use crate::counts::Counts;
+    pub use crate::limit::Kind;
     pub use crate::limits_state::LimitsState;
     #[cfg(feature = "std")]
     pub use crate::line::Line;
     #[cfg(feature = "std")]
     pub use crate::meter::Meter;
-    pub use crate::portable::{Arithmetic, PortableAccount, PortableState};
+    pub use crate::portable::{Arithmetic, Numbers};
     pub use crate::receipt::Receipt;
     pub use crate::ring_count::RingCount;
     #[cfg(feature = "async")]

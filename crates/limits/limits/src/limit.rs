@@ -200,7 +200,10 @@ impl Limit {
         }
     }
 
-    pub(crate) fn most(&self) -> u64 {
+    /// The most that ever get in at once.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn most(&self) -> u64 {
         match &self.law {
             Law::Gcra { burst, .. } => *burst,
             _ => self.quota.count(),
@@ -344,18 +347,33 @@ impl PartialEq for Limit {
 impl Eq for Limit {}
 
 /// The kind of a limit, and its parameters beside the quota.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Gcra { burst: u64 },
-    Window { slots: NonZeroU16 },
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A [`Gcra`].
+    Gcra {
+        /// The most that get in at once.
+        burst: u64,
+    },
+    /// An [`AggregatedWindow`].
+    Window {
+        /// The number of slots.
+        slots: NonZeroU16,
+    },
+    /// A [`SlidingLog`].
     Log,
+    /// A [`SlidingLog`] that counts rejected requests too.
     LogAll,
+    /// A [`FixedWindow`].
     Fixed,
+    /// A [`SlidingCounter`].
     Counter,
 }
 
+#[doc(hidden)]
 impl Limit {
-    pub(crate) fn kind(&self) -> Kind {
+    /// The kind.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
         match &self.law {
             Law::Gcra { burst, .. } => Kind::Gcra { burst: *burst },
             Law::Window { rule } => Kind::Window { slots: rule.slots() },

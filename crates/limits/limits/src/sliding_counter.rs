@@ -65,9 +65,9 @@ impl SlidingCounter {
         self.latest(counts, now).let_in(&self.windows, now)
     }
 
-    /// Whether there is a window of that number.
-    pub(crate) fn has(&self, window: u64) -> bool {
-        self.windows.has(window)
+    /// The state with these counts, in the last window at the latest.
+    pub(crate) fn state(&self, counts: Counts) -> Counts {
+        Counts { number: self.windows.at_most_last(counts.number), ..counts }
     }
 }
 

@@ -65,6 +65,18 @@ impl VirtualSchedule {
         (self.units.units_per_interval, self.units.shortfall_q64)
     }
 
+    /// How many requests are owed at `now`, which need not be a whole number.
+    pub(crate) fn requests_owed(&self, owed: u64, now: Nanos) -> f64 {
+        let owed = owed.saturating_sub(self.units.round_up(now));
+        double(owed) / double(self.cost_units)
+    }
+
+    /// The debt when so many requests are owed at `moment`, to the nearest unit.
+    pub(crate) fn owing_requests(&self, requests: f64, moment: Nanos) -> u64 {
+        let owed = whole(requests * double(self.cost_units));
+        self.units.round_up(moment).saturating_add(owed)
+    }
+
     /// The most that gets in at once, in requests.
     #[inline]
     pub(crate) fn most(&self) -> u64 {
@@ -234,6 +246,22 @@ impl Units {
             (u128::from(units - 1) << 64) / ((1 << 64) - u128::from(self.shortfall_q64)) + 1;
         Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
+}
+
+/// Exact below 2^53.
+#[expect(clippy::cast_precision_loss, reason = "a store counts in doubles")]
+pub(crate) fn double(number: u64) -> f64 {
+    number as f64
+}
+
+/// The nearest whole number.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a conversion of a double stops at both ends"
+)]
+pub(crate) fn whole(number: f64) -> u64 {
+    (number + 0.5) as u64
 }
 
 /// Makes a type with a field `schedule` a rule. Its state is one word, at first `$initial`.

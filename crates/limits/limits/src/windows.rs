@@ -70,9 +70,9 @@ impl Windows {
         Nanos::from_nanos(number.saturating_mul(self.length_ns))
     }
 
-    /// Whether that window begins before the end of time.
-    pub(crate) fn has(&self, number: u64) -> bool {
-        number <= self.number(Nanos::MAX)
+    /// The number, or that of the last window that begins before the end of time.
+    pub(crate) fn at_most_last(&self, number: u64) -> u64 {
+        number.min(self.number(Nanos::MAX))
     }
 
     /// The most that can be counted beside a window's number.

@@ -13,6 +13,8 @@ use nanopace::Nanos;
 use nanopace_limits::internal::{LimitsState, Receipt};
 use nanopace_limits::{Decision, Limits, Rule};
 use redis::Value;
+use std::iter;
+use std::time::Duration;
 
 /// How often the limits of a state may turn out to be others before it is given up.
 const ATTEMPTS: u32 = 16;
@@ -92,16 +94,12 @@ impl<'a> Decide<'a> {
             self.plan.text.clone(),
             mode.to_owned(),
             self.micros.map(|micros| micros.to_string()).unwrap_or_default(),
-            hexadecimal(largest),
+            largest.to_string(),
             self.more.to_string(),
             self.share.to_string(),
-            self.costs.len().to_string(),
         ];
-        for (specification, cost) in self.plan.specifications.iter().zip(self.costs) {
-            arguments.extend([specification.clone(), hexadecimal(*cost)]);
-        }
-        if mode == "take" && self.more == 0 {
-            arguments.extend(self.plan.plain(self.costs).unwrap_or_default());
+        for (law, cost) in self.plan.laws.iter().zip(self.costs) {
+            arguments.extend([law.clone(), cost.to_string()]);
         }
         Call { source: &DECIDE, key: self.key.to_owned(), arguments }
     }
@@ -159,20 +157,27 @@ impl<'a> Decide<'a> {
         before: &str,
     ) -> Result<Answer, StoreError> {
         let limits = &self.plan.limits;
-        let mut state = state_of(limits, before)?;
+        let state = state_of(limits, before)?;
         let costs: Vec<u64> = self.costs.iter().map(|cost| cost + more).collect();
-        let mut taken = state.clone();
-        let decision = limits.decide_costs(&mut state, now, &costs[..]);
-        let decision = decision.map_err(|_| StoreError::Foreign)?;
-        debug_assert!(
-            is_let_in == decision.is_allowed() || self.plan.counts_nothing(self.costs),
-            "the script decides as the rules do"
-        );
-        let receipt = |taken: &mut LimitsState| limits.reserve(taken, now, &costs[..]).ok();
-        let more = (more > 0).then(|| receipt(&mut taken)).flatten();
+        let decide = |at| limits.decide_costs(&mut state.clone(), at, &costs[..]).ok();
+        let is_same = |decision: &Decision| {
+            decision.is_allowed() == is_let_in || self.plan.counts_nothing(self.costs)
+        };
+        let decided = moments(now, is_let_in).map(|at| Some((at, decide(at).filter(is_same)?)));
+        let (at, decision) = decided.flatten().next().ok_or(StoreError::Foreign)?;
+        let receipt = || limits.reserve(&mut state.clone(), at, &costs[..]).ok();
+        let more = (more > 0).then(receipt).flatten();
         let more = more.map(|receipt| More { tokens: costs[0] - self.costs[0], receipt, at: now });
         Ok(Answer { decision, more })
     }
+}
+
+/// The store's moment, and then moments further and further from it. The store rounds to doubles, so
+/// the rules may make its decision a microsecond later if it let a request in, or earlier if not.
+fn moments(now: Nanos, is_let_in: bool) -> impl Iterator<Item = Nanos> {
+    let apart = (0..40).map(|power| Duration::from_micros(1 << power));
+    let moved = move |apart| if is_let_in { now + apart } else { now - apart };
+    iter::once(now).chain(apart.map(moved))
 }
 
 /// The state in a text; that of a new key if there is none.
@@ -187,7 +192,7 @@ pub(crate) fn state_of(limits: &Limits, text: &str) -> Result<LimitsState, Store
 /// The call that says what a state is, and changes nothing.
 pub(crate) fn look(key: &str, micros: Option<u64>) -> Call {
     let micros = micros.map(|micros| micros.to_string()).unwrap_or_default();
-    let arguments = ["", "look", &micros, "", "", "", "0"].map(str::to_owned).into();
+    let arguments = ["", "look", &micros, "", "", ""].map(str::to_owned).into();
     Call { source: &DECIDE, key: key.to_owned(), arguments }
 }
 
@@ -200,7 +205,7 @@ pub(crate) fn replace(
     state: &LimitsState,
     (now, micros): (Nanos, Option<u64>),
 ) -> Result<Call, StoreError> {
-    let after = record::show(plan, state).ok_or(StoreError::Foreign)?;
+    let after = record::show(plan, state, now).ok_or(StoreError::Foreign)?;
     let idle = plan.limits.idle_from(state) - now;
     // A test's clock may stand still, as in the script.
     let longer = if micros.is_some() { 600_000 } else { 0 };
@@ -225,8 +230,4 @@ impl Told {
         let now = Nanos::from_nanos(micros.saturating_mul(1_000));
         Ok(Self { verdict, now, more, before })
     }
-}
-
-fn hexadecimal(number: u64) -> String {
-    format!("{number:018x}")
 }

@@ -63,7 +63,7 @@ pub enum RemoteError {
     },
 }
 
-/// A limit whose state is not a few integers, or whose windows are too short for a store's clock.
+/// A limit whose state is not a few numbers, or whose windows are too short for a store's clock.
 ///
 /// ```
 /// use nanopace_remote::Remote;

@@ -28,9 +28,9 @@ use std::sync::Arc;
 ///
 /// # Strict
 ///
-/// Each decision is one call of a script in the store, by the store's clock. It is, to the last bit,
-/// the decision that [`Limits`] make of the same arrivals. So moments in it are nanoseconds since
-/// 1970, by that clock, of which it counts microseconds. All limits of a subject are checked before
+/// Each decision is one call of a script in the store, by the store's clock. It is the decision that
+/// [`Limits`] make of the same arrivals at most a microsecond before or after. Moments in it are
+/// nanoseconds since 1970, by that clock, which counts microseconds. All limits of a subject are checked before
 /// any is debited. When limits change, what was let in stays counted, as [`Limits`] say.
 ///
 /// # Leased

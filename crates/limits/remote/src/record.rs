@@ -1,20 +1,18 @@
 //! The state of a subject as text. `script/decide.lua` reads and writes the same.
 
-use crate::plan::{Plan, specification_of};
-use nanopace_limits::internal::{LimitsState, PortableAccount, PortableState};
+use crate::plan::{Plan, law};
+use nanopace::Nanos;
+use nanopace_limits::internal::{LimitsState, Numbers};
 use nanopace_limits::{Limit, Limits};
 
-/// The kind's letter and three numbers.
-const SPECIFICATION: usize = 55;
-
-/// The state of these limits as text. None if one of the limits is not kept in a store.
-pub(crate) fn show(plan: &Plan, state: &LimitsState) -> Option<String> {
-    let accounts = plan.limits.to_portable(state)?;
-    let (in_force, replaced) = accounts.split_at(plan.limits.each().len());
-    let in_force: Vec<String> = in_force.iter().map(|account| words(&account.state)).collect();
-    let mut lines = vec![plan.text.clone(), in_force.join(",")];
-    for PortableAccount { limit, state } in replaced {
-        lines.push(format!("{}{}{limit}", specification_of(limit)?, words(state)));
+/// The state of these limits at `now` as text. None if one of the limits is not kept in a store.
+pub(crate) fn show(plan: &Plan, state: &LimitsState, now: Nanos) -> Option<String> {
+    let mut lines = vec![plan.text.clone()];
+    for (place, (limit, numbers)) in plan.limits.numbers(state, now)?.into_iter().enumerate() {
+        let numbers = words(numbers);
+        let is_in_force = place < plan.limits.each().len();
+        let law = law(&limit).ok()?;
+        lines.push(if is_in_force { numbers } else { format!("{law} {numbers} {limit}") });
     }
     Some(lines.join("\n"))
 }
@@ -23,41 +21,31 @@ pub(crate) fn show(plan: &Plan, state: &LimitsState) -> Option<String> {
 pub(crate) fn read(text: &str) -> Option<(Limits, LimitsState)> {
     let mut lines = text.split('\n');
     let limits: Limits = lines.next()?.parse().ok()?;
-    let states = lines.next()?.split(',');
-    let in_force = limits.each().iter().zip(states).map(|(limit, state)| account(limit, state));
-    let mut accounts: Vec<PortableAccount> = in_force.collect::<Option<_>>()?;
+    let in_force = limits.each().iter().zip(lines.by_ref());
+    let in_force = in_force.map(|(limit, line)| Some((*limit, numbers(line)?)));
+    let mut accounts = in_force.collect::<Option<Vec<_>>>()?;
     for line in lines {
         accounts.push(replaced(line)?);
     }
-    let state = limits.from_portable(&accounts)?;
+    let state = limits.state(&accounts)?;
     Some((limits, state))
 }
 
-fn replaced(line: &str) -> Option<PortableAccount> {
-    let kind = line.get(..1)?;
-    let state = line.get(SPECIFICATION..)?;
-    let (state, limit) = state.split_at_checked(if kind == "r" { 26 } else { 54 })?;
-    account(&limit.parse().ok()?, state)
+/// A law, a state and the limit as text.
+fn replaced(line: &str) -> Option<(Limit, Numbers)> {
+    let words: Vec<&str> = line.splitn(7, ' ').collect();
+    let limit = words.get(6)?.parse().ok()?;
+    Some((limit, numbers(&words[3..6].join(" "))?))
 }
 
-fn account(limit: &Limit, state: &str) -> Option<PortableAccount> {
-    let number = |at: usize| u64::from_str_radix(state.get(at..at + 18)?, 16).ok();
-    let state = match state.len() {
-        26 => PortableState::Rate {
-            owed: number(0)?,
-            back: u32::from_str_radix(state.get(18..)?, 16).ok()?,
-        },
-        54 => PortableState::Windows { number: number(0)?, before: number(18)?, now: number(36)? },
-        _ => return None,
-    };
-    Some(PortableAccount { limit: *limit, state })
+fn numbers(words: &str) -> Option<Numbers> {
+    let numbers = words.split(' ').map(|word| word.parse().ok());
+    numbers.collect::<Option<Vec<f64>>>()?.try_into().ok()
 }
 
-fn words(state: &PortableState) -> String {
-    match *state {
-        PortableState::Rate { owed, back } => format!("{owed:018x}{back:08x}"),
-        PortableState::Windows { number, before, now } => {
-            format!("{number:018x}{before:018x}{now:018x}")
-        }
-    }
+/// Three numbers as the script writes them.
+fn words(numbers: Numbers) -> String {
+    let word =
+        |number| format!("{number:.12}").trim_end_matches('0').trim_end_matches('.').to_owned();
+    numbers.map(word).join(" ")
 }

@@ -1,4 +1,4 @@
-//! A key is there as long as it counts, to the nanosecond, by the store's own clock, and not much longer. Other tests set
+//! A key is there as long as it counts, by the store's own clock, and not much longer. Other tests set
 //! the store's time, and keep keys for longer.
 
 use crate::common::{ask, store};
@@ -39,7 +39,7 @@ fn a_key_expires_when_nothing_of_it_counts_any_more() {
                 "1/min",
                 "1/60000900us", // what is left has a part of a millisecond
                 "1/60000900us burst 1, 1/min sliding-counter",
-                "7/17min burst 1", // no whole nanoseconds
+                "7/17min burst 1", // an interval that is not a whole number of nanoseconds
                 "3/h burst 1, 1/day burst 1",
                 "1/day fixed-window",
                 "1/h fixed-window, 1/day burst 1",
