@@ -112,7 +112,7 @@ pub mod internal {
     pub use crate::line::Line;
     #[cfg(feature = "std")]
     pub use crate::meter::Meter;
-    pub use crate::portable::{Arithmetic, Numbers};
+    pub use crate::portable::Numbers;
     pub use crate::receipt::Receipt;
     pub use crate::ring_count::RingCount;
     #[cfg(feature = "async")]

@@ -17,61 +17,8 @@ use nanopace_nanos::Nanos;
 ///   it, and its own count.
 pub type Numbers = [f64; 3];
 
-/// The law of a limit whose state is a few integers, with the numbers that decide.
-///
-/// A rate is decided in *units*: `moment` nanoseconds are `moment` - `moment` x `shortfall_q64` /
-/// 2^64 of them, rounded up. A request for n gets in if what is owed is at most the moment plus
-/// (`burst` - n) x `interval` units. Then the greater of both plus n x `interval` is owed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Arithmetic {
-    /// A [`Gcra`](crate::Gcra).
-    Rate {
-        /// How many units each request takes to pay off: 1 to 2^63 - 1.
-        interval: u64,
-        /// By how much a unit's rate falls short of one per nanosecond, in 2^-64: below 2^63.
-        shortfall_q64: u64,
-        /// The most that get in at once; times the interval it is below 2^63.
-        burst: u64,
-    },
-    /// A [`FixedWindow`](crate::FixedWindow).
-    FixedWindow {
-        /// The length of a window in nanoseconds: 1 to 2^63 - 1.
-        period_ns: u64,
-        /// The most that get in during a window.
-        count: u64,
-        /// The most that can be counted, also where other limits let more in.
-        largest: u64,
-    },
-    /// A [`SlidingCounter`](crate::SlidingCounter).
-    SlidingCounter {
-        /// The length of a window in nanoseconds: 1 to 2^63 - 1.
-        period_ns: u64,
-        /// The most that get in during a period, nearly.
-        count: u64,
-    },
-}
-
 #[doc(hidden)]
 impl Limit {
-    /// The numbers that decide, if the limit's state is a few integers: if it is a rate, a fixed
-    /// window or a sliding counter.
-    #[must_use]
-    pub fn arithmetic(&self) -> Option<Arithmetic> {
-        let (period_ns, count) = (self.quota().period_ns(), self.quota().count());
-        match self.law {
-            Law::Gcra { rule, burst } => {
-                let (interval, shortfall_q64) = rule.schedule().units();
-                Some(Arithmetic::Rate { interval, shortfall_q64, burst })
-            }
-            Law::Fixed { rule } => {
-                let largest = rule.largest_count();
-                Some(Arithmetic::FixedWindow { period_ns, count, largest })
-            }
-            Law::Counter { .. } => Some(Arithmetic::SlidingCounter { period_ns, count }),
-            Law::Window { .. } | Law::Log { .. } => None,
-        }
-    }
-
     /// A letter for the law and its two numbers: `r`, the interval and the most that may be owed for a rate;
     /// `f` or `s`, the length and the count for windows of the clock. None if the state takes more than
     /// [`Numbers`].

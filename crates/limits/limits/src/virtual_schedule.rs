@@ -59,12 +59,6 @@ impl VirtualSchedule {
         }
     }
 
-    /// How many units an interval has, and by how much a unit's rate falls short of one per
-    /// nanosecond, in 2^-64.
-    pub(crate) fn units(&self) -> (u64, u64) {
-        (self.units.units_per_interval, self.units.shortfall_q64)
-    }
-
     /// How many requests are owed at `now`, which need not be a whole number.
     pub(crate) fn requests_owed(&self, owed: u64, now: Nanos) -> f64 {
         let owed = owed.saturating_sub(self.units.round_up(now));

@@ -11,7 +11,7 @@
 use crate::decide::More;
 use foldhash::fast::RandomState;
 use nanopace::Nanos;
-use nanopace_limits::internal::{Arithmetic, Receipt};
+use nanopace_limits::internal::{Kind, Receipt};
 use nanopace_limits::{Decision, Limit, Limits};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -171,7 +171,7 @@ impl Leases {
 
 /// In which time a rate brings half of its burst.
 fn half_of_burst(limit: &Limit) -> Option<Duration> {
-    let Some(Arithmetic::Rate { burst, .. }) = limit.arithmetic() else { return None };
+    let Kind::Gcra { burst } = limit.kind() else { return None };
     let quota = limit.quota();
     let time = u128::from(burst / 2) * u128::from(quota.period_ns()) / u128::from(quota.count());
     Some(Duration::from_nanos(u64::try_from(time).unwrap_or(u64::MAX)))
@@ -188,19 +188,17 @@ fn brought(limit: &Limit, time: Duration) -> (u64, u64) {
 
 /// A rate with a burst that is smaller by what it brings in the time.
 fn reserved(limit: &Limit, validity: Duration) -> Limit {
-    let Some(Arithmetic::Rate { burst, .. }) = limit.arithmetic() else { return *limit };
+    let Kind::Gcra { burst } = limit.kind() else { return *limit };
     let smaller = burst.saturating_sub(brought(limit, validity).1).max(1);
     limit.with_burst(smaller).unwrap_or(*limit)
 }
 
 /// How long it is from `at` until the first of the windows ends; `Duration::MAX` if there are none.
 fn window_left(limits: &Limits, at: Nanos) -> Duration {
-    let left = limits.each().iter().filter_map(|limit| match limit.arithmetic()? {
-        Arithmetic::Rate { .. } => None,
-        Arithmetic::FixedWindow { period_ns, .. }
-        | Arithmetic::SlidingCounter { period_ns, .. } => {
-            Some(Duration::from_nanos(period_ns - at.as_nanos() % period_ns))
-        }
+    let windows = limits.each().iter().filter(|limit| !matches!(limit.kind(), Kind::Gcra { .. }));
+    let left = windows.map(|limit| {
+        let period_ns = limit.quota().period_ns();
+        Duration::from_nanos(period_ns - at.as_nanos() % period_ns)
     });
     left.min().unwrap_or(Duration::MAX)
 }
@@ -226,11 +224,7 @@ mod tests {
             let leases = Leases::new(Duration::from_millis(ahead_ms));
             let limits = Limits::new([limit]);
             let held = leases.validity(&limits).as_nanos() * u128::from(quota.count());
-            let Some(Arithmetic::Rate { burst: smaller, .. }) =
-                leases.reserved(&limits).each()[0].arithmetic()
-            else {
-                unreachable!("a rate stays one")
-            };
+            let smaller = leases.reserved(&limits).each()[0].most();
             let period = u128::from(period_ns);
             prop_assert!(u128::from(smaller) * period + held <= u128::from(burst) * period);
             prop_assert!(smaller >= 1 && leases.block(&limits) < 1 + burst);

@@ -1,7 +1,7 @@
 //! The part of each limit that a process keeps by itself.
 
 use nanopace_keyed::LimitsOf;
-use nanopace_limits::internal::Arithmetic;
+use nanopace_limits::internal::Kind;
 use nanopace_limits::{Limit, Limits, Quota};
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,24 +42,21 @@ fn part(limit: &Limit, parts: u64) -> Limit {
 
 fn divided(limit: &Limit, parts: u64) -> Option<Limit> {
     let quota = limit.quota();
-    match limit.arithmetic()? {
-        Arithmetic::Rate { burst, .. } => {
+    match limit.kind() {
+        Kind::Gcra { burst } => {
             let slower = slower(quota, quota.count(), parts)?;
             Limit::gcra_with_burst(slower, (burst / parts).max(1)).ok()
         }
-        Arithmetic::FixedWindow { count, .. } => {
-            window(quota, count, parts).map(Limit::fixed_window)
-        }
-        Arithmetic::SlidingCounter { count, .. } => {
-            window(quota, count, parts).map(Limit::sliding_counter)
-        }
+        Kind::Fixed => window(quota, parts).map(Limit::fixed_window),
+        Kind::Counter => window(quota, parts).map(Limit::sliding_counter),
+        Kind::Window { .. } | Kind::Log | Kind::LogAll => None,
     }
 }
 
 /// The whole requests of a part in each window; or one, in as many windows as that takes.
-fn window(quota: Quota, count: u64, parts: u64) -> Option<Quota> {
-    match count / parts {
-        0 => slower(quota, 1, parts.div_ceil(count)),
+fn window(quota: Quota, parts: u64) -> Option<Quota> {
+    match quota.count() / parts {
+        0 => slower(quota, 1, parts.div_ceil(quota.count())),
         whole => Quota::new(whole, quota.period()).ok(),
     }
 }
