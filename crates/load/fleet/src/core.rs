@@ -63,6 +63,8 @@ pub(crate) struct Core {
 
     /// Whether the node's oldest slot is more than a frame late.
     is_late: bool,
+    /// Whether it claims only what it still needs to leave.
+    is_leaving: bool,
     /// The part of its own tracks that the node claims: 1 unless it is or was late.
     appetite: f64,
 
@@ -153,6 +155,7 @@ impl Core {
             blind,
             blind_frames: 0,
             is_late: false,
+            is_leaving: false,
             appetite: 1.0,
             sequence: 0,
             last_answered: 0,

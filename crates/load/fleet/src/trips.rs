@@ -7,6 +7,7 @@ const MOST_NS: u64 = 3_000_000_000;
 /// Round trips to the store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trips {
+    last_ns: u64,
     smooth_ns: u64,
     varies_ns: u64,
     /// Requests in a row that had no answer.
@@ -16,11 +17,12 @@ pub(crate) struct Trips {
 impl Trips {
     /// The estimate after the first round trip.
     pub(crate) fn new(trip_ns: u64) -> Trips {
-        Trips { smooth_ns: trip_ns, varies_ns: trip_ns / 2, failures: 0 }
+        Trips { last_ns: trip_ns, smooth_ns: trip_ns, varies_ns: trip_ns / 2, failures: 0 }
     }
 
     /// One more round trip took so long.
     pub(crate) fn took(&mut self, trip_ns: u64) {
+        self.last_ns = trip_ns;
         let off_ns = self.smooth_ns.abs_diff(trip_ns);
         self.varies_ns = self.varies_ns - self.varies_ns / 4 + off_ns / 4;
         self.smooth_ns = self.smooth_ns - self.smooth_ns / 8 + trip_ns / 8;
@@ -32,9 +34,9 @@ impl Trips {
         self.failures = self.failures.saturating_add(1);
     }
 
-    /// An answer takes this long on average.
-    pub(crate) fn usual_ns(&self) -> u64 {
-        self.smooth_ns
+    /// The last answer took this long.
+    pub(crate) fn last_ns(&self) -> u64 {
+        self.last_ns
     }
 
     /// Answers seldom take longer.

@@ -10,6 +10,9 @@ use crate::tracks::Tracks;
 /// How long after a request without an answer the node asks again.
 const RETRY_NS: u64 = 5_000_000;
 
+/// After it has got its own pieces of a frame, a node needs this many answers to get what others leave.
+const REST_TRIPS: u64 = 2;
+
 impl Core {
     /// Notes that the store has not answered the last request.
     pub(crate) fn hears_no_answer(&mut self, now: u64) {
@@ -181,7 +184,9 @@ impl Core {
     /// were counted, and once the run is over.
     fn has_to_ask_again(&mut self, ask: Ask, owners: &Owners, now: u64) -> bool {
         let (frames, owned) = (self.frames(), owners.of(self.node));
-        let next_answer = now + self.trips.usual_ns();
+        // A leaving node does not wait for what others leave.
+        let trips = if self.is_leaving { 1 } else { REST_TRIPS };
+        let next_answer = now + trips * self.trips.last_ns();
         let is_late = now >= frames.closes(ask.frame) || next_answer >= frames.begins(ask.frame);
         let first = self.run.floor.max(self.run.counted.until);
         let Some(entry) = self.book.entry(ask.frame) else { return false };

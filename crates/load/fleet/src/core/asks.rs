@@ -68,7 +68,7 @@ impl Core {
         is_late: bool,
         progress: &str,
     ) -> Option<Request> {
-        self.is_late = is_late;
+        (self.is_late, self.is_leaving) = (is_late, true);
         let claim = self.last_claim(now, progress);
         if claim.is_some() || !self.is_undecided(now) {
             return claim;
@@ -264,7 +264,7 @@ impl Core {
     /// have more of it only until the frame closes, and only if the answer comes before the frame begins. Two round trips
     /// must be left: a claim that reaches the store too late takes nothing in its other frames either.
     fn is_wanted(&self, entry: &Entry, now: u64) -> bool {
-        let (frames, answered_at) = (self.frames(), now + 2 * self.trips.usual_ns());
+        let (frames, answered_at) = (self.frames(), now + 2 * self.trips.last_ns());
         !entry.is_leased()
             || (now < frames.closes(entry.frame) && answered_at < frames.begins(entry.frame))
     }
