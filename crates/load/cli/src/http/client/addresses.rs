@@ -20,6 +20,9 @@ const STAGGER: Duration = Duration::from_millis(250);
 /// How long an address that failed is tried last. Then one connection tries it in its turn.
 const AVOIDED: Duration = Duration::from_secs(10);
 
+/// How many addresses a line names.
+const MOST_NAMED: usize = 8;
+
 /// The addresses of a server, at least one.
 #[derive(Debug)]
 pub(crate) struct Addresses {
@@ -173,7 +176,7 @@ impl Addresses {
         let failed = self.all.iter().zip(records).filter(|(_, record)| record.failed > 0);
         let failed: Vec<_> = failed.map(|(address, record)| record.told(*address)).collect();
         (has_answered && !failed.is_empty()).then(|| {
-            format!("{}: {}; other addresses were used instead", self.name, failed.join(", "))
+            format!("{}: {}; connections tried other addresses", self.name, listed(&failed))
         })
     }
 
@@ -183,7 +186,7 @@ impl Addresses {
         let has_answered = records.iter().any(|record| record.connected > 0);
         let told = self.all.iter().zip(records);
         let told = told.map(|(address, record)| format!("{address}: {}", record.why()));
-        (self.all.len() > 1 && !has_answered).then(|| told.collect::<Vec<_>>().join(", "))
+        (self.all.len() > 1 && !has_answered).then(|| listed(&told.collect::<Vec<_>>()))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -228,6 +231,16 @@ impl Record {
         let tried = connected + failed;
         format!("{address} answered {connected} of {tried} attempts to connect ({why})")
     }
+}
+
+/// The first of `parts`, and how many others there are.
+fn listed(parts: &[String]) -> String {
+    let (named, others) = parts.split_at(parts.len().min(MOST_NAMED));
+    let others = match others.len() {
+        0 => String::new(),
+        count => format!(", and {count} more"),
+    };
+    named.join(", ") + &others
 }
 
 impl Refusal {
