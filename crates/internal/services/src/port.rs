@@ -5,8 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::Range;
 
 /// Below the ports that systems give to outgoing connections: nobody gets one of these by chance
-/// while its server is down, and no connection to a server that is down reaches itself.
-const PORTS: Range<u16> = 15_000..32_000;
+/// while its server is down, and no connection to a server that is down reaches itself. The same holds
+/// for the ports at which servers of a cluster talk to each other: 10 000 above these.
+const PORTS: Range<u16> = 15_000..22_000;
 
 /// An address on loopback.
 pub(crate) fn address(port: u16) -> SocketAddr {

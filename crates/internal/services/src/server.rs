@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::{port, ready, wire};
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,12 @@ const START: Duration = Duration::from_secs(20);
 
 /// The file of a sentinel, which it changes itself.
 const SENTINEL: &str = "sentinel.conf";
+
+/// The file with what a server says.
+const OUTPUT: &str = "output.txt";
+
+/// How many ports are tried.
+const ATTEMPTS: u32 = 20;
 
 /// What a server is started with. By default: nothing is kept, no password, any free port.
 #[derive(Clone, Debug)]
@@ -101,14 +107,16 @@ impl Options {
             let port = port::free()?;
             Ok((self.run(port, folder)?, port))
         };
-        (0..4).find_map(|_| attempt().ok()).map_or_else(attempt, Ok)
+        (1..ATTEMPTS).find_map(|_| attempt().ok()).map_or_else(attempt, Ok)
     }
 
     fn run(&self, port: u16, folder: &Path) -> io::Result<Child> {
         if let Some(text) = &self.sentinel {
             fs::write(folder.join(SENTINEL), text)?;
         }
-        let mut child = self.command(port, folder).spawn().map_err(|error| self.told(error))?;
+        let mut command = self.command(port, folder);
+        command.stdout(File::create(folder.join(OUTPUT))?);
+        let mut child = command.spawn().map_err(|error| self.told(error))?;
         let (address, deadline) = (port::address(port), Instant::now() + START);
         while !ready::answers(address, child.id(), self.password.as_deref()) {
             let problem = match child.try_wait()? {
@@ -121,7 +129,9 @@ impl Options {
             };
             end(&mut child);
             let program = self.engine.program();
-            return Err(io::Error::new(ErrorKind::TimedOut, format!("{program} {problem}")));
+            let output = fs::read_to_string(folder.join(OUTPUT)).unwrap_or_default();
+            let problem = format!("{program} {problem}; it says:\n{output}");
+            return Err(io::Error::new(ErrorKind::TimedOut, problem));
         }
         Ok(child)
     }
@@ -151,7 +161,7 @@ impl Options {
         for (name, value) in &self.settings {
             command.arg(format!("--{name}")).arg(value);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(Stdio::null()).stderr(Stdio::null());
         command
     }
 }
