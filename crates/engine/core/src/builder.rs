@@ -1,12 +1,13 @@
 //! The settings of a pacer. Most callers need none of them.
 
-use crate::clock::{Clock, TscClock};
 use crate::engine::Engine;
 use crate::nanos::span_ns;
 use crate::pause::Pausing;
 use crate::schedule::{End, Load, Policy, Schedule, Slots};
 use crate::timeline::Timeline;
-use crate::{Arrivals, Pacer, Pause, Rate, Shape, ShapeSyntaxError, Shard, Strictness};
+use crate::{
+    Arrivals, Clock, Pacer, Pause, Rate, Shape, ShapeSyntaxError, Shard, Strictness, TscClock,
+};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;

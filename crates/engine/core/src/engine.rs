@@ -5,12 +5,11 @@
 //! If they returned the grant, it would come back through memory, and the compiler would send those of
 //! the hot path through the same memory.
 
-use crate::clock::Clock;
 use crate::lease::Lease;
 use crate::pause::{self, CallerPause, Pausing};
 use crate::schedule::Schedule;
 use crate::timeline::{Attempt, Claimed, Next, NotGranted, Plan, Timeline};
-use crate::{Ended, Grant, Nanos, Refused, Shard, ShardError};
+use crate::{Clock, Ended, Grant, Nanos, Refused, Shard, ShardError};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// What all handles to one pacer share.

@@ -11,7 +11,6 @@ pub mod _documentation;
 mod arrivals;
 mod builder;
 mod claim;
-mod clock;
 mod count;
 mod counters;
 pub mod driver;
@@ -41,15 +40,14 @@ mod timeline;
 pub use arrivals::{Arrivals, ArrivalsError};
 pub use builder::PacerBuilder;
 pub use claim::Claim;
-#[cfg(unix)]
-pub use clock::MonotonicClock;
-pub use clock::{Clock, ManualClock, Parker, StdClock, TscClock, Unparker};
 pub use counters::Counters;
 pub use error::{Ended, RateError, Refused, ShapeError, ShapeSyntaxError, StrictnessError};
 pub use grant::Grant;
 pub use lane::Lane;
 pub use ledger::Ledger;
-pub use nanos::Nanos;
+#[cfg(unix)]
+pub use nanopace_nanos::MonotonicClock;
+pub use nanopace_nanos::{Clock, ManualClock, Nanos, Parker, StdClock, TscClock, Unparker};
 pub use pacer::Pacer;
 pub use pause::{Pause, PauseError};
 pub use poller::Poller;

@@ -1,9 +1,8 @@
-//! Moments on a clock, and spans in whole nanoseconds.
+//! Spans in whole nanoseconds.
 
-pub use nanopace_nanos::Nanos;
 use std::time::Duration;
 
-/// A duration in whole nanoseconds, cut to the range of [`Nanos`].
+/// A duration in whole nanoseconds, cut to the range of [`Nanos`](crate::Nanos).
 pub(crate) fn span_ns(span: Duration) -> i64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }

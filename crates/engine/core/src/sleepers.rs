@@ -16,8 +16,9 @@
 //! lock too, and so sees the change as well. Models: `no_wake_up_is_lost`,
 //! `a_change_reaches_every_sleeper`.
 
+use crate::Unparker;
 use crate::position::{last_up_to, ticks_between};
-use crate::sync::{HERD, Mutex, Unparker};
+use crate::sync::{HERD, Mutex};
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

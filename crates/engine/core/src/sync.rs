@@ -1,5 +1,5 @@
-//! What the concurrent code runs on: std's atomics, locks and parking, or loom's model of them when
-//! built with `--cfg loom`.
+//! What the concurrent code runs on: std's atomics and locks, or loom's model of them when built with
+//! `--cfg loom`. Parking is in `nanopace-nanos`.
 //!
 //! All concurrent code imports from here, and is written once for both. `std::sync::Arc` is used in
 //! both cases: it publishes nothing that the models check.
@@ -8,8 +8,8 @@ pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 #[cfg(not(loom))]
 mod world {
-    use super::Parker;
     use crossbeam_utils::Backoff;
+    use nanopace_nanos::Parker;
     use std::cell::Cell;
     pub(crate) use std::sync::MutexGuard;
     pub(crate) use std::sync::atomic::AtomicU64;
@@ -19,8 +19,6 @@ mod world {
     pub(crate) const HERD: usize = 8;
     /// How many uneven slots are drawn at once for all callers.
     pub(crate) const DRAWN: usize = 64;
-    pub(super) type RawParker = crossbeam_utils::sync::Parker;
-    pub(super) type RawUnparker = crossbeam_utils::sync::Unparker;
 
     /// Tries again and again for some microseconds. Locks are mostly held for less, and who parks loses more: it
     /// also makes the holder wake it.
@@ -63,6 +61,7 @@ mod world {
     pub(crate) use loom::sync::MutexGuard;
     pub(crate) use loom::sync::atomic::AtomicU64;
     pub(crate) use loom::thread::yield_now;
+    use nanopace_nanos::Parker;
     pub(super) type RawMutex<T> = loom::sync::Mutex<T>;
     /// One, so that in a model with two sleepers the first one has to wake the other.
     pub(crate) const HERD: usize = 1;
@@ -74,48 +73,13 @@ mod world {
         None
     }
 
-    /// A token behind a mutex. Its timeout never fires, so models move a manual clock instead.
-    #[derive(Default)]
-    pub(super) struct RawParker(RawUnparker);
-
-    #[derive(Clone, Default)]
-    pub(super) struct RawUnparker(std::sync::Arc<(loom::sync::Mutex<bool>, loom::sync::Condvar)>);
-
-    impl RawParker {
-        pub(super) fn new() -> Self {
-            Self::default()
-        }
-        pub(super) fn unparker(&self) -> &RawUnparker {
-            &self.0
-        }
-        pub(super) fn park(&self) {
-            let (token, arrived) = &*self.0.0;
-            let mut token = token.lock().unwrap();
-            while !std::mem::take(&mut *token) {
-                token = arrived.wait(token).unwrap();
-            }
-        }
-        pub(super) fn park_timeout(&self, _: std::time::Duration) {
-            self.park();
-        }
-    }
-
-    impl RawUnparker {
-        pub(super) fn unpark(&self) {
-            *self.0.0.lock().unwrap() = true;
-            self.0.1.notify_one();
-        }
-    }
-
     /// Nothing outlives a model's run.
-    pub(crate) fn with_parker<T>(pause: impl FnOnce(&super::Parker) -> T) -> T {
-        pause(&super::Parker::new())
+    pub(crate) fn with_parker<T>(pause: impl FnOnce(&Parker) -> T) -> T {
+        pause(&Parker::new())
     }
 }
 
-use std::fmt;
 use std::sync::{PoisonError, TryLockError};
-use std::time::Duration;
 pub(crate) use world::{AtomicU64, DRAWN, HERD, MutexGuard, with_parker, yield_now};
 
 /// A number that no other call returns, from 1 on.
@@ -155,69 +119,5 @@ impl<T> Mutex<T> {
             Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
-    }
-}
-
-/// Puts the calling thread to sleep until its [`Unparker`] wakes it; for authors of a
-/// [`Clock`](crate::Clock), and for whoever waits by one.
-///
-/// Unlike [`std::thread::park`] it has a token of its own. So the pacer and the caller's own use of
-/// parking never take each other's wake-ups.
-pub struct Parker(world::RawParker);
-
-/// Wakes the thread that sleeps, or will sleep next, on the [`Parker`] that it came from. Clones
-/// wake the same parker.
-#[derive(Clone)]
-pub struct Unparker(world::RawUnparker);
-
-impl Parker {
-    /// A parker for the calling thread, to give to [`Clock::park`](crate::Clock::park).
-    ///
-    /// ```
-    /// use nanopace::{Clock, Nanos, Parker, TscClock};
-    ///
-    /// let (clock, parker) = (TscClock::new(), Parker::new());
-    /// parker.unparker().unpark();
-    /// clock.park(&parker, Nanos::MAX); // returns at once
-    /// ```
-    #[expect(clippy::new_without_default, reason = "it belongs to the thread that makes it")]
-    #[must_use]
-    pub fn new() -> Parker {
-        Parker(world::RawParker::new())
-    }
-
-    /// Sleeps until unparked. Returns at once if that has happened since the last sleep.
-    pub fn park(&self) {
-        self.0.park();
-    }
-
-    /// Sleeps until unparked, or for about `timeout`, whichever ends first.
-    pub fn park_timeout(&self, timeout: Duration) {
-        self.0.park_timeout(timeout);
-    }
-
-    /// What wakes a thread that sleeps on this.
-    #[must_use]
-    pub fn unparker(&self) -> Unparker {
-        Unparker(self.0.unparker().clone())
-    }
-}
-
-impl Unparker {
-    /// Wakes the sleeper. If it is not asleep, its next sleep ends at once.
-    pub fn unpark(&self) {
-        self.0.unpark();
-    }
-}
-
-impl fmt::Debug for Parker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parker").finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Unparker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unparker").finish_non_exhaustive()
     }
 }

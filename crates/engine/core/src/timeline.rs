@@ -26,14 +26,13 @@ mod reading;
 mod returned;
 mod window;
 
-use crate::clock::Clock;
 use crate::lease::Lease;
 use crate::nanos::span_ns;
 use crate::position::{SLOT, after, first_after, later};
 use crate::schedule::{Account, Schedule};
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicU64, Mutex, Relaxed};
-use crate::{Ended, Grant, Nanos, Refused, Shard};
+use crate::{Clock, Ended, Grant, Nanos, Refused, Shard};
 use attempt::AskLock;
 use attempt::EndedPause;
 pub(crate) use attempt::{Attempt, Next, Plan};

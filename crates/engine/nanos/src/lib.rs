@@ -1,5 +1,21 @@
 #![doc = include_str!("../README.md")]
-#![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(not(feature = "clocks"), no_std)]
+
+#[cfg(feature = "clocks")]
+mod clock;
+#[cfg(feature = "clocks")]
+mod sync;
+
+#[cfg(all(feature = "clocks", unix))]
+#[cfg_attr(docsrs, doc(cfg(all(feature = "clocks", unix))))]
+pub use clock::MonotonicClock;
+#[cfg(feature = "clocks")]
+#[cfg_attr(docsrs, doc(cfg(feature = "clocks")))]
+pub use clock::{Clock, ManualClock, StdClock, TscClock};
+#[cfg(feature = "clocks")]
+#[cfg_attr(docsrs, doc(cfg(feature = "clocks")))]
+pub use sync::{Parker, Unparker};
 
 use core::fmt;
 use core::ops::{Add, Sub};

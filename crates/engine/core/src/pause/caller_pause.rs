@@ -1,11 +1,9 @@
 //! One pause of one caller.
 
 use super::pausing::Pausing;
-use crate::Nanos;
-use crate::clock::Clock;
 use crate::sleepers::Sleeper;
-use crate::sync::Unparker;
 use crate::timeline::{Attempt, Plan, Timeline};
+use crate::{Clock, Nanos, Unparker};
 
 /// One pause of one caller. It lasts until the slot may start, the caller's deadline or its `limit` comes, or
 /// the plan is outdated.

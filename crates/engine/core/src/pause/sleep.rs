@@ -4,8 +4,8 @@ use super::caller_pause::CallerPause;
 use super::estimates::ThreadEstimates;
 use super::processor::thread_time_ns;
 use super::slack::FineTimer;
-use crate::Nanos;
-use crate::sync::{Parker, with_parker};
+use crate::sync::with_parker;
+use crate::{Nanos, Parker};
 
 /// Sleeps to the moment, or longer, if the thread would otherwise spend too much on sleeping and
 /// may make up for it.

@@ -10,12 +10,11 @@ mod upkeep;
 use super::counter::SlotCounter;
 use super::returned::Returned;
 use super::{Attempt, Claimed, Next, Plan, Spacing, Timeline};
-use crate::clock::Clock;
 use crate::position::{RANGE, after, before, slots_between, ticks_between};
 use crate::schedule::{Fate, Schedule};
 use crate::sleepers::WakeUps;
 use crate::sync::MutexGuard;
-use crate::{Ended, Refused};
+use crate::{Clock, Ended, Refused};
 pub(crate) use block::Block;
 
 /// What the timeline's lock guards.

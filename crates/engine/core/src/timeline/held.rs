@@ -131,8 +131,7 @@ mod tests {
     use crate::position::{SLOT, after};
     use crate::schedule::{End, Load, Policy, Schedule, Slots};
     use crate::sleepers::Sleeper;
-    use crate::sync::Parker;
-    use crate::{Arrivals, ManualClock, Pacer, Shard, Strictness};
+    use crate::{Arrivals, ManualClock, Pacer, Parker, Shard, Strictness};
     use std::time::Duration;
 
     fn has(held: &Held, from: u64, to: u64) -> bool {

@@ -3,9 +3,8 @@
 use super::attempt::AskLock;
 use super::window::{Run, Snapshot};
 use super::{Attempt, Claimed, EndedPause, LaneRun, Next, Pace, Plan, Timeline};
-use crate::Grant;
-use crate::clock::Clock;
 use crate::position::{after, slots_between};
+use crate::{Clock, Grant};
 use std::ops::Range;
 
 /// The lock's counts are brought up to date about this often while slots are claimed without it.

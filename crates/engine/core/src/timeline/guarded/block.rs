@@ -1,11 +1,10 @@
 //! Blocks: slots that lie unevenly, taken for a lane in one turn under the lock.
 
 use super::Entry;
-use crate::Grant;
-use crate::clock::Clock;
 use crate::position::{SLOT, after};
 use crate::schedule::Schedule;
 use crate::timeline::{Claimed, LaneRun, Pace, Timeline};
+use crate::{Clock, Grant};
 
 /// A block has no more slots than this: a lane stays small, and the lock is free again soon.
 const LONGEST: usize = 64;

@@ -2,7 +2,7 @@
 //! needed, and all of it published that callers may read.
 
 use super::{Entry, Locked};
-use crate::clock::Clock;
+use crate::Clock;
 use crate::position::{RANGE, earlier, first_after, slots_between};
 use crate::schedule::Stretch;
 use crate::timeline::published::State;

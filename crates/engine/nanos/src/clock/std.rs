@@ -1,19 +1,9 @@
 //! The operating system's monotonic clock.
 
-use super::Clock;
-use crate::Nanos;
+use crate::{Clock, Nanos};
 use std::time::Instant;
 
 /// [`std::time::Instant`], counted from the moment when this clock was made.
-///
-/// ```
-/// use nanopace::{Pacer, StdClock};
-///
-/// let pacer = Pacer::builder("1k/s".parse()?).clock(StdClock::new()).build();
-/// let grant = pacer.acquire()?;
-/// assert!(pacer.now() >= grant.intended_start());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct StdClock(Instant);
 
@@ -21,7 +11,7 @@ impl StdClock {
     /// A clock whose origin is now.
     ///
     /// ```
-    /// use nanopace::{Clock, StdClock};
+    /// use nanopace_nanos::{Clock, StdClock};
     ///
     /// let clock = StdClock::new();
     /// let earlier = clock.now();

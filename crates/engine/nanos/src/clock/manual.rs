@@ -1,8 +1,7 @@
 //! A clock that is moved by hand.
 
-use super::{Clock, Parker, Unparker};
-use crate::Nanos;
-use crate::sync::{Acquire, AtomicU64, Mutex, Release};
+use crate::sync::{Acquire, AtomicU64, Mutex, Release, lock, yield_now};
+use crate::{Clock, Nanos, Parker, Unparker};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,16 +13,14 @@ use std::time::Duration;
 /// of the pause. So a year of schedule runs in one thread in no time.
 ///
 /// ```
-/// use nanopace::{Clock, ManualClock, Nanos, Pacer, Rate};
+/// use nanopace_nanos::{Clock, ManualClock, Nanos, Parker};
 /// use std::time::Duration;
 ///
-/// let clock = ManualClock::jumping();
-/// let pacer = Pacer::builder("3/min".parse::<Rate>()?).clock(clock.clone()).build();
-/// for _ in 0..=3 * 60 * 24 * 365 {
-///     pacer.acquire()?;
+/// let (clock, parker) = (ManualClock::jumping(), Parker::new());
+/// for _ in 0..365 {
+///     clock.park(&parker, clock.now() + Duration::from_secs(60 * 60 * 24));
 /// }
 /// assert_eq!(clock.now(), Nanos::ZERO + Duration::from_secs(60 * 60 * 24 * 365));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ManualClock(Arc<Inner>);
@@ -54,19 +51,18 @@ impl ManualClock {
     /// A clock at [`Nanos::ZERO`] that moves only by hand.
     ///
     /// ```
-    /// use nanopace::{Clock, ManualClock, Nanos, Pacer};
+    /// use nanopace_nanos::{Clock, ManualClock, Nanos, Parker};
     /// use std::time::Duration;
     ///
     /// let clock = ManualClock::new();
     /// assert_eq!(clock.now(), Nanos::ZERO);
-    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
-    /// pacer.acquire()?; // slot 0, due now
+    /// let end = Nanos::ZERO + Duration::from_millis(100);
     /// std::thread::scope(|scope| {
-    ///     let worker = scope.spawn(|| pacer.acquire()); // slot 1, due at 100 ms
+    ///     let sleeper = scope.spawn(|| clock.park(&Parker::new(), end));
     ///     clock.advance(Duration::from_millis(100));
-    ///     assert_eq!(worker.join().unwrap().unwrap().intended_start(), clock.now());
+    ///     sleeper.join().unwrap();
     /// });
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// assert_eq!(clock.now(), end);
     /// ```
     #[must_use]
     pub fn new() -> ManualClock {
@@ -74,17 +70,6 @@ impl ManualClock {
     }
 
     /// A clock at [`Nanos::ZERO`] that each pause takes to the end of the pause.
-    ///
-    /// ```
-    /// use nanopace::{Clock, ManualClock, Pacer};
-    ///
-    /// let clock = ManualClock::jumping();
-    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
-    /// pacer.acquire()?; // slot 0, due now: the clock stays at 0 ms
-    /// pacer.acquire()?; // slot 1
-    /// assert_eq!(clock.now().as_nanos(), 100_000_000);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn jumping() -> ManualClock {
         ManualClock::with(true)
@@ -102,7 +87,7 @@ impl ManualClock {
     /// has come.
     ///
     /// ```
-    /// use nanopace::{Clock, ManualClock};
+    /// use nanopace_nanos::{Clock, ManualClock};
     /// use std::time::Duration;
     ///
     /// let clock = ManualClock::new();
@@ -118,7 +103,7 @@ impl ManualClock {
     /// time has come.
     ///
     /// ```
-    /// use nanopace::{Clock, ManualClock, Nanos};
+    /// use nanopace_nanos::{Clock, ManualClock, Nanos};
     ///
     /// let clock = ManualClock::new();
     /// clock.set(Nanos::from_nanos(7));
@@ -130,7 +115,7 @@ impl ManualClock {
     }
 
     fn move_to(&self, target: impl FnOnce(Nanos) -> Nanos) {
-        let mut sleepers = self.0.sleepers.lock();
+        let mut sleepers = lock(&self.0.sleepers);
         let now = target(self.now());
         // Release: pairs with `now`'s Acquire, so that a thread which sees the clock moved also
         // sees what was done before that. Model: `nothing_bursts_at_the_old_speed`.
@@ -146,7 +131,7 @@ impl ManualClock {
 
     /// Enters a sleeper, unless its time has come already.
     fn enter(&self, parker: &Parker, until: Nanos) -> Option<u64> {
-        let mut guard = self.0.sleepers.lock();
+        let mut guard = lock(&self.0.sleepers);
         let (arrivals, sleepers) = &mut *guard;
         if self.now() >= until {
             return None;
@@ -168,7 +153,7 @@ impl Clock for ManualClock {
             self.set(until);
         } else if let Some(number) = self.enter(parker, until) {
             parker.park();
-            self.0.sleepers.lock().1.retain(|sleeper| sleeper.number != number);
+            lock(&self.0.sleepers).1.retain(|sleeper| sleeper.number != number);
         }
     }
 
@@ -180,7 +165,7 @@ impl Clock for ManualClock {
         if self.0.jumping {
             self.set(until);
         } else {
-            crate::sync::yield_now();
+            yield_now();
         }
     }
 }

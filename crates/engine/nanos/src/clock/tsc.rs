@@ -1,13 +1,12 @@
 //! The processor's own counter.
 
-use super::Clock;
-use crate::Nanos;
+use crate::{Clock, Nanos};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// The time-stamp counter, calibrated and read by the crate `quanta`; the default.
 ///
-/// A reading takes about 10 ns, where [`StdClock`](super::StdClock) takes 25. On a processor
+/// A reading takes about 10 ns, where [`StdClock`](crate::StdClock) takes 25. On a processor
 /// without a counter that runs at one speed on all cores, `quanta` asks the operating system
 /// instead. The first clock of a process takes up to 0.2 s to calibrate. Clones are the same clock.
 ///
@@ -17,7 +16,7 @@ use std::time::{Duration, Instant};
 /// by a thousandth or more, the calibration of `quanta` is kept.
 ///
 /// ```
-/// use nanopace::{Clock, TscClock};
+/// use nanopace_nanos::{Clock, TscClock};
 ///
 /// let clock = TscClock::new();
 /// let earlier = clock.now();
@@ -95,19 +94,6 @@ impl Refined {
 
 impl TscClock {
     /// A clock whose origin is now. The first one of a process takes up to 0.2 s to calibrate.
-    ///
-    /// ```
-    /// use nanopace::{Clock, Pacer, TscClock};
-    ///
-    /// let clock = TscClock::new();
-    /// let before = clock.now();
-    /// // Two pacers on one clock: their moments can be compared.
-    /// let reads = Pacer::builder("9k/s".parse()?).clock(clock.clone()).build();
-    /// let writes = Pacer::builder("1k/s".parse()?).clock(clock).build();
-    /// assert!(reads.acquire()?.intended_start() >= before);
-    /// assert!(writes.acquire()?.intended_start() >= before);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn new() -> TscClock {
         let clock = quanta::Clock::new();
@@ -145,7 +131,7 @@ impl TscClock {
     /// like that.
     ///
     /// ```
-    /// use nanopace::TscClock;
+    /// use nanopace_nanos::TscClock;
     ///
     /// let source = if TscClock::new().reads_counter() { "counter" } else { "operating system" };
     /// println!("time comes from the {source}");

@@ -9,9 +9,8 @@ mod tsc;
 #[cfg(unix)]
 pub use self::monotonic::MonotonicClock;
 pub use self::{manual::ManualClock, std::StdClock, tsc::TscClock};
-pub use crate::sync::{Parker, Unparker};
 
-use crate::Nanos;
+use crate::{Nanos, Parker};
 use ::std::fmt::Debug;
 use ::std::hint;
 use ::std::time::Duration;
@@ -21,15 +20,16 @@ const CLOSE: Duration = Duration::from_nanos(500);
 
 /// A monotonic clock, and how to wait on it.
 ///
-/// A pacer reads its clock whenever it can't go on with an earlier reading. A reading that is
-/// earlier than one before it does no harm beyond a late start. The implementation must not call
-/// the pacer.
+/// A pacer or a limiter reads its clock whenever it can't go on with an earlier reading. A reading
+/// that is earlier than one before it does no harm beyond a late start. The implementation must not
+/// call the pacer or the limiter.
 ///
-/// [`TscClock`] is the default, [`StdClock`] asks the operating system, `MonotonicClock` has its
-/// moments in common with others of the machine, and [`ManualClock`] is moved by hand.
+/// [`TscClock`] is the default of both, [`StdClock`] asks the operating system, `MonotonicClock` has
+/// its moments in common with others of the machine, and [`ManualClock`] is moved by hand.
 ///
 /// ```
-/// use nanopace::{Clock, Nanos, Pacer, Parker, StdClock};
+/// use nanopace_nanos::{Clock, Nanos, Parker, StdClock};
+/// use std::time::{Duration, Instant};
 ///
 /// /// The operating system's clock at ten times its speed, for a rehearsal.
 /// #[derive(Debug)]
@@ -49,12 +49,13 @@ const CLOSE: Duration = Duration::from_nanos(500);
 ///     }
 /// }
 ///
-/// let pacer = Pacer::builder("100/s".parse()?).clock(Faster(StdClock::new())).build();
-/// for _ in 0..10 {
-///     let grant = pacer.acquire()?; // 10 ms apart on this clock: 1 ms in real time
-///     assert!(grant.actual_start() >= grant.intended_start());
+/// let (clock, parker) = (Faster(StdClock::new()), Parker::new());
+/// let real = Instant::now();
+/// let start = clock.now();
+/// while clock.now() - start < Duration::from_millis(100) {
+///     clock.park(&parker, start + Duration::from_millis(100));
 /// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// assert!(real.elapsed() >= Duration::from_millis(10));
 /// ```
 pub trait Clock: Debug + Send + Sync {
     /// Now, in nanoseconds since the clock's origin.

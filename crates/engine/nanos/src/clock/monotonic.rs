@@ -1,7 +1,6 @@
 //! The operating system's monotonic clock, by the number that others see too.
 
-use super::Clock;
-use crate::Nanos;
+use crate::{Clock, Nanos};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
@@ -9,16 +8,14 @@ use std::time::Duration;
 ///
 /// Others read the same number, in this process and in others of the machine: timers of the system
 /// (`timerfd`), `time.monotonic_ns` of Python, `System.nanoTime` of Java on Linux. So their moments
-/// can be compared with those of grants, and a moment of the pacer's can be set as a timer. A reading
-/// takes about 20 ns, where [`TscClock`](super::TscClock) takes 10; pauses are as exact.
+/// can be compared with those of grants, and a moment of this clock can be set as a timer. A reading
+/// takes about 20 ns, where [`TscClock`](crate::TscClock) takes 10; pauses are as exact.
 ///
 /// ```
-/// use nanopace::{MonotonicClock, Pacer};
+/// use nanopace_nanos::{Clock, MonotonicClock};
 ///
-/// let pacer = Pacer::builder("1k/s".parse()?).clock(MonotonicClock).build();
-/// let grant = pacer.acquire()?;
-/// assert!(pacer.now() >= grant.intended_start()); // both by CLOCK_MONOTONIC
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let earlier = MonotonicClock.now();
+/// assert!(MonotonicClock.now() >= earlier); // both by CLOCK_MONOTONIC
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MonotonicClock;

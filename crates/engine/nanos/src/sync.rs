@@ -1,0 +1,130 @@
+//! Atomics, locks and parking: std's, or loom's model of them when built with `--cfg loom`.
+
+pub(crate) use std::sync::atomic::Ordering::{Acquire, Release};
+
+#[cfg(not(loom))]
+mod world {
+    pub(super) use crossbeam_utils::sync::{Parker, Unparker};
+    pub(crate) use std::sync::atomic::AtomicU64;
+    pub(crate) use std::sync::{Mutex, MutexGuard};
+    pub(crate) use std::thread::yield_now;
+}
+
+#[cfg(loom)]
+mod world {
+    pub(crate) use loom::sync::atomic::AtomicU64;
+    pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
+    pub(crate) use loom::thread::yield_now;
+
+    /// A token behind a mutex. Its timeout never fires, so models move a manual clock instead.
+    #[derive(Default)]
+    pub(super) struct Parker(Unparker);
+
+    #[derive(Clone, Default)]
+    pub(super) struct Unparker(std::sync::Arc<(Mutex<bool>, Condvar)>);
+
+    impl Parker {
+        pub(super) fn new() -> Self {
+            Self::default()
+        }
+        pub(super) fn unparker(&self) -> &Unparker {
+            &self.0
+        }
+        pub(super) fn park(&self) {
+            let (token, arrived) = &*self.0.0;
+            let mut token = token.lock().unwrap();
+            while !std::mem::take(&mut *token) {
+                token = arrived.wait(token).unwrap();
+            }
+        }
+        pub(super) fn park_timeout(&self, _: std::time::Duration) {
+            self.park();
+        }
+    }
+
+    impl Unparker {
+        pub(super) fn unpark(&self) {
+            *self.0.0.lock().unwrap() = true;
+            self.0.1.notify_one();
+        }
+    }
+}
+
+use std::fmt;
+use std::sync::PoisonError;
+use std::time::Duration;
+pub(crate) use world::{AtomicU64, Mutex, MutexGuard, yield_now};
+
+/// Locks, also after a panic: the data are consistent at every step.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Puts the calling thread to sleep until its [`Unparker`] wakes it; for authors of a
+/// [`Clock`](crate::Clock), and for threads that wait by one.
+///
+/// Unlike [`std::thread::park`] it has a token of its own. So the caller's own use of parking and
+/// that of a pacer or a limiter never take each other's wake-ups.
+pub struct Parker(world::Parker);
+
+/// Wakes the thread that sleeps, or will sleep next, on the [`Parker`] that it came from. Clones
+/// wake the same parker.
+#[derive(Clone)]
+pub struct Unparker(world::Unparker);
+
+impl Parker {
+    /// A parker for the calling thread, to give to [`Clock::park`](crate::Clock::park).
+    ///
+    /// ```
+    /// use nanopace_nanos::{Clock, Nanos, Parker, TscClock};
+    ///
+    /// let (clock, parker) = (TscClock::new(), Parker::new());
+    /// parker.unparker().unpark();
+    /// clock.park(&parker, Nanos::MAX); // returns at once
+    /// ```
+    #[expect(clippy::new_without_default, reason = "it belongs to the thread that makes it")]
+    #[inline]
+    #[must_use]
+    pub fn new() -> Parker {
+        Parker(world::Parker::new())
+    }
+
+    /// Sleeps until unparked. Returns at once if that has happened since the last sleep.
+    #[inline]
+    pub fn park(&self) {
+        self.0.park();
+    }
+
+    /// Sleeps until unparked, or for about `timeout`, whichever ends first.
+    #[inline]
+    pub fn park_timeout(&self, timeout: Duration) {
+        self.0.park_timeout(timeout);
+    }
+
+    /// What wakes a thread that sleeps on this.
+    #[inline]
+    #[must_use]
+    pub fn unparker(&self) -> Unparker {
+        Unparker(self.0.unparker().clone())
+    }
+}
+
+impl Unparker {
+    /// Wakes the sleeper. If it is not asleep, its next sleep ends at once.
+    #[inline]
+    pub fn unpark(&self) {
+        self.0.unpark();
+    }
+}
+
+impl fmt::Debug for Parker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parker").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Unparker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unparker").finish_non_exhaustive()
+    }
+}
