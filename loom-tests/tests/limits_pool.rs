@@ -103,8 +103,8 @@ fn a_smaller_pool_strands_nobody() {
 ///
 /// Threads: the refill thread, one that shortens the interval and acquires, one that moves the clock
 /// on.
-/// Edits: a change does not end the sleep; the thread asks when to refill next before it listens
-/// for changes; a refill serves no caller.
+/// Edits: a change does not end the sleep; the thread drops a wake-up that comes while it asks when to refill
+/// next; a refill serves no caller.
 #[test]
 fn a_change_reaches_the_refill_thread() {
     explore("a_change_reaches_the_refill_thread", || {

@@ -123,7 +123,7 @@ fn a_refill_happens_once() {
 /// Dropping the bucket ends its thread, whatever that is about to do.
 ///
 /// Threads: the refill thread, and one that moves the clock on and drops.
-/// Edit: `stop` closes nothing.
+/// Edits: `stop` does nothing; it wakes the thread before it says that all is over.
 #[test]
 fn the_refill_thread_ends_with_the_bucket() {
     explore("the_refill_thread_ends_with_the_bucket", || {

@@ -13,7 +13,7 @@ struct Wing {
 /// Crates of the same wing may depend on each other. The wing `internal` may depend on all.
 const WINGS: [Wing; 3] = [
     Wing { name: "engine", may_use: &[] },
-    Wing { name: "limits", may_use: &["nanopace-nanos", "nanopace-async", "nanopace"] },
+    Wing { name: "limits", may_use: &["nanopace-nanos", "nanopace-async"] },
     Wing { name: "load", may_use: &["nanopace-nanos", "nanopace", "nanopace-async"] },
 ];
 

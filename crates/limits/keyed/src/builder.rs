@@ -2,9 +2,9 @@
 
 use crate::keyed::MAX_KEYS;
 use crate::{DecisionEngine, Keyed, Uniform, WhenFull};
-use nanopace::{Clock, TscClock};
 use nanopace_limits::internal::Meter;
 use nanopace_limits::{Limiter, LimitsError};
+use nanopace_nanos::{Clock, TscClock};
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -174,7 +174,7 @@ impl<K, C, S> KeyedBuilder<K, C, S> {
         KeyedBuilder { config, hasher, max_keys, when_full, lag, clock, meter, keys }
     }
 
-    /// Another clock, such as a [`ManualClock`](nanopace::ManualClock) in tests.
+    /// Another clock, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
     pub fn clock(self, clock: impl Clock + 'static) -> Self {
         KeyedBuilder { clock: Box::new(clock), ..self }
     }

@@ -2,9 +2,9 @@
 
 use crate::sync::{Mutex, lock};
 use crate::{KeyRejected, LimitsOf, RequestStore};
-use nanopace::Nanos;
 use nanopace_limits::internal::{LimitsState, Receipt};
 use nanopace_limits::{Costs, Limits, Rejected, Rule};
+use nanopace_nanos::Nanos;
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};

@@ -1,9 +1,9 @@
 //! The front door: limits by key that own their clock and are shared by their clones.
 
 use crate::{DecisionEngine, KeyRejected, LimitsOf, Uniform};
-use nanopace::{Clock, Nanos, TscClock};
 use nanopace_limits::internal::{LimitsState, Line, Meter, Receipt};
 use nanopace_limits::{Costs, Decision, Limits, Rejected, Rule, Standing};
+use nanopace_nanos::{Clock, Nanos, TscClock};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Waiting until a key's limits let a request in.
 
 use crate::{KeyRejected, Keyed, LimitsOf};
-use nanopace::{Clock, Nanos};
 use nanopace_limits::internal::{Gate, LimitsState, Line, Receipt, Refusal, Waiter};
 use nanopace_limits::{Costs, CostsRejected, Limits, Wait, WaitError};
+use nanopace_nanos::{Clock, Nanos};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;

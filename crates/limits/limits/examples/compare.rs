@@ -3,12 +3,12 @@
 //!
 //! `cargo run -p nanopace-limits --features pools --example compare`
 
-use nanopace::{ManualClock, Nanos};
 use nanopace_limits::pools::{ManagedPool, RefilledBucket};
 use nanopace_limits::{
     AggregatedWindow, FixedWindow, Gcra, LeakyQueue, Quota, QuotaError, Rejected, Rule,
     SlidingCounter, SlidingLog, SlottedRing, TokenBucket, TryAcquire,
 };
+use nanopace_nanos::{ManualClock, Nanos};
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::num::NonZeroU16;

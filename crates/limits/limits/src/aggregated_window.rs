@@ -36,7 +36,7 @@ use nanopace_nanos::Nanos;
 /// blog, 2017: the log of a sliding window, with its entries merged by time.
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{AggregatedWindow, TryAcquire, Locked, Rejected};
 /// use std::num::NonZeroU16;
 ///

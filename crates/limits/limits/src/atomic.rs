@@ -8,7 +8,7 @@ use nanopace_nanos::Nanos;
 /// the rule's step, and one compare-and-swap.
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{Atomic, Gcra, TryAcquire};
 ///
 /// let limiter = Atomic::new(Gcra::new("2/s".parse()?));
@@ -50,7 +50,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
     /// The state as it is now, for display.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{Atomic, TryAcquire, TokenBucket};
     ///
     /// let bucket = Atomic::new(TokenBucket::new("10/s".parse()?, 20)?);

@@ -1,7 +1,7 @@
 //! Limiters in a line.
 
 use crate::{Limit, Limiter, Limits, LimitsError, Meter, Quota};
-use nanopace::{Clock, TscClock};
+use nanopace_nanos::{Clock, TscClock};
 use std::time::Duration;
 
 /// Builds [`Limits`] step by step; [`Limiter::per_second`] begins one. What is not valid is
@@ -64,10 +64,10 @@ impl LimitsBuilder {
         LimitsBuilder { limits, ..self }
     }
 
-    /// Another clock, such as a [`ManualClock`](nanopace::ManualClock) in tests.
+    /// Another clock, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
     ///
     /// ```
-    /// use nanopace::ManualClock;
+    /// use nanopace_nanos::ManualClock;
     /// use nanopace_limits::Limiter;
     ///
     /// let limiter = Limiter::per_second(1).clock(ManualClock::new()).build()?;

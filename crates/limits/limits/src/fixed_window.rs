@@ -30,7 +30,7 @@ use nanopace_nanos::Nanos;
 /// The pattern "rate limiter" in the documentation of the `INCR` command of Redis.
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{Atomic, FixedWindow, TryAcquire, Rejected};
 /// use std::time::Duration;
 ///

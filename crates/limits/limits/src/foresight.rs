@@ -2,7 +2,7 @@
 
 use crate::costs::KeptCosts;
 use crate::{Costs, CostsRejected, Limits, LimitsState, Refusal};
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 use std::sync::Arc;
 
 /// How many of those in front are looked at. Behind more of them, a request gets in later than is

@@ -33,7 +33,7 @@ use crate::{Quota, QuotaError};
 /// form that both call the virtual scheduling algorithm.
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{Atomic, Gcra, TryAcquire, Rejected};
 /// use std::time::Duration;
 ///
@@ -75,7 +75,7 @@ impl Gcra {
     /// one that takes more than 292 years to come back.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{Atomic, Gcra, TryAcquire};
     ///
     /// let limiter = Atomic::new(Gcra::with_burst("100/s".parse()?, 1)?);

@@ -31,7 +31,7 @@ use nanopace_nanos::Nanos;
 /// Communications Magazine, 1986; the form with a queue is in A. S. Tanenbaum, "Computer Networks".
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{Atomic, LeakyQueue, Rejected};
 /// use std::time::Duration;
 ///
@@ -62,7 +62,7 @@ impl LeakyQueue {
     /// When the next request that gets in at `now` departs, if the queue is in `state`.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{LeakyQueue, Rule};
     ///
     /// let queue = LeakyQueue::new("10/s".parse()?, 3)?;
@@ -79,7 +79,7 @@ impl LeakyQueue {
     /// How many requests are in the bucket at `now`, if it is in `state`.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{LeakyQueue, Rule};
     ///
     /// let queue = LeakyQueue::new("10/s".parse()?, 3)?;
@@ -104,7 +104,7 @@ impl Atomic<LeakyQueue> {
     /// [`Rejected::NotUntil`] if the bucket is full. Nothing is counted then.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{Atomic, LeakyQueue};
     ///
     /// let queue = Atomic::new(LeakyQueue::new("10/s".parse()?, 1)?);

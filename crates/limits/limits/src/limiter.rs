@@ -7,7 +7,7 @@ use crate::{
     Standing,
 };
 use crossbeam_utils::CachePadded;
-use nanopace::{Clock, Nanos};
+use nanopace_nanos::{Clock, Nanos};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -77,13 +77,13 @@ impl Limiter {
     /// ```
     #[must_use]
     pub fn new(limits: Limits) -> Limiter {
-        Limiter::with_clock(limits, nanopace::TscClock::new())
+        Limiter::with_clock(limits, nanopace_nanos::TscClock::new())
     }
 
-    /// A limiter by another clock, such as a [`ManualClock`](nanopace::ManualClock) in tests.
+    /// A limiter by another clock, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
     ///
     /// ```
-    /// use nanopace::ManualClock;
+    /// use nanopace_nanos::ManualClock;
     /// use nanopace_limits::Limiter;
     /// use std::time::Duration;
     ///

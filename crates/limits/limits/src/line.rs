@@ -34,7 +34,7 @@ use crate::costs::KeptCosts;
 use crate::foresight::MOST_IN_FRONT;
 use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
 use crate::{Costs, Limits, LimitsState, Rejected};
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

@@ -17,7 +17,7 @@
 use crate::limit::{Law, LimitState};
 use crate::sync::{AtomicU64, Relaxed};
 use crate::{Limit, Limits, LimitsState, Rejected, Rule};
-use nanopace::Clock;
+use nanopace_nanos::Clock;
 
 /// Stands here instead of the word while that is behind the lock. A word that has this very value stays there: its
 /// debt lasts for ever.

@@ -10,7 +10,7 @@ use thiserror::Error;
 /// error.
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::Rejected;
 ///
 /// let soon = Rejected::NotUntil(Nanos::from_nanos(1));

@@ -142,7 +142,7 @@ fn place<const N: usize>(number: u64) -> usize {
 /// of time, too, with a limit.
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{TryAcquire, Locked, Rejected, SlottedRing};
 /// use std::time::Duration;
 ///

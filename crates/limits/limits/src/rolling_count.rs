@@ -28,7 +28,7 @@ use nanopace_nanos::Nanos;
 /// counting ("Maintaining stream statistics over sliding windows", 2002).
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::RollingCount;
 /// use std::time::Duration;
 ///
@@ -56,7 +56,7 @@ impl RollingCount {
     /// Adds `n` events at `now` and returns how many there are within the interval.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::RollingCount;
     /// use std::time::Duration;
     ///
@@ -80,7 +80,7 @@ impl RollingCount {
     /// Returns how many events there are within the interval that ends at `now`.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::RollingCount;
     /// use std::time::Duration;
     ///
@@ -109,7 +109,7 @@ impl RollingCount {
     /// [`add`](RollingCount::add) or [`advance`](RollingCount::advance).
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::RollingCount;
     /// use std::time::Duration;
     ///

@@ -17,7 +17,7 @@ use nanopace_nanos::Nanos;
 /// has seen.
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{Rejected, Rule};
 ///
 /// /// Lets in a fixed number of requests, and no more ever.
@@ -60,7 +60,7 @@ pub trait Rule: Debug + Send + Sync {
     /// The state of a limiter that has let nothing in yet.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{FixedWindow, Rule};
     ///
     /// let rule = FixedWindow::new("2/s".parse()?);
@@ -75,7 +75,7 @@ pub trait Rule: Debug + Send + Sync {
     /// Forgets what no longer counts at `now`. This never changes a decision at `now` or later.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{FixedWindow, Rule};
     ///
     /// let rule = FixedWindow::new("2/s".parse()?);
@@ -92,7 +92,7 @@ pub trait Rule: Debug + Send + Sync {
     /// [`Rejected`]: from when on the request gets in, or that it never does at this size.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{FixedWindow, Rule};
     ///
     /// let rule = FixedWindow::new("2/s".parse()?);
@@ -105,7 +105,7 @@ pub trait Rule: Debug + Send + Sync {
     /// Counts `n` as let in at `now`, after [`peek`](Rule::peek) has allowed it for this state.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{FixedWindow, Rule};
     ///
     /// let rule = FixedWindow::new("2/s".parse()?);
@@ -120,7 +120,7 @@ pub trait Rule: Debug + Send + Sync {
     /// another time: a request for nothing, or for more than ever gets in, does not come here.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{Rule, SlidingLog};
     ///
     /// let rule = SlidingLog::counting_rejected("1/s".parse()?);
@@ -135,7 +135,7 @@ pub trait Rule: Debug + Send + Sync {
     /// [`Nanos::MAX`] means never.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{FixedWindow, Rule};
     ///
     /// let rule = FixedWindow::new("2/s".parse()?);
@@ -149,7 +149,7 @@ pub trait Rule: Debug + Send + Sync {
     /// Whether every decision at `now` or later is the same as on a fresh state.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{FixedWindow, Rule};
     ///
     /// let rule = FixedWindow::new("2/s".parse()?);
@@ -164,7 +164,7 @@ pub trait Rule: Debug + Send + Sync {
     /// The largest request that gets in at `now`.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{FixedWindow, Rule};
     ///
     /// let rule = FixedWindow::new("5/s".parse()?);
@@ -188,7 +188,7 @@ pub trait Rule: Debug + Send + Sync {
     /// How much is left at `now`, and how long it takes until all of it is.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{FixedWindow, Rule};
     /// use std::time::Duration;
     ///
@@ -216,7 +216,7 @@ pub trait Rule: Debug + Send + Sync {
     /// As for [`peek`](Rule::peek). Nothing is counted then, unless [`refuse`](Rule::refuse) counts.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{FixedWindow, Rule};
     ///
     /// let rule = FixedWindow::new("2/s".parse()?);
@@ -241,7 +241,7 @@ pub trait Rule: Debug + Send + Sync {
     /// The whole decision, and how the limit stands after it.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{FixedWindow, Rule};
     /// use std::time::Duration;
     ///

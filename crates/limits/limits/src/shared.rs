@@ -3,7 +3,7 @@
 use crate::sync::{Mutex, lock};
 use crate::{Rejected, Rule, TryAcquire};
 use crossbeam_utils::CachePadded;
-use nanopace::{Clock, Nanos};
+use nanopace_nanos::{Clock, Nanos};
 
 /// Any rule, shared between threads behind a mutex. For a rule whose state is one word,
 /// [`Atomic`](crate::Atomic) needs no mutex.
@@ -14,7 +14,7 @@ use nanopace::{Clock, Nanos};
 /// keep](crate#what-all-of-them-keep).
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{Gcra, TryAcquire, Locked};
 ///
 /// let both = (Gcra::new("5/s".parse()?), Gcra::new("12/min".parse()?));
@@ -49,7 +49,7 @@ impl<R: Rule> TryAcquire for Locked<R> {
 /// A limiter together with its clock, on cache lines of its own.
 ///
 /// ```
-/// use nanopace::TscClock;
+/// use nanopace_nanos::TscClock;
 /// use nanopace_limits::{Atomic, Clocked, Gcra};
 ///
 /// let limiter = Clocked::new(Atomic::new(Gcra::new("1/h".parse()?)), TscClock::new());
@@ -76,7 +76,7 @@ impl<L: TryAcquire, C: Clock> Clocked<L, C> {
     /// [`Rejected`]. Nothing is counted then.
     ///
     /// ```
-    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_nanos::{ManualClock, Nanos};
     /// use nanopace_limits::{Atomic, Clocked, Gcra};
     ///
     /// let clock = ManualClock::new();

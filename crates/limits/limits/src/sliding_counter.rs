@@ -31,7 +31,7 @@ use nanopace_nanos::Nanos;
 /// Cloudflare blog, 2017.
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{Locked, Rejected, SlidingCounter, TryAcquire};
 /// use std::time::Duration;
 ///

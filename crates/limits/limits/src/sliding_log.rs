@@ -33,7 +33,7 @@ use nanopace_nanos::Nanos;
 /// blog, 2017.
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{TryAcquire, Locked, Rejected, SlidingLog};
 /// use std::time::Duration;
 ///
@@ -60,7 +60,7 @@ impl SlidingLog {
     /// A sliding log where rejected requests count as well.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{TryAcquire, Locked, SlidingLog};
     ///
     /// let limiter = Locked::new(SlidingLog::counting_rejected("1/s".parse()?));

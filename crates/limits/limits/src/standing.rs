@@ -9,7 +9,7 @@ use nanopace_nanos::Nanos;
 /// How a limit stands at a moment.
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{Gcra, Rule, Standing};
 /// use std::time::Duration;
 ///

@@ -11,6 +11,8 @@ pub(crate) use loom::sync::atomic::AtomicU64;
 #[cfg(all(feature = "std", not(loom)))]
 mod world {
     #[cfg(feature = "pools")]
+    pub(crate) use std::sync::atomic::AtomicBool;
+    #[cfg(feature = "pools")]
     pub(crate) use std::sync::mpsc::{Sender, channel};
     pub(crate) use std::sync::{Mutex, MutexGuard};
     #[cfg(feature = "pools")]
@@ -19,6 +21,8 @@ mod world {
 
 #[cfg(loom)]
 mod world {
+    #[cfg(feature = "pools")]
+    pub(crate) use loom::sync::atomic::AtomicBool;
     #[cfg(feature = "pools")]
     pub(crate) use loom::sync::mpsc::{Sender, channel};
     pub(crate) use loom::sync::{Mutex, MutexGuard};

@@ -33,7 +33,7 @@ use nanopace_nanos::Nanos;
 /// folly keeps one moment as its state, too.
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{Atomic, TryAcquire, Rejected, TokenBucket};
 /// use std::time::Duration;
 ///
@@ -72,7 +72,7 @@ impl TokenBucket {
     /// As for [`new`](TokenBucket::new).
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{Rejected, Rule, TokenBucket};
     ///
     /// let meter = TokenBucket::leaky_meter("10/s".parse()?, 30)?;
@@ -115,7 +115,7 @@ impl TokenBucket {
     /// [`QuotaError::InitialTooLarge`] for more than the capacity.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{Atomic, TryAcquire, TokenBucket};
     ///
     /// let empty = TokenBucket::new("100/s".parse()?, 20)?.initially(0, Nanos::ZERO)?;
@@ -129,7 +129,7 @@ impl TokenBucket {
     /// How many whole tokens a bucket in `state` holds at `now`.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{Rule, TokenBucket};
     ///
     /// let bucket = TokenBucket::new("100/s".parse()?, 20)?;

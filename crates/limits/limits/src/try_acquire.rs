@@ -9,7 +9,7 @@ use nanopace_nanos::Nanos;
 /// keep](crate#what-all-of-them-keep) says what holds then.
 ///
 /// ```
-/// use nanopace::Nanos;
+/// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{Atomic, Gcra, TryAcquire, Locked, SlidingLog};
 ///
 /// let limiters: [Box<dyn TryAcquire>; 2] = [
@@ -30,7 +30,7 @@ pub trait TryAcquire: Debug + Send + Sync {
     /// [`Rejected`]. Nothing is counted then.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{Atomic, FixedWindow, TryAcquire, Rejected};
     ///
     /// let limiter = Atomic::new(FixedWindow::new("10/s".parse()?));
@@ -48,7 +48,7 @@ pub trait TryAcquire: Debug + Send + Sync {
     /// [`Rejected`], as for the request itself.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{Atomic, FixedWindow, TryAcquire};
     ///
     /// let limiter = Atomic::new(FixedWindow::new("1/s".parse()?));
@@ -64,7 +64,7 @@ pub trait TryAcquire: Debug + Send + Sync {
     /// [`Rejected`]. Nothing is counted then.
     ///
     /// ```
-    /// use nanopace::Nanos;
+    /// use nanopace_nanos::Nanos;
     /// use nanopace_limits::{Atomic, FixedWindow, TryAcquire};
     ///
     /// let limiter = Atomic::new(FixedWindow::new("1/s".parse()?));

@@ -1,7 +1,7 @@
 //! What a request waits for, how long, and why in vain.
 
 use crate::{Costs, CostsRejected, Rejected};
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 use std::time::Duration;
 use thiserror::Error;
 

@@ -3,7 +3,7 @@
 use crate::foresight::Foresight;
 use crate::line::{Looked, Ticket};
 use crate::{CostsRejected, Limits, LimitsState, Line, Receipt, Refusal, Wait, WaitError};
-use nanopace::{Clock, Nanos, Parker, Unparker};
+use nanopace_nanos::{Clock, Nanos, Parker, Unparker};
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::Hash;

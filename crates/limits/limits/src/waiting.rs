@@ -4,7 +4,7 @@ use crate::{
     Costs, CostsRejected, Gate, Limiter, Limits, LimitsState, Line, Receipt, Wait, WaitError,
     Waiter,
 };
-use nanopace::{Clock, Nanos};
+use nanopace_nanos::{Clock, Nanos};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -2,10 +2,10 @@
 #![cfg(feature = "metrics")]
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
-use nanopace::ManualClock;
 #[cfg(feature = "async")]
 use nanopace_limits::AsyncLimiter;
 use nanopace_limits::{Limiter, Reservation, Wait};
+use nanopace_nanos::ManualClock;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -8,8 +8,8 @@ use crate::loss::OnLoss;
 use crate::names::Names;
 use crate::plan::Plan;
 use crate::remote::Remote;
-use nanopace::{Clock, TscClock};
 use nanopace_keyed::{ConfigStore, Limits, LimitsOf, Uniform};
+use nanopace_nanos::{Clock, TscClock};
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -147,7 +147,7 @@ impl<C> RemoteBuilder<C> {
     /// store: for tests.
     ///
     /// ```
-    /// use nanopace::ManualClock;
+    /// use nanopace_nanos::ManualClock;
     /// use nanopace_remote::Remote;
     ///
     /// let store = Remote::lazy("redis://127.0.0.1:1/")?;

@@ -8,9 +8,9 @@ use crate::names::Names;
 use crate::plan::Plan;
 use crate::share::Share;
 use crate::stats::Counters;
-use nanopace::{Clock, Nanos};
 use nanopace_keyed::{KeyRejected, Keyed, LimitsOf};
 use nanopace_limits::{Costs, Decision, Limits, Rule};
+use nanopace_nanos::{Clock, Nanos};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -209,8 +209,8 @@ pub(crate) struct Question {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nanopace::ManualClock;
     use nanopace_keyed::Uniform;
+    use nanopace_nanos::ManualClock;
     use std::io::ErrorKind;
 
     /// What becomes of a request that the limits would let in, when the store says that.

@@ -10,9 +10,9 @@
 
 use crate::decide::More;
 use foldhash::fast::RandomState;
-use nanopace::Nanos;
 use nanopace_limits::internal::{Kind, Receipt};
 use nanopace_limits::{Decision, Limit, Limits};
+use nanopace_nanos::Nanos;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};

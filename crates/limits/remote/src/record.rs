@@ -1,9 +1,9 @@
 //! The state of a subject as text. `script/decide.lua` reads and writes the same.
 
 use crate::plan::{Plan, law};
-use nanopace::Nanos;
 use nanopace_limits::internal::{LimitsState, Numbers};
 use nanopace_limits::{Limit, Limits};
+use nanopace_nanos::Nanos;
 
 /// The state of these limits at `now` as text. None if one of the limits is not kept in a store.
 pub(crate) fn show(plan: &Plan, state: &LimitsState, now: Nanos) -> Option<String> {

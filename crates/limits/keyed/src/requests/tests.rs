@@ -2,8 +2,8 @@
 
 use super::RequestStore;
 use crate::sync::lock;
-use nanopace::Nanos;
 use nanopace_limits::Gcra;
+use nanopace_nanos::Nanos;
 
 const HOUR: u64 = 3_600_000_000_000;
 

@@ -250,7 +250,7 @@ fn texts_that_are_no_limits_are_told_why() {
 #[test]
 fn what_a_request_cost_beyond_its_reservation_counts_for_a_key_that_was_removed() {
     for text in ["10/s", "10/s in 10", "10/s sliding-log", "10/s fixed-window"] {
-        let clock = nanopace::ManualClock::new();
+        let clock = nanopace_nanos::ManualClock::new();
         let builder = Keyed::builder(Uniform::new(limits(text))).max_keys(10);
         let keyed: Keyed = builder.clock(clock.clone()).build().unwrap();
         let reservation = keyed.reserve("alice", 1).unwrap();
@@ -279,7 +279,7 @@ impl LimitsOf<String> for Versions {
 
 #[test]
 fn a_key_that_was_removed_has_the_limits_of_now_after_its_reservation_is_settled() {
-    let (clock, version) = (nanopace::ManualClock::new(), Arc::new(AtomicU64::new(1)));
+    let (clock, version) = (nanopace_nanos::ManualClock::new(), Arc::new(AtomicU64::new(1)));
     let builder = Keyed::builder(Versions(Arc::clone(&version))).max_keys(10);
     let keyed: Keyed<String, _> = builder.clock(clock.clone()).build().unwrap();
     let reservation = keyed.reserve(&"alice".to_owned(), 1).unwrap();
@@ -305,7 +305,8 @@ impl Hasher for SameHash {
 
 #[test]
 fn what_a_request_cost_beyond_its_reservation_takes_the_place_of_an_idle_key() {
-    let (clock, hasher) = (nanopace::ManualClock::new(), BuildHasherDefault::<SameHash>::new());
+    let (clock, hasher) =
+        (nanopace_nanos::ManualClock::new(), BuildHasherDefault::<SameHash>::new());
     let builder = Keyed::builder(Uniform::new(limits("10/s"))).max_keys(1).hasher(hasher);
     let keyed: Keyed<String, _, _> = builder.clock(clock.clone()).build().unwrap();
     let reservation = keyed.reserve("alice", 1).unwrap();

@@ -16,8 +16,8 @@ mod metrics;
 mod requests;
 mod waiting;
 
-use nanopace::Nanos;
 use nanopace_limits::Quota;
+use nanopace_nanos::Nanos;
 
 fn at(nanos: u64) -> Nanos {
     Nanos::from_nanos(nanos)

@@ -1,8 +1,8 @@
 //! Limits by key with a name count the answers for all keys.
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
-use nanopace::ManualClock;
 use nanopace_keyed::{KeyReservation, Keyed, Uniform, Wait, WhenFull};
+use nanopace_nanos::ManualClock;
 use proptest::prelude::*;
 use std::time::Duration;
 

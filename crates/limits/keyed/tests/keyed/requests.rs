@@ -1,13 +1,13 @@
 //! The request store: removal, bounds, threads.
 
 use crate::{at, quota};
-use nanopace::Nanos;
 use nanopace_keyed::internal::RequestStore;
 use nanopace_keyed::{KeyRejected, WhenFull};
 use nanopace_limits::{
     AggregatedWindow, FixedWindow, Gcra, LeakyQueue, Limits, Quota, Rejected, Rule, SlidingCounter,
     SlidingLog, SlottedRing, TokenBucket,
 };
+use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::num::NonZeroU16;

@@ -1,10 +1,10 @@
 //! Those who wait for a key: each key has a line of its own. Time does not pass by itself, so nobody
 //! looks again unless it is woken.
 
-use nanopace::{Clock, ManualClock, Nanos};
 use nanopace_keyed::internal::KeyGate;
 use nanopace_keyed::{KeyRejected, Keyed, Rejected, Uniform, Wait, WaitError};
 use nanopace_limits::internal::{Step, Waiter};
+use nanopace_nanos::{Clock, ManualClock, Nanos};
 use std::hash::RandomState;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,7 @@
 //! What quotas bring that follow one another.
 
 use crate::Quota;
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 use std::collections::VecDeque;
 
 /// How many tokens have come by a moment, and when a token came. A change of the quota loses no

@@ -5,7 +5,7 @@ use super::pool_state::{AcquireError, State};
 use super::refill_thread::RefillThread;
 use crate::sync::{Mutex, MutexGuard, channel, lock};
 use crate::{Quota, QuotaError, Rejected, TryAcquire};
-use nanopace::{Clock, Nanos};
+use nanopace_nanos::{Clock, Nanos};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ use std::time::Duration;
 /// came.
 ///
 /// ```
-/// use nanopace::TscClock;
+/// use nanopace_nanos::TscClock;
 /// use nanopace_limits::pools::ManagedPool;
 /// use std::time::Duration;
 ///
@@ -76,7 +76,7 @@ impl ManagedPool {
     /// than a day.
     ///
     /// ```
-    /// use nanopace::TscClock;
+    /// use nanopace_nanos::TscClock;
     /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
@@ -109,7 +109,7 @@ impl ManagedPool {
     /// As for [`start`](ManagedPool::start).
     ///
     /// ```
-    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_nanos::{ManualClock, Nanos};
     /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
@@ -139,7 +139,7 @@ impl ManagedPool {
     /// Does the refill that is due now, and serves the callers that wait.
     ///
     /// ```
-    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_nanos::{ManualClock, Nanos};
     /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
@@ -163,7 +163,7 @@ impl ManagedPool {
     /// moment is [`Nanos::MAX`].
     ///
     /// ```
-    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_nanos::{ManualClock, Nanos};
     /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
@@ -189,7 +189,7 @@ impl ManagedPool {
     /// meanwhile. No token is taken then.
     ///
     /// ```
-    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_nanos::{ManualClock, Nanos};
     /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
@@ -224,7 +224,7 @@ impl ManagedPool {
     /// that is in force changes nothing else.
     ///
     /// ```
-    /// use nanopace::ManualClock;
+    /// use nanopace_nanos::ManualClock;
     /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
@@ -244,7 +244,7 @@ impl ManagedPool {
     /// The quota in force.
     ///
     /// ```
-    /// use nanopace::ManualClock;
+    /// use nanopace_nanos::ManualClock;
     /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
@@ -266,7 +266,7 @@ impl ManagedPool {
     /// then.
     ///
     /// ```
-    /// use nanopace::ManualClock;
+    /// use nanopace_nanos::ManualClock;
     /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
@@ -288,7 +288,7 @@ impl ManagedPool {
     /// The time between refills.
     ///
     /// ```
-    /// use nanopace::ManualClock;
+    /// use nanopace_nanos::ManualClock;
     /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
@@ -309,7 +309,7 @@ impl ManagedPool {
     /// As for [`TokenPool::new`]. Nothing is changed then.
     ///
     /// ```
-    /// use nanopace::ManualClock;
+    /// use nanopace_nanos::ManualClock;
     /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
@@ -330,7 +330,7 @@ impl ManagedPool {
     /// left can still be taken.
     ///
     /// ```
-    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_nanos::{ManualClock, Nanos};
     /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
@@ -352,7 +352,7 @@ impl ManagedPool {
     /// A copy of the pool as it is now.
     ///
     /// ```
-    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_nanos::{ManualClock, Nanos};
     /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///
@@ -371,7 +371,7 @@ impl ManagedPool {
     /// How many callers are waiting.
     ///
     /// ```
-    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_nanos::{ManualClock, Nanos};
     /// use nanopace_limits::pools::ManagedPool;
     /// use std::time::Duration;
     ///

@@ -7,7 +7,7 @@ use super::refill_thread::Ticks;
 use crate::rejected::room_beside;
 use crate::sync::Sender;
 use crate::{Quota, QuotaError, Rejected};
-use nanopace::Nanos;
+use nanopace_nanos::Nanos;
 use std::collections::VecDeque;
 use std::time::Duration;
 use thiserror::Error;

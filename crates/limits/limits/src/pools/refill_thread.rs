@@ -1,8 +1,8 @@
 //! Evenly spaced moments, and a thread that does a chore at such moments, on any clock.
 
 use crate::QuotaError;
-use crate::sync::{JoinHandle, Mutex, lock, spawn};
-use nanopace::{Clock, Nanos, Pacer, Rate};
+use crate::sync::{AtomicBool, JoinHandle, Relaxed, spawn};
+use nanopace_nanos::{Clock, Nanos, Parker, Unparker};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,71 +59,48 @@ impl Ticks {
 /// A thread that does a chore at moments that may change, and the way to stop it.
 #[derive(Debug)]
 pub(crate) struct RefillThread {
-    alarm: Arc<Alarm>,
+    is_over: Arc<AtomicBool>,
+    unparker: Unparker,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread sleeps on: a pacer that stays paused. It grants nothing, so a sleep ends at its
-/// deadline, or when the pacer is closed. None if the thread is to end.
-#[derive(Debug)]
-struct Alarm {
-    clock: Arc<dyn Clock>,
-    pacer: Mutex<Option<Pacer>>,
-}
-
 impl RefillThread {
-    /// Calls `refill` with the time, and again at the moment that it returns, or when it is woken.
+    /// Calls `refill` with the time, and again at the moment that it returns or earlier, and when it is
+    /// woken.
     pub(crate) fn start(
         clock: Arc<dyn Clock>,
         mut refill: impl FnMut(Nanos) -> Nanos + Send + 'static,
     ) -> RefillThread {
-        let pacer = Mutex::new(Some(paused(&clock)));
-        let alarm = Arc::new(Alarm { clock, pacer });
-        let thread = spawn({
-            let alarm = Arc::clone(&alarm);
-            move || while alarm.sleep_after(&mut refill) {}
+        let (parker, is_over) = (Parker::new(), Arc::new(AtomicBool::new(false)));
+        let (unparker, over) = (parker.unparker(), Arc::clone(&is_over));
+        let thread = spawn(move || {
+            // Relaxed: `stop` unparks after it has stored, and the sleep that this ends comes before the load that
+            // sees it. Model: `the_refill_thread_ends_with_the_bucket`.
+            while !over.load(Relaxed) {
+                let now = clock.now();
+                let next = refill(now);
+                if next <= now {
+                    break; // the end of time
+                }
+                // A change after `refill` has looked ends this sleep too: the parker keeps the wake-up.
+                // Model: `a_change_reaches_the_refill_thread`.
+                clock.park(&parker, next);
+            }
         });
-        RefillThread { alarm, thread: Some(thread) }
+        RefillThread { is_over, unparker, thread: Some(thread) }
     }
 
-    /// Calls `refill` anew: the moment that it returned last may be wrong.
+    /// Calls `refill` again: the moment that it returned last may be wrong.
     pub(crate) fn wake(&self) {
-        self.alarm.wake();
+        self.unparker.unpark();
     }
 
     /// Wakes the thread and lets it come to its end.
     pub(crate) fn stop(&self) {
-        self.alarm.stop();
+        // Relaxed: the unparking after it orders it before the thread's next look.
+        self.is_over.store(true, Relaxed);
+        self.unparker.unpark();
     }
-}
-
-impl Alarm {
-    /// Calls `refill` and sleeps until the moment that it returns; false if the thread is to end.
-    fn sleep_after(&self, refill: &mut impl FnMut(Nanos) -> Nanos) -> bool {
-        // Taken before `refill` looks, so that a change after its look ends the sleep. Model:
-        // `a_change_reaches_the_refill_thread`.
-        let Some(pacer) = lock(&self.pacer).clone() else { return false };
-        let now = pacer.now();
-        let next = refill(now);
-        // It grants nothing: it is paused, or closed by now.
-        let _ = pacer.acquire_deadline(next);
-        next > now // else it is the end of time
-    }
-
-    fn wake(&self) {
-        let next = paused(&self.clock);
-        let last = lock(&self.pacer).as_mut().map(|pacer| std::mem::replace(pacer, next));
-        last.inspect(Pacer::close);
-    }
-
-    fn stop(&self) {
-        let last = lock(&self.pacer).take();
-        last.inspect(Pacer::close);
-    }
-}
-
-fn paused(clock: &Arc<dyn Clock>) -> Pacer {
-    Pacer::builder(Rate::SLOWEST).clock(Arc::clone(clock)).start_paused().build()
 }
 
 impl Drop for RefillThread {

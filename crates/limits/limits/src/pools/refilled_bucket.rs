@@ -4,7 +4,7 @@ use super::refill_thread::{RefillThread, Ticks};
 use crate::rejected::room_beside;
 use crate::sync::{Mutex, MutexGuard, lock};
 use crate::{Quota, QuotaError, Rejected, TryAcquire};
-use nanopace::{Clock, Nanos};
+use nanopace_nanos::{Clock, Nanos};
 use std::sync::Arc;
 
 /// A token bucket that a thread refills: with `count` tokens at the end of each `period`, up to
@@ -39,7 +39,7 @@ use std::sync::Arc;
 /// intervals, and discarded if the bucket is full.
 ///
 /// ```
-/// use nanopace::{ManualClock, Nanos};
+/// use nanopace_nanos::{ManualClock, Nanos};
 /// use nanopace_limits::pools::RefilledBucket;
 /// use nanopace_limits::{TryAcquire, Rejected};
 /// use std::time::Duration;
@@ -82,7 +82,7 @@ impl RefilledBucket {
     /// [`QuotaError::Interval`] for a period of more than a day.
     ///
     /// ```
-    /// use nanopace::TscClock;
+    /// use nanopace_nanos::TscClock;
     /// use nanopace_limits::pools::RefilledBucket;
     ///
     /// let bucket = RefilledBucket::start("10/100ms".parse()?, 25, 5, 1, TscClock::new())?;
@@ -114,7 +114,7 @@ impl RefilledBucket {
     /// As for [`start`](RefilledBucket::start).
     ///
     /// ```
-    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_nanos::{ManualClock, Nanos};
     /// use nanopace_limits::pools::RefilledBucket;
     /// use nanopace_limits::TryAcquire;
     ///
@@ -149,7 +149,7 @@ impl RefilledBucket {
     /// Does the refills that are due now.
     ///
     /// ```
-    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_nanos::{ManualClock, Nanos};
     /// use nanopace_limits::pools::RefilledBucket;
     /// use nanopace_limits::TryAcquire;
     ///
@@ -168,7 +168,7 @@ impl RefilledBucket {
     /// How many tokens are in the bucket, as of the last refill and request.
     ///
     /// ```
-    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_nanos::{ManualClock, Nanos};
     /// use nanopace_limits::pools::RefilledBucket;
     /// use nanopace_limits::TryAcquire;
     ///
@@ -192,7 +192,7 @@ impl RefilledBucket {
     /// [`QuotaError::Interval`] for a period of more than a day. Nothing is changed then.
     ///
     /// ```
-    /// use nanopace::{ManualClock, Nanos};
+    /// use nanopace_nanos::{ManualClock, Nanos};
     /// use nanopace_limits::pools::RefilledBucket;
     /// use nanopace_limits::TryAcquire;
     /// use std::time::Duration;
@@ -214,7 +214,7 @@ impl RefilledBucket {
     /// The quota in force.
     ///
     /// ```
-    /// use nanopace::ManualClock;
+    /// use nanopace_nanos::ManualClock;
     /// use nanopace_limits::pools::RefilledBucket;
     ///
     /// let clock = ManualClock::new();
@@ -234,7 +234,7 @@ impl RefilledBucket {
     /// [`QuotaError::CapacityTooSmall`] for a capacity below the cost. Nothing is changed then.
     ///
     /// ```
-    /// use nanopace::ManualClock;
+    /// use nanopace_nanos::ManualClock;
     /// use nanopace_limits::pools::RefilledBucket;
     ///
     /// let clock = ManualClock::new();
@@ -251,7 +251,7 @@ impl RefilledBucket {
     /// The most tokens that it holds.
     ///
     /// ```
-    /// use nanopace::ManualClock;
+    /// use nanopace_nanos::ManualClock;
     /// use nanopace_limits::pools::RefilledBucket;
     ///
     /// let clock = ManualClock::new();

@@ -1,8 +1,8 @@
 //! The aggregated window against its definition, and what follows from it.
 
 use crate::laws::at;
-use nanopace::Nanos;
 use nanopace_limits::{AggregatedWindow, Quota, Rejected, Rule};
+use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 use std::num::NonZeroU16;
 use std::time::Duration;

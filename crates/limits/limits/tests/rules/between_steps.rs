@@ -1,9 +1,9 @@
 //! Changes between two steps of a waiter. No lock covers both steps.
 
 use crate::laws::at;
-use nanopace::{Clock, ManualClock, Nanos};
 use nanopace_limits::internal::{Gate, LimitsState, Line, Receipt, Step, Waiter};
 use nanopace_limits::{CostsRejected, Limits, Rule, Wait, WaitError};
+use nanopace_nanos::{Clock, ManualClock, Nanos};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::task::Waker;

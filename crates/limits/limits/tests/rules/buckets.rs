@@ -4,10 +4,10 @@
 use crate::laws::{
     Answer, Arrival, SECOND, at, not_until, orderly, quotas, seconds, span, whole_quotas,
 };
-use nanopace::Nanos;
 use nanopace_limits::{
     Atomic, LeakyQueue, Quota, QuotaError, Rejected, Rule, TokenBucket, TryAcquire,
 };
+use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 
 fn interval_ns(quota: Quota) -> u64 {

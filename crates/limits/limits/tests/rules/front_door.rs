@@ -1,9 +1,9 @@
 //! The front door decides as its limits do, with the lock and without.
 
 use crate::limits::{any_limit, any_limits};
-use nanopace::{Clock, ManualClock};
 use nanopace_limits::internal::Receipt;
 use nanopace_limits::{Limiter, Limits, Reservation, Rule};
+use nanopace_nanos::{Clock, ManualClock};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;

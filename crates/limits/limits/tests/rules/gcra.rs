@@ -4,8 +4,8 @@ use crate::laws::{
     Answer, Arrival, DAY, SECOND, arrivals, arrivals_for, at, not_until, quotas, seconds, span,
     whole_quotas,
 };
-use nanopace::Nanos;
 use nanopace_limits::{Atomic, Gcra, Locked, Quota, QuotaError, Rejected, Rule, TryAcquire};
+use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 use std::thread;
 

@@ -1,9 +1,9 @@
 //! Time that passes by chance takes nothing from anybody.
 
 use crate::common::crowd::{Crowd, limiter};
-use nanopace::Nanos;
 use nanopace_limits::internal::Step;
 use nanopace_limits::{Wait, WaitError};
+use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 use std::task::Waker;
 use std::time::Duration;

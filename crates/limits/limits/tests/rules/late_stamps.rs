@@ -2,11 +2,11 @@
 //! decides, and what its callers' stamps show of that.
 
 use crate::laws::{Arrival, MILLI, SECOND, at, not_until, span};
-use nanopace::Nanos;
 use nanopace_limits::{
     AggregatedWindow, FixedWindow, Gcra, Locked, Quota, Rule, SlidingCounter, SlidingLog,
     SlottedRing, TokenBucket, TryAcquire,
 };
+use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 use std::num::NonZeroU16;
 

@@ -1,10 +1,10 @@
 //! Limits of any kind, alone and several at once: costs, reservations, changes.
 
 use crate::laws::{at, seconds};
-use nanopace::ManualClock;
 use nanopace_limits::{
     Costs, CostsRejected, Limit, Limiter, Limits, LimitsError, Quota, Rejected, Rule,
 };
+use nanopace_nanos::ManualClock;
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;

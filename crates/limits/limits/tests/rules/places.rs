@@ -1,9 +1,9 @@
 //! Who waits has a place: whoever does not wait takes nothing of what the first in line waits for.
 
 use crate::common::crowd::{Crowd, End, limiter};
-use nanopace::{Clock, ManualClock, Nanos};
 use nanopace_limits::internal::Step;
 use nanopace_limits::{CostsRejected, Limiter, Rejected, Wait, WaitError};
+use nanopace_nanos::{Clock, ManualClock, Nanos};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -2,9 +2,9 @@
 
 use crate::common::until;
 use crate::laws::{Arrival, DAY, MILLI, SECOND, YEAR, at, not_until, orderly, seconds, span};
-use nanopace::{ManualClock, Nanos};
 use nanopace_limits::pools::RefilledBucket;
 use nanopace_limits::{Quota, QuotaError, Rejected, TryAcquire};
+use nanopace_nanos::{ManualClock, Nanos};
 use proptest::prelude::*;
 
 fn bucket(quota: &str, capacity: u64, initial: u64) -> (ManualClock, RefilledBucket) {

@@ -1,8 +1,8 @@
 //! Requests that are counted before it is known what they cost, by several limits and by changed ones.
 
 use crate::laws::{at, seconds};
-use nanopace::ManualClock;
 use nanopace_limits::{Limiter, Rejected};
+use nanopace_nanos::ManualClock;
 use std::time::Duration;
 
 #[test]

@@ -2,11 +2,11 @@
 //! it promises.
 
 use crate::laws::{Arrival, SECOND, arrivals, at, orderly, quotas, seconds, span};
-use nanopace::Nanos;
 use nanopace_limits::internal::RingCount;
 use nanopace_limits::{
     Locked, Quota, QuotaError, Rejected, RollingCount, Rule, SlottedRing, TryAcquire,
 };
+use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Tasks that wait, in virtual time: each of them is polled at every step of a clock.
 
-use nanopace::ManualClock;
 use nanopace_limits::{AsyncLimiter, CostsRejected, Limiter, Wait, WaitError};
+use nanopace_nanos::ManualClock;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;

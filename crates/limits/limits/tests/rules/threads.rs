@@ -1,9 +1,9 @@
 //! Threads that meet in a limiter; for `ThreadSanitizer`, and for what a real machine does.
 
 use crate::laws::{SECOND, at};
-use nanopace::ManualClock;
 use nanopace_limits::TryAcquire;
 use nanopace_limits::pools::RefilledBucket;
+use nanopace_nanos::ManualClock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 

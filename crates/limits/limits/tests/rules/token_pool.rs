@@ -3,9 +3,9 @@
 
 use crate::common::until;
 use crate::laws::{Arrival, DAY, MILLI, SECOND, at, span};
-use nanopace::{ManualClock, Nanos};
 use nanopace_limits::pools::{AcquireError, ManagedPool, TokenPool};
 use nanopace_limits::{Quota, QuotaError, Rejected, TryAcquire};
+use nanopace_nanos::{ManualClock, Nanos};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -371,7 +371,7 @@ fn many_callers_share_what_comes_in() {
     pool.close();
     let left = total(&pool.snapshot());
     assert_eq!((taken + left) % 10, 0, "refills are of ten");
-    let now = nanopace::Clock::now(&clock).as_nanos();
+    let now = nanopace_nanos::Clock::now(&clock).as_nanos();
     assert!(taken + left <= u128::from(now / MILLI));
 }
 

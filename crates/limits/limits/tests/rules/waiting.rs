@@ -1,9 +1,9 @@
 //! Who waits gets in, in the order in which they came, and nobody is forgotten.
 
 use crate::common::crowd::{Crowd, limiter};
-use nanopace::{Clock, ManualClock, Nanos};
 use nanopace_limits::internal::Step;
 use nanopace_limits::{CostsRejected, Limiter, Rejected, Wait, WaitError};
+use nanopace_nanos::{Clock, ManualClock, Nanos};
 use proptest::prelude::*;
 use std::task::Waker;
 use std::thread;

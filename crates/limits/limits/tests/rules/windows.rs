@@ -5,11 +5,11 @@ use crate::laws::{
     Answer, Arrival, SECOND, arrivals, arrivals_for, at, not_until, orderly, quotas, seconds, span,
     whole_quotas,
 };
-use nanopace::Nanos;
 use nanopace_limits::{
     Atomic, FixedWindow, Gcra, Limit, Limits, Locked, Quota, Rejected, Rule, SlidingCounter,
     SlidingLog, TryAcquire,
 };
+use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 
 /// Each arrival's moment, none before the one before it.

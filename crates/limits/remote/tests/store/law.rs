@@ -1,9 +1,9 @@
 //! The store decides as the rules do a microsecond before or after at most: the same answer, and the same
 //! figures, for the same arrivals.
 
-use nanopace::Nanos;
 use nanopace_limits::internal::{Kind, LimitsState};
 use nanopace_limits::{Decision, Limit, Limits, Quota, Rejected, Rule};
+use nanopace_nanos::Nanos;
 use nanopace_remote::{Remote, RemoteKeyed, Settings};
 use nanopace_services::{Engine, Server};
 use proptest::prelude::*;

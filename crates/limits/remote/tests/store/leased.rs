@@ -1,8 +1,8 @@
 //! Tokens that are taken ahead: never more than the limits, and less by no more than what is leased.
 
 use crate::common::{ask, store, until};
-use nanopace::{ManualClock, Nanos};
 use nanopace_limits::{Limits, Rule};
+use nanopace_nanos::{ManualClock, Nanos};
 use nanopace_remote::{Remote, RemoteError, RemoteKeyed};
 use nanopace_services::{Engine, Server};
 use proptest::prelude::*;

@@ -47,7 +47,7 @@ impl Process {
 
     /// Whether the limits alone would let everything in that gets in.
     fn keeps_to_its_own(&mut self, n: u64, micros: u64) -> bool {
-        let now = nanopace::Nanos::from_nanos(micros * 1_000);
+        let now = nanopace_nanos::Nanos::from_nanos(micros * 1_000);
         let is_let_in = self.remote.try_acquire_costs("subject", n).is_ok();
         !is_let_in || self.limits.try_acquire(&mut self.alone, now, n).is_ok()
     }

@@ -4,7 +4,7 @@ use crate::{API_KEY, behind, by_header, call, field, from};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
-use nanopace::ManualClock;
+use nanopace_nanos::ManualClock;
 use nanopace_tower::{
     Answer, Fields, KeyRejected, Limiter, OnlyGrpc, Rejection, TextOrGrpc, Verdict,
 };

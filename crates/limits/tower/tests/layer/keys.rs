@@ -2,8 +2,8 @@
 
 use crate::{API_KEY, behind, by_header, call, from, keyed, limits};
 use http::{HeaderName, HeaderValue, Request};
-use nanopace::ManualClock;
 use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
+use nanopace_nanos::ManualClock;
 use nanopace_tower::{KeyOf, Keyed, LimitLayer, Peer, WithoutKey};
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

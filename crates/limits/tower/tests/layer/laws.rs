@@ -2,7 +2,7 @@
 
 use crate::{API_KEY, behind, by_header, call, field, from, hello, keyed, limits};
 use http::{Request, Response};
-use nanopace::ManualClock;
+use nanopace_nanos::ManualClock;
 use nanopace_tower::{KeyRejected, LimitLayer, Limiter, WithoutKey};
 use proptest::prelude::*;
 use std::collections::HashMap;

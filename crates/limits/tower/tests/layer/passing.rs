@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::task::noop_waker_ref;
 use http::{Request, Response};
-use nanopace::ManualClock;
+use nanopace_nanos::ManualClock;
 use nanopace_tower::{
     ByKey, Decide, Decided, Deciding, LimitLayer, LimitService, Limiter, One, OnlyGrpc, TextOrGrpc,
 };

@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use nanopace::ManualClock;
+use nanopace_nanos::ManualClock;
 use nanopace_tower::{Forwarded, LimitLayer, Peer};
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use crate::{field, keyed};
 use axum::body::Body;
 use axum::routing::get;
 use http::Request;
-use nanopace::ManualClock;
+use nanopace_nanos::ManualClock;
 use nanopace_tower::{LimitLayer, Limiter, Peer};
 use std::time::Duration;
 use tokio::net::TcpListener;

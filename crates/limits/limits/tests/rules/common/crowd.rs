@@ -1,9 +1,9 @@
 //! Those who wait for one limiter, in virtual time: each is looked after by nobody but its bell and
 //! its alarm.
 
-use nanopace::{Clock, ManualClock, Nanos};
 use nanopace_limits::internal::{Step, Waiter};
 use nanopace_limits::{CostsRejected, Limiter, Wait, WaitError};
+use nanopace_nanos::{Clock, ManualClock, Nanos};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};

@@ -6,8 +6,8 @@
 
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
-use nanopace::Nanos;
 use nanopace_limits::{Locked, Quota, Rejected, Rule, TryAcquire};
+use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 use std::time::Duration;
 
