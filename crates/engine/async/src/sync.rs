@@ -6,19 +6,17 @@ use std::sync as world;
 #[cfg(loom)]
 use loom::sync as world;
 
-use std::cell::Cell;
-
 pub(crate) use world::MutexGuard;
 
-#[cfg(not(loom))]
+#[cfg(all(feature = "pacer", not(loom)))]
 std::thread_local! {
     /// How many slots this thread's tasks have had since one of them last waited.
-    pub(crate) static HAD: Cell<u32> = const { Cell::new(0) };
+    pub(crate) static HAD: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
-#[cfg(loom)]
+#[cfg(all(feature = "pacer", loom))]
 loom::thread_local! {
-    pub(crate) static HAD: Cell<u32> = Cell::new(0);
+    pub(crate) static HAD: std::cell::Cell<u32> = std::cell::Cell::new(0);
 }
 
 /// A mutex that goes on after a panic: its holders leave the data whole at every step.

@@ -1,6 +1,6 @@
 //! The timer in the reactor of smol and async-std.
 
-#![cfg(feature = "async-io")]
+#![cfg(all(feature = "async-io", feature = "pacer"))]
 
 use async_io::block_on;
 use nanopace::{Grant, Pacer, Refused};

@@ -137,6 +137,24 @@ fn the_engine_depends_on_nanos_and_nanos_on_nothing_by_default() {
     }
 }
 
+/// Otherwise a user of limiters in tasks compiles the engine too.
+#[test]
+fn the_limits_use_of_the_tasks_only_timers() {
+    let mut users = 0;
+    for folder in fs::read_dir(root().join("crates/limits")).unwrap() {
+        let manifest = folder.unwrap().path().join("Cargo.toml");
+        let manifest = fs::read_to_string(manifest).unwrap_or_default();
+        for line in manifest.lines().filter(|line| line.starts_with("nanopace-async")) {
+            assert!(line.contains("workspace = true") && !line.contains("\"pacer\""), "{line}");
+            users += 1;
+        }
+    }
+    assert!(users > 0);
+    let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let shared = workspace.lines().find(|line| line.starts_with("nanopace-async = "));
+    assert!(shared.unwrap().contains("default-features = false"));
+}
+
 #[test]
 fn a_module_uses_only_modules_above_it() {
     for of in [ENGINE, LOAD] {
