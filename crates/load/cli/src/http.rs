@@ -22,17 +22,17 @@ use client::{environment, single, targets};
 use data::args::DataEnd;
 use nanopace::{Nanos, Pacer, Rate};
 use nanopace_load::console::Progress;
+use nanopace_load::load::backend::{Backend, Steps};
 use nanopace_load::load::details::SetUp;
 use nanopace_load::load::kind::{self, Kind};
 use nanopace_load::load::own_times::{OwnTimes, Part};
 use nanopace_load::load::shortage::Shortage;
-use nanopace_load::load::target::Steps;
 use nanopace_load::net::trust::{Tls, Trust};
 use nanopace_load::running::args::RunArgs;
 use nanopace_load::running::files;
 use nanopace_load::running::search::Job;
 use nanopace_load::running::setup::Setup;
-use nanopace_load::{Done, Failure, Slot, Target};
+use nanopace_load::{Done, Failure, Slot};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -126,7 +126,7 @@ impl Http {
     }
 }
 
-impl Target for Http {
+impl Backend for Http {
     type Session = Session;
 
     async fn connect(&self, index: usize) -> Result<Session, Failure> {

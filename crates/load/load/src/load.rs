@@ -1,6 +1,7 @@
 //! What a load is: its schedule, the target that it is for, and what may be asked of it while it runs.
 
 pub(crate) mod action;
+pub mod backend;
 pub(crate) mod blocking;
 pub mod details;
 mod function;

@@ -4,7 +4,7 @@
 use crate::console::interrupt;
 use crate::judged::summary::Summary;
 use crate::judged::whole::Whole;
-use crate::load::target::Target;
+use crate::load::backend::Backend;
 use crate::running::compare::{self, CompareArgs};
 use crate::running::fleet;
 use crate::running::fleet::args::FleetCommand;
@@ -46,7 +46,7 @@ pub(super) fn refused(error: anyhow::Error) -> (u8, anyhow::Error) {
 }
 
 /// Runs what is set up.
-pub fn run<T: Target>(mut setup: Setup<T>) -> Ended {
+pub fn run<T: Backend>(mut setup: Setup<T>) -> Ended {
     let logs = mem::take(&mut setup.logs);
     let status = |error: &anyhow::Error| if error.is::<NotJoined>() { REFUSED } else { FAILED };
     let ran = run::run(&setup, logs).map_err(|error| (status(&error), error))?;
@@ -65,7 +65,7 @@ pub fn run<T: Target>(mut setup: Setup<T>) -> Ended {
 }
 
 /// Searches for the highest rate.
-pub fn search<T: Target>(mut job: Job<T>) -> Ended {
+pub fn search<T: Backend>(mut job: Job<T>) -> Ended {
     let results = job.run().map_err(|error| (FAILED, error))?;
     let written = job.publish(&results).into_iter().collect::<io::Result<()>>();
     written.map_err(|error| (FAILED, error.into()))?;
@@ -89,7 +89,7 @@ pub fn compare(args: &CompareArgs) -> Ended {
 /// Writes the results to all places. What one does not take, the others still get. Then tells the
 /// store of a fleet, waits for its other nodes, and also writes what all have done. What is required of a node
 /// is required of all together, unless it leaves before.
-fn publish<T: Target>(
+fn publish<T: Backend>(
     setup: &Setup<T>,
     ran: &mut Ran,
     member: Option<Member>,
@@ -112,7 +112,7 @@ fn publish<T: Target>(
 }
 
 /// Tells the fleet what this node has done. What all have done, unless the fleet goes on.
-fn finish<T: Target>(
+fn finish<T: Backend>(
     setup: &Setup<T>,
     ran: &mut Ran,
     member: Member,
@@ -135,7 +135,7 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-fn written<T: Target>(
+fn written<T: Backend>(
     setup: &Setup<T>,
     summary: &Summary,
     text: io::Result<()>,

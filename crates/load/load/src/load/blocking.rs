@@ -1,8 +1,7 @@
 //! Targets whose calls block their thread.
 
 use super::stream_times::StreamTimes;
-use super::target::{BlockingSession, BlockingSessions, Done, Failure, Slot, Target, short_name};
-use std::sync::Arc;
+use super::target::{Done, Failure, Slot, Target, short_name};
 
 /// What is loaded, by a driver that has no async interface. It is a [`Target`], too: whatever takes one
 /// takes this.
@@ -106,6 +105,8 @@ pub trait BlockingTarget: Send + Sync + 'static {
 impl<T: BlockingTarget> Target for T {
     type Session = T::Session;
 
+    const BLOCKS: bool = true;
+
     async fn connect(&self, index: usize) -> Result<T::Session, Failure> {
         BlockingTarget::connect(self, index)
     }
@@ -120,28 +121,5 @@ impl<T: BlockingTarget> Target for T {
 
     fn name(&self) -> String {
         BlockingTarget::name(self)
-    }
-
-    fn blocking(self: Arc<Self>) -> Option<Arc<dyn BlockingSessions>> {
-        Some(self)
-    }
-}
-
-/// A session with its target.
-struct Opened<'target, T: BlockingTarget> {
-    target: &'target T,
-    session: T::Session,
-}
-
-impl<T: BlockingTarget> BlockingSessions for T {
-    fn open(&self, index: usize) -> Result<Box<dyn BlockingSession + '_>, Failure> {
-        let session = BlockingTarget::connect(self, index)?;
-        Ok(Box::new(Opened { target: self, session }))
-    }
-}
-
-impl<T: BlockingTarget> BlockingSession for Opened<'_, T> {
-    fn call(&mut self, slot: Slot) -> Result<Done, Failure> {
-        BlockingTarget::call(self.target, &mut self.session, slot)
     }
 }

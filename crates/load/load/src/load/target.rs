@@ -5,14 +5,11 @@ use super::kind::Kind;
 use super::shortage::Shortage;
 pub use super::slot::Slot;
 use crate::console::human;
-use crate::load::own_times::{OwnTimes, Part};
 use crate::load::stream_times::StreamTimes;
-use nanopace::{Nanos, Pacer};
+use nanopace::Nanos;
 use std::any::type_name;
 use std::error::Error;
-use std::fmt::{Debug, Display};
-use std::sync::Arc;
-use std::time::Duration;
+use std::fmt::Display;
 
 /// The most characters of an error that make up a kind of failure.
 const LONGEST: usize = 120;
@@ -56,6 +53,11 @@ const LONGEST: usize = 120;
 pub trait Target: Send + Sync + 'static {
     /// A connection, or whatever else carries calls one after the other.
     type Session: Send + 'static;
+
+    /// Whether [`connect`](Target::connect) and [`call`](Target::call) block their thread. Then each session has a
+    /// thread of its own, on which their futures are polled once. [`BlockingTarget`](crate::BlockingTarget) sets this
+    /// for you.
+    const BLOCKS: bool = false;
 
     /// Opens the session number `index`, counted from 0. Sessions are opened before the load begins,
     /// and again after a failure that has [broken](Failure::broken) one: then the slot that needs it
@@ -140,133 +142,6 @@ pub trait Target: Send + Sync + 'static {
     fn stream_times(&self) -> Option<&StreamTimes> {
         None
     }
-
-    /// After [`name`](Target::name) while the run goes on.
-    #[doc(hidden)]
-    fn remark(&self) -> &'static str {
-        ""
-    }
-
-    /// What reports have to warn of.
-    #[doc(hidden)]
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// What to say when it is not there.
-    #[doc(hidden)]
-    fn absence(&self, failure: &Failure) -> String {
-        format!("no answer from {}: {}", self.name(), failure.kind)
-    }
-
-    /// The next load is paced by this: moments are its clock's.
-    #[doc(hidden)]
-    fn paced_by(&self, pacer: &Pacer) {
-        self.stream_times().iter().for_each(|times| times.paced_by(pacer));
-    }
-
-    /// The steps of its next calls are counted by this, if they have any.
-    #[doc(hidden)]
-    fn counted_by(&self, _steps: Arc<dyn Steps>) {}
-
-    /// The schedule starts now.
-    #[doc(hidden)]
-    fn schedule_starts(&self) {}
-
-    /// Whether calls keep to the timeout by themselves, and are known not to block their thread.
-    #[doc(hidden)]
-    fn keeps_to_timeout(&self) -> bool {
-        false
-    }
-
-    /// How long it took to open the parts of a session that was just opened, if the session knows.
-    #[doc(hidden)]
-    fn set_ups(&self, _session: &mut Self::Session) -> Option<Vec<SetUp>> {
-        None
-    }
-
-    /// The number of files and connections that are open at most. `sessions` has the number of sessions of each thread.
-    #[doc(hidden)]
-    fn open_files(&self, sessions: &[usize]) -> u64 {
-        sessions.iter().sum::<usize>() as u64
-    }
-
-    /// How its sessions are opened, if their calls block: then each has a thread of its own.
-    #[doc(hidden)]
-    fn blocking(self: Arc<Self>) -> Option<Arc<dyn BlockingSessions>> {
-        None
-    }
-
-    /// Whether its calls may have different labels: then a file that is written line by line has a column
-    /// for them.
-    #[doc(hidden)]
-    fn has_labels(&self) -> bool {
-        true
-    }
-
-    /// What tells the text of its scenarios from others, if it has any.
-    #[doc(hidden)]
-    fn scenario_hash(&self) -> Option<String> {
-        None
-    }
-
-    /// Labels that are told whether any operation of theirs has ended or not.
-    #[doc(hidden)]
-    fn labels(&self) -> Vec<&'static str> {
-        Vec::new()
-    }
-
-    /// How many slots of the whole load it has something to do for, if that has an end: then the load
-    /// ends, too.
-    #[doc(hidden)]
-    fn most_slots(&self) -> Option<u64> {
-        None
-    }
-
-    /// Times of its own, recorded since they were taken the last time.
-    #[doc(hidden)]
-    fn take_own_times(&self) -> Vec<OwnTimes> {
-        self.stream_times().map_or_else(Vec::new, StreamTimes::take)
-    }
-
-    /// What has such times taken, if they are not.
-    #[doc(hidden)]
-    fn has_timed(&self, part: Part) -> &'static str {
-        part.of_own_target()
-    }
-
-    /// How long it took to resolve names.
-    #[doc(hidden)]
-    fn resolved_in(&self) -> Duration {
-        Duration::ZERO
-    }
-}
-
-/// What has sessions whose calls block.
-#[doc(hidden)]
-pub trait BlockingSessions: Send + Sync {
-    /// Opens the session with this number.
-    fn open(&self, index: usize) -> Result<Box<dyn BlockingSession + '_>, Failure>;
-}
-
-/// A session whose calls block.
-#[doc(hidden)]
-pub trait BlockingSession {
-    /// Does one operation.
-    fn call(&mut self, slot: Slot) -> Result<Done, Failure>;
-}
-
-/// Counts steps of calls by their labels as soon as they end: the rest of a call may take long, or be given up.
-#[doc(hidden)]
-pub trait Steps: Debug + Send + Sync {
-    /// A step of the session with this number was due at one moment, and ended at another. It came to this.
-    fn end(&self, session: usize, due: Nanos, end: Nanos, called: Result<Done, Failure>);
-
-    /// The session with this number rests in its call for a slot: until then, it asks the target for nothing.
-    fn rest(&self, session: usize, slot: Slot, until: Nanos);
-
-    /// It goes on. Returns when.
-    fn go_on(&self, session: usize, slot: Slot) -> Nanos;
 }
 
 /// A call that succeeded, and what is counted of it besides its times.

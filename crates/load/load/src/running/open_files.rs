@@ -1,7 +1,7 @@
 //! Makes sure, before a run, that the process may open as many files as the run needs.
 
 use super::workers::threads;
-use crate::load::target::Target;
+use crate::load::backend::Backend;
 use anyhow::bail;
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const OTHERS: u64 = 50;
 const EACH_THREAD: u64 = 8;
 
 /// The number of files that a run over this number of sessions opens at most.
-fn needed<T: Target>(target: &Arc<T>, sessions: u32, threads: Option<u16>) -> u64 {
+fn needed<T: Backend>(target: &Arc<T>, sessions: u32, threads: Option<u16>) -> u64 {
     let threads = threads::sessions(target, sessions, threads);
     let runtimes = if Arc::clone(target).blocking().is_some() { 1 } else { threads.len() };
     target.open_files(&threads) + OTHERS + EACH_THREAD * runtimes as u64
@@ -24,7 +24,7 @@ fn needed<T: Target>(target: &Arc<T>, sessions: u32, threads: Option<u16>) -> u6
 ///
 /// # Errors
 /// The hard limit is too low.
-pub(super) fn allow<T: Target>(
+pub(super) fn allow<T: Backend>(
     target: &Arc<T>,
     sessions: u32,
     threads: Option<u16>,
@@ -82,7 +82,7 @@ mod tests {
     /// Each session has this number of connections.
     struct Opens(u64);
 
-    impl Target for Opens {
+    impl Backend for Opens {
         type Session = ();
 
         async fn connect(&self, _index: usize) -> Result<(), Failure> {
@@ -91,6 +91,10 @@ mod tests {
 
         async fn call(&self, _session: &mut (), _slot: Slot) -> Result<Done, Failure> {
             Ok(Done::new())
+        }
+
+        fn name(&self) -> String {
+            "test".to_owned()
         }
 
         fn open_files(&self, sessions: &[usize]) -> u64 {

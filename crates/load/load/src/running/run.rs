@@ -21,7 +21,7 @@ use crate::console::Progress;
 use crate::console::interrupt::Interrupt;
 use crate::console::machine::Machine;
 use crate::judged::summary::{Summary, Title};
-use crate::load::target::Target;
+use crate::load::backend::Backend;
 use crate::shown::live::Live;
 use crate::shown::logs::Logs;
 use anyhow::Context;
@@ -59,7 +59,7 @@ impl std::fmt::Display for NotJoined {
 
 /// Runs what is set up, to its end. Returns the results, and the node of a fleet that it was; nothing if
 /// it was stopped before its fleet had started.
-pub(crate) fn run<T: Target>(
+pub(crate) fn run<T: Backend>(
     setup: &Setup<T>,
     logs: Logs,
 ) -> anyhow::Result<Option<(Ran, Option<Member>)>> {
@@ -142,7 +142,7 @@ fn join(
 
 /// Runs what is set up, as the messages say. The first [`Message::Stop`] ends the schedule, the
 /// second one the waiting for answers.
-pub(crate) fn perform<T: Target>(
+pub(crate) fn perform<T: Backend>(
     setup: &Setup<T>,
     member: Option<&Member>,
     mut outlets: Outlets,
@@ -191,7 +191,7 @@ pub(crate) fn perform<T: Target>(
 
 /// Starts the schedule, and tells the target and the workers. One that is not wanted any more has ended
 /// before any of its slots can start.
-pub(super) fn start_schedule<'run, T: Target>(
+pub(super) fn start_schedule<'run, T: Backend>(
     setup: &Setup<T>,
     member: Option<&Member>,
     shared: &'run RunShared,

@@ -23,7 +23,7 @@ use crate::console::{Progress, ResultFile, human};
 use crate::judged::search::judge::{Measured, Promise};
 use crate::judged::search::method::{Bounds, Search, Step};
 use crate::judged::search::results::{End, Results};
-use crate::load::target::Target;
+use crate::load::backend::Backend;
 use crate::shown::live::Live;
 use crate::shown::search::report::{Line, Report};
 use crate::shown::search::{object, plot};
@@ -49,7 +49,7 @@ pub struct Job<T> {
     messages: Receiver<Message>,
 }
 
-impl<T: Target> Job<T> {
+impl<T: Backend> Job<T> {
     /// Makes the target, sees whether it is there, and finds the files. The `inputs` are files that the
     /// target is made from.
     pub fn new(
@@ -183,7 +183,7 @@ impl<T: Target> Job<T> {
     }
 }
 
-impl<T: Target> Debug for Job<T> {
+impl<T: Backend> Debug for Job<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Job").field("setup", &self.setup).finish_non_exhaustive()
     }

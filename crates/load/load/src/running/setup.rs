@@ -19,8 +19,8 @@ use super::workers::threads;
 use crate::console::{Output, ResultFile, is_stdout};
 use crate::judged::comparison::recording::Recording;
 use crate::judged::criteria::{Criterion, Percentile};
+use crate::load::backend::Backend;
 use crate::load::schedule::args::ScheduleArgs;
-use crate::load::target::Target;
 use crate::shown::csv_log::CsvLog;
 use crate::shown::hdr_log::HdrLog;
 use crate::shown::headline::Headline;
@@ -74,7 +74,7 @@ pub struct Setup<T> {
     pub(crate) logs: Logs,
 }
 
-impl<T: Target> Setup<T> {
+impl<T: Backend> Setup<T> {
     /// Makes the target, sees whether it is there, and opens the files. What is in them stays. The
     /// `inputs` are files that the target is made from.
     pub fn new(
@@ -297,7 +297,7 @@ fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>>
 }
 
 /// Refuses requirements on times that the target does not take.
-pub(super) fn check_parts(target: &impl Target, criteria: &[Criterion]) -> anyhow::Result<()> {
+pub(super) fn check_parts(target: &impl Backend, criteria: &[Criterion]) -> anyhow::Result<()> {
     let taken = target.take_own_times();
     for criterion in criteria {
         if let Some(part) = criterion.part()
@@ -318,7 +318,7 @@ fn cores() -> anyhow::Result<Vec<CoreId>> {
 }
 
 /// Sees whether the target is there, and says so within the timeout.
-fn probe<T: Target>(target: &Arc<T>, timeout: Duration) -> anyhow::Result<()> {
+fn probe<T: Backend>(target: &Arc<T>, timeout: Duration) -> anyhow::Result<()> {
     let probed = Arc::clone(target);
     let probed = apart(
         timeout,
@@ -331,7 +331,7 @@ fn probe<T: Target>(target: &Arc<T>, timeout: Duration) -> anyhow::Result<()> {
     probed.map_err(|failure| anyhow!("{}", target.absence(&failure)))
 }
 
-impl<T: Target> Debug for Setup<T> {
+impl<T: Backend> Debug for Setup<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Setup").field("target", &self.target.name()).finish_non_exhaustive()
     }

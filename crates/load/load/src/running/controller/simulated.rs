@@ -7,7 +7,8 @@ use super::Controller;
 use crate::console::machine::Machine;
 use crate::judged::summary::{Summary, Title};
 use crate::load::action::{Action, Refusal};
-use crate::load::target::{Done, Failure, Slot, Target};
+use crate::load::backend::Backend;
+use crate::load::target::{Done, Failure, Slot};
 use crate::recorded::attention::BEAT;
 use crate::recorded::operation::Answer;
 use crate::recorded::over_time::Interval;
@@ -43,7 +44,7 @@ struct Line {
 /// A target with data for this number of slots, or for any number.
 struct Nothing(Option<u64>);
 
-impl Target for Nothing {
+impl Backend for Nothing {
     type Session = ();
 
     async fn connect(&self, _index: usize) -> Result<(), Failure> {

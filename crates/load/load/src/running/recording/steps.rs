@@ -1,7 +1,8 @@
 //! Counts the steps of calls.
 
 use super::recorder::Recorder;
-use crate::load::target::{Done, Failure, Slot, Steps};
+use crate::load::backend::Steps;
+use crate::load::target::{Done, Failure, Slot};
 use crate::recorded::operation::{Answer, Operation};
 use nanopace::Nanos;
 use std::iter;

@@ -1,7 +1,8 @@
 //! Whether the target answers a request alone, which is the lowest rate that there is.
 
+use crate::load::backend::Backend;
 use crate::load::kind::Kind;
-use crate::load::target::{Done, Failure, Slot, Target};
+use crate::load::target::{Done, Failure, Slot};
 use crate::running::workers::apart::{apart, held};
 use crate::running::workers::guarded::Guarded;
 use std::io;
@@ -17,7 +18,7 @@ const RESPITE: Duration = Duration::from_millis(100);
 
 /// How a request fails that is sent alone, again and again for some seconds. Each ends with the timeout.
 /// None if one succeeds, or when it is not wanted any more.
-pub(super) fn failure<T: Target>(
+pub(super) fn failure<T: Backend>(
     target: &Arc<T>,
     timeout: Duration,
     is_wanted: impl Fn() -> bool,
@@ -29,7 +30,7 @@ pub(super) fn failure<T: Target>(
     Ok(failure?.unwrap_or_else(holds))
 }
 
-async fn last_failure<T: Target>(target: &T, timeout: Duration) -> Option<Kind> {
+async fn last_failure<T: Backend>(target: &T, timeout: Duration) -> Option<Kind> {
     let mut guarded = Guarded::new(timeout, target.keeps_to_timeout());
     let begin = Instant::now();
     loop {
@@ -41,7 +42,7 @@ async fn last_failure<T: Target>(target: &T, timeout: Duration) -> Option<Kind> 
     }
 }
 
-async fn call<T: Target>(target: &T) -> Result<Done, Failure> {
+async fn call<T: Backend>(target: &T) -> Result<Done, Failure> {
     let mut session = target.connect(0).await?;
     target.call(&mut session, Slot::ALONE).await
 }
@@ -49,6 +50,7 @@ async fn call<T: Target>(target: &T) -> Result<Done, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::target::Target;
     use std::future::pending;
     use std::sync::Mutex;
     use std::sync::mpsc::{self, Receiver};
@@ -100,7 +102,7 @@ mod tests {
         }
     }
 
-    fn told<T: Target>(target: T, timeout: Duration, is_wanted: bool) -> Option<String> {
+    fn told<T: Backend>(target: T, timeout: Duration, is_wanted: bool) -> Option<String> {
         let failure = failure(&Arc::new(target), timeout, || is_wanted).unwrap();
         failure.map(|kind| kind.to_string())
     }

@@ -1,8 +1,9 @@
 //! A call that belongs to no load, on a thread of its own, which the call may hold.
 
 use super::guarded::timed_out;
+use crate::load::backend::Backend;
 use crate::load::kind::Kind;
-use crate::load::target::{Failure, Target};
+use crate::load::target::Failure;
 use crate::recorded::attention::STUCK;
 use std::convert::Infallible;
 use std::io;
@@ -58,7 +59,7 @@ async fn beat<R>(sender: &Sender<Option<R>>) -> Infallible {
 }
 
 /// How a call has failed that holds its thread.
-pub(crate) fn held<T: Target>(target: &Arc<T>) -> Failure {
+pub(crate) fn held<T: Backend>(target: &Arc<T>) -> Failure {
     if Arc::clone(target).blocking().is_some() {
         return timed_out();
     }

@@ -7,6 +7,7 @@ mod until;
 
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
+use crate::load::backend::Backend;
 use crate::load::target::{Done, Failure, Slot, Target};
 use crate::recorded::lateness::Lateness;
 use crate::recorded::stats::OperationStats;
@@ -41,13 +42,13 @@ struct Line {
 }
 
 /// Sets a run up that loads `target`.
-fn set_up<T: Target>(target: T, options: &str) -> anyhow::Result<Setup<T>> {
+fn set_up<T: Backend>(target: T, options: &str) -> anyhow::Result<Setup<T>> {
     let words = ["test"].into_iter().chain(LOAD.split(' ')).chain(options.split_whitespace());
     Setup::new(Line::try_parse_from(words)?.run, &[], |_| Ok(target))
 }
 
 /// Runs what is set up to its end.
-fn run_with<T: Target>(
+fn run_with<T: Backend>(
     setup: &Setup<T>,
     sender: &Sender<Message>,
     messages: &Receiver<Message>,
@@ -57,7 +58,7 @@ fn run_with<T: Target>(
 }
 
 /// Runs what is set up to its end. All of the load is in the account.
-fn run<T: Target>(setup: &Setup<T>) -> Summary {
+fn run<T: Backend>(setup: &Setup<T>) -> Summary {
     let (sender, messages) = mpsc::channel();
     let summary = run_with(setup, &sender, &messages);
     assert_eq!(summary.stats.due(), 100, "{summary:?}");
@@ -66,7 +67,7 @@ fn run<T: Target>(setup: &Setup<T>) -> Summary {
 }
 
 /// Runs what is set up until four calls have `begun`, and gives them up: they are in the account.
-fn run_until_hung<T: Target>(setup: &Setup<T>, begun: Receiver<()>) {
+fn run_until_hung<T: Backend>(setup: &Setup<T>, begun: Receiver<()>) {
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
     let stops = thread::spawn(move || {

@@ -5,7 +5,7 @@ use super::guarded::Guarded;
 use super::processor;
 use super::shared::RunShared;
 use super::worker::Worker;
-use crate::load::target::Target;
+use crate::load::backend::Backend;
 use crate::recorded::attention::BEAT;
 use crate::running::recording::recorder::Recorder;
 use anyhow::Context;
@@ -40,7 +40,7 @@ struct Thread {
 }
 
 /// Spreads sessions over threads, by default one for each core. A session whose calls block has a thread of its own.
-pub(crate) fn sessions<T: Target>(
+pub(crate) fn sessions<T: Backend>(
     target: &Arc<T>,
     sessions: u32,
     threads: Option<u16>,
@@ -61,7 +61,7 @@ fn spread(connections: usize, threads: usize) -> Vec<usize> {
 impl Threads {
     /// Starts a thread for each number of `connections`, or one that looks after them all if calls block.
     /// Each is counted as ready when its connections are open.
-    pub(crate) fn start<T: Target>(
+    pub(crate) fn start<T: Backend>(
         target: &Arc<T>,
         shared: &Arc<RunShared>,
         connections: &[usize],
@@ -142,7 +142,7 @@ struct Load<T> {
     count: usize,
 }
 
-impl<T: Target> Load<T> {
+impl<T: Backend> Load<T> {
     fn start(self, core: Option<CoreId>) -> io::Result<JoinHandle<anyhow::Result<()>>> {
         let (sleeps, wakes) =
             [(); 2].map(|()| Arc::clone(&self.shared.recorders[self.index])).into();

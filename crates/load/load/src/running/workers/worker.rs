@@ -5,9 +5,10 @@ use super::guarded::Guarded;
 use super::held::watched;
 use super::shared::RunShared;
 use super::span::Admission;
+use crate::load::backend::Backend;
 use crate::load::details::{Details, SetUp};
 use crate::load::kind::Kind;
-use crate::load::target::{Done, Failure, Slot, Target};
+use crate::load::target::{Done, Failure, Slot};
 use crate::recorded::lateness::Start;
 use crate::recorded::operation::Answer;
 use crate::running::recording::recorder::Recorder;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What a worker owns.
-pub(crate) struct Worker<T: Target> {
+pub(crate) struct Worker<T: Backend> {
     pub(crate) target: Arc<T>,
     /// What all workers share.
     pub(crate) shared: Arc<RunShared>,
@@ -33,7 +34,7 @@ pub(crate) struct Worker<T: Target> {
     pub(crate) guarded: Guarded,
 }
 
-impl<T: Target> Worker<T> {
+impl<T: Backend> Worker<T> {
     /// Opens the session, which no slot could have since `opening`. If it cannot be opened now, the first
     /// call tries again.
     pub(crate) async fn prepare(&mut self, opening: Start) {

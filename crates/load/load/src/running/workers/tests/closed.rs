@@ -2,13 +2,14 @@
 
 use super::{LOAD, Line, Told, blocking, done, failures, of_kind, refuses, run_with};
 use crate::judged::summary::Summary;
-use crate::load::target::{Done, Target};
+use crate::load::backend::Backend;
+use crate::load::target::Done;
 use crate::running::setup::Setup;
 use clap::Parser;
 use std::sync::mpsc;
 
 /// A run over two sessions.
-fn run<T: Target>(target: T, options: &str, is_closed: bool) -> Summary {
+fn run<T: Backend>(target: T, options: &str, is_closed: bool) -> Summary {
     let words = ["test", "-c", "2"].into_iter().chain(LOAD.split(' ')).chain(options.split(' '));
     let mut args = Line::try_parse_from(words).unwrap().run;
     args.schedule.is_closed = is_closed;

@@ -1,0 +1,234 @@
+//! Defines what a run needs of its target. Every [`Target`] is a backend; HTTP is one directly, because it knows more
+//! about itself than the public trait asks for.
+
+use super::details::SetUp;
+use super::own_times::{OwnTimes, Part};
+use super::stream_times::StreamTimes;
+use super::target::{Done, Failure, Slot, Target};
+use nanopace::{Nanos, Pacer};
+use std::fmt::Debug;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// A target, as the library sees it. [`Target`] describes the first five items.
+pub trait Backend: Send + Sync + 'static {
+    /// A connection, or whatever else carries calls one after the other.
+    type Session: Send + 'static;
+
+    /// Opens a session.
+    fn connect(&self, index: usize) -> impl Future<Output = Result<Self::Session, Failure>> + Send;
+
+    /// Does one operation.
+    fn call(
+        &self,
+        session: &mut Self::Session,
+        slot: Slot,
+    ) -> impl Future<Output = Result<Done, Failure>> + Send;
+
+    /// Checks that the target is there.
+    fn probe(&self) -> impl Future<Output = Result<(), Failure>> + Send {
+        async { self.connect(0).await.map(drop) }
+    }
+
+    /// Returns the name that reports use.
+    fn name(&self) -> String;
+
+    /// Returns the text that follows the name while the run goes on.
+    fn remark(&self) -> &'static str {
+        ""
+    }
+
+    /// Returns what reports have to warn of.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Returns the error message for a target that is not there.
+    fn absence(&self, failure: &Failure) -> String {
+        format!("no answer from {}: {}", self.name(), failure.kind)
+    }
+
+    /// Sets the pacer of the next load, whose clock all moments are of.
+    fn paced_by(&self, _pacer: &Pacer) {}
+
+    /// Sets who counts the steps of the next calls, if calls have steps.
+    fn counted_by(&self, _steps: Arc<dyn Steps>) {}
+
+    /// Is called when the schedule starts.
+    fn schedule_starts(&self) {}
+
+    /// Whether calls keep to the timeout without help, and are known not to block their thread.
+    fn keeps_to_timeout(&self) -> bool {
+        false
+    }
+
+    /// Returns how long it took to open the parts of a session that was just opened, if the session knows.
+    fn set_ups(&self, _session: &mut Self::Session) -> Option<Vec<SetUp>> {
+        None
+    }
+
+    /// Returns the highest number of files and connections that are open at once. `sessions` has the number of sessions
+    /// of each thread.
+    fn open_files(&self, sessions: &[usize]) -> u64 {
+        sessions.iter().sum::<usize>() as u64
+    }
+
+    /// Returns how to open sessions whose calls block: each needs a thread of its own.
+    fn blocking(self: Arc<Self>) -> Option<Arc<dyn BlockingSessions>> {
+        None
+    }
+
+    /// Whether calls may have different labels: then a file that is written line by line has a column for them.
+    fn has_labels(&self) -> bool {
+        true
+    }
+
+    /// Returns the hash of the text of the scenarios, if there are any.
+    fn scenario_hash(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns the labels that reports show even if no operation of theirs has ended.
+    fn labels(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Returns the number of slots after which there is nothing more to do, if there is one. The load ends there.
+    fn most_slots(&self) -> Option<u64> {
+        None
+    }
+
+    /// Takes the times of its own that were recorded since the last time.
+    fn take_own_times(&self) -> Vec<OwnTimes> {
+        Vec::new()
+    }
+
+    /// Returns the advice to a user who asks for such times when they are not taken.
+    fn has_timed(&self, part: Part) -> &'static str {
+        part.of_own_target()
+    }
+
+    /// Returns how long it took to resolve names.
+    fn resolved_in(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl<T: Target> Backend for T {
+    type Session = T::Session;
+
+    fn connect(&self, index: usize) -> impl Future<Output = Result<T::Session, Failure>> + Send {
+        Target::connect(self, index)
+    }
+
+    fn call(
+        &self,
+        session: &mut T::Session,
+        slot: Slot,
+    ) -> impl Future<Output = Result<Done, Failure>> + Send {
+        Target::call(self, session, slot)
+    }
+
+    fn probe(&self) -> impl Future<Output = Result<(), Failure>> + Send {
+        Target::probe(self)
+    }
+
+    fn name(&self) -> String {
+        Target::name(self)
+    }
+
+    fn paced_by(&self, pacer: &Pacer) {
+        self.stream_times().iter().for_each(|times| times.paced_by(pacer));
+    }
+
+    fn blocking(self: Arc<Self>) -> Option<Arc<dyn BlockingSessions>> {
+        T::BLOCKS.then_some(self)
+    }
+
+    fn take_own_times(&self) -> Vec<OwnTimes> {
+        self.stream_times().map_or_else(Vec::new, StreamTimes::take)
+    }
+}
+
+/// Opens sessions whose calls block.
+pub trait BlockingSessions: Send + Sync {
+    /// Opens the session with this number.
+    fn open(&self, index: usize) -> Result<Box<dyn BlockingSession + '_>, Failure>;
+}
+
+/// A session whose calls block.
+pub trait BlockingSession {
+    /// Does one operation.
+    fn call(&mut self, slot: Slot) -> Result<Done, Failure>;
+}
+
+impl<T: Target> BlockingSessions for T {
+    fn open(&self, index: usize) -> Result<Box<dyn BlockingSession + '_>, Failure> {
+        let session = polled_once(Target::connect(self, index))?;
+        Ok(Box::new(Opened { target: self, session }))
+    }
+}
+
+/// A session with its target.
+struct Opened<'target, T: Target> {
+    target: &'target T,
+    session: T::Session,
+}
+
+impl<T: Target> BlockingSession for Opened<'_, T> {
+    fn call(&mut self, slot: Slot) -> Result<Done, Failure> {
+        polled_once(self.target.call(&mut self.session, slot))
+    }
+}
+
+/// Returns the result of a future that blocks instead of waiting.
+fn polled_once<R>(called: impl Future<Output = Result<R, Failure>>) -> Result<R, Failure> {
+    match pin!(called).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => Err(Failure::new("a target that blocks must not await").broken()),
+    }
+}
+
+/// Counts steps of calls by their labels as soon as they end: the rest of a call may take long, or be given up.
+pub trait Steps: Debug + Send + Sync {
+    /// Counts a step of the session with this number, which was due at one moment and ended at another.
+    fn end(&self, session: usize, due: Nanos, end: Nanos, called: Result<Done, Failure>);
+
+    /// The session with this number rests in its call for a slot: until then, it asks the target for nothing.
+    fn rest(&self, session: usize, slot: Slot, until: Nanos);
+
+    /// Ends the rest. Returns when.
+    fn go_on(&self, session: usize, slot: Slot) -> Nanos;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::pending;
+
+    struct Awaits;
+
+    impl Target for Awaits {
+        type Session = ();
+
+        const BLOCKS: bool = true;
+
+        async fn connect(&self, _index: usize) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        async fn call(&self, _session: &mut (), _slot: Slot) -> Result<Done, Failure> {
+            pending().await
+        }
+    }
+
+    #[test]
+    fn a_blocking_call_that_awaits_fails_and_does_not_hang() {
+        let sessions = Arc::new(Awaits).blocking().unwrap();
+        let failure = sessions.open(0).unwrap().call(Slot::ALONE).unwrap_err();
+        assert_eq!(failure.kind.to_string(), "a target that blocks must not await");
+        assert!(failure.is_broken);
+    }
+}
