@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nanopace_cli::fuzzing::command_line;
+use nanopace_cli::check;
 
 const COMMANDS: [&str; 2] = ["run", "calibrate"];
 
@@ -34,5 +34,5 @@ fuzz_target!(|input: (u8, Vec<(u8, &str)>)| {
     for (option, value) in options {
         words.extend([OPTIONS[usize::from(option) % OPTIONS.len()], value]);
     }
-    assert_ne!(command_line(&words), Err(String::new()));
+    assert_ne!(check(&words), Err(String::new()));
 });

@@ -3,6 +3,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nanopace_cli::fuzzing;
+use nanopace_load::instruments::press_keys;
 
-fuzz_target!(|typed: &str| fuzzing::press_keys(typed));
+fuzz_target!(|typed: &str| press_keys(typed));

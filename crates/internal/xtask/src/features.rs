@@ -1,6 +1,6 @@
 //! Every choice of a published crate's features compiles without a warning.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// What is checked of a crate.
 #[derive(Debug, PartialEq, Eq)]
@@ -10,34 +10,40 @@ pub(crate) struct Choice {
     pub(crate) features: String,
 }
 
-/// All choices of all crates that are published, from what `cargo metadata --no-deps` says. A crate whose choices are
-/// all compiled as parts of those of another one has none.
+/// All choices of all crates that are published, from what `cargo metadata --no-deps` says. A choice that is compiled as
+/// a part of one of another crate is left out.
 pub(crate) fn choices(metadata: &str) -> Result<Vec<Choice>, String> {
     let metadata: Value = serde_json::from_str(metadata).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("no packages")?;
     let published: Vec<_> =
         packages.iter().filter(|package| package["publish"].is_null()).collect();
-    let is_part = |package: &Value| published.iter().any(|whole| is_part_of(package, whole));
+    let is_part = |package: &Value, choice: &Choice| {
+        let mut asked = published.iter().filter_map(|whole| asked_by(whole, package));
+        asked.any(|asked| asked.iter().all(|name| choice.features.split(',').any(|it| it == name)))
+    };
     Ok(published
         .iter()
-        .filter(|package| !is_part(package))
-        .flat_map(|package| of_package(package))
+        .flat_map(|package| {
+            let choices = of_package(package).into_iter();
+            choices.filter(|choice| !is_part(package, choice))
+        })
         .collect())
 }
 
-/// Whether `whole` depends on the package without any feature, and passes on each of them by the same name.
-fn is_part_of(package: &Value, whole: &Value) -> bool {
+/// The features of the package that `whole` always asks for, if it passes on each of the others by the same name. Then
+/// all choices with these are parts of those of `whole`.
+fn asked_by(whole: &Value, package: &Value) -> Option<Vec<String>> {
     let mut dependencies = whole["dependencies"].as_array().into_iter().flatten();
+    let dependency = dependencies
+        .find(|it| it["name"] == package["name"] && it["uses_default_features"] == false)?;
+    let asked: Vec<String> = serde_json::from_value(dependency["features"].clone()).ok()?;
     let mut features = package["features"].as_object().into_iter().flatten();
     let passes_on = |name: &str| {
         let passed = format!("{}/{name}", package["name"].as_str().unwrap_or_default());
         whole["features"][name].as_array().is_some_and(|asked| asked.contains(&passed.into()))
     };
-    dependencies.any(|it| {
-        it["name"] == package["name"]
-            && it["uses_default_features"] == false
-            && it["features"] == json!([])
-    }) && features.all(|(name, _)| name == "default" || passes_on(name))
+    let is_passed = |name: &String| name == "default" || asked.contains(name) || passes_on(name);
+    features.all(|(name, _)| is_passed(name)).then_some(asked)
 }
 
 fn of_package(package: &Value) -> Vec<Choice> {
@@ -99,10 +105,17 @@ mod tests {
         };
         let passes = r#""features": {"x": ["part/x"], "y": ["x", "part/y"], "z": []}"#;
         assert_eq!(shown(&format!("{passes}, {}", depends(false, ""))), 0);
+        // Without x, which is always asked for, it is compiled by itself.
+        for features in [passes, r#""features": {"y": ["part/y"]}"#] {
+            assert_eq!(
+                shown(&format!("{features}, {}", depends(false, r#""x""#))),
+                1,
+                "{features}"
+            );
+        }
         for of_whole in [
             format!(r#"{passes}, "dependencies": []"#),
             format!("{passes}, {}", depends(true, "")),
-            format!("{passes}, {}", depends(false, r#""x""#)),
             format!(r#""features": {{"x": ["part/x"]}}, {}"#, depends(false, "")),
         ] {
             assert_eq!(shown(&of_whole), 3, "{of_whole}");

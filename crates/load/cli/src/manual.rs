@@ -4,7 +4,6 @@ use anyhow::Context;
 use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
-use nanopace_load::console::config;
 
 /// What `-h` shows below the options of `completions`.
 pub(crate) const COMPLETIONS: &str = "\
@@ -35,9 +34,9 @@ pub(crate) struct ManArgs {
 }
 
 /// What a shell reads to complete commands of this definition.
-pub(crate) fn completions(args: &CompletionsArgs, definition: &Command) -> Vec<u8> {
+pub(crate) fn completions(args: &CompletionsArgs, mut definition: Command) -> Vec<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut config::extended(definition), "nanopace", &mut script);
+    clap_complete::generate(args.shell, &mut definition, "nanopace", &mut script);
     script
 }
 
@@ -45,8 +44,8 @@ pub(crate) fn completions(args: &CompletionsArgs, definition: &Command) -> Vec<u
 ///
 /// # Errors
 /// There is no such command.
-pub(crate) fn man(args: &ManArgs, definition: &Command) -> anyhow::Result<Vec<u8>> {
-    let (mut whole, mut page) = (config::extended(definition), Vec::new());
+pub(crate) fn man(args: &ManArgs, mut whole: Command) -> anyhow::Result<Vec<u8>> {
+    let mut page = Vec::new();
     whole.build();
     let command = match &args.command {
         Some(name) => {

@@ -34,7 +34,7 @@ const CONNECTIONS_TO_ACCEPT: u32 = 4096;
 
 /// A running target. It serves until the process ends.
 #[derive(Debug)]
-pub(crate) struct Target {
+struct Target {
     address: SocketAddr,
     answerer: Arc<Answerer>,
     certificate: Option<String>,

@@ -1,27 +1,27 @@
 //! What the commands of the program share at the console: numbers for people to read, charts
 //! of characters, the live line, and where results are written.
 
-pub mod alternate;
-pub mod axis;
-pub mod chart;
-pub mod config;
-pub mod human;
-pub mod input;
-pub mod interrupt;
-pub mod json_object;
+pub(crate) mod alternate;
+pub(crate) mod axis;
+pub(crate) mod chart;
+pub(crate) mod config;
+pub(crate) mod human;
+pub(crate) mod input;
+pub(crate) mod interrupt;
+pub(crate) mod json_object;
 mod log_file;
-pub mod machine;
+pub(crate) mod machine;
 mod output;
-pub mod panics;
+pub(crate) mod panics;
 mod place;
-pub mod position;
+pub(crate) mod position;
 mod progress;
-pub mod refusal;
+pub(crate) mod refusal;
 mod result_file;
 pub(crate) mod secret;
 
-pub use log_file::LogFile;
-pub use output::Output;
-pub use place::{is_stdout, keep_apart};
-pub use progress::Progress;
-pub use result_file::ResultFile;
+pub(crate) use log_file::LogFile;
+pub(crate) use output::Output;
+pub(crate) use place::{is_stdout, keep_apart};
+pub(crate) use progress::Progress;
+pub(crate) use result_file::ResultFile;

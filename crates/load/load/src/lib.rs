@@ -3,22 +3,29 @@
 //! [What a call may do]: crate::_documentation::own#what-a-call-may-do
 //!
 #![doc = include_str!("../README.md")]
-#![expect(clippy::must_use_candidate, reason = "the hidden modules are parts of a program")]
+#![cfg_attr(
+    not(all(feature = "fleet", feature = "http", feature = "otlp", feature = "tls")),
+    allow(dead_code, reason = "each of these features uses more of the private modules")
+)]
 
 pub mod _documentation;
-#[doc(hidden)]
-pub mod console;
-#[doc(hidden)]
-pub mod front;
+#[cfg(feature = "http")]
+mod calibrate;
+#[cfg(feature = "http")]
+pub mod commands;
+mod console;
+mod front;
+#[cfg(feature = "http")]
+mod http;
+#[cfg(feature = "http")]
+pub mod instruments;
 mod judged;
-#[doc(hidden)]
-pub mod load;
-#[doc(hidden)]
-pub mod net;
-#[doc(hidden)]
-pub mod recorded;
-#[doc(hidden)]
-pub mod running;
+mod load;
+mod net;
+#[cfg(feature = "http")]
+mod plan;
+mod recorded;
+mod running;
 mod shown;
 
 pub use front::builder::{Load, LoadError};

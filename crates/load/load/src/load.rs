@@ -1,14 +1,14 @@
 //! What a load is: its schedule, the target that it is for, and what may be asked of it while it runs.
 
 pub(crate) mod action;
-pub mod backend;
+pub(crate) mod backend;
 pub(crate) mod blocking;
-pub mod details;
+pub(crate) mod details;
 mod function;
-pub mod kind;
-pub mod own_times;
-pub mod schedule;
-pub mod shortage;
-pub mod slot;
+pub(crate) mod kind;
+pub(crate) mod own_times;
+pub(crate) mod schedule;
+pub(crate) mod shortage;
+pub(crate) mod slot;
 pub(crate) mod stream_times;
-pub mod target;
+pub(crate) mod target;

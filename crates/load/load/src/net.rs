@@ -1,7 +1,7 @@
 //! What is needed to talk to servers over a network.
 
-pub mod once;
+pub(crate) mod once;
 #[cfg_attr(not(feature = "tls"), path = "net/no_tls.rs")]
-pub mod tls;
-pub mod trust;
-pub mod url;
+pub(crate) mod tls;
+pub(crate) mod trust;
+pub(crate) mod url;

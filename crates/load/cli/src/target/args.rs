@@ -1,11 +1,14 @@
 //! The options of the embedded target; the texts here are part of the `--help` page.
 
+use super::Target;
 use super::behaviour::Behaviour;
 use super::latency::Latency;
 use super::share::Share;
 use super::stall::Stall;
 use clap::Args;
 use clap::value_parser;
+use nanopace_load::commands::{Embedded, EmbeddedTarget};
+use std::error::Error;
 
 /// The longest body of an answer in bytes. Each target keeps it in memory once.
 const LONGEST_BODY: i64 = 1 << 30;
@@ -45,9 +48,20 @@ pub(crate) struct TargetArgs {
     pub(crate) target_seed: u64,
 }
 
+impl EmbeddedTarget for TargetArgs {
+    fn start(&self) -> Result<Embedded, Box<dyn Error + Send + Sync>> {
+        let target = Target::start(&self.behaviour())?;
+        Ok(Embedded {
+            url: target.url(),
+            certificate_pem: target.certificate_pem().map(str::to_owned),
+            schedule_starts: Box::new(move || target.schedule_starts()),
+        })
+    }
+}
+
 impl TargetArgs {
     /// How a target so asked for answers.
-    pub(crate) fn behaviour(self) -> Behaviour {
+    fn behaviour(self) -> Behaviour {
         Behaviour {
             latency: self.target_latency,
             stall: self.target_stall,

@@ -22,7 +22,7 @@ static TURNS: AtomicU32 = AtomicU32::new(0);
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Shows the alternate screen, empty.
-pub fn enter() {
+pub(crate) fn enter() {
     let mut stderr = io::stderr().lock();
     if !is_odd(TURNS.load(Ordering::Relaxed)) {
         TURNS.fetch_add(1, Ordering::Relaxed);
@@ -31,7 +31,7 @@ pub fn enter() {
 }
 
 /// Shows what was on the terminal before. Returns whether it was not.
-pub fn leave() -> bool {
+pub(crate) fn leave() -> bool {
     let mut stderr = io::stderr().lock();
     let is_shown = is_odd(TURNS.load(Ordering::Relaxed));
     if is_shown {
@@ -42,7 +42,7 @@ pub fn leave() -> bool {
 }
 
 /// Like [`leave`], but gives up on a terminal that takes nothing: for the end of the process.
-pub fn leave_soon() {
+pub(crate) fn leave_soon() {
     let (done, is_done) = mpsc::channel();
     let left = thread::Builder::new().spawn(move || {
         leave();
@@ -54,13 +54,13 @@ pub fn leave_soon() {
 }
 
 /// Which time it is that it is shown, if it is: what was drawn another time is gone.
-pub fn turn() -> Option<u32> {
+pub(crate) fn turn() -> Option<u32> {
     let _stderr = io::stderr().lock();
     Some(TURNS.load(Ordering::Relaxed)).filter(|&turn| is_odd(turn))
 }
 
 /// Writes to it, unless it has been left or shown anew since that turn.
-pub fn write(turn: u32, bytes: &[u8]) {
+pub(crate) fn write(turn: u32, bytes: &[u8]) {
     let mut stderr = io::stderr().lock();
     if TURNS.load(Ordering::Relaxed) == turn {
         // A terminal that is gone shows nothing.

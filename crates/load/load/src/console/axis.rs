@@ -17,7 +17,7 @@ const UNITS: [(&str, u64, &[u64]); 7] = [
 ];
 
 /// A count to three digits: `12.3k`.
-pub fn short_count(count: f64) -> String {
+pub(crate) fn short_count(count: f64) -> String {
     if count < 1e9 {
         human::short_hz(count).trim_end_matches("/s").to_owned()
     } else {
@@ -26,7 +26,7 @@ pub fn short_count(count: f64) -> String {
 }
 
 /// A round count as it is written along an axis: `2k` where [`short_count`] says `2.00k`.
-pub fn round_count(count: f64) -> String {
+pub(crate) fn round_count(count: f64) -> String {
     let short = short_count(count);
     let (number, unit) = short.split_at(short.find(['k', 'M', 'e']).unwrap_or(short.len()));
     let number = if number.contains('.') {
@@ -39,7 +39,7 @@ pub fn round_count(count: f64) -> String {
 
 /// Round moments along an axis of time that begins at zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimeAxis {
+pub(crate) struct TimeAxis {
     end_ns: u64,
     step_ns: u64,
     unit: (&'static str, u64),
@@ -47,7 +47,7 @@ pub struct TimeAxis {
 
 impl TimeAxis {
     /// At most `most` moments after zero, up to `end`.
-    pub fn new(end: Duration, most: u64) -> TimeAxis {
+    pub(crate) fn new(end: Duration, most: u64) -> TimeAxis {
         let end_ns = u64::try_from(end.as_nanos()).unwrap_or(u64::MAX).max(1);
         let steps = UNITS.iter().flat_map(|&(name, unit, steps)| {
             steps.iter().map(move |step| (step * unit, (name, unit)))
@@ -58,12 +58,12 @@ impl TimeAxis {
     }
 
     /// The unit that suits the axis, and how many seconds it has.
-    pub fn unit(self) -> (&'static str, f64) {
+    pub(crate) fn unit(self) -> (&'static str, f64) {
         (self.unit.0, human::float(self.unit.1) * 1e-9)
     }
 
     /// The moments, each as a part of the axis and with its label.
-    pub fn ticks(self) -> impl Iterator<Item = (f64, String)> {
+    pub(crate) fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         (0..=self.end_ns / self.step_ns).map(move |tick| {
             let ns = tick * self.step_ns;
             let (name, unit) = self.unit;
@@ -75,14 +75,14 @@ impl TimeAxis {
 
 /// Round values along an axis that begins at zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ValueAxis {
+pub(crate) struct ValueAxis {
     step: f64,
     steps: u64,
 }
 
 impl ValueAxis {
     /// About `wanted` steps, up to a round value that is not below `most`.
-    pub fn new(most: f64, wanted: u64) -> ValueAxis {
+    pub(crate) fn new(most: f64, wanted: u64) -> ValueAxis {
         let most = if most > 0.0 { most } else { 1.0 };
         let step = round_up(most / human::float(wanted), &[1.0, 2.0, 5.0, 10.0]);
         // A value that is round must not be below itself by rounding.
@@ -91,19 +91,19 @@ impl ValueAxis {
     }
 
     /// Where on the axis a value is, as a part of it.
-    pub fn part(self, value: f64) -> f64 {
+    pub(crate) fn part(self, value: f64) -> f64 {
         (value / self.step / human::float(self.steps)).clamp(0.0, 1.0)
     }
 
     /// The round values.
-    pub fn ticks(self) -> impl Iterator<Item = f64> {
+    pub(crate) fn ticks(self) -> impl Iterator<Item = f64> {
         (0..=self.steps).map(move |tick| human::float(tick) * self.step)
     }
 }
 
 /// Round times along a logarithmic axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogTimeAxis {
+pub(crate) struct LogTimeAxis {
     from_ns: u64,
     to_ns: u64,
 }
@@ -111,7 +111,7 @@ pub struct LogTimeAxis {
 impl LogTimeAxis {
     /// From a round time that is not above `least` to one that is not below `most`; at least a
     /// factor of ten. What is below 1 us is at the beginning, unless all is.
-    pub fn new(least_ns: u64, most_ns: u64) -> LogTimeAxis {
+    pub(crate) fn new(least_ns: u64, most_ns: u64) -> LogTimeAxis {
         let least = least_ns.max(1_000).min(most_ns).max(1);
         let from_ns = round_times().take_while(|&time| time <= least).last().unwrap_or(1);
         let is_enough = |&time: &u64| time >= most_ns && time / 10 >= from_ns;
@@ -120,13 +120,13 @@ impl LogTimeAxis {
     }
 
     /// Where on the axis a time is, as a part of it.
-    pub fn part(self, ns: u64) -> f64 {
+    pub(crate) fn part(self, ns: u64) -> f64 {
         let [from, to, at] = [self.from_ns, self.to_ns, ns.max(1)].map(|ns| human::float(ns).ln());
         ((at - from) / (to - from)).clamp(0.0, 1.0)
     }
 
     /// At most about eight of the times, each as a part of the axis and with its label.
-    pub fn ticks(self) -> impl Iterator<Item = (f64, String)> {
+    pub(crate) fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         let is_long = self.to_ns / self.from_ns > 200;
         round_times()
             .skip_while(move |&ns| ns < self.from_ns)

@@ -10,7 +10,7 @@ const USUAL_WIDTH: usize = 80;
 /// How wide a chart may be on a stream, in characters: as wide as the terminal, if the stream is
 /// one, but at least 20.
 #[must_use]
-pub fn width(is_terminal: bool) -> usize {
+pub(crate) fn width(is_terminal: bool) -> usize {
     match terminal::size() {
         Ok((columns @ 20.., _)) if is_terminal => usize::from(columns),
         _ => USUAL_WIDTH,
@@ -20,7 +20,7 @@ pub fn width(is_terminal: bool) -> usize {
 /// A character that is filled to this part. Anything above zero can be seen.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 8")]
-pub fn eighths(part: f64) -> char {
+pub(crate) fn eighths(part: f64) -> char {
     let eighths = (part.clamp(0.0, 1.0) * 8.0).round() as usize;
     if part > 0.0 { EIGHTHS[eighths.max(1)] } else { EIGHTHS[0] }
 }
@@ -28,7 +28,7 @@ pub fn eighths(part: f64) -> char {
 /// The least round number that is not below `value`, which is positive. Round are the `steps`,
 /// which go up from 1 to 10, times any power of ten.
 #[must_use]
-pub fn round_up(value: f64, steps: &[f64]) -> f64 {
+pub(crate) fn round_up(value: f64, steps: &[f64]) -> f64 {
     let ten = 10_f64.powf(value.log10().floor());
     // A round number must not become the next one by rounding.
     let not_below = |step: &f64| *step > value * 0.999_999;

@@ -40,7 +40,7 @@ const PRINT_CONFIG: &str = "print-config";
 
 /// Reads the command line of a program, and the file that it names. If it has a subcommand `run`, that one
 /// takes a file, too.
-pub fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<ArgMatches> {
+pub(crate) fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<ArgMatches> {
     let mut command = extended(definition);
     let given = without_file(&command, &words)?;
     let file = run_matches(&given).and_then(|run| run.get_one::<PathBuf>(CONFIG).zip(Some(run)));
@@ -68,7 +68,7 @@ fn without_file(command: &Command, words: &[OsString]) -> Result<ArgMatches> {
 }
 
 /// The configuration that `--print-config` asks for, if it was given.
-pub fn asked_for(command: &Command, matches: &ArgMatches) -> Result<Option<String>> {
+pub(crate) fn asked_for(command: &Command, matches: &ArgMatches) -> Result<Option<String>> {
     match run_matches(matches) {
         Some(run) if run.get_flag(PRINT_CONFIG) => {
             print::toml(options(command), run).map(Some).map_err(refused)
@@ -78,17 +78,17 @@ pub fn asked_for(command: &Command, matches: &ArgMatches) -> Result<Option<Strin
 }
 
 /// The file that options were read from, if the program takes one.
-pub fn file_of(matches: &ArgMatches) -> Option<PathBuf> {
+pub(crate) fn file_of(matches: &ArgMatches) -> Option<PathBuf> {
     run_matches(matches)?.try_get_one(CONFIG).ok()?.cloned()
 }
 
 /// All options of a run that have a value.
-pub fn settings(command: &Command, matches: &ArgMatches) -> Table {
+pub(crate) fn settings(command: &Command, matches: &ArgMatches) -> Table {
     run_matches(matches).map_or_else(Table::new, |run| print::settings(options(command), run))
 }
 
 /// The names of the options of a run that were given: in the command line, the file or the environment.
-pub fn given(command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
+pub(crate) fn given(command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let Some(run) = run_matches(matches) else { return names };
     let is_given = |option: &&Arg| {
@@ -101,7 +101,7 @@ pub fn given(command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
 }
 
 /// Whether an option of this name is on the command line, or in the file.
-pub fn is_set(matches: &ArgMatches, id: &str) -> bool {
+pub(crate) fn is_set(matches: &ArgMatches, id: &str) -> bool {
     let command = matches.subcommand().map_or(matches, |(_, command)| command);
     command.value_source(id) == Some(ValueSource::CommandLine)
 }
@@ -111,7 +111,7 @@ fn refused(told: String) -> Error {
 }
 
 /// The command with the options that are about files, and a `--no-NAME` for every flag.
-pub fn extended(command: &Command) -> Command {
+pub(crate) fn extended(command: &Command) -> Command {
     let extend = |command: Command| {
         let negations: Vec<_> = command.get_arguments().filter_map(negation).collect();
         command.next_help_heading(None).args(negations).args(about_files())

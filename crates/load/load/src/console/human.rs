@@ -4,14 +4,14 @@ use std::time::Duration;
 
 /// A time to three digits, in the unit that suits it: `62.1us`, `2.00s`.
 #[must_use]
-pub fn time(time: Duration) -> String {
+pub(crate) fn time(time: Duration) -> String {
     let (value, unit) = with_unit(time);
     if unit == "ns" { format!("{}ns", time.as_nanos()) } else { three_digits(value) + unit }
 }
 
 /// A time from two minutes on in whole seconds, as `2days 1h 2m 3s`; a shorter one to three digits.
 #[must_use]
-pub fn long_time(long: Duration) -> String {
+pub(crate) fn long_time(long: Duration) -> String {
     const DAY: u64 = 86_400;
     match long.as_secs() {
         ..120 => time(long),
@@ -25,7 +25,7 @@ pub fn long_time(long: Duration) -> String {
 
 /// A time to two digits: `62us`, `2.0s`.
 #[must_use]
-pub fn rough_time(time: Duration) -> String {
+pub(crate) fn rough_time(time: Duration) -> String {
     let (value, unit) = with_unit(time);
     let value = format!("{value:.1e}").parse().unwrap_or(value);
     let decimals = usize::from(value < 10.0 && unit != "ns");
@@ -34,7 +34,7 @@ pub fn rough_time(time: Duration) -> String {
 
 /// Two times in brackets, the first without its unit where it is that of the other: `(1.18 to 1.22ms)`.
 #[must_use]
-pub fn range(low: Duration, high: Option<Duration>, show: fn(Duration) -> String) -> String {
+pub(crate) fn range(low: Duration, high: Option<Duration>, show: fn(Duration) -> String) -> String {
     let low_text = show(low);
     let Some(high) = high else { return format!("({low_text} or more)") };
     let (unit, same) = (with_unit(low).1, with_unit(low).1 == with_unit(high).1);
@@ -54,13 +54,13 @@ fn with_unit(time: Duration) -> (f64, &'static str) {
 
 /// A rate per second: four decimals below 10/s, one above.
 #[must_use]
-pub fn hz(hz: f64) -> String {
+pub(crate) fn hz(hz: f64) -> String {
     if (1e-4..10.0).contains(&hz) { format!("{hz:.4}/s") } else { format!("{hz:.1}/s") }
 }
 
 /// A rate per second to three digits: `33.3k/s`. It has at most nine characters.
 #[must_use]
-pub fn short_hz(hz: f64) -> String {
+pub(crate) fn short_hz(hz: f64) -> String {
     match hz {
         ..1e3 => three_digits(hz) + "/s",
         ..1e6 => three_digits(hz / 1e3) + "k/s",
@@ -72,20 +72,20 @@ pub fn short_hz(hz: f64) -> String {
 
 /// A number in four digits: easy to read, and close enough for a rate that was calculated.
 #[must_use]
-pub fn four_digits(value: f64) -> f64 {
+pub(crate) fn four_digits(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 /// A share in percent.
 #[must_use]
-pub fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
 /// A text in which control characters, ends of lines and what XML does not have are written out, as in `\n`: it is one
 /// line, and harmless to a terminal.
 #[must_use]
-pub fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     let written_out = |letter: char| letter.escape_debug().collect::<String>();
     let is_other =
         |letter: char| matches!(letter, '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}');
@@ -97,7 +97,7 @@ pub fn visible(text: &str) -> String {
 /// A count as a number to calculate with; exact up to 2^53, and to 16 digits above.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "16 digits of a count are enough for any ratio")]
-pub fn float(count: u64) -> f64 {
+pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
 
@@ -106,7 +106,7 @@ pub fn float(count: u64) -> f64 {
 /// # Errors
 ///
 /// What is wrong with the text.
-pub fn positive_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn positive_duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Err(_) if text.starts_with('-') => Err("it must be longer than zero".to_owned()),
         Ok(Duration::ZERO) => Err("it must be longer than zero".to_owned()),

@@ -11,7 +11,7 @@ const NAMES: [&str; 3] = ["-", "/dev/fd/0", "/proc/self/fd/0"];
 
 /// Whether this path names standard input instead of a file.
 #[must_use]
-pub fn is_stdin(path: &Path) -> bool {
+pub(crate) fn is_stdin(path: &Path) -> bool {
     NAMES.into_iter().chain([STDIN]).any(|name| path == Path::new(name))
 }
 
@@ -20,7 +20,7 @@ pub fn is_stdin(path: &Path) -> bool {
 /// # Errors
 ///
 /// If the file cannot be opened.
-pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     if path == Path::new(NAMES[0]) {
         return Ok(Box::new(io::stdin()));
     }
@@ -36,7 +36,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
 /// # Errors
 ///
 /// If the file cannot be read.
-pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The status of a process that was interrupted.
-pub const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Ends the job the first time, and the process when it has been asked more often than the job can
 /// be told.
-pub struct Interrupt {
+pub(crate) struct Interrupt {
     asked: Arc<AtomicBool>,
     /// How often the job can still be told.
     tells: AtomicUsize,
@@ -23,7 +23,7 @@ pub struct Interrupt {
 impl Interrupt {
     /// An interrupt that Ctrl-C and SIGTERM trigger, instead of an earlier one. The first
     /// `tells` times it calls `end_job`.
-    pub fn on_signals(
+    pub(crate) fn on_signals(
         tells: usize,
         end_job: impl Fn() + Send + Sync + 'static,
     ) -> anyhow::Result<Arc<Interrupt>> {
@@ -42,18 +42,18 @@ impl Interrupt {
     }
 
     /// A flag that the first interrupt sets.
-    pub fn flag(&self) -> Arc<AtomicBool> {
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.asked)
     }
 
     /// Whether it has been triggered.
-    pub fn is_triggered(&self) -> bool {
+    pub(crate) fn is_triggered(&self) -> bool {
         // Relaxed: as in `trigger`; nothing is published through the flag.
         self.asked.load(Ordering::Relaxed)
     }
 
     /// Tells the job to end, or exits if it has been told often enough.
-    pub fn trigger(&self) {
+    pub(crate) fn trigger(&self) {
         // Relaxed: nothing is published through the flag. No model: one flag, set once.
         self.asked.store(true, Ordering::Relaxed);
         // Relaxed: each decrement must be unique. No model: one atomic.

@@ -7,14 +7,14 @@ use std::collections::btree_map::Entry;
 use std::fmt::{self, Formatter};
 
 /// The values of an object by their names.
-pub type Values = BTreeMap<String, Box<RawValue>>;
+pub(crate) type Values = BTreeMap<String, Box<RawValue>>;
 
 /// Reads an object in which each name is there once.
 ///
 /// # Errors
 ///
 /// The message, and the byte of the line that it is about.
-pub fn object(line: &str) -> Result<Values, (usize, String)> {
+pub(crate) fn object(line: &str) -> Result<Values, (usize, String)> {
     let begin = line.len() - line.trim_start().len();
     let object: Object = serde_json::from_str(line.trim()).map_err(|error| {
         let told = error.to_string();
@@ -31,7 +31,7 @@ pub fn object(line: &str) -> Result<Values, (usize, String)> {
 /// # Errors
 ///
 /// The string is not valid.
-pub fn text(value: &RawValue) -> Result<String, String> {
+pub(crate) fn text(value: &RawValue) -> Result<String, String> {
     match value.get().as_bytes().first() {
         Some(b'"') => serde_json::from_str(value.get()).map_err(|error| error.to_string()),
         Some(b'n') => Ok(String::new()),

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Where a log goes.
 #[derive(Debug)]
-pub struct LogFile(Place);
+pub(crate) struct LogFile(Place);
 
 #[derive(Debug)]
 enum Place {
@@ -26,7 +26,7 @@ impl LogFile {
     /// # Errors
     ///
     /// If it cannot be written; the message names it.
-    pub fn create(path: &Path) -> anyhow::Result<LogFile> {
+    pub(crate) fn create(path: &Path) -> anyhow::Result<LogFile> {
         if is_stdout(path) {
             return Ok(LogFile(Place::Stdout));
         }
@@ -40,7 +40,7 @@ impl LogFile {
     /// # Errors
     ///
     /// If it cannot be written.
-    pub fn begin(&self) -> io::Result<()> {
+    pub(crate) fn begin(&self) -> io::Result<()> {
         if let Place::File(file) = &self.0 { clear(file) } else { Ok(()) }
     }
 
@@ -49,7 +49,7 @@ impl LogFile {
     /// # Errors
     ///
     /// If they cannot be written.
-    pub fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+    pub(crate) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         let Place::File(file) = &mut self.0 else {
             return self.write_all(lines).and_then(|()| self.flush());
         };

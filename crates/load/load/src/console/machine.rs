@@ -7,7 +7,7 @@ use std::thread::available_parallelism;
 
 /// What is known of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub struct Machine {
+pub(crate) struct Machine {
     /// The cores that this program may use.
     pub cores: usize,
     /// The system and its version, where it tells.
@@ -18,7 +18,7 @@ pub struct Machine {
 
 impl Machine {
     /// This one.
-    pub fn here() -> Machine {
+    pub(crate) fn here() -> Machine {
         let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let system = format!("{OS} {} {ARCH}", release.trim());
         let listed = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Text goes to standard output. A JSON object goes to a file, or to standard output; then the text
 /// goes to standard error instead.
 #[derive(Debug)]
-pub struct Output {
+pub(crate) struct Output {
     json: Option<ResultFile>,
     /// Whether something else than the text is written to standard output.
     is_beside: bool,
@@ -23,14 +23,14 @@ impl Output {
     /// # Errors
     ///
     /// If the file cannot be written.
-    pub fn create(json: Option<&Path>) -> anyhow::Result<Output> {
+    pub(crate) fn create(json: Option<&Path>) -> anyhow::Result<Output> {
         let json = json.map(ResultFile::create).transpose()?;
         Ok(Output { is_beside: json.as_ref().is_some_and(ResultFile::is_stdout), json })
     }
 
     /// This output, but text goes to standard error if something else `is_on_stdout`.
     #[must_use]
-    pub fn beside(self, is_on_stdout: bool) -> Output {
+    pub(crate) fn beside(self, is_on_stdout: bool) -> Output {
         Output { is_beside: self.is_beside || is_on_stdout, ..self }
     }
 
@@ -39,7 +39,7 @@ impl Output {
     /// # Errors
     ///
     /// If not all of it can be written.
-    pub fn write_json<T: Serialize>(&self, object: impl FnOnce() -> T) -> io::Result<()> {
+    pub(crate) fn write_json<T: Serialize>(&self, object: impl FnOnce() -> T) -> io::Result<()> {
         let Some(json) = &self.json else { return Ok(()) };
         let mut text = serde_json::to_string_pretty(&object())?;
         text.push('\n');
@@ -51,7 +51,7 @@ impl Output {
     /// # Errors
     ///
     /// If not all of it can be written.
-    pub fn write_text(&self, text: &impl Display) -> io::Result<()> {
+    pub(crate) fn write_text(&self, text: &impl Display) -> io::Result<()> {
         let text = text.to_string();
         if self.is_beside {
             return io::stderr().write_all(text.as_bytes());

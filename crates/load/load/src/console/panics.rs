@@ -25,7 +25,7 @@ thread_local! {
 static PLACES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// What a call returns, or what it has panicked with.
-pub fn caught<R>(call: impl FnOnce() -> R) -> thread::Result<R> {
+pub(crate) fn caught<R>(call: impl FnOnce() -> R) -> thread::Result<R> {
     hook();
     // A program that is built to abort ends with any panic.
     let before = IS_CAUGHT.replace(cfg!(panic = "unwind"));
@@ -35,7 +35,7 @@ pub fn caught<R>(call: impl FnOnce() -> R) -> thread::Result<R> {
 }
 
 /// Shows panics as said above, from now on.
-pub fn hook() {
+pub(crate) fn hook() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let shown = panic::take_hook();

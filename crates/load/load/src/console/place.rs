@@ -15,7 +15,7 @@ const MOST_LINKS: u32 = 40;
 
 /// Whether this is not a file, but standard output.
 #[must_use]
-pub fn is_stdout(path: &Path) -> bool {
+pub(crate) fn is_stdout(path: &Path) -> bool {
     STDOUT.into_iter().any(|name| path == Path::new(name))
 }
 
@@ -25,7 +25,7 @@ pub fn is_stdout(path: &Path) -> bool {
 /// # Errors
 ///
 /// If there is one; the message names both options.
-pub fn keep_apart<'a>(
+pub(crate) fn keep_apart<'a>(
     outputs: impl IntoIterator<Item = (&'static str, Option<&'a Path>)>,
     inputs: impl IntoIterator<Item = (&'static str, &'a Path)>,
 ) -> anyhow::Result<()> {

@@ -2,7 +2,7 @@
 
 /// The line and the column of a byte, both from 1 on. A column is a character.
 #[must_use]
-pub fn line_and_column(text: &[u8], at: usize) -> (usize, usize) {
+pub(crate) fn line_and_column(text: &[u8], at: usize) -> (usize, usize) {
     let lines = || text[..at].split(|byte| *byte == b'\n');
     let last = lines().next_back().unwrap_or_default();
     // A character of UTF-8 begins at each byte that is not 0b10......
@@ -12,7 +12,7 @@ pub fn line_and_column(text: &[u8], at: usize) -> (usize, usize) {
 
 /// A part of a line begins at this column.
 #[must_use]
-pub fn column(line: &str, part: &str) -> usize {
+pub(crate) fn column(line: &str, part: &str) -> usize {
     let at = (part.as_ptr() as usize).saturating_sub(line.as_ptr() as usize);
     line_and_column(line.as_bytes(), at.min(line.len())).1
 }
@@ -21,7 +21,7 @@ pub fn column(line: &str, part: &str) -> usize {
 ///
 /// # Errors
 /// The byte from which on it is none.
-pub fn utf8(bytes: &[u8]) -> Result<&str, usize> {
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, usize> {
     std::str::from_utf8(bytes).map_err(|error| error.valid_up_to())
 }
 

@@ -13,7 +13,7 @@ const USUAL_WIDTH: usize = 80;
 
 /// Writes lines to standard error.
 #[derive(Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     /// Whether one line is rewritten, instead of adding lines.
     in_place: bool,
     /// Whether the live line stays when it has ended.
@@ -23,19 +23,19 @@ pub struct Progress {
 impl Progress {
     /// Progress of a whole job.
     #[must_use]
-    pub fn of_a_job() -> Progress {
+    pub(crate) fn of_a_job() -> Progress {
         Progress { in_place: io::stderr().is_terminal(), stays: true }
     }
 
     /// Progress of which nothing stays: of a part of a job, or of one that soon shows its results.
     /// Without a terminal there is none.
     #[must_use]
-    pub fn of_a_part() -> Progress {
+    pub(crate) fn of_a_part() -> Progress {
         Progress { stays: false, ..Progress::of_a_job() }
     }
 
     /// Shows how the job is going now, in one line.
-    pub fn show(&self, status: &impl Display) {
+    pub(crate) fn show(&self, status: &impl Display) {
         if self.in_place {
             rewrite(&status.to_string());
         } else if self.stays {
@@ -44,7 +44,7 @@ impl Progress {
     }
 
     /// Moves on from the live line.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         match (self.in_place, self.stays) {
             (true, true) => self.add_line(""),
             (true, false) => rewrite(""),
@@ -53,7 +53,7 @@ impl Progress {
     }
 
     /// Writes a line that stays, in place of the live line until that is shown again.
-    pub fn tell(&self, text: &str) {
+    pub(crate) fn tell(&self, text: &str) {
         if self.in_place {
             let _ = queue!(io::stderr(), Print('\r'), Clear(ClearType::UntilNewLine));
         }
@@ -61,7 +61,7 @@ impl Progress {
     }
 
     /// Writes a line that stays.
-    pub fn add_line(&self, text: &str) {
+    pub(crate) fn add_line(&self, text: &str) {
         // In raw mode, a new line does not return the carriage.
         let end = if self.in_place { "\r\n" } else { "\n" };
         let _ = write!(io::stderr(), "{text}{end}");

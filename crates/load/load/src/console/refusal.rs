@@ -10,7 +10,7 @@ const SHOWN: usize = 76;
 const BEFORE: usize = 50;
 
 /// What clap says in one line; below an error in a shape, the shape and a caret where it is.
-pub fn text(error: &Error) -> String {
+pub(crate) fn text(error: &Error) -> String {
     let syntax = error.source().and_then(|source| source.downcast_ref::<ShapeSyntaxError>());
     match (syntax, error.get(ContextKind::InvalidValue)) {
         (Some(syntax), Some(ContextValue::String(shape))) => {
@@ -30,7 +30,7 @@ fn pointed_out(text: &str, column: usize) -> String {
 }
 
 /// What clap says, without its usage and advice, in one line.
-pub fn one_line(error: &Error) -> String {
+pub(crate) fn one_line(error: &Error) -> String {
     let text = error.to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
     let told: Vec<_> = lines

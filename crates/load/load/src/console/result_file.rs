@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 /// Where results go, when they are there.
 #[derive(Debug)]
-pub struct ResultFile(Place);
+pub(crate) struct ResultFile(Place);
 
 #[derive(Debug)]
 enum Place {
@@ -29,13 +29,13 @@ impl ResultFile {
     /// # Errors
     ///
     /// If it cannot be written; the message names it.
-    pub fn create(path: &Path) -> anyhow::Result<ResultFile> {
+    pub(crate) fn create(path: &Path) -> anyhow::Result<ResultFile> {
         place_of(path).map(ResultFile).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Whether it is standard output.
     #[must_use]
-    pub fn is_stdout(&self) -> bool {
+    pub(crate) fn is_stdout(&self) -> bool {
         matches!(self.0, Place::Stdout)
     }
 
@@ -45,7 +45,10 @@ impl ResultFile {
     ///
     /// If not all of it can be written. A file has then what it had before; only one that is known by
     /// another name too, or that belongs to somebody else, has lost it.
-    pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn write(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
         match &self.0 {
             Place::Stdout => {
                 let mut stdout = io::stdout();
@@ -66,7 +69,7 @@ impl ResultFile {
     /// # Errors
     ///
     /// As [`ResultFile::write`].
-    pub fn write_text(&self, text: &str) -> io::Result<()> {
+    pub(crate) fn write_text(&self, text: &str) -> io::Result<()> {
         self.write(|to| to.write_all(text.as_bytes()))
     }
 }

@@ -27,26 +27,26 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// The results could not be written.
-pub const FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = 1;
 /// What was asked for cannot be done.
-pub const REFUSED: u8 = 2;
+pub(crate) const REFUSED: u8 = 2;
 /// The results are not as they are required to be.
-pub const MISSED: u8 = 3;
+pub(crate) const MISSED: u8 = 3;
 /// The load was not the one that was asked for.
-pub const INCOMPLETE: u8 = 4;
+pub(crate) const INCOMPLETE: u8 = 4;
 /// The store of the fleet could not be told the results of this node, or asked for those of all nodes.
-pub const UNSTORED: u8 = 5;
+pub(crate) const UNSTORED: u8 = 5;
 
 /// An exit status; for a failure, together with the error to show.
-pub type Ended = Result<ExitCode, (u8, anyhow::Error)>;
+pub(crate) type Ended = Result<ExitCode, (u8, anyhow::Error)>;
 
 /// What makes it impossible to do what was asked for.
-pub(super) fn refused(error: anyhow::Error) -> (u8, anyhow::Error) {
+pub(crate) fn refused(error: anyhow::Error) -> (u8, anyhow::Error) {
     (REFUSED, error)
 }
 
 /// Runs what is set up.
-pub fn run<T: Backend>(mut setup: Setup<T>) -> Ended {
+pub(crate) fn run<T: Backend>(mut setup: Setup<T>) -> Ended {
     let logs = mem::take(&mut setup.logs);
     let status = |error: &anyhow::Error| if error.is::<NotJoined>() { REFUSED } else { FAILED };
     let ran = run::run(&setup, logs).map_err(|error| (status(&error), error))?;
@@ -65,7 +65,7 @@ pub fn run<T: Backend>(mut setup: Setup<T>) -> Ended {
 }
 
 /// Searches for the highest rate.
-pub fn search<T: Backend>(mut job: Job<T>) -> Ended {
+pub(crate) fn search<T: Backend>(mut job: Job<T>) -> Ended {
     let results = job.run().map_err(|error| (FAILED, error))?;
     let written = job.publish(&results).into_iter().collect::<io::Result<()>>();
     written.map_err(|error| (FAILED, error.into()))?;
@@ -73,14 +73,14 @@ pub fn search<T: Backend>(mut job: Job<T>) -> Ended {
 }
 
 /// Looks at a fleet, or changes it.
-pub fn fleet(command: &FleetCommand) -> Ended {
+pub(crate) fn fleet(command: &FleetCommand) -> Ended {
     let (written, is_well) = fleet::perform(command).map_err(refused)?;
     written.map_err(|error| (FAILED, error.into()))?;
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
 /// Compares results of runs.
-pub fn compare(args: &CompareArgs) -> Ended {
+pub(crate) fn compare(args: &CompareArgs) -> Ended {
     let (written, is_well) = compare::perform(args).map_err(refused)?;
     written.map_err(|error| (FAILED, error.into()))?;
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })

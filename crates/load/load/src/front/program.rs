@@ -119,7 +119,7 @@ where
 }
 
 /// Shows the error, if there is one.
-pub(super) fn status(ended: Ended) -> ExitCode {
+pub(crate) fn status(ended: Ended) -> ExitCode {
     ended.unwrap_or_else(|(status, error)| {
         let _ = writeln!(io::stderr(), "error: {error:#}");
         ExitCode::from(status)

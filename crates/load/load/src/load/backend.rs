@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// A target, as the library sees it. [`Target`] describes the first five items.
-pub trait Backend: Send + Sync + 'static {
+pub(crate) trait Backend: Send + Sync + 'static {
     /// A connection, or whatever else carries calls one after the other.
     type Session: Send + 'static;
 
@@ -153,13 +153,13 @@ impl<T: Target> Backend for T {
 }
 
 /// Opens sessions whose calls block.
-pub trait BlockingSessions: Send + Sync {
+pub(crate) trait BlockingSessions: Send + Sync {
     /// Opens the session with this number.
     fn open(&self, index: usize) -> Result<Box<dyn BlockingSession + '_>, Failure>;
 }
 
 /// A session whose calls block.
-pub trait BlockingSession {
+pub(crate) trait BlockingSession {
     /// Does one operation.
     fn call(&mut self, slot: Slot) -> Result<Done, Failure>;
 }
@@ -192,7 +192,7 @@ fn polled_once<R>(called: impl Future<Output = Result<R, Failure>>) -> Result<R,
 }
 
 /// Counts steps of calls by their labels as soon as they end: the rest of a call may take long, or be given up.
-pub trait Steps: Debug + Send + Sync {
+pub(crate) trait Steps: Debug + Send + Sync {
     /// Counts a step of the session with this number, which was due at one moment and ended at another.
     fn end(&self, session: usize, due: Nanos, end: Nanos, called: Result<Done, Failure>);
 

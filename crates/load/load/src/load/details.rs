@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// What is counted of an operation besides its times.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Details {
+pub(crate) struct Details {
     /// The status of its answer, if answers have one.
     pub(crate) status: Option<u16>,
     /// The connection that was opened for it, if one was.
@@ -41,7 +41,7 @@ impl AddAssign for Traffic {
 
 /// How long it took to open a connection.
 #[derive(Clone, Copy, Debug)]
-pub struct SetUp {
+pub(crate) struct SetUp {
     /// TCP, or the Unix socket; or all of it, if nothing more is known.
     pub connect: Duration,
     /// The TLS handshake, if there was one.

@@ -12,11 +12,11 @@ const MOST: usize = 1_000;
 const OTHERS: &str = "other failures";
 
 /// Kinds that an answer's status says.
-pub const STATUS: &str = "status";
+pub(crate) const STATUS: &str = "status";
 
 /// A kind of failure. Kinds with the same text are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Kind(&'static Entry);
+pub(crate) struct Kind(&'static Entry);
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
@@ -28,12 +28,12 @@ struct Entry {
 static EXPECTED: Mutex<Vec<&str>> = Mutex::new(Vec::new());
 
 /// From now on these groups are counted, too.
-pub fn expect(groups: &[&'static str]) {
+pub(crate) fn expect(groups: &[&'static str]) {
     locked(&EXPECTED).extend(groups);
 }
 
 /// The groups that are counted in any case.
-pub fn expected() -> Vec<&'static str> {
+pub(crate) fn expected() -> Vec<&'static str> {
     locked(&EXPECTED).clone()
 }
 
@@ -55,17 +55,17 @@ pub(crate) fn in_words(counts: impl IntoIterator<Item = (Kind, u64)>) -> BTreeMa
 
 impl Kind {
     /// The kind with this text, in a group of its own.
-    pub fn new(text: &str) -> Kind {
+    pub(crate) fn new(text: &str) -> Kind {
         Kind::known(text, |text| text)
     }
 
     /// The kind with this text. Metrics count its group, of which there are only a few.
-    pub fn of_group(group: &'static str, text: &str) -> Kind {
+    pub(crate) fn of_group(group: &'static str, text: &str) -> Kind {
         Kind::known(text, |_| group)
     }
 
     /// What metrics count it as.
-    pub fn group(self) -> &'static str {
+    pub(crate) fn group(self) -> &'static str {
         self.0.group
     }
 

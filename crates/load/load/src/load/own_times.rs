@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What is timed.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
-pub enum Part {
+pub(crate) enum Part {
     /// From when a request was sent until the first byte of its answer.
     FirstByte,
     /// From when it was sent until the first item.
@@ -25,7 +24,7 @@ pub enum Part {
 impl Part {
     /// What its times are called in a report.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Part::FirstByte => "first byte",
             Part::FirstItem => "first item",
@@ -38,7 +37,7 @@ impl Part {
 
     /// What its times are called in the JSON object.
     #[must_use]
-    pub fn key(self) -> &'static str {
+    pub(crate) fn key(self) -> &'static str {
         match self {
             Part::FirstByte => "first_byte_time_ns",
             Part::FirstItem => "first_item_time_ns",
@@ -51,7 +50,7 @@ impl Part {
 
     /// What has `nanopace run` time it.
     #[must_use]
-    pub fn option(self) -> &'static str {
+    pub(crate) fn option(self) -> &'static str {
         match self {
             Part::Sending | Part::Reading => "write --kernel-timestamps",
             _ => "write --items sse or --items lines",
@@ -70,9 +69,8 @@ impl Part {
 }
 
 /// Times of one kind.
-#[doc(hidden)]
 #[derive(Clone, Debug)]
-pub struct OwnTimes {
+pub(crate) struct OwnTimes {
     /// Of what.
     pub part: Part,
     /// In nanoseconds.
@@ -85,15 +83,13 @@ pub struct OwnTimes {
 const LONGEST_NS: u64 = 86_400 * 1_000_000_000;
 
 /// Times to three digits, of which there are none yet.
-#[doc(hidden)]
 #[must_use]
-pub fn no_times() -> Histogram<u64> {
+pub(crate) fn no_times() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds can be had")
 }
 
 /// Records a time.
-#[doc(hidden)]
-pub fn record(times: &mut Histogram<u64>, time: Duration) {
+pub(crate) fn record(times: &mut Histogram<u64>, time: Duration) {
     times.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(LONGEST_NS));
 }
 

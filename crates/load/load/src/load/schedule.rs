@@ -3,9 +3,9 @@
 //! Three things make a load: a shape (the rate over time), an arrival process (how requests lie
 //! around it) and a shard (which of them are this process's).
 
-pub mod args;
-pub mod arrivals;
-pub mod help;
-pub mod recording;
-pub mod table;
-pub mod tally;
+pub(crate) mod args;
+pub(crate) mod arrivals;
+pub(crate) mod help;
+pub(crate) mod recording;
+pub(crate) mod table;
+pub(crate) mod tally;

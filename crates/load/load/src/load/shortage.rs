@@ -8,11 +8,11 @@ use std::io;
 use std::iter;
 
 /// The group of failures by the generator's own limits.
-pub const GENERATOR: &str = "generator";
+pub(crate) const GENERATOR: &str = "generator";
 
 /// Something that the generator's machine ran out of. It is shown as the system calls the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shortage {
+pub(crate) enum Shortage {
     OpenFiles,
     OpenFilesOfSystem,
     /// Local ports, or an address to connect from.
@@ -32,14 +32,14 @@ const ALL: [Shortage; 7] = [OpenFiles, OpenFilesOfSystem, Ports, Buffers, Memory
 impl Shortage {
     /// Maps an error of a socket or of an open connection.
     #[must_use]
-    pub fn of(error: &io::Error) -> Option<Shortage> {
+    pub(crate) fn of(error: &io::Error) -> Option<Shortage> {
         let code = error.raw_os_error()?;
         ALL.into_iter().find(|it| *it != Queue && it.codes().contains(&code))
     }
 
     /// Maps an error of connecting. EAGAIN is a shortage only here.
     #[must_use]
-    pub fn of_connecting(error: &io::Error) -> Option<Shortage> {
+    pub(crate) fn of_connecting(error: &io::Error) -> Option<Shortage> {
         let is_queue = error.raw_os_error().is_some_and(|code| Queue.codes().contains(&code));
         Shortage::of(error).or_else(|| is_queue.then_some(Queue))
     }
@@ -53,7 +53,7 @@ impl Shortage {
 
     /// The shortage that a kind of failures names. The kind of a step has the label of the step in front.
     #[must_use]
-    pub fn of_kind(kind: Kind) -> Option<Shortage> {
+    pub(crate) fn of_kind(kind: Kind) -> Option<Shortage> {
         let text = kind.to_string();
         let is_own = kind.group() == GENERATOR;
         ALL.into_iter().find(|it| is_own && text.ends_with(&it.to_string()))
@@ -61,13 +61,13 @@ impl Shortage {
 
     /// The kind of failures by it.
     #[must_use]
-    pub fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> Kind {
         Kind::of_group(GENERATOR, &self.to_string())
     }
 
     /// Advice for the user, without a full stop.
     #[must_use]
-    pub fn advice(self) -> &'static str {
+    pub(crate) fn advice(self) -> &'static str {
         match self {
             OpenFiles => "raise the limit of open files (ulimit -n), or use fewer connections",
             OpenFilesOfSystem => {

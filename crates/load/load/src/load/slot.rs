@@ -37,8 +37,7 @@ pub struct Slot {
 
 impl Slot {
     /// The slot of a call that belongs to no load.
-    #[doc(hidden)]
-    pub const ALONE: Slot = Slot {
+    pub(crate) const ALONE: Slot = Slot {
         number: 0,
         intended_start: Nanos::ZERO,
         start: Nanos::ZERO,
@@ -68,16 +67,14 @@ impl Slot {
     }
 
     /// Whether it is recorded: not in the warm-up.
-    #[doc(hidden)]
     #[must_use]
-    pub fn is_recorded(&self) -> bool {
+    pub(crate) fn is_recorded(&self) -> bool {
         self.is_recorded
     }
 
     /// When it did start.
-    #[doc(hidden)]
     #[must_use]
-    pub fn start(&self) -> Nanos {
+    pub(crate) fn start(&self) -> Nanos {
         self.start
     }
 }

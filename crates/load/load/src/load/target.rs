@@ -201,15 +201,13 @@ impl Done {
     }
 
     /// Its request was sent again, because the connection was closed while idle.
-    #[doc(hidden)]
-    pub fn retried(mut self) -> Done {
+    pub(crate) fn retried(mut self) -> Done {
         self.details.traffic.retried = 1;
         self
     }
 
     /// It was sent then, after a connection was opened.
-    #[doc(hidden)]
-    pub fn sent(mut self, sent: Nanos, set_up: Option<SetUp>) -> Done {
+    pub(crate) fn sent(mut self, sent: Nanos, set_up: Option<SetUp>) -> Done {
         (self.sent, self.details.set_up) = (Some(sent), set_up);
         self
     }
@@ -268,22 +266,19 @@ impl Failure {
     }
 
     /// A failure of this kind, as above.
-    #[doc(hidden)]
-    pub fn of(kind: Kind) -> Failure {
+    pub(crate) fn of(kind: Kind) -> Failure {
         Failure { kind, is_broken: false, is_unconnected: false, done: Done::new() }
     }
 
     /// The target could not be connected to.
-    #[doc(hidden)]
-    pub fn unconnected(mut self) -> Failure {
+    pub(crate) fn unconnected(mut self) -> Failure {
         self.is_unconnected = true;
         self
     }
 
     /// Its kind.
-    #[doc(hidden)]
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
 }

@@ -6,11 +6,11 @@ use std::io;
 
 /// There is none.
 #[derive(Clone, Debug)]
-pub enum Name {}
+pub(crate) enum Name {}
 
 impl Name {
     /// Refuses, and says what to build.
-    pub fn new(_: &str) -> anyhow::Result<Name> {
+    pub(crate) fn new(_: &str) -> anyhow::Result<Name> {
         bail!(
             "https:// asks for TLS: build this program with the feature tls, of nanopace-cli or of nanopace-load"
         )
@@ -19,14 +19,14 @@ impl Name {
 
 /// There is none.
 #[derive(Clone, Debug)]
-pub enum Connector {}
+pub(crate) enum Connector {}
 
 /// A stream as it is.
-pub type Stream<S> = S;
+pub(crate) type Stream<S> = S;
 
 impl Connector {
     /// Refuses, and says what to build.
-    pub fn new(_: Trust<'_>, _: Option<Identity<'_>>, _: bool) -> anyhow::Result<Connector> {
+    pub(crate) fn new(_: Trust<'_>, _: Option<Identity<'_>>, _: bool) -> anyhow::Result<Connector> {
         bail!(
             "--cacert and --cert ask for TLS: build this program with the feature tls, of nanopace-cli or of nanopace-load"
         )
@@ -34,17 +34,17 @@ impl Connector {
 
     /// Nobody has this.
     #[expect(clippy::unused_async, reason = "as where there is TLS")]
-    pub async fn connect<S>(&self, _: &Name, _: S) -> io::Result<Stream<S>> {
+    pub(crate) async fn connect<S>(&self, _: &Name, _: S) -> io::Result<Stream<S>> {
         match *self {}
     }
 }
 
 /// No stream does.
-pub fn speaks_http2<S>(_: &Stream<S>) -> bool {
+pub(crate) fn speaks_http2<S>(_: &Stream<S>) -> bool {
     false
 }
 
 /// It is not why.
-pub fn reason(_: &io::Error) -> Option<Tls> {
+pub(crate) fn reason(_: &io::Error) -> Option<Tls> {
     None
 }

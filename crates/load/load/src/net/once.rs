@@ -38,7 +38,7 @@ const ONCE: [HeaderName; 25] = [
 ];
 
 /// Whether a request may have this field once.
-pub fn is_once(name: &HeaderName) -> bool {
+pub(crate) fn is_once(name: &HeaderName) -> bool {
     ONCE.contains(name)
 }
 
@@ -46,7 +46,7 @@ pub fn is_once(name: &HeaderName) -> bool {
 ///
 /// # Errors
 /// The first such field.
-pub fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::Result<()> {
+pub(crate) fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::Result<()> {
     let mut seen = Vec::new();
     for name in names.filter(|name| is_once(name)) {
         let advice = if *name == COOKIE { "write all cookies in one" } else { "leave one out" };

@@ -20,15 +20,15 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
-pub use tokio_rustls::client::TlsStream as Stream;
+pub(crate) use tokio_rustls::client::TlsStream as Stream;
 
 /// The name that a server's certificate must have.
 #[derive(Clone, Debug)]
-pub struct Name(ServerName<'static>);
+pub(crate) struct Name(ServerName<'static>);
 
 impl Name {
     /// A host's: its name, or its address without brackets.
-    pub fn new(host: &str) -> anyhow::Result<Name> {
+    pub(crate) fn new(host: &str) -> anyhow::Result<Name> {
         let name = ServerName::try_from(host.to_owned());
         name.map(Name)
             .with_context(|| format!("{host:?} is not a name that a certificate can have"))
@@ -37,14 +37,14 @@ impl Name {
 
 /// Opens TLS over streams. Its clones share what it takes.
 #[derive(Clone)]
-pub struct Connector(TlsConnector);
+pub(crate) struct Connector(TlsConnector);
 
 impl Connector {
     /// TLS 1.2 and 1.3, which offers HTTP/2 or HTTP/1.1.
     ///
     /// # Errors
     /// A file can't be used, or has a key that is not the certificate's.
-    pub fn new(
+    pub(crate) fn new(
         trust: Trust<'_>,
         identity: Option<Identity<'_>>,
         http2: bool,
@@ -53,7 +53,7 @@ impl Connector {
     }
 
     /// Shakes hands with a server of this name.
-    pub async fn connect<S>(&self, name: &Name, stream: S) -> io::Result<Stream<S>>
+    pub(crate) async fn connect<S>(&self, name: &Name, stream: S) -> io::Result<Stream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
@@ -68,12 +68,12 @@ impl Debug for Connector {
 }
 
 /// Whether the server has agreed to HTTP/2.
-pub fn speaks_http2<S>(stream: &Stream<S>) -> bool {
+pub(crate) fn speaks_http2<S>(stream: &Stream<S>) -> bool {
     stream.get_ref().1.alpn_protocol() == Some(b"h2")
 }
 
 /// Why there is no TLS, if that is why a connection failed.
-pub fn reason(error: &io::Error) -> Option<Tls> {
+pub(crate) fn reason(error: &io::Error) -> Option<Tls> {
     error.get_ref().and_then(|source| source.downcast_ref::<Error>()).map(Tls::from)
 }
 

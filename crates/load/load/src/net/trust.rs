@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// Whose certificates are trusted.
 #[derive(Clone, Copy, Debug)]
-pub enum Trust<'a> {
+pub(crate) enum Trust<'a> {
     /// Certificates that the system trusts.
     System,
     /// Certificates in a PEM file.
@@ -17,7 +17,7 @@ pub enum Trust<'a> {
 
 /// Who the client is, for servers that ask.
 #[derive(Clone, Copy, Debug)]
-pub struct Identity<'a> {
+pub(crate) struct Identity<'a> {
     /// A PEM file with its certificate, before those that vouch for it.
     pub certificate: &'a Path,
     /// One with the private key of the certificate. It may be the same.
@@ -26,7 +26,7 @@ pub struct Identity<'a> {
 
 /// Why there is no TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tls {
+pub(crate) enum Tls {
     /// Nobody that is trusted has signed the certificate.
     Untrusted,
     /// The certificate is for other names.
@@ -45,7 +45,7 @@ pub enum Tls {
 
 impl Tls {
     /// In words.
-    pub fn text(self) -> &'static str {
+    pub(crate) fn text(self) -> &'static str {
         match self {
             Tls::Untrusted => "the certificate is not trusted",
             Tls::OtherName => "the certificate is for another name",

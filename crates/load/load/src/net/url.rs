@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 /// What is wrong with a text, and what to write instead.
-pub type Told<T> = Result<T, String>;
+pub(crate) type Told<T> = Result<T, String>;
 
 /// Characters of a URL in an error.
 const MOST_SHOWN: usize = 200;
@@ -27,12 +27,12 @@ const INVALID: &AsciiSet = &CONTROLS
     .add(b'}');
 
 /// A part of a path or a query, in which characters that a URL may not have are percent-encoded.
-pub fn encoded(text: &str) -> PercentEncode<'_> {
+pub(crate) fn encoded(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, INVALID)
 }
 
 /// The scheme and the server of a URL, and its path and query.
-pub fn server_and_path(url: &str) -> (&str, &str) {
+pub(crate) fn server_and_path(url: &str) -> (&str, &str) {
     let server = url.find("://").map_or(0, |scheme| scheme + 3);
     let path = url[server..].find(['/', '?']).map_or(url.len(), |path| server + path);
     url.split_at(path)
@@ -40,7 +40,7 @@ pub fn server_and_path(url: &str) -> (&str, &str) {
 
 /// Reads a URL that requests can be sent to; or says what is wrong with it. Without a host before its port, the host is
 /// localhost.
-pub fn read(address: &str) -> Told<Uri> {
+pub(crate) fn read(address: &str) -> Told<Uri> {
     let wrong = |why: &dyn Display| format!("{} {why}; {URL}", shown(address));
     let parsed = with_path(&with_host(address)).parse();
     let url: Uri = parsed.map_err(|error| wrong(&format!("is not a URL ({error})")))?;

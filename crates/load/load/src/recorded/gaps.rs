@@ -5,7 +5,7 @@
 
 /// Judges the gaps between starts, given in order.
 #[derive(Debug, Default)]
-pub struct Gaps {
+pub(crate) struct Gaps {
     /// How many slots had been asked for at the last start.
     last: Option<f64>,
     count: f64,
@@ -18,7 +18,7 @@ pub struct Gaps {
 
 /// How even the gaps are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Quality {
+pub(crate) struct Quality {
     /// The share of gaps within 25 % of nominal.
     pub within_25_percent: f64,
     /// The standard deviation divided by the mean: 0 for perfectly even starts, 1 for random ones.
@@ -27,13 +27,13 @@ pub struct Quality {
 
 impl Gaps {
     /// The gap from the last start to the next one is not judged: another load is asked for.
-    pub fn cut(&mut self) {
+    pub(crate) fn cut(&mut self) {
         self.last = None;
     }
 
     /// The next start, not before the previous one, when so many slots had been asked for, parts of
     /// them included.
-    pub fn start(&mut self, asked: f64) {
+    pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(asked - last);
         }
@@ -50,7 +50,7 @@ impl Gaps {
     }
 
     /// The quality so far. Nothing before the second start, or if all starts are at one moment.
-    pub fn quality(&self) -> Option<Quality> {
+    pub(crate) fn quality(&self) -> Option<Quality> {
         (self.mean > 0.0).then(|| Quality {
             within_25_percent: self.near / self.count,
             coefficient_of_variation: (self.squares / self.count).sqrt() / self.mean,

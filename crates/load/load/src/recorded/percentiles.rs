@@ -8,7 +8,7 @@ use std::time::Duration;
 pub(crate) const GROWS: &str = "a histogram without a given range grows as needed";
 
 /// The time that the share `quantile` of all values does not exceed.
-pub fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
+pub(crate) fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
     Duration::from_nanos(times.value_at_quantile(quantile))
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn quantile(percent: f64) -> f64 {
 
 /// Times of which some may be known only as lower bounds.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample<'run> {
+pub(crate) struct Sample<'run> {
     /// All of them, in nanoseconds.
     pub times: &'run Histogram<u64>,
     /// The times that are lower bounds; none if none can be.
@@ -28,28 +28,31 @@ pub struct Sample<'run> {
 
 impl<'run> Sample<'run> {
     /// Times that were all measured.
-    pub fn exact(times: &'run Histogram<u64>) -> Sample<'run> {
+    pub(crate) fn exact(times: &'run Histogram<u64>) -> Sample<'run> {
         Sample { times, bounds: None }
     }
 
     /// Times of which `bounds` are lower bounds.
-    pub fn bounded(times: &'run Histogram<u64>, bounds: &'run Histogram<u64>) -> Sample<'run> {
+    pub(crate) fn bounded(
+        times: &'run Histogram<u64>,
+        bounds: &'run Histogram<u64>,
+    ) -> Sample<'run> {
         Sample { times, bounds: Some(bounds).filter(|bounds| !bounds.is_empty()) }
     }
 
     /// Whether there is no time.
-    pub fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.times.is_empty()
     }
 
     /// How many are lower bounds.
-    pub fn at_least(self) -> u64 {
+    pub(crate) fn at_least(self) -> u64 {
         self.bounds.map_or(0, Histogram::len)
     }
 
     /// Whether the time at this share is only a lower bound: it would be longer if those that are
     /// lower bounds were long enough.
-    pub fn is_at_least(self, quantile: f64) -> bool {
+    pub(crate) fn is_at_least(self, quantile: f64) -> bool {
         let Some(bounds) = self.bounds else { return false };
         let time = self.times.value_at_quantile(quantile);
         let measured = self.times.count_between(0, time) - bounds.count_between(0, time);
@@ -58,7 +61,7 @@ impl<'run> Sample<'run> {
 
     /// The time at this share if all lower bounds were longer than everything measured; none if it would
     /// be one of them.
-    pub fn at_most(self, quantile: f64) -> Option<u64> {
+    pub(crate) fn at_most(self, quantile: f64) -> Option<u64> {
         let Some(bounds) = self.bounds else { return Some(self.times.value_at_quantile(quantile)) };
         let rank = (quantile * float(self.times.len())).ceil().max(1.0);
         let mut measured = self.times.clone();
@@ -71,13 +74,13 @@ impl<'run> Sample<'run> {
 
     /// The time at this share in words, with `sign` before it if it is a lower bound; none if there is
     /// no time.
-    pub fn shown(self, quantile: f64, sign: &str) -> Option<String> {
+    pub(crate) fn shown(self, quantile: f64, sign: &str) -> Option<String> {
         let sign = if self.is_at_least(quantile) { sign } else { "" };
         (!self.is_empty()).then(|| sign.to_owned() + &human::time(at(self.times, quantile)))
     }
 
     /// The mean in words, likewise.
-    pub fn shown_mean(self, sign: &str) -> Option<String> {
+    pub(crate) fn shown_mean(self, sign: &str) -> Option<String> {
         let sign = if self.bounds.is_some() { sign } else { "" };
         let mean = Duration::from_secs_f64(self.times.mean() * 1e-9);
         (!self.is_empty()).then(|| sign.to_owned() + &human::time(mean))
@@ -93,7 +96,7 @@ pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64)
 
 /// A distribution in nanoseconds, as it is written to JSON: null where the count is 0.
 #[derive(Debug, Serialize)]
-pub struct Percentiles {
+pub(crate) struct Percentiles {
     count: u64,
     mean: Option<f64>,
     p50: Option<u64>,
@@ -106,7 +109,7 @@ pub struct Percentiles {
 
 impl Percentiles {
     /// The percentiles of a histogram of nanoseconds.
-    pub fn new(times: &Histogram<u64>) -> Percentiles {
+    pub(crate) fn new(times: &Histogram<u64>) -> Percentiles {
         let at = |quantile| (!times.is_empty()).then(|| times.value_at_quantile(quantile));
         Percentiles {
             count: times.len(),

@@ -26,7 +26,7 @@ pub(crate) const MOST_THREADS: u16 = 1024;
 
 /// The options of a run, for a command line that has others beside them.
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     #[command(flatten)]
     pub schedule: ScheduleArgs,
 
@@ -168,7 +168,7 @@ impl RunArgs {
     }
 
     /// Notes what was given, once the command line has been read.
-    pub fn settle(&mut self, definition: &Command, matches: &ArgMatches) {
+    pub(crate) fn settle(&mut self, definition: &Command, matches: &ArgMatches) {
         self.settings = config::settings(definition, matches);
         self.config = config::file_of(matches);
         self.given = config::given(definition, matches);

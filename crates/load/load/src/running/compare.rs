@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 /// What the page of help has after the options.
-pub const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Examples:
   nanopace compare before.json after.json
   nanopace compare before.json after.json --fail-if \"p99 response slower by 5%\"
@@ -31,7 +31,7 @@ status is 3 if --fail-if is so.";
 
 /// The options of a comparison.
 #[derive(Debug, Args)]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     /// Results of runs, by --json: A and B; all of them A, if --with has those of B
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,

@@ -6,10 +6,10 @@ use anyhow::bail;
 use std::path::Path;
 
 /// A file that is read, and what reads it.
-pub type Input<'a> = (&'static str, &'a Path);
+pub(crate) type Input<'a> = (&'static str, &'a Path);
 
 /// Refuses two outputs that are one file, one that is read, and one that has to be a file and is not.
-pub fn check(args: &RunArgs, others: &[Input<'_>]) -> anyhow::Result<()> {
+pub(crate) fn check(args: &RunArgs, others: &[Input<'_>]) -> anyhow::Result<()> {
     for (option, what, file) in [
         ("hdr", "interval log", &args.hdr),
         ("html", "page", &args.html),
@@ -28,7 +28,7 @@ pub fn check(args: &RunArgs, others: &[Input<'_>]) -> anyhow::Result<()> {
 }
 
 /// Refuses outputs that are read from.
-pub fn spare<'a>(
+pub(crate) fn spare<'a>(
     args: &'a RunArgs,
     inputs: impl IntoIterator<Item = Input<'a>>,
 ) -> anyhow::Result<()> {

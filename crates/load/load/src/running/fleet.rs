@@ -1,6 +1,6 @@
 //! Fleets: many machines that issue one load. What the program does besides being a node.
 
-pub mod args;
+pub(crate) mod args;
 pub(crate) mod ask;
 mod report;
 mod watch;

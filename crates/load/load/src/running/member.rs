@@ -1,6 +1,6 @@
 //! A run that is a node of a fleet: its part of the load comes from a store.
 
-pub mod address;
+pub(crate) mod address;
 pub(crate) mod args;
 mod overview;
 pub(crate) mod parts;

@@ -9,7 +9,7 @@
 //! none succeeds, one is sent alone, and the search is over if that fails too: it is not the rate.
 
 mod alone;
-pub mod args;
+pub(crate) mod args;
 
 use super::args::RunArgs;
 use super::files::Input;
@@ -36,7 +36,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
 /// A search that is ready: the target answers, and the files can be written.
-pub struct Job<T> {
+pub(crate) struct Job<T> {
     setup: Setup<T>,
     promise: Promise,
     bounds: Bounds,
@@ -52,7 +52,7 @@ pub struct Job<T> {
 impl<T: Backend> Job<T> {
     /// Makes the target, sees whether it is there, and finds the files. The `inputs` are files that the
     /// target is made from.
-    pub fn new(
+    pub(crate) fn new(
         args: SearchArgs,
         inputs: &[Input<'_>],
         make: impl FnOnce(&RunArgs) -> anyhow::Result<T>,

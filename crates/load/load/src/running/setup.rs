@@ -35,7 +35,7 @@ use std::time::Duration;
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
 /// What a run needs.
-pub struct Setup<T> {
+pub(crate) struct Setup<T> {
     /// The options as given.
     pub(crate) args: RunArgs,
     /// What is loaded.
@@ -77,7 +77,7 @@ pub struct Setup<T> {
 impl<T: Backend> Setup<T> {
     /// Makes the target, sees whether it is there, and opens the files. What is in them stays. The
     /// `inputs` are files that the target is made from.
-    pub fn new(
+    pub(crate) fn new(
         mut args: RunArgs,
         inputs: &[Input<'_>],
         make: impl FnOnce(&RunArgs) -> anyhow::Result<T>,

@@ -3,7 +3,7 @@
 pub(crate) mod apart;
 mod backoff;
 mod blocking;
-pub mod deadline;
+pub(crate) mod deadline;
 pub(crate) mod guarded;
 mod held;
 pub(crate) mod length;

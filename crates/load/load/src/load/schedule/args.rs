@@ -17,7 +17,7 @@ pub(crate) const MAX: &str = "max";
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("load").args(["rate", "shape"]))]
 #[command(next_help_heading = "Load")]
-pub struct ScheduleArgs {
+pub(crate) struct ScheduleArgs {
     /// Requests to start, per second unless another unit follows: 5000, 50k/s, 3/min, 1.5/h; max is
     /// a closed loop, in which each connection sends its next request when it has its answer
     #[arg(
@@ -60,7 +60,7 @@ fn rate(text: &str) -> Result<Rate, RateError> {
 impl ScheduleArgs {
     /// A recording plays as it was recorded, unless a rate or a shape was given. Returns whether
     /// this makes a difference.
-    pub fn settle(&mut self, is_rate_given: bool) -> bool {
+    pub(crate) fn settle(&mut self, is_rate_given: bool) -> bool {
         let plays_as_recorded = self.is_replay() && self.shape.is_none() && !is_rate_given;
         if plays_as_recorded {
             self.rate = Rate::per_second(1).ok();
@@ -69,7 +69,7 @@ impl ScheduleArgs {
     }
 
     /// The rate over time.
-    pub fn shape(&self) -> anyhow::Result<Shape> {
+    pub(crate) fn shape(&self) -> anyhow::Result<Shape> {
         match (&self.shape, self.rate) {
             (Some(written), _) => Ok(written.shape.clone()),
             (None, rate) => rate.map(Shape::constant).context("neither --rate nor --shape"),
@@ -77,12 +77,12 @@ impl ScheduleArgs {
     }
 
     /// The intended starts of this process's part, since the beginning of the load.
-    pub fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
+    pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         Ok(self.arrivals()?.starts(self.shape()?, self.shard()?))
     }
 
     /// Refuses a recording whose first request is more than an hour away, unless that is asked for.
-    pub fn check_first(&self, first: Duration) -> anyhow::Result<()> {
+    pub(crate) fn check_first(&self, first: Duration) -> anyhow::Result<()> {
         self.arrivals.recording().map_or(Ok(()), |recording| recording.check_first(first))
     }
 
@@ -101,7 +101,7 @@ impl ScheduleArgs {
     }
 
     /// Where the load ends, if it does. A recording ends right after its last start.
-    pub fn end(&self) -> anyhow::Result<Option<Duration>> {
+    pub(crate) fn end(&self) -> anyhow::Result<Option<Duration>> {
         if self.is_replay() {
             let last = self.starts()?.last().unwrap_or_default();
             return Ok(Some(last + Duration::from_nanos(1)));
@@ -110,30 +110,30 @@ impl ScheduleArgs {
     }
 
     /// The files that the load is read from, each with its option.
-    pub fn inputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let table = self.shape.as_ref().and_then(WrittenShape::file);
         let files = [("--shape", table), ("--arrivals", self.arrivals.file())];
         files.into_iter().filter_map(|(option, file)| Some((option, file?)))
     }
 
     /// The arrival process; its recording, if it is one, has been read and is sound.
-    pub fn arrivals(&self) -> anyhow::Result<Arrivals> {
+    pub(crate) fn arrivals(&self) -> anyhow::Result<Arrivals> {
         self.arrivals.open(self.seed)
     }
 
     /// This process's part of the load.
-    pub fn shard(&self) -> anyhow::Result<Shard> {
+    pub(crate) fn shard(&self) -> anyhow::Result<Shard> {
         self.shard.clone().map_or_else(|| Ok(Shard::new(0, 1)?), Ok)
     }
 
     /// A pacer of this load.
-    pub fn pacer(&self) -> anyhow::Result<PacerBuilder> {
+    pub(crate) fn pacer(&self) -> anyhow::Result<PacerBuilder> {
         let builder = Pacer::shaped(self.shape()?);
         Ok(builder.arrivals(self.arrivals()?).shard(self.shard()?))
     }
 
     /// The load in one line.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         if self.is_closed {
             return "as fast as answers come (closed loop)".to_owned();
         }
@@ -148,29 +148,29 @@ impl ScheduleArgs {
     }
 
     /// Whether the intervals between slots are all equal.
-    pub fn is_steady(&self) -> bool {
+    pub(crate) fn is_steady(&self) -> bool {
         self.shape.is_none() && self.arrivals.is_even() && self.shard.is_none()
     }
 
     /// Whether the slots are Poisson arrivals, all of them.
-    pub fn is_poisson(&self) -> bool {
+    pub(crate) fn is_poisson(&self) -> bool {
         self.arrivals.is_poisson() && self.shard.is_none()
     }
 
     /// This process's slots per second, if that is always the same.
-    pub fn constant_hz(&self) -> anyhow::Result<Option<f64>> {
+    pub(crate) fn constant_hz(&self) -> anyhow::Result<Option<f64>> {
         let rate = self.rate.filter(|_| self.shape.is_none() && !self.is_replay());
         let share = self.shard()?.share();
         Ok(rate.map(|rate| rate.as_hz() * share))
     }
 
     /// Whether the load itself says how long it is; it may have no end.
-    pub fn has_length(&self) -> bool {
+    pub(crate) fn has_length(&self) -> bool {
         self.shape.is_some() || self.is_replay()
     }
 
     /// Whether the requests are those of a recording.
-    pub fn is_replay(&self) -> bool {
+    pub(crate) fn is_replay(&self) -> bool {
         self.arrivals.is_replay()
     }
 }

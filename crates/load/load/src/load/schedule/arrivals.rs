@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 /// An arrival process to be made.
 #[derive(Clone, Debug)]
-pub enum ArrivalProcess {
+pub(crate) enum ArrivalProcess {
     /// One that [`Arrivals`] reads; this is known.
     Named(String),
     /// The recording in a file.
@@ -17,7 +17,7 @@ pub enum ArrivalProcess {
 
 impl ArrivalProcess {
     /// The process with this seed.
-    pub fn open(&self, seed: u64) -> anyhow::Result<Arrivals> {
+    pub(crate) fn open(&self, seed: u64) -> anyhow::Result<Arrivals> {
         match self {
             ArrivalProcess::Named(name) => Ok(name.parse::<Arrivals>()?.with_seed(seed)),
             ArrivalProcess::Replay(recording) => Ok(recording.read()?.arrivals()),
@@ -25,7 +25,7 @@ impl ArrivalProcess {
     }
 
     /// The recording, if it is one.
-    pub fn recording(&self) -> Option<&Recording> {
+    pub(crate) fn recording(&self) -> Option<&Recording> {
         match self {
             ArrivalProcess::Named(_) => None,
             ArrivalProcess::Replay(recording) => Some(recording),
@@ -33,7 +33,7 @@ impl ArrivalProcess {
     }
 
     /// The file with the recording.
-    pub fn file(&self) -> Option<&Path> {
+    pub(crate) fn file(&self) -> Option<&Path> {
         self.recording().map(Recording::file)
     }
 
@@ -46,22 +46,22 @@ impl ArrivalProcess {
     }
 
     /// Whether requests are those of a recording.
-    pub fn is_replay(&self) -> bool {
+    pub(crate) fn is_replay(&self) -> bool {
         matches!(self, ArrivalProcess::Replay(_))
     }
 
     /// Whether requests lie at random.
-    pub fn is_random(&self) -> bool {
+    pub(crate) fn is_random(&self) -> bool {
         !self.is_replay() && !self.is_even()
     }
 
     /// Whether they are Poisson arrivals.
-    pub fn is_poisson(&self) -> bool {
+    pub(crate) fn is_poisson(&self) -> bool {
         matches!(self, ArrivalProcess::Named(name) if name == "poisson")
     }
 
     /// Whether requests are evenly spaced.
-    pub fn is_even(&self) -> bool {
+    pub(crate) fn is_even(&self) -> bool {
         matches!(self, ArrivalProcess::Named(name) if name == "even")
     }
 }

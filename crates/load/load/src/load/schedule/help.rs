@@ -1,7 +1,7 @@
 //! What the help of `nanopace plan` and of `nanopace run` says about loads.
 
 /// The grammar of shapes, and what arrivals and shards are.
-pub const GRAMMAR: &str = "\
+pub(crate) const GRAMMAR: &str = "\
 A shape is one item, or several with commas between them, which follow each other:
   hold 100/s 60s                a constant rate; without one, what the item before ended with
   ramp 100/s..5k/s 30s          a straight line; without a first rate, from where the item before

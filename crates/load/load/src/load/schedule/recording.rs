@@ -4,9 +4,9 @@
 
 mod har;
 mod record;
-mod recorded;
-mod request;
-mod rows;
+pub(crate) mod recorded;
+pub(crate) mod request;
+pub(crate) mod rows;
 mod time;
 
 use crate::console::{human, input};
@@ -14,9 +14,7 @@ use anyhow::{Context, anyhow, ensure};
 use har::Sent;
 use record::Wrong;
 use recorded::Reader;
-pub use recorded::{Recorded, Requests};
-pub use request::{RecordedBody, RecordedRequest};
-pub use rows::HEADER;
+pub(crate) use recorded::Recorded;
 use rows::{Column, NO_HAR, Rows};
 use std::fmt::{self, Display, Formatter};
 use std::io::{BufRead, BufReader};
@@ -39,7 +37,7 @@ const LATEST_START: Duration = Duration::from_secs(3600);
 
 /// A file with a recording, and how it is read.
 #[derive(Clone, Debug)]
-pub struct Recording {
+pub(crate) struct Recording {
     /// As it was written.
     text: String,
     file: PathBuf,
@@ -98,7 +96,7 @@ impl Recording {
     }
 
     /// The file.
-    pub fn file(&self) -> &Path {
+    pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
@@ -106,7 +104,7 @@ impl Recording {
     ///
     /// # Errors
     /// The file cannot be read, or is no recording: with the line and the column.
-    pub fn read(&self) -> anyhow::Result<&Recorded> {
+    pub(crate) fn read(&self) -> anyhow::Result<&Recorded> {
         if self.recorded.get().is_none() {
             let recorded = if self.is_har { self.read_har()? } else { self.read_rows()? };
             let _ = self.recorded.set(Arc::new(recorded));

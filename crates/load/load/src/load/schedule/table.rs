@@ -15,14 +15,14 @@ const FILES: [(&str, Between); 2] = [("table:", Between::Linear), ("steps:", Bet
 
 /// A shape, and how it was written.
 #[derive(Clone, Debug)]
-pub struct WrittenShape {
+pub(crate) struct WrittenShape {
     text: String,
     pub shape: Shape,
 }
 
 impl WrittenShape {
     /// The file with the table, if it is one.
-    pub fn file(&self) -> Option<&Path> {
+    pub(crate) fn file(&self) -> Option<&Path> {
         file(&self.text).map(|(file, _)| Path::new(file))
     }
 }

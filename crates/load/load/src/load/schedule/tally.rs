@@ -4,7 +4,11 @@ use std::time::Duration;
 
 /// How many starts there are by the beginning and by the ends of so many columns until `end`, which
 /// is behind all of them.
-pub fn tally(starts: impl Iterator<Item = Duration>, end: Duration, columns: usize) -> Vec<f64> {
+pub(crate) fn tally(
+    starts: impl Iterator<Item = Duration>,
+    end: Duration,
+    columns: usize,
+) -> Vec<f64> {
     let mut counts = vec![0.0; columns + 1];
     for start in starts {
         let column = start.as_nanos() * columns as u128 / end.as_nanos();

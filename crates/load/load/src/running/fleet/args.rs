@@ -8,7 +8,7 @@ use nanopace::Rate;
 use std::path::PathBuf;
 
 /// What `--help` shows below the commands.
-pub const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 A fleet is several machines that issue one load together. Each runs the same command, and reaches
 the same store, a Redis or Valkey server:
   nanopace run --fleet redis://10.0.0.7/ --run checkout --nodes 4 --rate 10k/s --duration 5min
@@ -30,7 +30,7 @@ replaced by the others. From anywhere:
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum FleetCommand {
+pub(crate) enum FleetCommand {
     /// Show how a run is: its load, its nodes and its account so far
     Status {
         #[command(flatten)]
@@ -69,7 +69,7 @@ pub enum FleetCommand {
 
 /// The options of the report.
 #[derive(Debug, Args)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) run: RunAt,
 
@@ -93,7 +93,7 @@ pub struct ReportArgs {
 
 /// A run at a store.
 #[derive(Debug, Args)]
-pub struct RunAt {
+pub(crate) struct RunAt {
     /// The run's name
     name: String,
 
@@ -111,7 +111,7 @@ impl RunAt {
 
 /// Where a JSON object goes.
 #[derive(Debug, Args)]
-pub struct Json {
+pub(crate) struct Json {
     /// Write it as one JSON object; with - to standard output, and the text to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

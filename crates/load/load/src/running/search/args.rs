@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// What `--help` shows below the options.
-pub const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Examples:
   nanopace search --url http://127.0.0.1:8080/ --until \"p99 response < 20ms\"
   nanopace search --target-latency 10ms -c 8 --until \"p99 response < 20ms\"
@@ -32,7 +32,7 @@ was tried keeps it, the generator was the limit, or the search ended too early t
 
 /// The options of a search for the highest rate, for a command line that has others beside them.
 #[derive(Debug, Args)]
-pub struct SearchArgs {
+pub(crate) struct SearchArgs {
     /// The promise that the rate has to keep, as in "p99 response < 20ms" or "errors < 0.1%"; may be
     /// given again. Besides, 99 % of the requests have to start, and at most 1 % may fail
     #[arg(long, value_name = "REQUIREMENT", default_value = "p99 response < 50ms", value_parser = promise)]

@@ -15,7 +15,7 @@ const LATE: Duration = Duration::from_millis(10);
 /// The runtime's timer is only moved when it rings, which is once in a timeout, and not for each
 /// request.
 #[derive(Debug)]
-pub struct Deadline {
+pub(crate) struct Deadline {
     at: Instant,
     /// Whether it was noticed late already, and put off.
     is_put_off: bool,
@@ -24,19 +24,19 @@ pub struct Deadline {
 
 impl Deadline {
     /// A deadline that is `timeout` away. To be made inside a runtime.
-    pub fn new(timeout: Duration) -> Deadline {
+    pub(crate) fn new(timeout: Duration) -> Deadline {
         let at = after(timeout);
         Deadline { at, is_put_off: false, timer: Box::pin(sleep_until(at)) }
     }
 
     /// A request starts, and has `timeout`.
-    pub fn set(&mut self, timeout: Duration) {
+    pub(crate) fn set(&mut self, timeout: Duration) {
         self.at = after(timeout);
         self.is_put_off = false;
     }
 
     /// Ready when the current request is to be given up.
-    pub fn poll_passed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_passed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         // The timer tells nothing to a task whose turn is over, and a server that never stops sending
         // uses up each turn.
         if !has_budget_remaining() && Instant::now() >= self.at && !self.put_off() {

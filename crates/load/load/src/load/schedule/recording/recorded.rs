@@ -12,7 +12,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 /// Starts, and perhaps requests.
 #[derive(Debug)]
-pub struct Recorded {
+pub(crate) struct Recorded {
     /// From the beginning of the load, in nanoseconds, ascending.
     pub(super) starts: Arc<[u64]>,
     format: Format,
@@ -23,7 +23,7 @@ pub struct Recorded {
 
 /// The requests of a recording.
 #[derive(Debug, Default)]
-pub struct Requests {
+pub(crate) struct Requests {
     /// The requests that differ, each with its place in the file.
     pub different: Vec<(RecordedRequest, String)>,
     /// Which of them each slot has; empty if the file has times only.
@@ -34,7 +34,7 @@ pub struct Requests {
 
 impl Recorded {
     /// The arrivals.
-    pub fn arrivals(&self) -> Arrivals {
+    pub(crate) fn arrivals(&self) -> Arrivals {
         let starts = Arc::clone(&self.starts);
         Arrivals::replay(move || {
             let starts = Arc::clone(&starts);
@@ -43,7 +43,7 @@ impl Recorded {
     }
 
     /// Takes the requests out. The second time there are none.
-    pub fn take_requests(&self) -> Requests {
+    pub(crate) fn take_requests(&self) -> Requests {
         mem::take(&mut *self.requests.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// A request, whose texts have not been checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct RecordedRequest {
+pub(crate) struct RecordedRequest {
     pub method: Option<String>,
     /// A URL, a path, or one of them after a method and a blank.
     pub url: Option<String>,
@@ -19,7 +19,7 @@ pub struct RecordedRequest {
 
 /// The body of a recorded request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum RecordedBody {
+pub(crate) enum RecordedBody {
     Bytes(Bytes),
     /// The path of a file.
     File(String),

@@ -5,7 +5,7 @@ use crate::console::json_object::{object, text};
 use std::io::BufRead;
 
 /// The first line of a list of starts, which is a recording.
-pub const HEADER: &str = "intended_start_seconds";
+pub(crate) const HEADER: &str = "intended_start_seconds";
 
 /// A column that means something. Others are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

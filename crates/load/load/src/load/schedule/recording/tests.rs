@@ -1,5 +1,7 @@
 //! Recordings, well-formed and not.
 
+use super::recorded::Requests;
+use super::request::{RecordedBody, RecordedRequest};
 use super::*;
 use proptest::prelude::*;
 use std::fs;

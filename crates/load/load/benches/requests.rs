@@ -1,0 +1,72 @@
+//! What a request costs before it is sent: one that is always the same, one of several, and one with three
+//! places that are filled.
+//!
+//! ```text
+//! cargo bench -p nanopace-load --features http
+//! ```
+//!
+//! Rounds of all take turns, and the least of many short loops counts: other programs only ever add to it.
+
+use nanopace_load::instruments::requests;
+use std::error::Error;
+use std::hint::black_box;
+use std::io::Write;
+use std::time::Instant;
+use tempfile::NamedTempFile;
+
+const SLOTS: u32 = 10_000;
+const ROUNDS: u32 = 200;
+/// What three places may add, in nanoseconds.
+const MOST: f64 = 1_000.0;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut users, mut targets) = (NamedTempFile::new()?, NamedTempFile::new()?);
+    writeln!(users, "user,note")?;
+    (0..100_000).try_for_each(|row| writeln!(users, "user-{row},\"note of, {row}\""))?;
+    for path in ["/users/user-1?n=1", "/users/user-2?n=2"] {
+        writeln!(targets, "POST http://127.0.0.1:1{path}\nX-User: user-1\n")?;
+    }
+    let [users, targets] = [&users, &targets].map(|file| file.path().to_str().unwrap_or_default());
+    let (data, url) =
+        (["--data", users], ["--url", "http://127.0.0.1:1/users/{{user}}?n={{slot}}"]);
+    let header = ["-H", "X-User: {{user}}"];
+    let random = ["-H", "X-Id: {{uuid}}", "-d", "{{random-text 32}} {{random 1..100}} {{now}}"];
+    let same = ["--url", "http://127.0.0.1:1/users/user-1?n=1", "-H", "X-User: user-1"];
+    let shuffled = ["--data-order", "shuffled"];
+    let kinds: [(&str, Vec<&str>); 5] = [
+        ("always the same", [same].concat()),
+        ("one of two", vec!["--targets", targets]),
+        ("three places", [&data[..], &url, &header].concat()),
+        ("three places, shuffled", [&data[..], &shuffled, &url, &header].concat()),
+        (
+            "seven places, four of them random or the time",
+            [&data[..], &url, &header, &random].concat(),
+        ),
+    ];
+    let mut writers = Vec::new();
+    for (name, options) in kinds {
+        writers.push((name, requests(&options)?, f64::INFINITY));
+    }
+    for round in 0..ROUNDS {
+        for (_, write, least) in &mut writers {
+            *least = least.min(nanoseconds(write, u64::from(round * SLOTS)));
+        }
+    }
+    let one_of_two = writers[1].2;
+    for (name, _, least) in &writers {
+        println!("{name}: {least:.0} ns, {:.2} x one of two", least / one_of_two);
+    }
+    let added = writers[2].2 - one_of_two;
+    let outcome = if added <= MOST { "holds" } else { "DOES NOT HOLD" };
+    println!("three places add {added:.0} ns, at most {MOST:.0} ns: {outcome}");
+    Ok(())
+}
+
+/// How long a request takes, of some.
+fn nanoseconds(write: &mut impl FnMut(u64) -> usize, first: u64) -> f64 {
+    let begin = Instant::now();
+    for slot in first..first + u64::from(SLOTS) {
+        assert!(black_box(write(slot)) > 40, "a request has a head");
+    }
+    begin.elapsed().as_secs_f64() * 1e9 / f64::from(SLOTS)
+}

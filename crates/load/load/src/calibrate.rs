@@ -1,0 +1,81 @@
+//! `nanopace calibrate`: what this machine can do, measured in half a minute.
+//!
+//! Each measurement is a [`steps::Step`] and gets a share of the time. The measurements are
+//! collected in [`results::Results`]. [`sleeping`] and [`recommend`] draw conclusions from them,
+//! unless the [`disturbance`] by other programs was too strong. An interrupt ends the measurements,
+//! and the report has what was measured until then.
+
+pub(crate) mod args;
+mod disturbance;
+mod measure;
+mod object;
+mod plot;
+mod recommend;
+mod report;
+mod results;
+mod sleeping;
+mod steps;
+mod thread;
+
+use crate::console::interrupt::Interrupt;
+use crate::console::{Output, Progress, ResultFile, is_stdout, keep_apart};
+use anyhow::ensure;
+use args::CalibrateArgs;
+use measure::Bounds;
+use report::Report;
+use results::Results;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A calibration that is ready: the files can be written.
+#[derive(Debug)]
+pub(crate) struct Calibration {
+    seconds: Duration,
+    output: Output,
+    svg: Option<ResultFile>,
+    interrupt: Arc<Interrupt>,
+}
+
+impl Calibration {
+    /// Finds the files and listens for signals.
+    pub(crate) fn new(args: &CalibrateArgs) -> anyhow::Result<Calibration> {
+        // The report is there already.
+        let to_stdout = args.svg.as_deref().is_some_and(is_stdout);
+        ensure!(!to_stdout, "--svg -: the plot needs a file; only --json goes to standard output");
+        keep_apart([("json", args.json.as_deref()), ("svg", args.svg.as_deref())], [])?;
+        let output = Output::create(args.json.as_deref())?;
+        let svg = args.svg.as_deref().map(ResultFile::create).transpose()?;
+        // The measurements look at the interrupt themselves.
+        let interrupt = Interrupt::on_signals(1, || ())?;
+        Ok(Calibration { seconds: args.seconds, output, svg, interrupt })
+    }
+
+    /// Measures until everything is measured or it is interrupted.
+    pub(crate) fn run(&self) -> Results {
+        let progress = Progress::of_a_job();
+        let mut results = Results::new();
+        let steps = steps::all();
+        let weights: u32 = steps.iter().map(|step| step.weight()).sum();
+        for (index, step) in steps.iter().enumerate() {
+            if self.interrupt.is_triggered() {
+                break;
+            }
+            progress.show(&format_args!("{:2}/{}  {step}", index + 1, steps.len()));
+            let end = Instant::now() + self.seconds * step.weight() / weights;
+            step.perform(Bounds::new(end, &self.interrupt), &mut results);
+        }
+        progress.show(&if self.interrupt.is_triggered() { "interrupted" } else { "done" });
+        progress.end();
+        Results { complete: !self.interrupt.is_triggered(), ..results }
+    }
+
+    /// Writes the report, the JSON object and the plot.
+    pub(crate) fn publish(&self, results: &Results) -> io::Result<()> {
+        self.output.write_json(|| object::Object::new(results))?;
+        if let Some(svg) = &self.svg {
+            svg.write_text(&plot::svg(results).map_err(io::Error::other)?)?;
+        }
+        self.output.write_text(&Report(results))
+    }
+}

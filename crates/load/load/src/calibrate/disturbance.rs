@@ -1,0 +1,83 @@
+//! How much other programs, interrupts and a hypervisor disturbed the measurements.
+//!
+//! A thread that never sleeps has a processor all the time, unless something takes it. What other
+//! programs take is missing from the thread's processor time. What interrupts and a hypervisor take
+//! shows as gaps between its readings of the clock.
+
+use crate::console::human;
+use std::fmt::{self, Display, Formatter};
+
+/// The most that may be taken. The conclusions are drawn from 99th percentiles, and more than this
+/// would change those several times over.
+const MOST_TAKEN: f64 = 0.05;
+
+/// What was taken from threads that never sleep, as shares of their time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Disturbance {
+    /// Taken by other programs, in the worst measurement. Nothing where it is not known.
+    pub(crate) by_others: Option<f64>,
+    /// Taken by anything, in gaps of the spinning thread. Nothing if that was not measured.
+    pub(crate) in_hiccups: Option<f64>,
+}
+
+impl Disturbance {
+    /// Whether it is too much to draw conclusions about the machine.
+    pub(crate) fn is_too_much(self) -> bool {
+        [self.by_others, self.in_hiccups].into_iter().flatten().any(|share| share > MOST_TAKEN)
+    }
+}
+
+/// What took how much, as a clause.
+impl Display for Disturbance {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(share) = self.by_others.filter(|share| *share > MOST_TAKEN) {
+            let share = human::percent(share);
+            return write!(
+                f,
+                "other programs took {share} of the time of threads that never sleep"
+            );
+        }
+        let lost = human::percent(self.in_hiccups.unwrap_or(0.0));
+        write!(
+            f,
+            "a spinning thread lost {lost} of its time to interrupts, a hypervisor or other programs"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_a_twentieth_is_too_much() {
+        for (by_others, in_hiccups, too_much) in [
+            (None, None, false),
+            (Some(0.0), Some(0.004), false),
+            (Some(0.05), Some(0.05), false),
+            (Some(0.051), Some(0.0), true),
+            (Some(0.0), Some(0.051), true),
+            (None, Some(0.5), true),
+            (Some(0.3), None, true),
+        ] {
+            let taken = Disturbance { by_others, in_hiccups };
+            assert_eq!(taken.is_too_much(), too_much, "{taken:?}");
+        }
+    }
+
+    #[test]
+    fn who_took_it_is_told_where_it_is_known() {
+        let taken = Disturbance { by_others: Some(0.31), in_hiccups: Some(0.4) };
+        assert_eq!(
+            taken.to_string(),
+            "other programs took 31.0 % of the time of threads that never sleep"
+        );
+        for by_others in [None, Some(0.01)] {
+            let told = Disturbance { by_others, in_hiccups: Some(0.125) }.to_string();
+            assert!(
+                told.starts_with("a spinning thread lost 12.5 % of its time to interrupts"),
+                "{told}"
+            );
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Conclusions from the measurements: the highest rate with even gaps, and the way to pause.
+//!
+//! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the
+//! interval. Then hardly any gap between two starts is more than 25 % off. There are other limits:
+//! sleeping may take a share of a core, and beyond it starts come in clumps; hybrid has a budget for
+//! spinning, and beyond it sleeps; and no way of pausing makes starts closer than one start takes.
+//!
+//! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread. Sleep costs
+//! least, then hybrid. Spinning and yielding take a whole core, so they are recommended only if
+//! there is a second one, and of the two the one that goes further. If no way keeps gaps even, it is
+//! the one that comes closest.
+
+use super::sleeping::Sleeping;
+use crate::console::human;
+use nanopace::Pause;
+use serde::Serialize;
+
+/// What the conclusions are drawn from, for one way to pause.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    pub(crate) pause: Pause,
+    /// 99th percentile of lateness.
+    pub(crate) lateness_p99_ns: u64,
+    /// Nanoseconds spun for each start.
+    pub(crate) spun_each_ns: f64,
+}
+
+/// The highest rate of a thread with even gaps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct EvenRate {
+    pub(crate) pause: Pause,
+    /// Starts per second.
+    pub(crate) hz: f64,
+    /// What prevents a higher rate.
+    pub(crate) limit: LimitedBy,
+}
+
+/// What limits a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LimitedBy {
+    /// Starts would be late by more than a quarter of the interval.
+    Lateness,
+    /// Sleeping would take more than its share of a core.
+    SleepShare,
+    /// Spinning would take more than its budget.
+    SpinShare,
+    /// A grant and a reading of the clock take the whole interval.
+    StartCost,
+}
+
+/// The way to pause that suits the machine.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Recommendation {
+    pub(crate) pause: Pause,
+    /// Why, in a sentence.
+    pub(crate) reason: String,
+}
+
+/// The highest lateness of even gaps, as a share of the interval.
+const MOST_LATENESS: f64 = 0.25;
+/// The rate that the recommendation is made for.
+const REFERENCE_HZ: f64 = 10_000.0;
+
+impl LimitedBy {
+    /// What to read after "limited by".
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            LimitedBy::Lateness => "lateness",
+            LimitedBy::SleepShare => "the share of a core for sleeping",
+            LimitedBy::SpinShare => "the share of a core for spinning",
+            LimitedBy::StartCost => "what a grant and a reading of the clock take",
+        }
+    }
+}
+
+/// The highest rate with even gaps. What sleeping costs and the time of a start are used if they
+/// are known.
+pub(crate) fn even_rate(
+    facts: &Facts,
+    sleeping: Option<Sleeping>,
+    start_ns: Option<f64>,
+) -> EvenRate {
+    let by_lateness =
+        (MOST_LATENESS * 1e9 / human::float(facts.lateness_p99_ns.max(1)), LimitedBy::Lateness);
+    let by_start_cost = start_ns.map(|nanos| (1e9 / nanos, LimitedBy::StartCost));
+    let others = [by_share(facts, sleeping), by_start_cost].into_iter().flatten();
+    let (hz, limit) =
+        others.fold(by_lateness, |lowest, other| if other.0 < lowest.0 { other } else { lowest });
+    EvenRate { pause: facts.pause, hz, limit }
+}
+
+fn by_share(facts: &Facts, sleeping: Option<Sleeping>) -> Option<(f64, LimitedBy)> {
+    match facts.pause {
+        Pause::Sleep => {
+            let spared_hz = 1.0 / Pause::CLUMPED_BELOW.as_secs_f64();
+            Some((sleeping.map_or(spared_hz, Sleeping::clumped_above_hz), LimitedBy::SleepShare))
+        }
+        Pause::Hybrid if facts.spun_each_ns > 0.0 => {
+            Some((Pause::DEFAULT_SPIN_SHARE * 1e9 / facts.spun_each_ns, LimitedBy::SpinShare))
+        }
+        _ => None,
+    }
+}
+
+/// The cheapest way that is good enough, on a machine with this number of cores.
+pub(crate) fn recommend(rates: &[EvenRate], cores: usize) -> Option<Recommendation> {
+    let ways = [Pause::Sleep, Pause::Hybrid, Pause::Spin, Pause::Yield];
+    let of = |pause: Pause| rates.iter().find(|rate| rate.pause == pause);
+    let candidates: Vec<&EvenRate> = ways
+        .into_iter()
+        .filter(|&pause| cores > 1 || !takes_a_core(pause))
+        .filter_map(of)
+        .collect();
+    let best = candidates.iter().copied().max_by(|a, b| a.hz.total_cmp(&b.hz))?;
+    let is_good = |rate: &EvenRate| rate.hz >= REFERENCE_HZ;
+    let spares_cores = |rate: &EvenRate| !takes_a_core(rate.pause);
+    let sparing = candidates.iter().copied().find(|rate| spares_cores(rate) && is_good(rate));
+    let cheapest = sparing.or(Some(best).filter(|rate| is_good(rate)));
+    let reason = match cheapest {
+        Some(rate) => reason(rate, best, of(Pause::Sleep)),
+        None => format!(
+            "nothing keeps gaps even at {} here, this one up to {}: other programs need the processor, or the \
+             virtual machine does not get it",
+            human::short_hz(REFERENCE_HZ),
+            human::short_hz(best.hz)
+        ),
+    };
+    Some(Recommendation { pause: cheapest.unwrap_or(best).pause, reason })
+}
+
+fn takes_a_core(pause: Pause) -> bool {
+    matches!(pause, Pause::Spin | Pause::Yield)
+}
+
+fn reason(chosen: &EvenRate, best: &EvenRate, sleep: Option<&EvenRate>) -> String {
+    let up_to = human::short_hz(chosen.hz);
+    let reason = match sleep {
+        Some(sleep) if chosen.pause != Pause::Sleep => {
+            let sleep = human::short_hz(sleep.hz);
+            format!(
+                "sleeping keeps gaps even up to {sleep} per thread only, {} up to {up_to}",
+                chosen.pause
+            )
+        }
+        _ => format!("it is the cheapest, and keeps gaps even up to {up_to} per thread"),
+    };
+    if takes_a_core(chosen.pause) {
+        reason + ", on a core of its own"
+    } else if best.hz > chosen.hz {
+        format!("{reason}; {} goes up to {}", best.pause, human::short_hz(best.hz))
+    } else {
+        reason
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use LimitedBy::{Lateness, SleepShare, SpinShare, StartCost};
+    use std::time::Duration;
+
+    #[test]
+    fn the_rates() {
+        // A quarter of the interval is the lateness: 0.25 s / 25 us = 10 k/s.
+        for (pause, lateness_p99_ns, spun_each_ns, hz, limit) in [
+            (Pause::Sleep, 25_000, 0.0, 10_000.0, Lateness),
+            // Starts closer than 30 us come in clumps.
+            (Pause::Sleep, 5_000, 0.0, 1e9 / 30e3, SleepShare),
+            // A quarter of a core is enough for 50 k spins of 5 us.
+            (Pause::Hybrid, 250, 5_000.0, 50_000.0, SpinShare),
+            (Pause::Hybrid, 25_000, 5_000.0, 10_000.0, Lateness),
+            (Pause::Hybrid, 25_000, 0.0, 10_000.0, Lateness),
+            (Pause::Yield, 1_000, 9_000.0, 250_000.0, Lateness),
+            (Pause::Spin, 50, 0.0, 5_000_000.0, Lateness),
+        ] {
+            let rate = even_rate(&Facts { pause, lateness_p99_ns, spun_each_ns }, None, None);
+            assert!((rate.hz - hz).abs() < 1e-6 * hz, "{rate:?}");
+            assert_eq!((rate.pause, rate.limit), (pause, limit));
+        }
+    }
+
+    /// 2.5 us late is a quarter of 10 us. A tenth of a core is enough for a sleep of 2 us every 20
+    /// us.
+    #[test]
+    fn cheap_sleeps_are_clumped_later() {
+        let facts = Facts { pause: Pause::Sleep, lateness_p99_ns: 2_500, spun_each_ns: 0.0 };
+        for (cost_ns, hz, limit) in [
+            (26_000, 33_333.3, SleepShare),
+            (2_000, 50_000.0, SleepShare),
+            (500, 100_000.0, Lateness),
+        ] {
+            let rate =
+                even_rate(&facts, Some(Sleeping { cost: Duration::from_nanos(cost_ns) }), None);
+            assert!((rate.hz - hz).abs() < 0.1, "{rate:?}");
+            assert_eq!(rate.limit, limit);
+        }
+    }
+
+    /// A start of 40 ns leaves no more than 25 M of them to a second, however little late they are.
+    #[test]
+    fn a_rate_is_at_most_what_starts_can_be_made_at() {
+        let facts = Facts { pause: Pause::Spin, lateness_p99_ns: 0, spun_each_ns: 0.0 };
+        for (start_ns, hz, limit) in
+            [(40.0, 25e6, StartCost), (5.0, 200e6, StartCost), (4.0, 250e6, Lateness)]
+        {
+            assert_eq!(
+                even_rate(&facts, None, Some(start_ns)),
+                EvenRate { pause: Pause::Spin, hz, limit }
+            );
+        }
+        let sleeping = Facts { pause: Pause::Sleep, ..facts };
+        for (start_ns, limit) in [(40.0, SleepShare), (40_000.0, StartCost)] {
+            assert_eq!(even_rate(&sleeping, None, Some(start_ns)).limit, limit);
+        }
+    }
+
+    #[test]
+    fn the_recommendations() {
+        // Highest rates of sleep, hybrid, yield and spin; cores; the way to pause, and a part of
+        // the reason.
+        for (rates, cores, pause, told) in [
+            ([33e3, 50e3, 1e6, 5e6], 2, Pause::Sleep, "cheapest"),
+            ([33e3, 50e3, 1e6, 5e6], 2, Pause::Sleep, "spin goes up to 5.00M/s"),
+            ([10e3, 5e3, 5e3, 5e3], 2, Pause::Sleep, "even up to 10.0k/s per thread"),
+            (
+                [4e3, 50e3, 1e6, 5e6],
+                2,
+                Pause::Hybrid,
+                "up to 4.00k/s per thread only, hybrid up to 50.0k/s",
+            ),
+            ([4e3, 4e3, 1e6, 5e6], 2, Pause::Spin, "core of its own"),
+            ([4e3, 4e3, 1e6, 5e3], 2, Pause::Yield, "core of its own"),
+            ([4e3, 4e3, 5e6, 1e6], 2, Pause::Yield, "core of its own"),
+            // With one core, nothing may take all of it.
+            ([4e3, 5e3, 1e6, 5e6], 1, Pause::Hybrid, "nothing keeps gaps even at 10.0k/s here"),
+            ([60.0, 50.0, 40.0, 30.0], 64, Pause::Sleep, "this one up to 60.0/s"),
+        ] {
+            let ways = [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin];
+            let rates: Vec<EvenRate> = ways
+                .into_iter()
+                .zip(rates)
+                .map(|(pause, hz)| EvenRate { pause, hz, limit: Lateness })
+                .collect();
+            let recommendation = recommend(&rates, cores).unwrap();
+            assert_eq!(recommendation.pause, pause, "{rates:?}");
+            assert!(recommendation.reason.contains(told), "{recommendation:?}");
+        }
+        assert_eq!(recommend(&[], 2), None);
+    }
+}

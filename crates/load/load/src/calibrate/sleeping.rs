@@ -1,0 +1,77 @@
+//! Conclusions from the cost of a sleep: up to which rate each start has its own sleep, and how
+//! long clumps are above that rate.
+
+use crate::console::human;
+use nanopace::Pause;
+use std::time::Duration;
+
+/// What sleeping is like under the engine's defaults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sleeping {
+    /// The processor time of one sleep.
+    pub(crate) cost: Duration,
+}
+
+/// The rates for which clumps are shown as examples, per second.
+pub(crate) const CLUMPED_HZ: [u32; 2] = [100_000, 1_000_000];
+
+impl Sleeping {
+    /// The length of a clump: from one waking to the next if sleeping keeps to its share of a core.
+    pub(crate) fn clump(self) -> Duration {
+        self.cost.div_f64(Pause::DEFAULT_SLEEP_SHARE)
+    }
+
+    /// The rate above which starts come in clumps: they are closer than the engine always sleeps
+    /// for, and closer than the share allows.
+    pub(crate) fn clumped_above_hz(self) -> f64 {
+        1.0 / self.clump().min(Pause::CLUMPED_BELOW).as_secs_f64()
+    }
+
+    /// The number of starts in a clump, rounded.
+    pub(crate) fn starts_at(self, hz: u32) -> u128 {
+        ((self.clump().as_nanos() * u128::from(hz) + 500_000_000) / 1_000_000_000).max(1)
+    }
+
+    /// As in `260us: 26 starts at 100k/s, 260 at 1.00M/s`.
+    pub(crate) fn clumps(self) -> String {
+        let [some, many] =
+            CLUMPED_HZ.map(|hz| (self.starts_at(hz), human::short_hz(f64::from(hz))));
+        let clump = human::time(self.clump());
+        format!("{clump}: {} starts at {}, {} at {}", some.0, some.1, many.0, many.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clump spans ten times the cost; the engine spares starts that are 30 us apart, 33 333 per
+    /// second.
+    #[test]
+    fn the_clumps() {
+        for (cost_ns, clump_us, above_hz, [at_100k, at_1m]) in [
+            (26_000, 260, 33_333.3, [26, 260]),
+            (3_000, 30, 33_333.3, [3, 30]),
+            // Starts 10 us apart are what a tenth of a core is enough for.
+            (1_000, 10, 100_000.0, [1, 10]),
+            (500, 5, 200_000.0, [1, 5]),
+            // 239.6 us: 23.96 and 239.6 starts.
+            (23_960, 239, 33_333.3, [24, 240]),
+        ] {
+            let sleeping = Sleeping { cost: Duration::from_nanos(cost_ns) };
+            assert_eq!(sleeping.clump().as_micros(), clump_us);
+            assert!((sleeping.clumped_above_hz() - above_hz).abs() < 0.1, "{sleeping:?}");
+            assert_eq!(
+                CLUMPED_HZ.map(|hz| sleeping.starts_at(hz)),
+                [at_100k, at_1m],
+                "{sleeping:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_clumps_are_told_by_example() {
+        let sleeping = Sleeping { cost: Duration::from_micros(26) };
+        assert_eq!(sleeping.clumps(), "260us: 26 starts at 100k/s, 260 at 1.00M/s");
+    }
+}

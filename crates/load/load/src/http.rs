@@ -1,0 +1,365 @@
+//! Runs and searches over HTTP: the target of the program.
+
+pub(crate) mod args;
+mod client;
+mod data;
+pub(crate) mod embedded;
+mod recorded;
+mod scenario;
+mod template;
+
+use crate::console::Progress;
+use crate::load::backend::{Backend, Steps};
+use crate::load::details::SetUp;
+use crate::load::kind::{self, Kind};
+use crate::load::own_times::{OwnTimes, Part};
+use crate::load::shortage::Shortage;
+use crate::load::target::{Done, Failure, Slot};
+use crate::net::trust::{Tls, Trust};
+use crate::running::args::RunArgs;
+use crate::running::files;
+use crate::running::search::Job;
+use crate::running::setup::Setup;
+use anyhow::Context;
+use args::{HttpRunArgs, HttpSearchArgs, RequestArgs};
+use client::addresses::Addresses;
+use client::args::{ClientArgs, HAS_HTTP2};
+use client::endpoint::Endpoint;
+use client::failure::{Failure as Why, GROUPS};
+use client::kernel::Kernel;
+use client::plan::{Draft, Memory, Plan};
+use client::session::Session;
+use client::timed::Streams;
+use client::{environment, single, targets};
+use data::args::DataEnd;
+use embedded::{Embedded, EmbeddedTarget};
+use nanopace::{Nanos, Pacer, Rate};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A run over HTTP that is ready.
+pub(crate) fn setup<E: EmbeddedTarget>(args: HttpRunArgs<E>) -> anyhow::Result<Setup<Http>> {
+    let HttpRunArgs { requests, load, .. } = args;
+    Setup::new(load, &requests.inputs(), |load| Http::new(&requests, load))
+}
+
+/// Writes the request of a slot, and returns its length.
+pub(crate) fn written<E: EmbeddedTarget>(
+    args: &RequestArgs<E>,
+    load: &RunArgs,
+) -> anyhow::Result<impl FnMut(u64) -> usize + use<E>> {
+    let (_, draft) = what(args, load)?;
+    let plan = draft.complete(trust(&args.client, None), load.timeout, load.schedule.seed)?;
+    let mut memory = Memory::new();
+    Ok(move |number| {
+        plan.text(plan.of_slot(number), &mut memory).parts.map(<[u8]>::len).iter().sum()
+    })
+}
+
+/// A search over HTTP that is ready.
+pub(crate) fn job<E: EmbeddedTarget>(args: HttpSearchArgs<E>) -> anyhow::Result<Job<Http>> {
+    let HttpSearchArgs { requests, search } = args;
+    let stops = requests.data.data_end == DataEnd::Stop;
+    anyhow::ensure!(!stops, "--data-end stop: a search sends as many requests as it takes");
+    Job::new(search, &requests.inputs(), |load| Http::new(&requests, load))
+}
+
+/// Servers that take HTTP requests.
+pub(crate) struct Http {
+    url: String,
+    /// The file of scenarios, if they are what is sent.
+    scenarios: Option<String>,
+    /// The hash of its text.
+    scenario_hash: Option<String>,
+    /// By which socket or proxy, if that is not what the URL says.
+    by: String,
+    /// Whether requests go through a proxy.
+    has_proxy: bool,
+    /// What is sent.
+    plan: Arc<Plan>,
+    /// The times of streamed answers, if they are asked for.
+    streams: Option<Streams>,
+    /// The embedded target, if that is where requests go.
+    embedded: Option<Embedded>,
+    clock: Mutex<Pacer>,
+    /// Counts the steps of scenarios, and items of answers that are given up.
+    counted_by: Mutex<Option<Arc<dyn Steps>>>,
+}
+
+impl Http {
+    /// Starts the embedded target, if that is where requests go.
+    fn new<E: EmbeddedTarget>(args: &RequestArgs<E>, load: &RunArgs) -> anyhow::Result<Http> {
+        kind::expect(&GROUPS);
+        let (embedded, draft) = what(args, load)?;
+        let url = draft.url.clone();
+        let scenario_hash = draft.scenario_hash.map(|hash| format!("{hash:016x}"));
+        let seed = load.schedule.seed;
+        let plan = draft.complete(trust(&args.client, embedded.as_ref()), load.timeout, seed)?;
+        let plan = Arc::new(plan);
+        let has_proxy = args.client.proxy.is_some();
+        if let Some(told) = environment::unused_proxy(&plan.endpoints).filter(|_| !has_proxy) {
+            Progress::of_a_job().add_line(&told);
+        }
+        let by = by(&args.client);
+        // Its rate does not matter: it is the clock.
+        let clock = Mutex::new(Pacer::new(Rate::per_second(1)?));
+        let streams = plan.items.as_ref().map(|_| Streams::new());
+        let counted_by = Mutex::new(None);
+        let scenarios =
+            args.scenario.as_ref().map(|path| format!("scenarios of {}", path.display()));
+        Ok(Http {
+            url,
+            scenarios,
+            scenario_hash,
+            by,
+            has_proxy,
+            plan,
+            streams,
+            embedded,
+            clock,
+            counted_by,
+        })
+    }
+
+    fn session(&self, index: usize) -> Session {
+        let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        Session::new(&self.plan, &clock, index)
+    }
+}
+
+impl Backend for Http {
+    type Session = Session;
+
+    async fn connect(&self, index: usize) -> Result<Session, Failure> {
+        let mut session = self.session(index);
+        if self.plan.has_scenarios() || self.streams.is_some() {
+            let counted_by = self.counted_by.lock().unwrap_or_else(PoisonError::into_inner);
+            session.counted_by.clone_from(&counted_by);
+        }
+        session.open_all().await;
+        Ok(session)
+    }
+
+    async fn call(&self, session: &mut Session, slot: Slot) -> Result<Done, Failure> {
+        session.is_recorded = slot.is_recorded();
+        if let Some(scenario) = self.plan.scenario(slot.number()) {
+            return scenario::run::run(scenario, session, slot).await;
+        }
+        let streams = self.streams.as_ref().filter(|_| slot.is_recorded());
+        let due = slot.intended_start();
+        let mut watched = Watched { streams, session, due, is_given_up: true };
+        let (answer, label) = watched.session.send(slot.number(), slot.start()).await;
+        watched.is_given_up = false;
+        let mut done = answer.done().label(label);
+        if let Some(seen) = watched.session.seen() {
+            done = done.items(seen.items.len() as u64);
+        }
+        answer.outcome().map(|()| done).map_err(|why| answer.failure(why.kind()).with(done))
+    }
+
+    /// Sends one request. An answer with an error status is fine: the server works, and the run will count
+    /// such failures.
+    async fn probe(&self) -> Result<(), Failure> {
+        match self.session(0).probe().await.outcome() {
+            Ok(()) | Err(Why::Status(_)) => Ok(()),
+            Err(why) => Err(Failure::of(why.kind())),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.scenarios.clone().unwrap_or_else(|| self.url.clone())
+    }
+
+    fn remark(&self) -> &'static str {
+        match (self.has_proxy, &self.embedded) {
+            (true, _) => " (through a proxy)",
+            (false, Some(_)) => " (embedded target)",
+            (false, None) => "",
+        }
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let proxy = self
+            .has_proxy
+            .then(|| "requests went through a proxy: all times are its as well".to_owned());
+        let addresses = self.plan.endpoints.iter().filter_map(Endpoint::addresses);
+        proxy.into_iter().chain(addresses.filter_map(Addresses::warning)).collect()
+    }
+
+    fn absence(&self, failure: &Failure) -> String {
+        let kind = failure.kind();
+        let addresses = self.plan.endpoints[self.plan.probe().endpoint].addresses();
+        let refusals = addresses.and_then(Addresses::refusals);
+        let refusals = refusals.map_or_else(String::new, |refusals| format!(" ({refusals})"));
+        format!("no answer from {}{}: {kind}{refusals}{}", self.url, self.by, advice(kind))
+    }
+
+    fn paced_by(&self, pacer: &Pacer) {
+        *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = pacer.clone();
+    }
+
+    fn counted_by(&self, steps: Arc<dyn Steps>) {
+        if self.plan.has_scenarios() || self.streams.is_some() {
+            *self.counted_by.lock().unwrap_or_else(PoisonError::into_inner) = Some(steps);
+        }
+    }
+
+    fn schedule_starts(&self) {
+        self.embedded.iter().for_each(|embedded| (embedded.schedule_starts)());
+    }
+
+    fn keeps_to_timeout(&self) -> bool {
+        true
+    }
+
+    fn set_ups(&self, session: &mut Session) -> Option<Vec<SetUp>> {
+        Some(session.take_set_ups())
+    }
+
+    fn open_files(&self, sessions: &[usize]) -> u64 {
+        // The embedded target has the other end of each connection.
+        let ends = if self.embedded.is_some() { 2 } else { 1 };
+        ends * self.plan.open_files(sessions)
+    }
+
+    fn has_labels(&self) -> bool {
+        self.plan.labels.count() > 1 || self.plan.has_scenarios()
+    }
+
+    fn scenario_hash(&self) -> Option<String> {
+        self.scenario_hash.clone()
+    }
+
+    fn labels(&self) -> Vec<&'static str> {
+        self.plan.scenario_labels()
+    }
+
+    fn most_slots(&self) -> Option<u64> {
+        self.plan.most_slots
+    }
+
+    fn take_own_times(&self) -> Vec<OwnTimes> {
+        let streams = self.streams.iter().flat_map(Streams::take);
+        streams.chain(self.plan.kernel.iter().flat_map(Kernel::take)).collect()
+    }
+
+    fn has_timed(&self, part: Part) -> &'static str {
+        part.option()
+    }
+
+    fn resolved_in(&self) -> Duration {
+        self.plan.endpoints.iter().map(|endpoint| endpoint.resolved_in).sum()
+    }
+}
+
+/// A session that sends a request. What was seen of the answer is recorded at the end, also if nobody waits for
+/// that any more and this is dropped.
+struct Watched<'run> {
+    streams: Option<&'run Streams>,
+    session: &'run mut Session,
+    due: Nanos,
+    is_given_up: bool,
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        let (Some(streams), Some(seen)) = (self.streams, self.session.seen()) else { return };
+        streams.record(seen, self.due);
+        // Of the others, the call tells how many items there were.
+        if let Some(counted_by) = self.session.counted_by.as_ref().filter(|_| self.is_given_up) {
+            let done = Done::new().items(seen.items.len() as u64);
+            let given_up = Failure::of(Why::Timeout.kind()).with(done);
+            counted_by.end(self.session.index, self.due, self.session.now(), Err(given_up));
+        }
+    }
+}
+
+/// The requests that were asked for; or one for an embedded target, which has been started.
+fn what<'a, E: EmbeddedTarget>(
+    args: &'a RequestArgs<E>,
+    load: &RunArgs,
+) -> anyhow::Result<(Option<Embedded>, Draft<'a>)> {
+    anyhow::ensure!(
+        HAS_HTTP2 || !args.client.http2,
+        "--http2: build nanopace-cli with its feature http2"
+    );
+    anyhow::ensure!(
+        !args.client.kernel_timestamps || !args.client.http2,
+        "--kernel-timestamps is for HTTP/1.1: leave --http2 out"
+    );
+    anyhow::ensure!(
+        !args.client.kernel_timestamps || args.client.unix_socket.is_none(),
+        "--kernel-timestamps is for TCP: leave --unix-socket out"
+    );
+    args.client.check()?;
+    let mut draft = Draft::new(&args.client);
+    draft.fill_with(data::read(&args.data, load.schedule.seed)?);
+    if let Some(recording) = load.schedule.arrivals.recording()
+        && let Some(bodies) = recorded::read(recording, args, &mut draft)?
+    {
+        let bodies = bodies.iter().map(|body| ("a request of --arrivals", body.as_path()));
+        files::spare(load, bodies)?;
+        return Ok((None, draft));
+    }
+    if let Some(path) = &args.targets {
+        let add = |target| draft.add(&target).map_err(|error| format!("{error:#}"));
+        let bodies = targets::read(path, add)?;
+        let bodies = bodies.iter().map(|body| ("a request of --targets", body.as_path()));
+        files::spare(load, bodies)?;
+        return Ok((None, draft));
+    }
+    if let Some(path) = &args.scenario {
+        kind::expect(&scenario::GROUPS);
+        scenario::read(path, &mut draft)?;
+        return Ok((None, draft));
+    }
+    if let Some(url) = &args.url {
+        draft.add(&single::target(url, &args.client)?)?;
+        return Ok((None, draft));
+    }
+    let embedded = args.target.start().map_err(anyhow::Error::from_boxed);
+    let embedded = embedded.context("cannot start the embedded target")?;
+    draft.add(&single::target(&embedded.url, &args.client)?)?;
+    Ok((Some(embedded), draft))
+}
+
+fn trust<'a>(args: &'a ClientArgs, embedded: Option<&'a Embedded>) -> Trust<'a> {
+    let certificate = embedded.and_then(|embedded| embedded.certificate_pem.as_deref());
+    match (&args.cacert, certificate) {
+        _ if args.insecure => Trust::Anyone,
+        (Some(path), _) => Trust::File(path),
+        (None, Some(certificate)) => Trust::Only(certificate),
+        (None, None) => Trust::System,
+    }
+}
+
+/// By which socket or proxy requests go, if the URL does not say it.
+fn by(args: &ClientArgs) -> String {
+    match (&args.unix_socket, &args.proxy) {
+        (Some(path), _) => format!(" by {}", path.display()),
+        (_, Some(proxy)) => format!(" by the proxy {}:{}", proxy.host, proxy.port),
+        _ => String::new(),
+    }
+}
+
+/// What to do about it.
+fn advice(kind: Kind) -> String {
+    if let Some(shortage) = Shortage::of_kind(kind) {
+        return format!("; {}", shortage.advice());
+    }
+    let known = [
+        (Why::Tls(Tls::Untrusted), "; trust it by --cacert FILE, or any by --insecure"),
+        (Why::Tls(Tls::OtherName), "; write the URL with a name that it has, and --resolve"),
+        (Why::Tls(Tls::Expired), "; trust any by --insecure"),
+        (Why::Tls(Tls::NotKnown), "; give its certificate and key by --cert and --key"),
+        (Why::Tls(Tls::NoHttp2), "; leave --http2 out"),
+        (
+            Why::Tls(Tls::BrokenOff),
+            "; it may take other versions or ciphers, or want a certificate: give --cert and --key",
+        ),
+        (Why::Tls(Tls::NotAgreed), "; does it speak TLS? Else write http://"),
+        (Why::Protocol, "; does it speak this version of HTTP?"),
+    ];
+    let known = known.iter().find(|(why, _)| why.kind() == kind);
+    known.map_or_else(String::new, |(_, advice)| (*advice).to_owned())
+}

@@ -1,0 +1,125 @@
+//! The options of runs and searches over HTTP; the texts here are on `--help` pages.
+
+use super::client::args::ClientArgs;
+use super::data::args::DataArgs;
+use super::embedded::EmbeddedTarget;
+use crate::load::schedule::arrivals::ArrivalProcess;
+use crate::running::args::RunArgs;
+use crate::running::files::Input;
+use crate::running::search::args::SearchArgs;
+use clap::{ArgMatches, Args, Command};
+use std::path::PathBuf;
+
+/// The options of `nanopace run`.
+#[derive(Debug, Args)]
+pub(crate) struct HttpRunArgs<E: EmbeddedTarget> {
+    #[command(flatten)]
+    pub(crate) requests: RequestArgs<E>,
+
+    /// HAR file: send its requests when they were sent. Requests to other hosts than the first one are left out,
+    /// unless hosts=all or hosts=HOST,HOST follows the file
+    #[arg(long, value_name = "FILE", conflicts_with = "arrivals", value_parser = har, help_heading = "Requests and connections")]
+    pub(crate) har: Option<ArrivalProcess>,
+
+    #[command(flatten)]
+    pub(crate) load: RunArgs,
+}
+
+fn har(text: &str) -> Result<ArrivalProcess, String> {
+    format!("har:{text}").parse()
+}
+
+impl<E: EmbeddedTarget> HttpRunArgs<E> {
+    /// Notes what was given, once the command line has been read.
+    pub(crate) fn settle(&mut self, definition: &Command, matches: &ArgMatches) {
+        if let Some(har) = &self.har {
+            self.load.schedule.arrivals = har.clone();
+        }
+        self.load.settle(definition, matches);
+    }
+}
+
+/// The options of `nanopace search`.
+#[derive(Debug, Args)]
+pub(crate) struct HttpSearchArgs<E: EmbeddedTarget> {
+    #[command(flatten)]
+    pub(crate) requests: RequestArgs<E>,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+}
+
+/// What is sent, where, and how.
+#[derive(Debug, Args)]
+pub(crate) struct RequestArgs<E: EmbeddedTarget> {
+    /// URL of the server, http or https; by default an embedded target on a loopback port is used.
+    /// Before the load, one request more is sent, to see whether it is answered
+    #[arg(long, value_name = "URL", help_heading = "Requests and connections")]
+    pub(crate) url: Option<String>,
+
+    /// File of requests to send, round and round, in one of vegeta's formats; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file", "form"], help_heading = "Requests and connections")]
+    pub(crate) targets: Option<PathBuf>,
+
+    /// TOML file of scenarios: requests that one slot sends one after the other, with what is taken from an
+    /// answer into the next
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "targets", "method", "body", "body_file", "form", "items"], help_heading = "Requests and connections")]
+    pub(crate) scenario: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) target: E,
+
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
+
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+}
+
+impl<E: EmbeddedTarget> RequestArgs<E> {
+    /// The files that requests are made from, each with its option.
+    pub(crate) fn inputs(&self) -> Vec<Input<'_>> {
+        let files = [
+            ("--targets", &self.targets),
+            ("--scenario", &self.scenario),
+            ("--body-file", &self.client.body_file),
+            ("--cacert", &self.client.cacert),
+            ("--cert", &self.client.cert),
+            ("--key", &self.client.key),
+            ("--data", &self.data.data),
+        ];
+        let files = files.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?)));
+        let uploads = self.client.form.iter().filter_map(|field| Some(("--form", field.file()?)));
+        files.chain(uploads).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::embedded::NoTarget;
+    use crate::running::files;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    #[command(no_binary_name = true)]
+    struct Line {
+        #[command(flatten)]
+        run: HttpRunArgs<NoTarget>,
+    }
+
+    #[test]
+    fn what_is_read_is_not_written() {
+        for (options, told) in [
+            (["--html", "Cargo.toml", "--body-file", "Cargo.toml"], "--body-file reads this file"),
+            (["--json", "./Cargo.toml", "--cacert", "Cargo.toml"], "--cacert reads this file"),
+            (
+                ["--csv", "src/../Cargo.toml", "--targets", "Cargo.toml"],
+                "--targets reads this file",
+            ),
+        ] {
+            let HttpRunArgs { requests, load, .. } = Line::parse_from(options).run;
+            let error = files::check(&load, &requests.inputs()).unwrap_err().to_string();
+            assert!(error.contains(told), "{options:?}: {error}");
+        }
+    }
+}

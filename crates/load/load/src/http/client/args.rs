@@ -1,0 +1,243 @@
+//! The options of `nanopace run` that are about requests and connections.
+
+use super::form::Field;
+use super::items::Items;
+use super::proxy::Proxy;
+use crate::console::human::positive_duration;
+use crate::net::once;
+use crate::net::trust::Identity;
+use anyhow::Context;
+use clap::Args;
+use hyper::Method;
+use hyper::header::{HeaderName, HeaderValue};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Whether this was built with it.
+pub(crate) const HAS_HTTP2: bool = cfg!(feature = "http2");
+
+/// What is sent, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Requests and connections")]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches of a command line")]
+pub(crate) struct ClientArgs {
+    /// Method of the requests [default: GET; POST where a body is given]
+    #[arg(long, short = 'X', visible_short_alias = 'm', value_name = "METHOD")]
+    pub(crate) method: Option<Method>,
+
+    /// A header of every request, as "Name: value"; may be given again. A target's own header replaces it if a request
+    /// may have that header once
+    #[arg(long, short = 'H', value_name = "HEADER")]
+    pub(crate) header: Vec<Header>,
+
+    /// Body of every request
+    #[arg(long, short = 'd', value_name = "TEXT", conflicts_with = "body_file")]
+    pub(crate) body: Option<String>,
+
+    /// File with the body of every request
+    #[arg(long, short = 'D', value_name = "FILE")]
+    pub(crate) body_file: Option<PathBuf>,
+
+    /// A field of a form (multipart/form-data), as NAME=VALUE; may be given again. NAME=@FILE sends the file,
+    /// NAME=<FILE what is in it as the value. Behind all of these there may be ;type=TYPE and ;filename=NAME
+    #[arg(long, short = 'F', value_name = "FIELD", conflicts_with_all = ["body", "body_file"])]
+    pub(crate) form: Vec<Field>,
+
+    /// Speak HTTP/2 only; without it, TLS servers are offered HTTP/1.1
+    #[arg(long, hide = !HAS_HTTP2)]
+    pub(crate) http2: bool,
+
+    /// So many requests are in flight on a connection of HTTP/2, if there are as many --connections on a thread:
+    /// these are then how many requests can be in flight
+    #[arg(long, hide = !HAS_HTTP2, value_name = "COUNT", default_value = "1", requires = "http2", conflicts_with_all = ["connection_requests", "connection_age"], value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) streams: u32,
+
+    /// Open a new connection for each request
+    #[arg(long, conflicts_with = "http2")]
+    pub(crate) disable_keepalive: bool,
+
+    /// Open a new connection after so many requests on one [default: no limit]
+    #[arg(long, value_name = "COUNT", conflicts_with = "disable_keepalive", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) connection_requests: Option<u64>,
+
+    /// Open a new connection in place of one that has been open for this long, when a request needs it [default:
+    /// no limit]
+    #[arg(long, value_name = "TIME", conflicts_with = "disable_keepalive", value_parser = positive_duration)]
+    pub(crate) connection_age: Option<Duration>,
+
+    /// Let a request fail if its kept connection is closed before any byte of the response. By default, GET, HEAD,
+    /// OPTIONS and TRACE are sent again once
+    #[arg(long)]
+    pub(crate) no_retry_idle: bool,
+
+    /// Send back the cookies that answers set. Each connection has its own, and a scenario begins without any
+    #[arg(long, conflicts_with = "items")]
+    pub(crate) cookies: bool,
+
+    /// Send this name and password (RFC 7617) in the header Authorization
+    #[arg(long, short = 'a', value_name = "USER:PASSWORD", value_parser = user)]
+    pub(crate) basic_auth: Option<String>,
+
+    /// Answers are streams of items: sse (server-sent events) or lines. Times the first byte, the first item
+    /// and the gaps between items, which requirements may be about: "p99 first-item < 500ms". With a JSON pointer, as in
+    /// "sse /choices/0/delta/content", the first item is the first one that has content there
+    #[arg(long, value_name = "KIND")]
+    pub(crate) items: Option<Items>,
+
+    /// Have the kernel stamp what is sent and what comes (Linux; plain TCP with HTTP/1.1): the report tells how much of
+    /// the service time was the generator's own, and requirements may be about it: "p99 reading < 100us"
+    #[arg(long)]
+    pub(crate) kernel_timestamps: bool,
+
+    /// Give up opening a connection after this time; the request counts as failed
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_duration)]
+    pub(crate) connect_timeout: Duration,
+
+    /// Connect to this Unix socket; the URL still gives path and Host header
+    #[arg(long, value_name = "PATH")]
+    pub(crate) unix_socket: Option<PathBuf>,
+
+    /// Use these addresses for a host, as HOST:PORT:ADDRESS[,ADDRESS...]; may be given again
+    #[arg(long, value_name = "WHERE", conflicts_with = "unix_socket")]
+    pub(crate) resolve: Vec<Resolve>,
+
+    /// Trust only the certificates in this PEM file, instead of the system's
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    pub(crate) cacert: Option<PathBuf>,
+
+    /// PEM file with the certificate of the client, for servers that ask for one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cert: Option<PathBuf>,
+
+    /// PEM file with the private key of --cert [default: the file of --cert]
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(crate) key: Option<PathBuf>,
+
+    /// Trust any certificate
+    #[arg(long, short = 'k')]
+    pub(crate) insecure: bool,
+
+    /// Send requests through this proxy, as http://USER:PASSWORD@HOST:PORT; host and port are enough. Times are the
+    /// proxy's as well
+    #[arg(long, value_name = "URL", conflicts_with = "unix_socket")]
+    pub(crate) proxy: Option<Proxy>,
+}
+
+impl ClientArgs {
+    /// The method of requests: as with curl, one with a body is a POST unless something else is said.
+    pub(crate) fn method(&self) -> Method {
+        let has_body = self.body.is_some() || self.body_file.is_some() || !self.form.is_empty();
+        self.method.clone().unwrap_or(if has_body { Method::POST } else { Method::GET })
+    }
+
+    /// Refuses headers that are given too often, and addresses that nobody asks for: a proxy resolves the names of
+    /// servers, so only its own address can be given.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        once::check(self.header.iter().map(|header| &header.name)).context("--header")?;
+        let Some(proxy) = &self.proxy else { return Ok(()) };
+        for Resolve { host, port, .. } in &self.resolve {
+            let is_its = proxy.host.eq_ignore_ascii_case(host) && proxy.port == *port;
+            anyhow::ensure!(is_its, "--resolve {host}:{port}: the proxy resolves it; leave it out");
+        }
+        Ok(())
+    }
+
+    /// Who the client is, if it says so.
+    pub(crate) fn identity(&self) -> Option<Identity<'_>> {
+        let certificate = self.cert.as_deref()?;
+        Some(Identity { certificate, key: self.key.as_deref().unwrap_or(certificate) })
+    }
+}
+
+fn user(text: &str) -> Result<String, String> {
+    let has_password = text.contains(':') && !text.contains(char::is_control);
+    if has_password { Ok(text.to_owned()) } else { Err("write USER:PASSWORD".to_owned()) }
+}
+
+/// A header of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Header {
+    /// Its name.
+    pub(crate) name: HeaderName,
+    /// Its value.
+    pub(crate) value: HeaderValue,
+}
+
+impl FromStr for Header {
+    type Err = String;
+
+    /// Reads `Name: value`.
+    fn from_str(text: &str) -> Result<Header, String> {
+        let (name, value) =
+            text.split_once(':').ok_or("write Name: value, as in \"Accept: text/html\"")?;
+        Ok(Header {
+            name: name.trim().parse().map_err(|_| format!("{name:?} is not a header's name"))?,
+            value: value
+                .trim()
+                .parse()
+                .map_err(|_| format!("{value:?} is not a header's value"))?,
+        })
+    }
+}
+
+/// The addresses to use for a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Resolve {
+    /// The host, as it is in the URL.
+    pub(crate) host: String,
+    /// The port.
+    pub(crate) port: u16,
+    /// At least one.
+    pub(crate) addresses: Vec<IpAddr>,
+}
+
+impl FromStr for Resolve {
+    type Err = String;
+
+    /// Reads `HOST:PORT:ADDRESS[,ADDRESS...]`.
+    fn from_str(text: &str) -> Result<Resolve, String> {
+        let usage = "write HOST:PORT:ADDRESS, as in example.com:443:127.0.0.1";
+        let (host, rest) = text.split_once(':').ok_or(usage)?;
+        let (port, addresses) = rest.split_once(':').ok_or(usage)?;
+        let address = |text: &str| {
+            let bare = text.trim_start_matches('[').trim_end_matches(']');
+            bare.parse().map_err(|_| format!("{text:?} is not an IP address; {usage}"))
+        };
+        Ok(Resolve {
+            host: host.to_ascii_lowercase(),
+            port: port.parse().map_err(|_| format!("{port:?} is not a port; {usage}"))?,
+            addresses: addresses.split(',').map(address).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_have_a_name_and_a_value() {
+        for (text, name, value) in
+            [("Accept: text/html", "accept", "text/html"), ("x:", "x", ""), ("A:b:c", "a", "b:c")]
+        {
+            let header: Header = text.parse().unwrap();
+            assert_eq!((header.name.as_str(), header.value.to_str().unwrap()), (name, value));
+        }
+        for text in ["", "Accept", ": x", "a b: c", "x: \u{7f}"] {
+            assert!(text.parse::<Header>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_follow_host_and_port() {
+        let resolve: Resolve = "Example.com:443:127.0.0.1,[::1]".parse().unwrap();
+        assert_eq!((resolve.host.as_str(), resolve.port), ("example.com", 443));
+        let both: [IpAddr; 2] = ["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()];
+        assert_eq!(resolve.addresses, both);
+        for text in ["", "a", "a:1", "a:b:127.0.0.1", "a:1:", "a:1:name", "a:70000:::1"] {
+            assert!(text.parse::<Resolve>().is_err(), "{text:?}");
+        }
+    }
+}

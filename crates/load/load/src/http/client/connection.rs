@@ -1,0 +1,155 @@
+//! One connection, which carries one request after the other.
+
+use super::failure::Failure;
+use super::plan::{Memory, Plan, Prepared};
+use super::shared::Shared;
+use super::stream::{Delays, Io};
+use super::watch::Watch;
+use super::{http1, http2, proxy};
+use crate::load::details::SetUp;
+use crate::net::tls;
+use crate::net::trust::Tls;
+use crate::running::workers::deadline::Deadline;
+use hyper::StatusCode;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::time::timeout;
+
+/// A connection to one of the plan's servers.
+pub(crate) enum Connection {
+    Http1(http1::Connection),
+    Http2 {
+        connection: http2::Connection,
+        /// Keeps the place of who shares it, if it is shared.
+        place: Option<Arc<Shared>>,
+    },
+}
+
+impl Connection {
+    /// Opens a connection to a server of the plan, or shares one that others have opened.
+    pub(crate) async fn open(
+        plan: &Plan,
+        endpoint: usize,
+    ) -> Result<(Connection, Option<SetUp>), Failure> {
+        let opening = async {
+            let Some(pool) = &plan.pool else {
+                let (io, set_up) = Connection::stream(plan, endpoint).await?;
+                let connection = if plan.http2 {
+                    let connection = http2::Connection::open(io).await?;
+                    Connection::Http2 { connection, place: None }
+                } else {
+                    Connection::Http1(http1::Connection::new(io))
+                };
+                return Ok((connection, Some(set_up)));
+            };
+            let (shared, mut opened) = (pool.join(endpoint), None);
+            let open = async {
+                let (io, set_up) = Connection::stream(plan, endpoint).await?;
+                opened = Some(set_up);
+                http2::Connection::open(io).await
+            };
+            let connection = shared.0.get_or_try_init(|| open).await.cloned()?;
+            Ok((Connection::Http2 { connection, place: Some(shared) }, opened))
+        };
+        timeout(plan.connect_timeout, opening).await.unwrap_or(Err(Failure::ConnectTimeout))
+    }
+
+    async fn stream(plan: &Plan, endpoint: usize) -> Result<(Box<dyn Io>, SetUp), Failure> {
+        let endpoint = &plan.endpoints[endpoint];
+        let begin = Instant::now();
+        let mut io = endpoint.connect(plan.connect_timeout).await?;
+        if let Some(request) = &endpoint.tunnel {
+            proxy::open(&mut *io, request).await?;
+        }
+        let connect = begin.elapsed();
+        let (io, tls) = match (&endpoint.tls_name, &plan.tls) {
+            (Some(name), Some(connector)) => {
+                let io = shake_hands(connector, name, io, plan.http2).await?;
+                (io, Some(begin.elapsed().saturating_sub(connect)))
+            }
+            _ => (io, None),
+        };
+        Ok((io, SetUp { connect, tls }))
+    }
+
+    /// Whether no request can follow, as far as it is known without looking at the connection.
+    pub(crate) fn is_over(&self) -> bool {
+        match self {
+            Connection::Http1(connection) => connection.is_over(),
+            Connection::Http2 { connection, .. } => connection.is_over(),
+        }
+    }
+
+    /// Whether others share it.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Connection::Http2 { place: Some(_), .. })
+    }
+
+    /// Grows whenever something is read, for any session that shares the connection.
+    pub(crate) fn reads(&self) -> u64 {
+        match self {
+            Connection::Http1(connection) => connection.read(),
+            Connection::Http2 { connection, .. } => connection.reads(),
+        }
+    }
+
+    /// Whether a request can be sent. False when the server has closed the connection.
+    pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
+        match self {
+            Connection::Http1(connection) => connection.is_ready(deadline).await,
+            Connection::Http2 { connection, .. } => connection.is_ready(deadline).await,
+        }
+    }
+
+    /// Sends a request and reads the whole answer. There is `memory` for a request as text.
+    pub(crate) async fn exchange(
+        &mut self,
+        plan: &Plan,
+        request: Prepared,
+        memory: &mut Memory,
+        deadline: &mut Deadline,
+        watch: Option<&mut Watch>,
+    ) -> Result<StatusCode, Failure> {
+        match self {
+            Connection::Http1(connection) => {
+                connection.exchange(&plan.text(request, memory), deadline, watch).await
+            }
+            Connection::Http2 { connection, .. } => {
+                // Boxed: a call by HTTP/1.1 is then not moved with room for this.
+                Box::pin(connection.exchange(plan.http2(request, memory), deadline, watch)).await
+            }
+        }
+    }
+
+    /// Of an exchange that has just ended, if the kernel stamps it.
+    pub(crate) fn delays(&mut self) -> Option<Delays> {
+        match self {
+            Connection::Http1(connection) => connection.delays(),
+            Connection::Http2 { .. } => None,
+        }
+    }
+
+    /// Bytes of HTTP that were read and written since the last time that this was asked, without TLS.
+    pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
+        match self {
+            Connection::Http1(connection) => connection.take_traffic(),
+            Connection::Http2 { connection, .. } => connection.take_traffic(),
+        }
+    }
+}
+
+async fn shake_hands(
+    connector: &tls::Connector,
+    name: &tls::Name,
+    io: Box<dyn Io>,
+    http2: bool,
+) -> Result<Box<dyn Io>, Failure> {
+    let stream = connector.connect(name, io).await;
+    let stream = stream
+        .map_err(|error| tls::reason(&error).map_or_else(|| Failure::from(&error), Failure::Tls))?;
+    // A server that does not answer the offer speaks HTTP/1.1.
+    if http2 && !tls::speaks_http2(&stream) {
+        return Err(Failure::Tls(Tls::NoHttp2));
+    }
+    Ok(Box::new(stream))
+}

@@ -1,0 +1,140 @@
+//! A server: where its connections go.
+
+use super::addresses::Addresses;
+use super::args::ClientArgs;
+use super::failure::Failure;
+use super::stamped;
+use super::stream::Io;
+use crate::net::tls::Name;
+use anyhow::{Context, bail};
+use hyper::Uri;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
+
+/// A server, its name resolved.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    /// Host and port as in the URL: the value of the header Host.
+    pub(crate) authority: String,
+    /// The name that the server's certificate must have; none without TLS.
+    pub(crate) tls_name: Option<Name>,
+    route: Route,
+    /// Whether the kernel stamps what is sent and what comes.
+    is_stamped: bool,
+    /// The CONNECT request, if the server is reached with TLS through a proxy.
+    pub(crate) tunnel: Option<Vec<u8>>,
+    /// How long it took to resolve the name.
+    pub(crate) resolved_in: Duration,
+}
+
+#[derive(Debug)]
+enum Route {
+    Tcp(Addresses),
+    #[cfg(unix)]
+    Unix(PathBuf),
+}
+
+impl Endpoint {
+    /// The server of `url`.
+    pub(crate) fn new(url: &Uri, args: &ClientArgs) -> anyhow::Result<Endpoint> {
+        let is_tls = url.scheme_str() == Some("https");
+        let (Some(authority), Some(host)) = (url.authority(), url.host()) else {
+            bail!("{url} has no host")
+        };
+        if authority.as_str().contains('@') {
+            bail!(
+                "leave name and password out of the URL, and give --basic-auth USER:PASSWORD instead"
+            );
+        }
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let port = url.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        if args.kernel_timestamps && is_tls {
+            bail!("--kernel-timestamps is for plain TCP: write http://, or leave --target-tls out");
+        }
+        if args.proxy.is_some() && args.http2 && !is_tls {
+            bail!("--proxy and --http2: HTTP/2 goes through a proxy only with TLS; write https://");
+        }
+        let tunnel = args.proxy.as_ref().filter(|_| is_tls).map(|proxy| proxy.connect(host, port));
+        let begin = Instant::now();
+        Ok(Endpoint {
+            route: match &args.proxy {
+                Some(proxy) => route(&proxy.host, proxy.port, args).context("--proxy")?,
+                None => route(bare, port, args)?,
+            },
+            is_stamped: args.kernel_timestamps,
+            tunnel,
+            resolved_in: begin.elapsed(),
+            authority: authority.as_str().to_owned(),
+            tls_name: is_tls.then(|| Name::new(bare)).transpose()?,
+        })
+    }
+
+    /// Its URL, if it is reached by its name or address.
+    pub(crate) fn url_by_name(&self) -> Option<Uri> {
+        let scheme = if self.tls_name.is_some() { "https" } else { "http" };
+        match &self.route {
+            Route::Tcp(_) => format!("{scheme}://{}/", self.authority).parse().ok(),
+            #[cfg(unix)]
+            Route::Unix(_) => None,
+        }
+    }
+
+    /// Opens a stream to the server or its proxy. `within` is the time for attempts at all addresses; the caller enforces
+    /// it.
+    pub(crate) async fn connect(&self, within: Duration) -> Result<Box<dyn Io>, Failure> {
+        let failed = |error| Failure::from(&error);
+        match &self.route {
+            Route::Tcp(addresses) => {
+                let stream = addresses.connect(within, TcpStream::connect).await?;
+                stream.set_nodelay(true).map_err(failed)?;
+                if self.is_stamped {
+                    return stamped::connection(stream).map_err(failed);
+                }
+                Ok(Box::new(stream))
+            }
+            #[cfg(unix)]
+            Route::Unix(path) => {
+                let stream = tokio::net::UnixStream::connect(path).await;
+                Ok(Box::new(stream.map_err(|error| Failure::of_connecting(&error))?))
+            }
+        }
+    }
+
+    /// Its addresses, if it has any.
+    pub(crate) fn addresses(&self) -> Option<&Addresses> {
+        match &self.route {
+            Route::Tcp(addresses) => Some(addresses),
+            #[cfg(unix)]
+            Route::Unix(_) => None,
+        }
+    }
+}
+
+fn route(host: &str, port: u16, args: &ClientArgs) -> anyhow::Result<Route> {
+    if let Some(path) = &args.unix_socket {
+        return unix(path.clone());
+    }
+    let given = args.resolve.iter().find(|r| r.port == port && r.host.eq_ignore_ascii_case(host));
+    let addresses: Vec<SocketAddr> = match given {
+        Some(resolve) => resolve.addresses.iter().map(|ip| (*ip, port).into()).collect(),
+        None => (host, port)
+            .to_socket_addrs()
+            .with_context(|| format!("cannot resolve {host:?}"))?
+            .collect(),
+    };
+    let addresses = Addresses::new(format!("{host}:{port}"), addresses);
+    addresses.map(Route::Tcp).with_context(|| format!("{host:?} has no address"))
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere there are no Unix sockets")]
+fn unix(path: PathBuf) -> anyhow::Result<Route> {
+    Ok(Route::Unix(path))
+}
+
+#[cfg(not(unix))]
+fn unix(_: PathBuf) -> anyhow::Result<Route> {
+    bail!("--unix-socket: this system has no Unix sockets")
+}

@@ -1,0 +1,125 @@
+//! HTTP/2, by hyper: a connection is a task of its own.
+
+mod failure;
+pub(crate) mod request;
+
+use super::content::Flow;
+use super::failure::{Failure, LONGEST_HEAD};
+use super::patience::before;
+use super::stream::{Counted, Io, Traffic};
+use super::watch::Watch;
+use crate::running::workers::deadline::Deadline;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::client::conn::http2::{Builder, SendRequest};
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use std::pin::pin;
+use std::sync::Arc;
+use tokio::task::coop::consume_budget;
+
+/// A connection that speaks HTTP/2. Its clones are the same connection, and each carries one request at a time.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    sender: SendRequest<Flow>,
+    traffic: Arc<Traffic>,
+}
+
+impl Connection {
+    pub(crate) async fn open(io: Box<dyn Io>) -> Result<Connection, Failure> {
+        let traffic = Arc::<Traffic>::default();
+        let io = TokioIo::new(Counted::new(io, Arc::clone(&traffic)));
+        let mut builder = Builder::new(TokioExecutor::new());
+        let longest = u32::try_from(LONGEST_HEAD).unwrap_or(u32::MAX);
+        let handshake = builder.max_header_list_size(longest).handshake(io).await;
+        let (sender, driver) = handshake.map_err(of)?;
+        // What ends the connection is told to the request that is on it.
+        tokio::spawn(async { drop(driver.await) });
+        Ok(Connection { sender, traffic })
+    }
+
+    /// Whether no request can follow, as far as it is known.
+    pub(crate) fn is_over(&self) -> bool {
+        self.sender.is_closed() || self.traffic.is_broken()
+    }
+
+    /// Whether a request can be sent. False when the server has closed the connection.
+    pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
+        if self.is_over() {
+            return false;
+        }
+        let mut ready = pin!(self.sender.ready());
+        matches!(before(deadline, |cx| ready.as_mut().poll(cx)).await, Ok(Ok(())))
+    }
+
+    /// Sends a request and reads the whole answer.
+    pub(crate) async fn exchange(
+        &mut self,
+        request: Request<Flow>,
+        deadline: &mut Deadline,
+        mut watch: Option<&mut Watch>,
+    ) -> Result<StatusCode, Failure> {
+        let mut answer = pin!(self.sender.try_send_request(request));
+        let answer = before(deadline, |cx| answer.as_mut().poll(cx)).await?.map_err(of)?;
+        if let Some(watch) = watch.as_deref_mut() {
+            watch.came();
+            watch.headers(answer.headers());
+            if watch.is_head_enough() {
+                return Ok(answer.status());
+            }
+        }
+        whole(answer, deadline, watch).await
+    }
+
+    /// How often anything was read, ever, also of clones.
+    pub(crate) fn reads(&self) -> u64 {
+        self.traffic.reads()
+    }
+
+    /// Bytes read and written since the last time that this was asked, also of clones.
+    pub(crate) fn take_traffic(&self) -> (u64, u64) {
+        self.traffic.take()
+    }
+}
+
+/// Reads the body to its end.
+async fn whole(
+    mut answer: Response<Incoming>,
+    deadline: &mut Deadline,
+    mut watch: Option<&mut Watch>,
+) -> Result<StatusCode, Failure> {
+    while !answer.body().is_end_stream() {
+        let frame = {
+            let mut frame = pin!(next_frame(answer.body_mut()));
+            before(deadline, |cx| frame.as_mut().poll(cx)).await?
+        };
+        match frame {
+            Some(frame) => {
+                let frame = frame.map_err(|error| of(error).after(answer.status()))?;
+                if let (Some(watch), Some(content)) = (watch.as_deref_mut(), frame.data_ref()) {
+                    watch.came();
+                    watch.look(content);
+                }
+            }
+            // A reset without an error looks like the end of the body, which it is not.
+            None if !answer.body().is_end_stream() => return Err(Failure::Reset(0)),
+            None => break,
+        }
+    }
+    watch.into_iter().for_each(Watch::end);
+    Ok(answer.status())
+}
+
+/// The next part of a body. One that never ends takes turns with other requests.
+async fn next_frame(body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
+    consume_budget().await;
+    body.frame().await
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it maps the error of a result")]
+fn of<E>(error: E) -> Failure
+where
+    for<'a> Failure: From<&'a E>,
+{
+    Failure::from(&error)
+}

@@ -1,0 +1,78 @@
+//! What the kernel stamped of all exchanges of a run.
+
+use super::stamped::{self, Begun};
+use super::stream::Delays;
+use crate::load::own_times::{OwnTimes, Part, no_times, record};
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Collects it.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    times: Mutex<[OwnTimes; 2]>,
+    _begun: Begun,
+}
+
+impl Kernel {
+    /// From now on, the kernel stamps.
+    ///
+    /// # Errors
+    /// It does not.
+    pub(crate) fn begin() -> anyhow::Result<Kernel> {
+        Ok(Kernel { times: Mutex::new(nothing()), _begun: stamped::begin()? })
+    }
+
+    /// Records an exchange that took so long.
+    pub(crate) fn record(&self, delays: Delays, took: Duration) {
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        for (own, delay) in times.iter_mut().zip([delays.sending, delays.reading]) {
+            add(own, delay, took);
+        }
+    }
+
+    /// All that was recorded since the last time.
+    pub(crate) fn take(&self) -> Vec<OwnTimes> {
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        mem::replace(&mut *times, nothing()).into()
+    }
+}
+
+/// A delay that is longer than all of the exchange is none: the clock of the stamps was set meanwhile.
+fn add(own: &mut OwnTimes, delay: Option<Duration>, took: Duration) {
+    match delay.filter(|delay| *delay <= took) {
+        Some(delay) => record(&mut own.times, delay),
+        None => own.unknown += 1,
+    }
+}
+
+fn nothing() -> [OwnTimes; 2] {
+    [Part::Sending, Part::Reading].map(|part| OwnTimes { part, times: no_times(), unknown: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_is_unknown() {
+        let [mut own, _] = nothing();
+        let of = |ns| Some(Duration::from_nanos(ns));
+        for delay in [None, of(0), of(10), of(11), of(u64::MAX)] {
+            add(&mut own, delay, Duration::from_nanos(10));
+        }
+        assert_eq!((own.times.len(), own.times.max(), own.unknown), (2, 10, 3));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_was_taken_is_gone() {
+        let kernel = Kernel::begin().unwrap();
+        let delays = Delays { sending: Some(Duration::from_nanos(1)), reading: None };
+        kernel.record(delays, Duration::from_nanos(1));
+        for all in [[(1, 0), (0, 1)], [(0, 0); 2]] {
+            let taken = kernel.take().into_iter().map(|own| (own.times.len(), own.unknown));
+            assert_eq!(taken.collect::<Vec<_>>(), all);
+        }
+    }
+}

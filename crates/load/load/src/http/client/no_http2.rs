@@ -1,0 +1,48 @@
+//! In place of HTTP/2, where that was left out: nobody gets a connection.
+
+// Requests are made up in the same way.
+#[path = "http2/request.rs"]
+pub(crate) mod request;
+
+use super::content::Flow;
+use super::failure::Failure;
+use super::stream::Io;
+use super::watch::Watch;
+use crate::running::workers::deadline::Deadline;
+use hyper::{Request, StatusCode};
+
+/// There is none.
+#[derive(Clone, Debug)]
+pub(crate) enum Connection {}
+
+#[expect(clippy::unused_async, reason = "as where there is HTTP/2")]
+impl Connection {
+    pub(crate) async fn open(_: Box<dyn Io>) -> Result<Connection, Failure> {
+        Err(Failure::Unreadable)
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) async fn is_ready(&mut self, _: &mut Deadline) -> bool {
+        match *self {}
+    }
+
+    pub(crate) async fn exchange(
+        &mut self,
+        _: Request<Flow>,
+        _: &mut Deadline,
+        _: Option<&mut Watch>,
+    ) -> Result<StatusCode, Failure> {
+        match *self {}
+    }
+
+    pub(crate) fn reads(&self) -> u64 {
+        match *self {}
+    }
+
+    pub(crate) fn take_traffic(&self) -> (u64, u64) {
+        match *self {}
+    }
+}

@@ -1,0 +1,18 @@
+//! Waiting no longer than a request may take.
+
+use super::failure::Failure;
+use crate::running::workers::deadline::Deadline;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+/// What `poll` gives, unless the deadline passes before.
+pub(crate) async fn before<T>(
+    deadline: &mut Deadline,
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+) -> Result<T, Failure> {
+    poll_fn(|cx| match poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Ok(output)),
+        Poll::Pending => deadline.poll_passed(cx).map(|()| Err(Failure::Timeout)),
+    })
+    .await
+}

@@ -1,0 +1,533 @@
+//! What is sent, and where: everything about requests that is known before the run.
+
+use super::args::{ClientArgs, Header};
+use super::content::Flow;
+use super::cookies::Jar;
+use super::endpoint::Endpoint;
+use super::environment;
+use super::failure::Failure;
+use super::filled::{Compiler, Filled, Templates, Use, is_filled};
+use super::http1::request::{Lines, Outgoing, Written};
+use super::http2::request::request as whole;
+use super::items::Items;
+use super::kernel::Kernel;
+use super::labels::Labels;
+use super::proxy;
+use super::requests::{Common, Parts, Requests, authority};
+use super::shared::Pool;
+use super::steps::Scenario;
+use super::targets::TargetSpec;
+use super::turns::Turns;
+use crate::http::data::Data;
+use crate::http::template::values::Values;
+use crate::http::template::{Place, Template, is_one};
+use crate::net::once;
+use crate::net::tls::Connector;
+use crate::net::trust::Trust;
+use anyhow::{Context, anyhow, ensure};
+use hyper::body::Bytes;
+use hyper::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue,
+    PROXY_AUTHORIZATION, USER_AGENT,
+};
+use hyper::{Request, StatusCode, Uri};
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::mem;
+use std::time::Duration;
+
+/// Requests, the servers they go to, and how.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    requests: Requests,
+    turns: Turns,
+    /// Of what turns are, if it is not requests.
+    scenarios: Vec<Scenario>,
+    /// What requests have in common, for each server.
+    common: Vec<Common>,
+    /// The same as text, for each server.
+    lines: Vec<Lines>,
+    /// The request, if there is only one.
+    only: Option<Written>,
+    /// The same for HTTP/2.
+    only_http2: Option<Request<Flow>>,
+    /// What requests are filled with, besides the slot's number.
+    data: Option<Data>,
+    seed: u64,
+    /// How many slots there are requests for, if that has an end.
+    pub(crate) most_slots: Option<u64>,
+    /// By what they are counted apart.
+    pub(crate) labels: Labels,
+    /// The servers.
+    pub(crate) endpoints: Vec<Endpoint>,
+    /// None if no server speaks TLS and no file is named for it.
+    pub(crate) tls: Option<Connector>,
+    /// Whether HTTP/2 is spoken.
+    pub(crate) http2: bool,
+    /// How many requests a connection carries at most.
+    pub(crate) requests_each: u64,
+    /// How long a connection is used at most.
+    pub(crate) connection_age: Duration,
+    /// Whether safe requests are sent again whose kept connection was closed while idle.
+    retries_idle: bool,
+    /// Whether cookies are sent back.
+    pub(crate) cookies: bool,
+    /// What items of answers are, if they are timed.
+    pub(crate) items: Option<Items>,
+    /// What the kernel stamped, if it is asked to.
+    pub(crate) kernel: Option<Kernel>,
+    /// Connections that are shared, if they are.
+    pub(crate) pool: Option<Pool>,
+    /// The longest time for a request.
+    pub(crate) timeout: Duration,
+    /// The longest time for a connection.
+    pub(crate) connect_timeout: Duration,
+}
+
+/// A request that is to be sent, and perhaps once more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prepared {
+    index: usize,
+    /// The number of the slot.
+    number: u64,
+    /// Which request of the slot it is.
+    step: u64,
+    /// Which of the plan's servers it goes to.
+    pub(crate) endpoint: usize,
+}
+
+/// Memory for a request in flight.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    written: Written,
+    filled: Filled,
+    /// What was taken from the slot's earlier answers.
+    pub(crate) taken: Vec<Vec<u8>>,
+    /// The cookies of each server, if they are sent back.
+    pub(crate) jars: Vec<Jar>,
+}
+
+impl Memory {
+    /// Without a request in it.
+    pub(crate) fn new() -> Memory {
+        Memory {
+            written: Written::new(),
+            filled: Filled::default(),
+            taken: Vec::new(),
+            jars: Vec::new(),
+        }
+    }
+}
+
+/// A plan that requests are added to.
+#[derive(Debug)]
+pub(crate) struct Draft<'args> {
+    args: &'args ClientArgs,
+    requests: Requests,
+    turns: Turns,
+    scenarios: Vec<Scenario>,
+    labels: Labels,
+    endpoints: Vec<Endpoint>,
+    common: Vec<Common>,
+    /// Which endpoint is at a scheme and an authority.
+    known: HashMap<String, usize>,
+    compiler: Compiler,
+    /// The URL of the first request.
+    pub(crate) url: String,
+    /// Of the file that scenarios are from.
+    pub(crate) scenario_hash: Option<u64>,
+}
+
+impl Draft<'_> {
+    /// A plan without requests.
+    pub(crate) fn new(args: &ClientArgs) -> Draft<'_> {
+        let (requests, labels, known) = (Requests::default(), Labels::default(), HashMap::new());
+        let (endpoints, common, url) = (Vec::new(), Vec::new(), String::new());
+        let (compiler, turns, scenarios) = (Compiler::default(), Turns::default(), Vec::new());
+        Draft {
+            args,
+            requests,
+            turns,
+            scenarios,
+            labels,
+            endpoints,
+            common,
+            known,
+            compiler,
+            url,
+            scenario_hash: None,
+        }
+    }
+
+    /// Its requests are filled with rows of this data.
+    pub(crate) fn fill_with(&mut self, data: Option<Data>) {
+        self.compiler = Compiler::new(data);
+    }
+
+    /// Adds a request that has turns.
+    pub(crate) fn add(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
+        let label = self.labels.number(target);
+        self.request(target, label)?;
+        self.turns.add(target.weight);
+        Ok(())
+    }
+
+    /// Adds a request of a recording, which [`Draft::add_slot`] gives to slots.
+    pub(crate) fn add_recorded(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
+        let label = self.labels.number_of_recorded(target);
+        self.request(target, label)
+    }
+
+    /// Gives the next slot the request with this index.
+    pub(crate) fn add_slot(&mut self, request: u32) {
+        self.turns.list(request);
+    }
+
+    /// Adds a request of a scenario, in which these values have been taken before. Returns its number.
+    pub(crate) fn add_step(
+        &mut self,
+        target: &TargetSpec,
+        taken: &[String],
+    ) -> anyhow::Result<usize> {
+        taken.clone_into(&mut self.compiler.taken);
+        self.request(target, 0)?;
+        Ok(self.requests.count() - 1)
+    }
+
+    /// A text that answers of the last step are compared with.
+    pub(crate) fn expected(&mut self, text: &str) -> anyhow::Result<Template> {
+        self.compiler.template(text, Place::Body)
+    }
+
+    /// Adds a scenario of requests that have been added.
+    pub(crate) fn add_scenario(&mut self, scenario: Scenario, weight: u32) {
+        self.scenarios.push(scenario);
+        self.turns.add(weight);
+    }
+
+    /// Where values that were taken have been used since this was asked.
+    pub(crate) fn take_uses(&mut self) -> BTreeSet<Use> {
+        mem::take(&mut self.compiler.uses)
+    }
+
+    /// Whether the data has a column of this name.
+    pub(crate) fn has_column(&self, name: &str) -> bool {
+        self.compiler.data.as_ref().is_some_and(|data| data.column(name).is_some())
+    }
+
+    /// Adds a request. The name of its server is resolved, if it is new.
+    fn request(&mut self, target: &TargetSpec, label: u8) -> anyhow::Result<()> {
+        if self.requests.count() == 0 {
+            self.url = target.url.to_string();
+        }
+        once::check(target.headers.iter().map(|(name, _)| name))?;
+        let endpoint = self.endpoint_of(&target.url)?;
+        let usual = &self.common[endpoint].usual;
+        if self.args.http2 {
+            for host in usual.get(HOST).into_iter().chain(own(target, &HOST)) {
+                authority(host)
+                    .with_context(|| format!("{host:?} in the header Host is no host"))?;
+            }
+        }
+        let is_user = self.args.basic_auth.is_some();
+        self.check_twice(target, is_user.then_some(("--basic-auth", AUTHORIZATION)))?;
+        self.check_twice(target, self.args.cookies.then_some(("--cookies", COOKIE)))?;
+        let is_proxys = self.args.proxy.as_ref().is_some_and(|proxy| proxy.user.is_some());
+        let proxys = is_proxys.then_some(("a user of --proxy", PROXY_AUTHORIZATION));
+        self.check_twice(target, proxys)?;
+        let templates = self.templates(target)?;
+        let body = templates.as_ref().map_or(Some(target.body.len()), Templates::body_length);
+        let usual = self.common[endpoint].usual.get(CONTENT_LENGTH);
+        if let Some(length) = own(target, &CONTENT_LENGTH).or(usual) {
+            check_length(length, body)?;
+        }
+        let added = match templates {
+            Some(templates) => self.requests.add_filled(&target.method, templates, endpoint, label),
+            None => self.requests.add(target, endpoint, label),
+        };
+        added.map_err(anyhow::Error::msg)
+    }
+
+    /// Refuses a header that an option sends, too: servers take one of two, or refuse both.
+    fn check_twice(
+        &self,
+        target: &TargetSpec,
+        sent: Option<(&str, HeaderName)>,
+    ) -> anyhow::Result<()> {
+        let Some((option, header)) = sent else { return Ok(()) };
+        let given = self.args.header.iter().map(|header| &header.name);
+        let mut names = given.chain(target.headers.iter().map(|(name, _)| name));
+        let is_twice = names.any(|name| *name == header);
+        ensure!(!is_twice, "{option} and a header {header}: leave one of them out");
+        Ok(())
+    }
+
+    /// The request taken apart, if anything in it or in the headers of all is filled.
+    fn templates(&mut self, target: &TargetSpec) -> anyhow::Result<Option<Templates>> {
+        let filled = self.args.header.iter().filter(|header| is_one(header.value.as_bytes()));
+        let filled =
+            filled.filter(|it| !once::is_once(&it.name) || own(target, &it.name).is_none());
+        let filled: Vec<_> =
+            filled.map(|Header { name, value }| (name.clone(), value.clone())).collect();
+        if filled.is_empty() && !is_filled(target) {
+            return Ok(None);
+        }
+        let headers = filled.into_iter().chain(target.headers.iter().cloned()).collect();
+        let whole = TargetSpec { headers, ..target.clone() };
+        self.compiler.compile(&whole, self.args.http2).map(Some)
+    }
+
+    fn endpoint_of(&mut self, url: &Uri) -> anyhow::Result<usize> {
+        let authority = url.authority().map_or("", |authority| authority.as_str());
+        let server = format!("{}://{authority}", url.scheme_str().unwrap_or_default());
+        if let Some(index) = self.known.get(&server) {
+            return Ok(*index);
+        }
+        let endpoint = Endpoint::new(url, self.args).map_err(|error| {
+            let is_unresolved = self.args.proxy.is_none() && error.is::<io::Error>();
+            let advice = if is_unresolved { environment::advice(url) } else { String::new() };
+            anyhow!("{error:#}{advice}")
+        })?;
+        self.common.push(common(url, &endpoint.authority, self.args)?);
+        self.endpoints.push(endpoint);
+        self.known.insert(server, self.endpoints.len() - 1);
+        Ok(self.endpoints.len() - 1)
+    }
+
+    /// The plan, if there is at least one request in it. Reads certificates.
+    pub(crate) fn complete(
+        self,
+        trust: Trust<'_>,
+        timeout: Duration,
+        seed: u64,
+    ) -> anyhow::Result<Plan> {
+        let Draft { args, labels, endpoints, common, compiler, .. } = self;
+        let requests = self.requests.complete();
+        let is_one = requests.count() == 1 && requests.templates(0).is_none() && !args.cookies;
+        let lines: Vec<_> = common.iter().map(Lines::new).collect();
+        let has_tls = endpoints.iter().any(|endpoint| endpoint.tls_name.is_some());
+        Ok(Plan {
+            only: is_one.then(|| written(&requests.get(0), &lines[0])),
+            only_http2: (is_one && args.http2)
+                .then(|| whole(&requests.get(0), Flow::of(requests.body_of(0)), &common[0])),
+            most_slots: compiler.data.as_ref().and_then(Data::most_slots),
+            data: compiler.data,
+            seed,
+            lines,
+            requests,
+            turns: self.turns.complete(),
+            scenarios: self.scenarios,
+            common,
+            labels,
+            endpoints,
+            tls: connector(trust, args, has_tls)?,
+            http2: args.http2,
+            requests_each: if args.disable_keepalive {
+                1
+            } else {
+                args.connection_requests.unwrap_or(u64::MAX)
+            },
+            connection_age: args.connection_age.unwrap_or(Duration::MAX),
+            retries_idle: !args.no_retry_idle,
+            cookies: args.cookies,
+            items: args.items.clone(),
+            kernel: args.kernel_timestamps.then(Kernel::begin).transpose()?,
+            pool: (args.streams > 1).then(|| Pool::new(args.streams as usize)),
+            timeout,
+            connect_timeout: args.connect_timeout.min(timeout),
+        })
+    }
+}
+
+impl Plan {
+    /// The request of the slot with this number, round and round: the same in each process that has a part of
+    /// the load, and in each run of it.
+    pub(crate) fn of_slot(&self, number: u64) -> Prepared {
+        let index = self.turns.of_slot(number);
+        self.of_step(index, number, 0)
+    }
+
+    /// A request of the slot with this number: the one that is this step of its scenario.
+    pub(crate) fn of_step(&self, index: usize, number: u64, step: u64) -> Prepared {
+        Prepared { index, number, step, endpoint: self.requests.server(index) }
+    }
+
+    /// Whether a request with this outcome on a kept connection is sent again on another one: the server has not
+    /// processed it (RFC 9113, section 8.7), or it is safe (RFC 9110, section 9.2.1).
+    pub(crate) fn is_sent_again(
+        &self,
+        request: Prepared,
+        status: Result<StatusCode, Failure>,
+    ) -> bool {
+        let is_safe = || {
+            let method = self.requests.get(request.index).method;
+            [&b"GET"[..], b"HEAD", b"OPTIONS", b"TRACE"].contains(&method)
+        };
+        match status {
+            Err(Failure::NotTaken) => true,
+            Err(Failure::ClosedIdle) => self.retries_idle && is_safe(),
+            _ => false,
+        }
+    }
+
+    /// The number of connections and body files that are open at most. `sessions` has the number of sessions of each
+    /// thread. Each session keeps a connection to each server, or shares one.
+    pub(crate) fn open_files(&self, sessions: &[usize]) -> u64 {
+        let shared_by = self.pool.as_ref().map_or(1, Pool::most);
+        let to_each = sessions.iter().map(|sessions| sessions.div_ceil(shared_by)).sum::<usize>();
+        (to_each * self.endpoints.len() + self.requests.files()) as u64
+    }
+
+    /// Whether slots have scenarios.
+    pub(crate) fn has_scenarios(&self) -> bool {
+        !self.scenarios.is_empty()
+    }
+
+    /// By what scenarios and their steps are counted.
+    pub(crate) fn scenario_labels(&self) -> Vec<&'static str> {
+        let of = |scenario: &Scenario| {
+            let steps = scenario.steps.iter().map(|step| step.label);
+            scenario.label.into_iter().chain(steps).collect::<Vec<_>>()
+        };
+        self.scenarios.iter().flat_map(of).collect()
+    }
+
+    /// The scenario of the slot with this number, if slots have scenarios.
+    pub(crate) fn scenario(&self, number: u64) -> Option<&Scenario> {
+        self.has_scenarios().then(|| &self.scenarios[self.turns.of_slot(number)])
+    }
+
+    /// The values of a slot, with what was taken from its answers.
+    pub(crate) fn values<'a>(&'a self, number: u64, taken: &'a [Vec<u8>]) -> Values<'a> {
+        Values::of_step(0, number, self.seed, self.data.as_ref(), taken)
+    }
+
+    /// The request before the run: the first of slot 0.
+    pub(crate) fn probe(&self) -> Prepared {
+        match self.scenario(0) {
+            Some(scenario) => self.of_step(scenario.steps[0].request, 0, 0),
+            None => self.of_slot(0),
+        }
+    }
+
+    /// By what a request is counted apart, if its answer has this status.
+    pub(crate) fn label(&self, request: Prepared, status: Option<StatusCode>) -> &'static str {
+        self.labels.label(self.requests.label(request.index), status)
+    }
+
+    /// A request as text, which is put into `memory` unless it is there already.
+    pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Memory) -> Outgoing<'a> {
+        if let Some(only) = &self.only {
+            let body = self.requests.body_of(request.index);
+            return only.with([body.memory(), b"", b""], body.file());
+        }
+        let Memory { written, filled, taken, jars } = memory;
+        let parts = self.parts(request, filled, taken, jars);
+        self.lines[request.endpoint].write(&parts, written);
+        written.with(parts.body, parts.file)
+    }
+
+    /// A request of HTTP/2, to be sent once.
+    pub(crate) fn http2(&self, request: Prepared, memory: &mut Memory) -> Request<Flow> {
+        if let Some(only) = &self.only_http2 {
+            return only.clone();
+        }
+        let parts = self.parts(request, &mut memory.filled, &memory.taken, &memory.jars);
+        let body = match (parts.file, self.requests.templates(request.index)) {
+            (Some(file), _) => Flow::of_large(file),
+            (None, Some(_)) => Flow::of(&Bytes::from(parts.body.concat()).into()),
+            (None, None) => Flow::of(self.requests.body_of(request.index)),
+        };
+        whole(&parts, body, &self.common[request.endpoint])
+    }
+
+    fn parts<'a>(
+        &'a self,
+        request: Prepared,
+        filled: &'a mut Filled,
+        taken: &[Vec<u8>],
+        jars: &'a [Jar],
+    ) -> Parts<'a> {
+        let parts = self.requests.get(request.index);
+        let parts = match self.requests.templates(request.index) {
+            Some(templates) => {
+                let Prepared { step, number, .. } = request;
+                let mut values =
+                    Values::of_step(step, number, self.seed, self.data.as_ref(), taken);
+                templates.fill(parts.method, &mut values, filled)
+            }
+            None => parts,
+        };
+        let cookie = jars.get(request.endpoint).map_or(parts.cookie, Jar::header);
+        Parts { cookie, ..parts }
+    }
+}
+
+/// The TLS settings of connections. Reads named files even if no server uses TLS.
+fn connector(
+    trust: Trust<'_>,
+    args: &ClientArgs,
+    has_tls: bool,
+) -> anyhow::Result<Option<Connector>> {
+    let identity = args.identity();
+    let trust = match trust {
+        Trust::File(_) => trust,
+        _ if has_tls => trust,
+        _ if identity.is_none() => return Ok(None),
+        // Without TLS, nobody needs the certificates of the system.
+        _ => Trust::Anyone,
+    };
+    Connector::new(trust, identity, args.http2).map(Some)
+}
+
+/// The request's own header of this name, if it has one.
+fn own<'a>(target: &'a TargetSpec, name: &HeaderName) -> Option<&'a HeaderValue> {
+    target.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value)
+}
+
+fn written(parts: &Parts<'_>, lines: &Lines) -> Written {
+    let mut written = Written::new();
+    lines.write(parts, &mut written);
+    written
+}
+
+/// Refuses a length that is not that of the body: the server would wait for what never comes, or take what
+/// is left for the next request.
+fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
+    let body = body.context("leave Content-Length out: the body is filled, and has its own")?;
+    let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);
+    ensure!(is_right, "the header Content-Length says {given:?}, but the body has {body} bytes");
+    Ok(())
+}
+
+/// What requests to the server of `url` have in common.
+fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Common> {
+    let mut usual = HeaderMap::new();
+    let agent = concat!("nanopace/", env!("CARGO_PKG_VERSION"));
+    usual.insert(USER_AGENT, HeaderValue::from_static(agent));
+    // HTTP/2 sends the host with the path.
+    if !args.http2 {
+        usual.insert(HOST, authority.parse().context("not a host")?);
+    }
+    if args.disable_keepalive {
+        usual.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    let mut given = HeaderMap::new();
+    let as_they_are = args.header.iter().filter(|header| !is_one(header.value.as_bytes()));
+    for Header { name, value } in as_they_are {
+        if once::is_once(name) {
+            usual.insert(name, value.clone());
+        } else {
+            given.append(name, value.clone());
+        }
+    }
+    if let Some(user) = &args.basic_auth {
+        given.append(AUTHORIZATION, proxy::basic(user.as_bytes()));
+    }
+    // What goes to the server through a tunnel is nothing that the proxy sees.
+    let proxy = args.proxy.as_ref().filter(|_| url.scheme_str() == Some("http"));
+    if let Some(user) = proxy.and_then(|proxy| proxy.user.as_ref()) {
+        given.append(PROXY_AUTHORIZATION, user.clone());
+    }
+    Ok(Common { url: url.clone(), is_to_proxy: proxy.is_some(), usual, given })
+}

@@ -1,0 +1,129 @@
+//! The proxy that requests go through, if one is asked for, and ways through it to servers.
+
+use super::failure::Failure;
+use super::http1::head::{Asked, Head};
+use super::stream::Io;
+use crate::net::url;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use hyper::header::HeaderValue;
+use percent_encoding::percent_decode_str;
+use std::str::FromStr;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// The longest head of its answer, in bytes.
+const LONGEST_ANSWER: usize = 1 << 14;
+
+/// A proxy that requests go through, which speaks HTTP.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Proxy {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// Who logs in there: the value of the header Proxy-Authorization.
+    pub(crate) user: Option<HeaderValue>,
+}
+
+impl FromStr for Proxy {
+    type Err = String;
+
+    /// Reads `http://USER:PASSWORD@HOST:PORT`, of which host and port are enough.
+    fn from_str(text: &str) -> Result<Proxy, String> {
+        let usage = "write http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT";
+        let whole = if text.contains("://") { text } else { &format!("http://{text}") };
+        let url = url::read(whole).map_err(|_| usage)?;
+        let (Some("http"), "/", Some(authority), Some(host), Some(port)) =
+            (url.scheme_str(), url.path(), url.authority(), url.host(), url.port_u16())
+        else {
+            return Err(usage.to_owned());
+        };
+        let user = authority.as_str().rsplit_once('@').map(|(user, _)| user);
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        Ok(Proxy { host, port, user: user.map(basic_of_url).transpose()? })
+    }
+}
+
+impl Proxy {
+    /// What asks for a way to a server (RFC 9110, section 9.3.6).
+    pub(crate) fn connect(&self, host: &str, port: u16) -> Vec<u8> {
+        let place = format!("{host}:{port}");
+        let mut request = format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n").into_bytes();
+        if let Some(user) = &self.user {
+            let lines = [b"Proxy-Authorization: ", user.as_bytes(), b"\r\n"];
+            request.extend_from_slice(&lines.concat());
+        }
+        request.extend_from_slice(b"\r\n");
+        request
+    }
+}
+
+/// Opens a way through a proxy, by what asks for it.
+pub(crate) async fn open(io: &mut dyn Io, request: &[u8]) -> Result<(), Failure> {
+    let of = |error| Failure::from(&error);
+    io.write_all(request).await.map_err(of)?;
+    io.flush().await.map_err(of)?;
+    let mut answer = Vec::new();
+    let head = loop {
+        if io.read_buf(&mut answer).await.map_err(of)? == 0 {
+            return Err(Failure::HungUp);
+        }
+        match Head::read(&answer, Asked::Connect)? {
+            Some(head) => break head,
+            None if answer.len() > LONGEST_ANSWER => return Err(Failure::TooLarge),
+            None => {}
+        }
+    };
+    match head.status {
+        // The server waits for what we say first.
+        status if status.is_success() && answer.len() == head.size => Ok(()),
+        status if status.is_success() => Err(Failure::Protocol),
+        status => Err(Failure::Proxy(status.as_u16())),
+    }
+}
+
+/// The credentials of a user (RFC 7617, section 2).
+pub(crate) fn basic(user: &[u8]) -> HeaderValue {
+    let text = format!("Basic {}", BASE64_STANDARD.encode(user));
+    let mut value = HeaderValue::try_from(text).expect("base64 can be in a header");
+    value.set_sensitive(true);
+    value
+}
+
+fn basic_of_url(user: &str) -> Result<HeaderValue, String> {
+    let user: Vec<u8> = percent_decode_str(user).collect();
+    let has_password = user.contains(&b':') && !user.iter().any(u8::is_ascii_control);
+    has_password.then(|| basic(&user)).ok_or_else(|| "write USER:PASSWORD before the @".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_is_a_host_and_a_port_and_perhaps_a_user() {
+        // The example of RFC 7617, with what has to be written otherwise in a URL.
+        let user = "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
+        for (text, host, port, expected) in [
+            ("http://10.0.0.1:3128", "10.0.0.1", 3128, None),
+            ("proxy:80", "proxy", 80, None),
+            ("http://[::1]:3128/", "::1", 3128, None),
+            ("http://Aladdin:open%20sesame@proxy:8080/", "proxy", 8080, Some(user)),
+        ] {
+            let proxy: Proxy = text.parse().unwrap();
+            assert_eq!((proxy.host.as_str(), proxy.port), (host, port));
+            assert_eq!(proxy.user.as_ref().map(|user| user.to_str().unwrap()), expected);
+        }
+        for text in [
+            "",
+            "proxy",
+            "http://proxy/",
+            "https://proxy:1/",
+            "socks5://proxy:1/",
+            "http://proxy:1/path",
+            "http://proxy:99999/",
+            "http://user@proxy:1/",
+            "http://a%0a:b@proxy:1/",
+        ] {
+            assert!(text.parse::<Proxy>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The byte stream of a connection, and one that is counted.
+
+use crate::net::tls;
+use std::io::{self, ErrorKind, IoSlice};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::task::coop::consume_budget;
+use tokio::task::yield_now;
+
+/// So many bytes count as one of the steps that a task may take in its turn. Else a server that never
+/// stops sending could make a turn last for seconds.
+const STEP: usize = 4096;
+
+/// A stream to a server: TCP or a Unix socket, with TLS or without.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {
+    /// Of an exchange that has just ended, if the kernel stamps it.
+    fn delays(&mut self) -> Option<Delays> {
+        None
+    }
+}
+
+impl Io for TcpStream {}
+
+#[cfg(unix)]
+impl Io for tokio::net::UnixStream {}
+
+impl Io for tls::Stream<Box<dyn Io>> {}
+
+#[cfg(test)]
+impl Io for tokio::io::DuplexStream {}
+
+/// What of the time of an exchange passed between this process and the kernel, as far as the kernel has told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Delays {
+    /// From when the last bytes of the request were written until the last one was sent.
+    pub(crate) sending: Option<Duration>,
+    /// From when the last byte of the answer was received until now.
+    pub(crate) reading: Option<Duration>,
+}
+
+/// Bytes of HTTP that went over a connection, without TLS.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    read: AtomicU64,
+    written: AtomicU64,
+    /// How often anything was read, ever.
+    reads: AtomicU64,
+    /// Whether nothing more can be written.
+    is_broken: AtomicBool,
+}
+
+impl Traffic {
+    /// Whether nothing more can be written.
+    pub(crate) fn is_broken(&self) -> bool {
+        // Relaxed: as in `take`.
+        self.is_broken.load(Ordering::Relaxed)
+    }
+
+    /// How often anything was read, ever.
+    pub(crate) fn reads(&self) -> u64 {
+        // Relaxed: as in `take`.
+        self.reads.load(Ordering::Relaxed)
+    }
+
+    /// Bytes read and written since the last time that this was asked.
+    pub(crate) fn take(&self) -> (u64, u64) {
+        // Relaxed: a count, taken by the thread that counts. No model: nothing is ordered by it.
+        (self.read.swap(0, Ordering::Relaxed), self.written.swap(0, Ordering::Relaxed))
+    }
+}
+
+/// Charges the current task's turn for reading `bytes`.
+pub(crate) fn charge(bytes: usize, cx: &mut Context<'_>) {
+    for _ in 0..bytes / STEP {
+        if pin!(consume_budget()).poll(cx).is_pending() {
+            return;
+        }
+    }
+}
+
+/// Counts what passes, and reads on when writing has failed: a server that refuses a request may have answered before
+/// it closed the connection.
+pub(crate) struct Counted {
+    io: Box<dyn Io>,
+    traffic: Arc<Traffic>,
+    /// Why nothing more can be written.
+    broken: Option<ErrorKind>,
+    /// How reading has ended, until that is reported.
+    end: Option<io::Result<()>>,
+}
+
+impl Counted {
+    /// Counts what passes through `io` in `traffic`.
+    pub(crate) fn new(io: Box<dyn Io>, traffic: Arc<Traffic>) -> Counted {
+        Counted { io, traffic, broken: None, end: None }
+    }
+
+    /// Writes by this, unless that has failed before: then all `bytes` are dropped.
+    fn write(
+        &mut self,
+        cx: &mut Context<'_>,
+        bytes: usize,
+        write: impl FnOnce(Pin<&mut dyn Io>, &mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if self.broken.is_none() {
+            match ready!(write(Pin::new(&mut *self.io), cx)) {
+                Ok(bytes) => {
+                    // Relaxed: as in `take`.
+                    self.traffic.written.fetch_add(bytes as u64, Ordering::Relaxed);
+                    return Poll::Ready(Ok(bytes));
+                }
+                Err(error) => {
+                    self.broken = Some(error.kind());
+                    // Relaxed: as in `take`.
+                    self.traffic.is_broken.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+        Poll::Ready(Ok(bytes))
+    }
+
+    /// Reports how reading has ended, but not at once: those who wait for an answer that came just before look at it
+    /// first.
+    fn end(&mut self, end: io::Result<()>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.end = Some(self.broken.map_or(end, |kind| Err(kind.into())));
+        pin!(yield_now()).poll(cx).map(Ok)
+    }
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if let Some(end) = self.end.take() {
+            return Poll::Ready(end);
+        }
+        let before = buf.filled().len();
+        let read = ready!(Pin::new(&mut self.io).poll_read(cx, buf));
+        let bytes = buf.filled().len() - before;
+        if bytes == 0 {
+            return self.end(read, cx);
+        }
+        // Relaxed: as in `take`.
+        self.traffic.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.traffic.reads.fetch_add(1, Ordering::Relaxed);
+        charge(bytes, cx);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.write(cx, buf.len(), |io, cx| io.poll_write(cx, buf))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let bytes = bufs.iter().map(|buf| buf.len()).sum();
+        self.write(cx, bytes, |io, cx| io.poll_write_vectored(cx, bufs))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flush = |io: Pin<&mut dyn Io>, cx: &mut Context<'_>| io.poll_flush(cx).map_ok(|()| 0);
+        self.write(cx, 0, flush).map_ok(drop)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,67 @@
+//! The client as servers see it, over real sockets: what it makes of their answers, well-formed or not,
+//! and what it sends them.
+
+mod answers;
+mod broken;
+mod early;
+#[cfg(feature = "http2")]
+mod early_http2;
+mod idle;
+mod large;
+mod requests;
+mod server;
+#[cfg(feature = "http2")]
+mod shared;
+mod splits;
+#[cfg(target_os = "linux")]
+mod stamps;
+mod streams;
+
+use super::args::ClientArgs;
+use super::connection::Connection;
+use super::plan::{Draft, Plan};
+use super::session::Session;
+use super::single;
+use crate::net::trust::Trust;
+use clap::Parser;
+use nanopace::{Nanos, Pacer, Rate};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Builder;
+
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+/// The plan of a run with these options.
+fn plan(url: &str, options: &[&str], timeout: Duration) -> anyhow::Result<Arc<Plan>> {
+    let args = Line::try_parse_from(options)?.client;
+    args.check()?;
+    let mut draft = Draft::new(&args);
+    draft.add(&single::target(url, &args)?)?;
+    draft.complete(Trust::Anyone, timeout, 0).map(Arc::new)
+}
+
+fn session(plan: &Arc<Plan>) -> Session {
+    Session::new(plan, &Pacer::new(Rate::per_second(1).unwrap()), 0)
+}
+
+/// Runs a client on a runtime as a run has it.
+fn block_on<F: Future>(client: F) -> F::Output {
+    Builder::new_current_thread().enable_all().build().unwrap().block_on(client)
+}
+
+/// Each call is moved as a whole before it begins, and each place for one has room for it.
+#[test]
+fn a_call_has_no_room_for_opening_a_connection() {
+    let plan = plan("http://127.0.0.1:1/", &[], Duration::from_secs(1)).unwrap();
+    block_on(async {
+        let mut session = session(&plan);
+        let (call, opening) = (session.send(0, Nanos::ZERO), Connection::open(&plan, 0));
+        assert!(size_of_val(&call) < size_of_val(&opening));
+    });
+}

@@ -1,0 +1,219 @@
+//! Servers that answer before they have read the request, and then read no more of it.
+
+use super::broken::{Broken, RESET};
+use super::{block_on, plan, session};
+use crate::http::client::failure::Failure;
+use crate::http::client::http1::Connection;
+use crate::http::client::http1::head::Asked;
+use crate::http::client::http1::request::Outgoing;
+use crate::running::workers::deadline::Deadline;
+use nanopace::Nanos;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use tempfile::TempDir;
+
+const END: Result<(), ErrorKind> = Ok(());
+
+/// The outcome of a request on such a connection, and the number of bytes read.
+fn outcome(
+    write_error: ErrorKind,
+    arriving: &[&'static str],
+    read_end: Result<(), ErrorKind>,
+) -> (Result<u16, Failure>, u64) {
+    let mut broken = Broken { takes: 10, ..Broken::new(write_error, read_end) };
+    broken.parts.extend(arriving.iter().map(|part| part.as_bytes().to_vec()));
+    let mut connection = Connection::new(Box::new(broken));
+    let (parts, asked) = ([&b"POST / HTTP/1.1\r\n\r\n"[..], b"body", b"", b"", b""], Asked::Whole);
+    let request = Outgoing { parts, file: None, asked, is_last: false };
+    let status = block_on(async {
+        let mut deadline = Deadline::new(Duration::from_secs(60));
+        connection.exchange(&request, &mut deadline, None).await
+    });
+    assert!(connection.is_over());
+    let (read, written) = connection.take_traffic();
+    assert_eq!(written, 10);
+    (status.map(|status| status.as_u16()), read)
+}
+
+#[test]
+fn an_answer_is_read_after_sending_has_failed() {
+    const HEAD: &str = "HTTP/1.1 413 X\r\ncontent-length: 3\r\n\r\n";
+    const CHUNKED: &str = "HTTP/1.1 429 X\r\ntransfer-encoding: chunked\r\n\r\n";
+    const TO_THE_END: &str = "HTTP/1.1 503 X\r\n\r\n";
+    const FINE: &str = "HTTP/1.1 200 X\r\ncontent-length: 3\r\n\r\n";
+    const FINE_TO_THE_END: &str = "HTTP/1.1 200 X\r\n\r\n";
+    let reset = Err(Failure::Connection(RESET));
+    let hung_up = Err(Failure::HungUp);
+    let cut = |status| Err(Failure::Status(status));
+    for error in [RESET, ErrorKind::BrokenPipe, ErrorKind::ConnectionAborted] {
+        let kept = Err(Failure::from(&io::Error::from(error)));
+        for end in [END, Err(RESET), Err(ErrorKind::BrokenPipe)] {
+            for (parts, expected) in [
+                (&[HEAD, "too"][..], Ok(413)),
+                (&["HTTP/1.1 41", "3 X\r\ncontent-length: 0\r\n", "\r\n"], Ok(413)),
+                (&["HTTP/1.1 100 Continue\r\n\r\n", HEAD, "t", "oo"], Ok(413)),
+                (&[CHUNKED, "3\r\ntoo\r\n0\r\n\r\n"], Ok(429)),
+                (&[FINE, "yes"], Ok(200)),
+                // Nothing complete was read, but the status.
+                (&[HEAD, "to"], cut(413)),
+                (&[CHUNKED, "3\r\nt"], cut(429)),
+                // Or not even that: the first error says why.
+                (&[], kept),
+                (&["HTTP/1.1 413 X\r\n"], kept),
+                (&["HTTP/1.1 100 Continue\r\n\r\n"], kept),
+                (&[FINE, "ye"], kept),
+                (&["nonsense\r\n\r\n"], Err(Failure::Protocol)),
+            ] {
+                let read: usize = parts.iter().map(|part| part.len()).sum();
+                let told = format!("{error} {end:?} {parts:?}");
+                assert_eq!(outcome(error, parts, end), (expected, read as u64), "{told}");
+            }
+        }
+    }
+    // A broken pipe comes after the server's end of the stream, which is the end of such an answer. A reset may have
+    // cut it off.
+    for (error, end, head, expected) in [
+        (ErrorKind::BrokenPipe, END, TO_THE_END, Ok(503)),
+        (ErrorKind::BrokenPipe, END, FINE_TO_THE_END, Ok(200)),
+        (RESET, END, TO_THE_END, cut(503)),
+        (RESET, END, FINE_TO_THE_END, reset),
+        (RESET, Err(RESET), TO_THE_END, cut(503)),
+        (RESET, Err(RESET), FINE_TO_THE_END, reset),
+        (ErrorKind::BrokenPipe, Err(RESET), FINE_TO_THE_END, hung_up),
+    ] {
+        let read = (head.len() + 1) as u64;
+        assert_eq!(outcome(error, &[head, "x"], end), (expected, read), "{error} {end:?} {head}");
+    }
+}
+
+/// A server that neither reads nor answers nor closes the connection.
+#[test]
+fn reading_on_ends_with_the_timeout() {
+    for arriving in [&[][..], &["HTTP/1.1 413 X\r\ncontent-length: 3\r\n\r\nto"]] {
+        let mut broken = Broken::new(RESET, Err(ErrorKind::WouldBlock));
+        broken.parts.extend(arriving.iter().map(|part: &&str| part.as_bytes().to_vec()));
+        let mut connection = Connection::new(Box::new(broken));
+        let (parts, asked) = ([&b"request"[..], b"", b"", b"", b""], Asked::Whole);
+        let request = Outgoing { parts, file: None, asked, is_last: false };
+        let status = block_on(async {
+            let mut deadline = Deadline::new(Duration::from_millis(20));
+            connection.exchange(&request, &mut deadline, None).await
+        });
+        assert_eq!((status, connection.is_over()), (Err(Failure::Timeout), true), "{arriving:?}");
+    }
+}
+
+/// Reads a part of a request, answers, and closes the connection.
+fn refuse(mut stream: impl Read + Write, answer: &[u8]) {
+    // The client may have gone.
+    let _ = stream.read(&mut [0; 100]).and_then(|_| stream.write_all(answer));
+    let _ = stream.flush();
+}
+
+fn tcp(answer: Vec<u8>) -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let refuse = move |stream| refuse(stream, &answer);
+    thread::spawn(move || listener.incoming().flatten().for_each(refuse));
+    url
+}
+
+#[cfg(unix)]
+fn unix(answer: Vec<u8>, path: &Path) {
+    let listener = std::os::unix::net::UnixListener::bind(path).unwrap();
+    let refuse = move |stream| refuse(stream, &answer);
+    thread::spawn(move || listener.incoming().flatten().for_each(refuse));
+}
+
+#[cfg(feature = "tls")]
+fn tls(answer: Vec<u8>) -> String {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key);
+    let config = Arc::new(config.unwrap());
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("https://{}/", listener.local_addr().unwrap());
+    let refuse = move |stream: TcpStream| {
+        // The answer must not wait behind the tickets of the handshake: a reset would discard it.
+        stream.set_nodelay(true).unwrap();
+        let server = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+        refuse(rustls::StreamOwned::new(server, stream), &answer);
+    };
+    thread::spawn(move || listener.incoming().flatten().for_each(refuse));
+    url
+}
+
+/// Sends requests with a body in memory, and with one that is read while it is sent.
+fn assert_refused(url: &str, options: &[&str], status: u16) {
+    let folder = TempDir::new().unwrap();
+    for bytes in [20 << 20, (64 << 20) + 5] {
+        let path = folder.path().join(bytes.to_string());
+        // No text: nothing is to be filled in.
+        fs::write(&path, b"\xff").unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(bytes).unwrap();
+        let body = ["--body-file", path.to_str().unwrap()];
+        let plan = plan(url, &[&body, options].concat(), Duration::from_secs(600)).unwrap();
+        block_on(async {
+            let mut session = session(&plan);
+            for _ in 0..2 {
+                let (answer, _) = session.send(0, Nanos::ZERO).await;
+                let told = format!("{url} {options:?} {answer:?}");
+                assert_eq!(answer.outcome(), Err(Failure::Status(status)), "{told}");
+                assert!(answer.set_up.is_some(), "{told}");
+            }
+        });
+    }
+}
+
+#[test]
+fn the_status_of_a_server_that_stops_reading_is_reported() {
+    let answers = [
+        (413, "connection: close\r\ncontent-length: 3\r\n\r\ntoo".to_owned()),
+        (401, "transfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n".to_owned()),
+        (429, "\r\nup to the end".to_owned()),
+        // More than the buffers of a connection take.
+        (503, format!("content-length: 9000000\r\n\r\n{}", "x".repeat(9_000_000))),
+    ];
+    let folder = TempDir::new().unwrap();
+    for (status, rest) in answers {
+        let answer = format!("HTTP/1.1 {status} X\r\n{rest}").into_bytes();
+        assert_refused(&tcp(answer.clone()), &[], status);
+        #[cfg(target_os = "linux")]
+        assert_refused(&tcp(answer.clone()), &["--kernel-timestamps"], status);
+        #[cfg(feature = "tls")]
+        assert_refused(&tls(answer.clone()), &[], status);
+        #[cfg(unix)]
+        {
+            let path = folder.path().join(status.to_string());
+            unix(answer, &path);
+            let options = ["--unix-socket", path.to_str().unwrap()];
+            assert_refused("http://localhost/", &options, status);
+        }
+    }
+}
+
+/// The next request waited for that until its timeout.
+#[test]
+fn a_server_need_not_read_what_it_has_answered() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        for mut stream in listener.incoming().flatten() {
+            stream.read_exact(&mut [0; 100]).unwrap();
+            stream.write_all(b"HTTP/1.1 413 X\r\ncontent-length: 0\r\n\r\n").unwrap();
+            kept.push(stream);
+        }
+    });
+    assert_refused(&url, &[], 413);
+}

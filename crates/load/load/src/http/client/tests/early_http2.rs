@@ -1,0 +1,84 @@
+//! Servers that speak HTTP/2, answer before they have read the request, and then read no more of it.
+
+use super::broken::{Broken, RESET};
+use super::{block_on, plan};
+use crate::http::client::failure::Failure;
+use crate::http::client::http2::Connection;
+use crate::http::client::plan::{Memory, Plan};
+use crate::running::workers::deadline::Deadline;
+use std::io::{self, ErrorKind, Write};
+use std::time::Duration;
+use tempfile::NamedTempFile;
+
+const DATA: u8 = 0x0;
+const HEADERS: u8 = 0x1;
+const RST_STREAM: u8 = 0x3;
+const SETTINGS: u8 = 0x4;
+const GOAWAY: u8 = 0x7;
+const END_STREAM: u8 = 0x1;
+const END_HEADERS: u8 = 0x4;
+
+fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(payload.len()).unwrap();
+    [&[0, 0, length, kind, flags, 0, 0, 0, stream], payload].concat()
+}
+
+fn head(status: u16, flags: u8) -> Vec<u8> {
+    // A literal of HPACK, whose name is that of `:status` in the static table.
+    let status = [&[0x08, 3], status.to_string().as_bytes()].concat();
+    frame(HEADERS, END_HEADERS | flags, 1, &status)
+}
+
+#[test]
+fn an_answer_over_http2_is_read_after_sending_has_failed() {
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(b"\xff").unwrap();
+    file.as_file().set_len(65 << 20).unwrap();
+    let in_memory = "x".repeat(1_000_000);
+    // One that is handed to the connection as a whole, and one that is read while it is sent.
+    let plans = [["-d", &in_memory], ["-D", file.path().to_str().unwrap()]].map(|body| {
+        plan("http://127.0.0.1:1/", &[&["--http2"], &body[..]].concat(), Duration::MAX).unwrap()
+    });
+    let outcome = |plan: &Plan, mut broken: Broken, parts: &[Vec<u8>]| {
+        (broken.takes, broken.first) = (10_000, frame(SETTINGS, 0, 0, &[]));
+        broken.parts.extend(parts.iter().cloned());
+        block_on(async {
+            let mut connection = Connection::open(Box::new(broken)).await.unwrap();
+            let request = plan.http2(plan.of_slot(0), &mut Memory::new());
+            let mut deadline = Deadline::new(Duration::from_secs(60));
+            let status = connection.exchange(request, &mut deadline, None).await;
+            assert!(connection.is_over() && !connection.is_ready(&mut deadline).await);
+            status.map(|status| status.as_u16())
+        })
+    };
+    let no_error = frame(RST_STREAM, 0, 1, &[0; 4]);
+    let goaway = frame(GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0]);
+    let (some, all) = (frame(DATA, 0, 1, b"x"), frame(DATA, END_STREAM, 1, b"yes"));
+    let cut = Err(Failure::Status(503));
+    for write_error in [RESET, ErrorKind::BrokenPipe] {
+        let kept = Err(Failure::from(&io::Error::from(write_error)));
+        for end in [Ok(()), Err(RESET)] {
+            for (parts, expected) in [
+                (vec![head(413, END_STREAM)], Ok(413)),
+                (vec![head(413, END_STREAM), no_error.clone()], Ok(413)),
+                (vec![head(429, 0), some.clone(), all.clone()], Ok(429)),
+                (vec![head(401, 0), all.clone(), goaway.clone()], Ok(401)),
+                (vec![head(200, END_STREAM)], Ok(200)),
+                (vec![head(200, 0), all.clone(), no_error.clone()], Ok(200)),
+                (vec![head(503, 0), some.clone()], cut),
+                (vec![head(503, 0)], cut),
+                (vec![head(200, 0), some.clone()], kept),
+                (vec![head(200, 0)], kept),
+                (vec![], kept),
+            ] {
+                for (plan, pauses) in plans.iter().flat_map(|plan| [(plan, true), (plan, false)]) {
+                    for parts in [&parts[..], &[parts.concat()]] {
+                        let broken = Broken { pauses, ..Broken::new(write_error, end) };
+                        let told = format!("{write_error} {end:?} {pauses} {parts:?}");
+                        assert_eq!(outcome(plan, broken, parts), expected, "{told}");
+                    }
+                }
+            }
+        }
+    }
+}

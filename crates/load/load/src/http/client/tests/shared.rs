@@ -1,0 +1,83 @@
+//! Connections that sessions share.
+
+use super::{Line, block_on, session};
+use crate::http::client::failure::Failure;
+use crate::http::client::plan::Draft;
+use crate::http::client::single;
+use crate::net::trust::Trust;
+use clap::Parser;
+use h2::server;
+use hyper::{Response, StatusCode};
+use nanopace::Nanos;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+
+/// Answers requests, but for those to `/never`.
+async fn serve(stream: TcpStream) -> Result<(), h2::Error> {
+    let mut connection = server::handshake(stream).await?;
+    let mut unanswered = Vec::new();
+    while let Some(request) = connection.accept().await {
+        let (request, mut answer) = request?;
+        if request.uri().path() == "/never" {
+            unanswered.push(answer);
+        } else {
+            answer.send_response(Response::new(()), true)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn start() -> String {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        block_on(async {
+            let listener = TcpListener::from_std(listener).unwrap();
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream));
+            }
+        });
+    });
+    url
+}
+
+#[test]
+fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
+    let url = start();
+    let args = Line::try_parse_from(["--http2", "--streams", "2"]).unwrap().client;
+    let mut draft = Draft::new(&args);
+    for path in ["/", "/never"] {
+        draft.add(&single::target(&format!("{url}{path}"), &args).unwrap()).unwrap();
+    }
+    let plan = Arc::new(draft.complete(Trust::Anyone, Duration::from_secs(2), 0).unwrap());
+    block_on(async {
+        let [mut one, mut other] = [(); 2].map(|()| session(&plan));
+        one.open_all().await;
+        other.open_all().await;
+        let is_given_up = Cell::new(false);
+        let never = async {
+            let (answer, _) = one.send(1, Nanos::ZERO).await;
+            assert_eq!(answer.status, Err(Failure::Timeout));
+            is_given_up.set(true);
+        };
+        // Each request is answered before the next one, because to the server one that was taken back is an error.
+        let busy = async {
+            while !is_given_up.get() {
+                other.send(0, Nanos::ZERO).await.0.status.unwrap();
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::join!(never, busy);
+        // It still has the connection, also if nobody else does.
+        drop(other);
+        let answer = one.send(0, Nanos::ZERO).await.0;
+        assert_eq!((answer.status, answer.set_up.is_none()), (Ok(StatusCode::OK), true));
+        // Now nothing is heard on it: that may be the connection's fault.
+        assert_eq!(one.send(1, Nanos::ZERO).await.0.status, Err(Failure::Timeout));
+        assert!(one.send(0, Nanos::ZERO).await.0.set_up.is_some());
+    });
+}

@@ -1,0 +1,171 @@
+//! When the parts of an answer came.
+
+use super::items::{Items, Scanner};
+use crate::load::own_times::{OwnTimes, Part, no_times, record};
+use hdrhistogram::Histogram;
+use nanopace::{Nanos, Pacer};
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+
+/// Times one answer after the other.
+#[derive(Debug)]
+pub(crate) struct Timed {
+    items: Items,
+    clock: Pacer,
+    scanner: Scanner,
+    /// When its last part came.
+    now: Nanos,
+    seen: Seen,
+    /// Whether nobody waits for more of an answer than its head.
+    pub(crate) is_head_enough: bool,
+}
+
+/// What was seen of an answer.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// When its request was sent.
+    sent: Nanos,
+    first_byte: Option<Nanos>,
+    /// When each item was whole.
+    pub(crate) items: Vec<Nanos>,
+}
+
+impl Timed {
+    /// For items of this kind, by this clock.
+    pub(crate) fn new(items: Items, clock: &Pacer) -> Timed {
+        let (scanner, seen) = (Scanner::new(items.clone()), Seen::default());
+        Timed {
+            items,
+            clock: clock.clone(),
+            scanner,
+            now: Nanos::ZERO,
+            seen,
+            is_head_enough: false,
+        }
+    }
+
+    /// An answer begins to be awaited.
+    pub(crate) fn begin(&mut self) {
+        self.scanner = Scanner::new(self.items.clone());
+        self.seen.first_byte = None;
+        self.seen.items.clear();
+    }
+
+    /// Its request is sent then.
+    pub(crate) fn sent(&mut self, at: Nanos) {
+        self.seen.sent = at;
+    }
+
+    /// Something came.
+    pub(crate) fn came(&mut self) {
+        self.now = self.clock.now();
+        self.seen.first_byte.get_or_insert(self.now);
+    }
+
+    /// This part of the body was in it.
+    pub(crate) fn look(&mut self, part: &[u8]) {
+        for _ in 0..self.scanner.count(part) {
+            self.seen.items.push(self.now);
+        }
+    }
+
+    /// The answer is whole.
+    pub(crate) fn end(&mut self) {
+        for _ in 0..self.scanner.at_end() {
+            self.seen.items.push(self.now);
+        }
+    }
+
+    /// What was seen of the last answer.
+    pub(crate) fn seen(&self) -> &Seen {
+        &self.seen
+    }
+}
+
+/// The times of all streamed answers of a run, in the order of [`PARTS`].
+#[derive(Debug)]
+pub(crate) struct Streams {
+    times: Mutex<[Histogram<u64>; 4]>,
+}
+
+const PARTS: [Part; 4] = [Part::FirstByte, Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
+
+impl Streams {
+    pub(crate) fn new() -> Streams {
+        Streams { times: Mutex::new(PARTS.map(|_| no_times())) }
+    }
+
+    /// Records an answer, as far as it came, to a request that was due then. First byte and first item are timed
+    /// from when it was sent; the response time of the first item, from when it was due.
+    pub(crate) fn record(&self, seen: &Seen, due: Nanos) {
+        let sent = seen.sent;
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let [first_byte, first_item, response, gaps] = &mut *times;
+        if let Some(at) = seen.first_byte {
+            record(first_byte, at - sent);
+        }
+        if let Some(at) = seen.items.first() {
+            record(first_item, *at - sent);
+            record(response, *at - due);
+        }
+        for pair in seen.items.windows(2) {
+            record(gaps, pair[1] - pair[0]);
+        }
+    }
+
+    /// All that was recorded since the last time.
+    pub(crate) fn take(&self) -> Vec<OwnTimes> {
+        let empty = PARTS.map(|_| no_times());
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = mem::replace(&mut *times, empty).into_iter();
+        taken.zip(PARTS).map(|(times, part)| OwnTimes { part, times, unknown: 0 }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nanopace::{ManualClock, Rate};
+    use std::time::Duration;
+
+    /// Parts of an answer, each after so many milliseconds; sent at 5 ms, and due at 2 ms.
+    fn times(parts: &[(u64, &str)]) -> [Vec<u64>; 4] {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
+        let (streams, at) = (Streams::new(), |ms| Nanos::ZERO + Duration::from_millis(ms));
+        let mut timed = Timed::new("sse".parse().unwrap(), &pacer);
+        timed.begin();
+        timed.sent(at(5));
+        clock.advance(Duration::from_millis(5));
+        for (after, part) in parts {
+            clock.advance(Duration::from_millis(*after));
+            timed.came();
+            timed.look(part.as_bytes());
+        }
+        timed.end();
+        streams.record(timed.seen(), at(2));
+        let ms = |times: OwnTimes| {
+            times.times.iter_recorded().map(|it| it.value_iterated_to() / 1_000_000).collect()
+        };
+        streams.take().into_iter().map(ms).collect::<Vec<_>>().try_into().unwrap()
+    }
+
+    #[test]
+    fn times_are_those_of_the_clock() {
+        let one = "data: x\n\n";
+        for (parts, expected) in [
+            (&[][..], [vec![], vec![], vec![], vec![]]),
+            (&[(7, "")], [vec![7], vec![], vec![], vec![]]),
+            (&[(7, "da"), (10, "ta: x\n\n")], [vec![7], vec![17], vec![20], vec![]]),
+            (
+                &[(7, ""), (10, one), (100, one), (30, one)],
+                [vec![7], vec![17], vec![20], vec![30, 100]],
+            ),
+            (&[(7, "data: x\n\ndata: y\n\n")], [vec![7], vec![7], vec![10], vec![0]]),
+            // What is no item comes between two.
+            (&[(1, one), (20, ": ping\n\n"), (30, one)], [vec![1], vec![1], vec![4], vec![50]]),
+        ] {
+            assert_eq!(times(parts), expected, "{parts:?}");
+        }
+    }
+}

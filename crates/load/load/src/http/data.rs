@@ -1,0 +1,51 @@
+//! Data for requests: the rows of a file, CSV or JSON lines, one for each slot.
+//!
+//! The file is read once, before the run, into one buffer; a field takes its bytes and 8 more. Where a row is not
+//! on the line after the row before, 16 more are taken.
+
+pub(crate) mod args;
+mod csv;
+mod json_lines;
+mod lines;
+pub(crate) mod order;
+mod table;
+
+use crate::console::input;
+use anyhow::Context;
+use args::DataArgs;
+use order::Order;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+pub(crate) use table::{Data, shown};
+
+/// Reads the file that the options name, if they name one. The seed is that of its order.
+///
+/// # Errors
+/// It can't be read, is not well-formed, or has no row: with the line.
+pub(crate) fn read(args: &DataArgs, seed: u64) -> anyhow::Result<Option<Data>> {
+    let Some(path) = &args.data else { return Ok(None) };
+    let mut data = of_file(path).map_err(|told| anyhow::anyhow!("--data: {told:#}"))?;
+    data.order = Order::new(args.data_order, data.count() as u64, seed);
+    data.end = args.data_end;
+    Ok(Some(data))
+}
+
+fn of_file(path: &Path) -> anyhow::Result<Data> {
+    let file = path.display();
+    let opened = input::open(path).with_context(|| format!("cannot read {file}"))?;
+    let mut reader = BufReader::with_capacity(1 << 16, opened);
+    let begin = reader.fill_buf().with_context(|| format!("cannot read {file}"))?;
+    // Some programs mark a text as Unicode in front.
+    let first = begin.strip_prefix("\u{feff}".as_bytes()).unwrap_or(begin);
+    let is_json = first.trim_ascii_start().starts_with(b"{");
+    let mark = begin.len() - first.len();
+    reader.consume(mark);
+    let read = if is_json { json_lines::read(reader) } else { csv::read(reader) };
+    let mut data = read.map_err(|told| anyhow::anyhow!("{file} {told}"))?;
+    data.text.shrink_to_fit();
+    data.ends.shrink_to_fit();
+    Ok(data)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! The requests of a recording: each slot is sent that of its own row.
+
+use super::args::RequestArgs;
+use super::client::content::Content;
+use super::client::plan::Draft;
+use super::client::targets::{self, TargetSpec};
+use super::embedded::EmbeddedTarget;
+use super::template;
+use crate::console::Progress;
+use crate::load::schedule::recording::Recording;
+use crate::load::schedule::recording::recorded::Requests;
+use crate::load::schedule::recording::request::{RecordedBody, RecordedRequest};
+use crate::net::url::{self, Told};
+use anyhow::{anyhow, bail};
+use hyper::body::Bytes;
+use hyper::http::uri::Authority;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Adds the requests of a recording, and reports what is not sent as it was recorded. Returns the files with their
+/// bodies; none if the recording has no requests.
+///
+/// # Errors
+/// A request cannot be sent, or another option gives the requests, too.
+pub(super) fn read<E: EmbeddedTarget>(
+    recording: &Recording,
+    args: &RequestArgs<E>,
+    draft: &mut Draft<'_>,
+) -> anyhow::Result<Option<Vec<PathBuf>>> {
+    let Requests { different, of_slots, left_out } = recording.read()?.take_requests();
+    if of_slots.is_empty() {
+        return Ok(None);
+    }
+    let file = recording.file().display();
+    let mut sender =
+        Sender { base: args.url.as_deref(), is_base_used: false, bodies: HashMap::new() };
+    let mut encoded = Vec::new();
+    for (request, place) in different {
+        let added = sender.target(request).and_then(|(target, is_encoded)| {
+            encoded.push(is_encoded);
+            draft.add_recorded(&target).map_err(|error| format!("{error:#}"))
+        });
+        added.map_err(|told| anyhow!("{file} {place}: {told}"))?;
+    }
+    let others = others(args, sender.is_base_used);
+    if let Some((option, _)) = others.into_iter().find(|(_, is_given)| *is_given) {
+        bail!("{file} says what is sent: leave --{option} out");
+    }
+    for line in left_out.into_iter().chain(encoding(&encoded, &of_slots)) {
+        Progress::of_a_job().add_line(&format!("{file}: {line}"));
+    }
+    for request in of_slots {
+        draft.add_slot(request);
+    }
+    Ok(Some(sender.bodies.into_keys().map(PathBuf::from).collect()))
+}
+
+/// Reports how many requests have percent-encoded characters, if any has.
+fn encoding(is_encoded: &[bool], of_slots: &[u32]) -> Option<String> {
+    let (all, is_one) = (of_slots.len(), |index: &&u32| is_encoded[**index as usize]);
+    let count = of_slots.iter().filter(is_one).count();
+    let told = "characters that a URL may not have are percent-encoded";
+    (count > 0).then(|| format!("{told} in {count} of {all} requests"))
+}
+
+/// Options that say what is sent, and whether they are given.
+fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static str, bool); 7] {
+    let RequestArgs { url, targets, scenario, client, .. } = args;
+    [
+        ("url", url.is_some() && !is_base),
+        ("targets", targets.is_some()),
+        ("scenario", scenario.is_some()),
+        ("method", client.method.is_some()),
+        ("body", client.body.is_some()),
+        ("body-file", client.body_file.is_some()),
+        ("form", !client.form.is_empty()),
+    ]
+}
+
+/// Makes requests that can be sent of recorded ones.
+struct Sender<'a> {
+    /// The URL of those that have none, and the server of those that have a path only.
+    base: Option<&'a str>,
+    is_base_used: bool,
+    /// The bodies that were read, by their paths.
+    bodies: HashMap<String, Content>,
+}
+
+impl Sender<'_> {
+    /// A request, and whether characters in its URL are percent-encoded.
+    fn target(&mut self, request: RecordedRequest) -> Told<(TargetSpec, bool)> {
+        let RecordedRequest { method, url, headers, body } = request;
+        let url = url.unwrap_or_default();
+        let (before, address) = match &method {
+            Some(_) => (None, url.trim()),
+            None => targets::method_and_address(&url),
+        };
+        let whole = self.absolute(address)?;
+        let url = encoded(&whole);
+        let body = match body {
+            RecordedBody::Bytes(bytes) => bytes.into(),
+            RecordedBody::File(path) => targets::body(&mut self.bodies, &path).map_err(told)?,
+        };
+        let usual = if body.len() == 0 { "GET" } else { "POST" };
+        let method = method.as_deref().or(before).unwrap_or(usual);
+        let mut target = targets::target(method, &url).map_err(told)?;
+        for (name, value) in headers {
+            let literal = literal(value.as_bytes());
+            target.headers.push(targets::header(&name, literal.as_deref().unwrap_or(&value))?);
+        }
+        target.body = literal(body.memory()).map_or(body, |text| Bytes::from(text).into());
+        Ok((target, url != whole))
+    }
+
+    /// The URL of an address that may be without a server.
+    fn absolute<'b>(&mut self, address: &'b str) -> Told<Cow<'b, str>> {
+        if !(address.is_empty() || address.starts_with('/')) {
+            return Ok(address.into());
+        }
+        let base = self.base.ok_or_else(|| {
+            format!("{address:?} is not a URL: write one in each row, or the server's in --url")
+        })?;
+        self.is_base_used = true;
+        if address.is_empty() {
+            return Ok(base.to_owned().into());
+        }
+        let url = template::url(base)?;
+        let [scheme, server] = [url.scheme_str(), url.authority().map(Authority::as_str)];
+        Ok(format!("{}://{}{address}", scheme.unwrap_or_default(), server.unwrap_or_default())
+            .into())
+    }
+}
+
+/// An error without the part of the line that it is about.
+fn told((_, told): (&str, String)) -> String {
+    told
+}
+
+/// A URL in which characters of its path and query that a URL may not have are percent-encoded. Places that are
+/// filled stay as they are.
+fn encoded(url: &str) -> String {
+    let (server, mut rest) = url::server_and_path(url);
+    let mut encoded = server.to_owned();
+    while let Some((before, inside, behind)) = template::split_place(rest) {
+        encoded.extend(url::encoded(before));
+        encoded.extend(["{{", inside, "}}"]);
+        rest = behind;
+    }
+    encoded.extend(url::encoded(rest));
+    encoded
+}
+
+/// A text in which pairs of braces are no places to be filled; none if it has no such pairs, or is no text.
+fn literal(text: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(text).ok().filter(|_| template::is_one(text))?;
+    Some(text.replace("{{", "{{\"{{\"}}"))
+}

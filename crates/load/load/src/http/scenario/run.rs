@@ -1,0 +1,70 @@
+//! Sends the steps of a scenario, one after the other.
+
+use super::think;
+use crate::http::client::session::{Answer, Session};
+use crate::http::client::steps::{Scenario, Step};
+use crate::load::kind::Kind;
+use crate::{Done, Failure, Slot};
+use nanopace::Nanos;
+
+/// Sends the slot's scenario. The first step that fails ends it.
+pub(crate) async fn run(
+    scenario: &Scenario,
+    session: &mut Session,
+    slot: Slot,
+) -> Result<Done, Failure> {
+    session.forget();
+    let whole = Done::new().sent(slot.start(), None);
+    let whole = scenario.label.map_or(whole, |label| whole.label(label));
+    let (mut due, mut now) = (slot.intended_start(), slot.start());
+    for (number, step) in (0..).zip(&scenario.steps) {
+        let answer = session.send_step(step, (slot.number(), number), now).await;
+        let end = session.now();
+        let outcome = outcome(step, session, slot.number(), &answer);
+        if slot.is_recorded() {
+            count(step, session, &answer, outcome, [due, end]);
+        }
+        outcome.map_err(|kind| answer.failure(kind).with(whole))?;
+        (due, now) = (end + step.think, end);
+        if let Some(steps) = session.counted_by.as_ref().filter(|_| !step.think.is_zero()) {
+            steps.rest(session.index, slot, due);
+            think::until(due, session.clock()).await;
+            now = steps.go_on(session.index, slot);
+        }
+    }
+    Ok(whole)
+}
+
+/// Counts a step that was due at one moment and ended at another.
+fn count(
+    step: &Step,
+    session: &Session,
+    answer: &Answer,
+    outcome: Result<(), Kind>,
+    [due, end]: [Nanos; 2],
+) {
+    let done = answer.done().label(step.label);
+    let called = outcome.map(|()| done).map_err(|kind| Failure::of(kind).with(done));
+    if let Some(steps) = &session.counted_by {
+        steps.end(session.index, due, end, called);
+    }
+}
+
+/// Looks at an answer, and takes from it what the next steps need.
+fn outcome(step: &Step, session: &mut Session, number: u64, answer: &Answer) -> Result<(), Kind> {
+    let mut taken = Vec::new();
+    let outcome = if step.has_status() { answer.status.map(drop) } else { answer.outcome() };
+    outcome.map_err(|why| {
+        let kind = why.kind();
+        Kind::of_group(kind.group(), &format!("{}: {kind}", step.label))
+    })?;
+    if let Some(looked) = answer.status.ok().and_then(|status| session.looked(status)) {
+        let mut values = session.values(number);
+        step.checks.iter().try_for_each(|check| check.of(&looked, &mut values))?;
+        for take in &step.takes {
+            taken.push(take.value(&looked)?);
+        }
+    }
+    session.remember(&mut taken);
+    Ok(())
+}

@@ -1,0 +1,311 @@
+//! Texts with places that are filled for each request: `/users/{{user}}`.
+//!
+//! A text is taken apart once, into pieces that are copied and pieces that are filled, so that a request
+//! costs little more than its bytes. minijinja, the engine that would fit, was tried: its kept templates stay below the
+//! microsecond that a request may cost more, too, but take many times as long, as each request hands over all values by
+//! name and each place is an expression that is evaluated. No text here needs its logic; and `{{random 1..100}}`, which
+//! is what people write first, is not in its language.
+
+mod dots;
+pub(crate) mod near;
+mod piece;
+pub(crate) mod values;
+
+use super::data::Data;
+use crate::net::url;
+use dots::Part;
+use hyper::Uri;
+use near::near;
+pub(crate) use piece::Form;
+use piece::Piece;
+use std::borrow::Cow;
+use std::env;
+use values::Values;
+
+const OPEN: &str = "{{";
+const CLOSE: &str = "}}";
+/// What can be filled in, besides columns; the same with a word after it, as in the example.
+const ALONE: [&str; 4] = ["slot", "now", "now-ms", "uuid"];
+const WITH_WORD: [(&str, &str); 5] = [
+    ("random", "random 1..100"),
+    ("random-text", "random-text 32"),
+    ("env", "env NAME"),
+    ("raw", "raw COLUMN"),
+    ("json", "json COLUMN"),
+];
+/// The longest random text.
+const LONGEST: usize = 1 << 20;
+
+/// Where a text is, which says what a value may be like.
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// In the path or the query of a URL: values are percent-encoded (RFC 3986, section 2.1).
+    Url,
+    /// In a header: values with what can't be there are refused.
+    Header,
+    /// In a body: values stay as they are.
+    Body,
+}
+
+/// What values have names.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Names<'a> {
+    pub(crate) data: Option<&'a Data>,
+    /// Of what was taken from earlier answers.
+    pub(crate) taken: &'a [String],
+}
+
+/// A text with places that are filled.
+#[derive(Debug)]
+pub(crate) struct Template {
+    pieces: Vec<Piece>,
+}
+
+/// Whether this stands for something in any text.
+pub(crate) fn is_known(name: &str) -> bool {
+    ALONE.contains(&name) || example(name).is_some()
+}
+
+/// Whether a text may have places that are filled. One that is no text has none.
+pub(crate) fn is_one(text: &[u8]) -> bool {
+    has_open(text) && std::str::from_utf8(text).is_ok()
+}
+
+/// Whether a place begins somewhere, if this is text.
+pub(crate) fn has_open(text: &[u8]) -> bool {
+    text.windows(OPEN.len()).any(|bytes| bytes == OPEN.as_bytes())
+}
+
+/// The text before the first place, in its braces, and after it.
+pub(crate) fn split_place(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once(OPEN)?;
+    let (inside, behind) = rest.split_once(CLOSE)?;
+    Some((before, inside, behind))
+}
+
+/// Reads a URL, whose path and query may have places that are filled.
+pub(crate) fn url(text: &str) -> Result<Uri, String> {
+    let host = text.split_once("://").map_or(text, |(_, rest)| rest);
+    if host.split(['/', '?']).next().unwrap_or_default().contains(OPEN) {
+        return Err(format!("{text:?}: only the path and the query of a URL can be filled in"));
+    }
+    url::read(&without_blanks(text))
+}
+
+/// The same URL without blanks in its places, so that it can be read as a URL.
+fn without_blanks(url: &str) -> Cow<'_, str> {
+    if !url.contains(OPEN) {
+        return Cow::Borrowed(url);
+    }
+    let mut parts = url.split(OPEN);
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (inside, behind) = part.split_once(CLOSE).map_or((part, None), |(a, b)| (a, Some(b)));
+        whole.push_str(OPEN);
+        whole.push_str(&with_colons(inside));
+        whole.extend(behind.map(|behind| format!("{CLOSE}{behind}")));
+    }
+    Cow::Owned(whole)
+}
+
+fn with_colons(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(":")
+}
+
+impl Template {
+    /// Takes a text apart.
+    ///
+    /// # Errors
+    /// What is wrong, with the column of the text.
+    pub(crate) fn new(text: &str, place: Place, names: Names<'_>) -> Result<Template, String> {
+        let (mut pieces, mut rest) = (Vec::new(), text);
+        while let Some((before, behind)) = rest.split_once(OPEN) {
+            push_text(&mut pieces, before);
+            let at = text.len() - behind.len() - OPEN.len();
+            let column = text[..at].chars().count() + 1;
+            let wrong = |told: String| format!("column {column}: {told}");
+            let Some((inside, behind)) = behind.split_once(CLOSE) else {
+                return Err(wrong("{{ has no }} after it; write {{\"{{\"}} for two braces".into()));
+            };
+            pieces.push(piece(inside.trim(), place, names).map_err(wrong)?);
+            rest = behind;
+        }
+        push_text(&mut pieces, rest);
+        Ok(Template { pieces })
+    }
+
+    /// Bytes in which nothing is filled.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Template {
+        Template { pieces: vec![Piece::Text(bytes.into())] }
+    }
+
+    /// Takes out the longest piece in which nothing is filled, if it has so many bytes: what is before it, the
+    /// piece, and what is behind it.
+    pub(crate) fn around_large(mut self, least: usize) -> (Template, Box<[u8]>, Template) {
+        let length = |piece: &Piece| match piece {
+            Piece::Text(text) => text.len(),
+            _ => 0,
+        };
+        let longest = (0..self.pieces.len()).max_by_key(|index| length(&self.pieces[*index]));
+        let longest = longest.filter(|index| length(&self.pieces[*index]) >= least);
+        let after = self.pieces.split_off(longest.map_or(self.pieces.len(), |index| index + 1));
+        let large = match longest.and_then(|_| self.pieces.pop()) {
+            Some(Piece::Text(text)) => text,
+            _ => Box::default(),
+        };
+        (self, large, Template { pieces: after })
+    }
+
+    /// Writes the text after what is in `to`, with these values.
+    pub(crate) fn fill(&self, values: &mut Values<'_>, to: &mut Vec<u8>) {
+        self.pieces.iter().for_each(|piece| piece.fill(values, to));
+    }
+
+    /// Of a path: its parts that may come to be `.` or `..`.
+    pub(crate) fn dots(&self) -> Vec<Part> {
+        dots::parts(&self.pieces)
+    }
+
+    /// What earlier answers give to it, and in which form.
+    pub(crate) fn taken(&self) -> impl Iterator<Item = (usize, Form)> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Taken(index, form) => Some((*index, *form)),
+            _ => None,
+        })
+    }
+
+    /// Whether it is the same whenever it is filled for a slot.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.pieces.iter().all(Piece::is_steady)
+    }
+
+    /// The columns whose values are written in this form.
+    pub(crate) fn columns(&self, form: Form) -> impl Iterator<Item = usize> {
+        self.pieces.iter().filter_map(move |piece| match piece {
+            Piece::Column(column, its) if *its == form => Some(*column),
+            _ => None,
+        })
+    }
+}
+
+/// Texts, one after the other.
+impl FromIterator<Template> for Template {
+    fn from_iter<I: IntoIterator<Item = Template>>(texts: I) -> Template {
+        Template { pieces: texts.into_iter().flat_map(|text| text.pieces).collect() }
+    }
+}
+
+fn push_text(pieces: &mut Vec<Piece>, text: &str) {
+    if !text.is_empty() {
+        pieces.push(Piece::Text(text.as_bytes().into()));
+    }
+}
+
+/// What is between braces.
+fn piece(inside: &str, place: Place, names: Names<'_>) -> Result<Piece, String> {
+    let plain = if place == Place::Url { Form::Encoded } else { Form::Plain };
+    if let Some(value) = names.value(inside, plain) {
+        return Ok(value);
+    }
+    if let Some(text) = inside.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        return Ok(Piece::Text(text.as_bytes().into()));
+    }
+    let (name, word) = match inside.split_once([' ', ':']) {
+        Some((name, word)) => (name, word.trim()),
+        None => (inside, ""),
+    };
+    let value = |form| names.value(word, form).ok_or_else(|| no_value(name, word, names));
+    match (name, word) {
+        ("slot", "") => Ok(Piece::Slot),
+        ("now", "") => Ok(Piece::Now),
+        ("now-ms", "") => Ok(Piece::NowMs),
+        ("uuid", "") => Ok(Piece::Uuid),
+        ("random", _) => random(word),
+        ("random-text", _) => random_text(word),
+        ("env", _) if !word.is_empty() => environment(word, place),
+        ("raw", _) if !word.is_empty() => value(Form::Plain),
+        ("json", _) if !word.is_empty() && place == Place::Body => value(Form::Json),
+        ("json", _) if place != Place::Body => Err("json is for bodies".to_owned()),
+        _ => Err(unknown(inside, names)),
+    }
+}
+
+fn random(range: &str) -> Result<Piece, String> {
+    let ends = range.split_once("..").and_then(|(from, to)| {
+        let [from, to] = [from, to].map(|end| end.trim().parse::<i64>().ok());
+        from.zip(to).filter(|(from, to)| from <= to)
+    });
+    let told =
+        || format!("{range:?} is no range; write for example random 1..100, with both ends in it");
+    ends.map(|(from, to)| Piece::Random(from..=to)).ok_or_else(told)
+}
+
+fn random_text(length: &str) -> Result<Piece, String> {
+    let length = length.parse().ok().filter(|length| (1..=LONGEST).contains(length));
+    let told = || format!("write random-text 32, for a text of 32 characters, or up to {LONGEST}");
+    length.map(Piece::RandomText).ok_or_else(told)
+}
+
+/// What is in the environment is read once, and is then a text as any other.
+fn environment(name: &str, place: Place) -> Result<Piece, String> {
+    let value = env::var(name).map_err(|_| format!("the environment has no text {name}"))?;
+    match place {
+        Place::Url => Ok(Piece::Text(values::encoded(value.as_bytes()).into())),
+        Place::Header if !values::fits_header(value.as_bytes()) => {
+            Err(format!("what the environment has as {name} can't be in a header"))
+        }
+        _ => Ok(Piece::Text(value.into_bytes().into())),
+    }
+}
+
+impl<'a> Names<'a> {
+    /// The value of this name, in this form.
+    fn value(self, name: &str, form: Form) -> Option<Piece> {
+        let columns = self.data.map(Data::columns).unwrap_or_default();
+        let column = columns.iter().position(|column| column == name);
+        // In a URL that was read as one, colons are in place of blanks.
+        let of_url = || columns.iter().position(|column| with_colons(column) == name);
+        let column = column.or_else(of_url).map(|column| Piece::Column(column, form));
+        let taken = || self.taken.iter().position(|taken| taken == name);
+        column.or_else(|| taken().map(|index| Piece::Taken(index, form)))
+    }
+
+    fn all(self) -> Vec<&'a str> {
+        let columns = self.data.map(Data::columns).unwrap_or_default();
+        columns.iter().chain(self.taken).map(String::as_str).collect()
+    }
+}
+
+/// How a name is written that has a word after it.
+fn example(name: &str) -> Option<&'static str> {
+    WITH_WORD.iter().find(|(known, _)| *known == name).map(|(_, example)| *example)
+}
+
+/// What is behind `raw` or `json`, and is no column.
+fn no_value(name: &str, word: &str, names: Names<'_>) -> String {
+    let columns = names.all();
+    let told = match near(word, columns.iter().copied()) {
+        Some(column) => format!("write {{{{{name} {column}}}}}"),
+        None if columns.is_empty() => "columns come from --data".to_owned(),
+        None => format!("write {name} and one of these: {}", columns.join(", ")),
+    };
+    format!("{word:?} is no column, and {name} takes nothing else; {told}")
+}
+
+fn unknown(inside: &str, names: Names<'_>) -> String {
+    let columns = names.all();
+    let known = columns.iter().copied().chain(ALONE).chain(WITH_WORD.map(|(name, _)| name));
+    let told = match near(inside, known) {
+        Some(name) => format!("write {{{{{}}}}}", example(name).unwrap_or(name)),
+        None if columns.is_empty() => {
+            "write slot, now, now-ms, uuid, random 1..100, random-text 32 or env NAME; columns come from --data".into()
+        }
+        None => format!("write a column ({}), slot, now, uuid or random 1..100", columns.join(", ")),
+    };
+    format!(
+        "{inside:?} is nothing that can be filled in; {told}, or {{{{\"{{{{\"}}}} for two braces"
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! `nanopace plan`: a load, drawn before anything runs.
+
+pub(crate) mod args;
+mod chart;
+mod list;
+mod load;
+mod outline;
+mod plot;
+mod summary;
+
+use crate::console::interrupt::Interrupt;
+use crate::console::{ResultFile, chart as console, keep_apart};
+use anyhow::ensure;
+use args::PlanArgs;
+use chart::Chart;
+use load::Load;
+use outline::Outline;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use summary::Summary;
+
+/// A plan that is ready: the load can be made, and the files can be written.
+pub(crate) struct Plan<'args> {
+    load: Load<'args>,
+    outline: Outline,
+    svg: Option<ResultFile>,
+    csv: Option<ResultFile>,
+    interrupt: Arc<Interrupt>,
+}
+
+impl Plan<'_> {
+    /// Reads the recording, if there is one, and finds the files.
+    pub(crate) fn new(args: &PlanArgs) -> anyhow::Result<Plan<'_>> {
+        let load = Load::new(args)?;
+        ensure!(
+            args.csv.is_none() || load.has_end(),
+            "--csv: this load never ends: give --duration or --requests"
+        );
+        let outputs = [("csv", args.csv.as_deref()), ("svg", args.svg.as_deref())];
+        keep_apart(outputs, args.schedule.inputs())?;
+        let outline = Outline::new(&load)?;
+        let interrupt = Interrupt::on_signals(1, || ())?;
+        // Only now: a plan that can't be made leaves the files of the last one alone.
+        let file = |path: &Option<PathBuf>| path.as_deref().map(ResultFile::create).transpose();
+        let (svg, csv) = (file(&args.svg)?, file(&args.csv)?);
+        Ok(Plan { load, outline, svg, csv, interrupt })
+    }
+
+    /// Writes the chart and the summary. They leave standard output to the files that go there.
+    pub(crate) fn show(&self) -> io::Result<()> {
+        let mut files = [&self.svg, &self.csv].into_iter().flatten();
+        if files.any(ResultFile::is_stdout) {
+            self.show_on(&mut io::stderr())
+        } else {
+            self.show_on(&mut io::stdout())
+        }
+    }
+
+    fn show_on(&self, stream: &mut (impl Write + IsTerminal)) -> io::Result<()> {
+        let width = console::width(stream.is_terminal());
+        let chart = Chart { outline: &self.outline, width };
+        let summary = Summary { load: &self.load, outline: &self.outline };
+        stream.write_all(format!("{chart}\n{summary}").as_bytes())
+    }
+
+    /// Writes the picture, if it is wanted.
+    pub(crate) fn draw(&self) -> io::Result<()> {
+        let Some(svg) = &self.svg else { return Ok(()) };
+        let picture =
+            plot::svg(&self.outline, &self.load.schedule.title()).map_err(io::Error::other)?;
+        svg.write_text(&picture)
+    }
+
+    /// Writes the intended starts, if they are wanted.
+    pub(crate) fn list(&self) -> io::Result<()> {
+        let Some(csv) = &self.csv else { return Ok(()) };
+        let starts = self.load.starts().map_err(io::Error::other)?;
+        csv.write(|to| list::write(starts, to, &self.interrupt))
+    }
+}

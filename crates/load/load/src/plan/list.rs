@@ -1,0 +1,55 @@
+//! The intended starts, one a line.
+
+use crate::console::interrupt::Interrupt;
+use crate::console::{Progress, human};
+use crate::load::schedule::recording::rows::HEADER;
+use std::io::{self, BufWriter, Write};
+use std::time::{Duration, Instant};
+
+/// How often progress is shown.
+const TICK: Duration = Duration::from_secs(1);
+/// The starts that are written between two looks at the clock and the interrupt.
+const BATCH: usize = 4_096;
+
+/// Writes starts until there are no more, or it is interrupted.
+pub(crate) fn write(
+    mut starts: impl Iterator<Item = Duration>,
+    to: impl Write,
+    interrupt: &Interrupt,
+) -> io::Result<()> {
+    let mut to = BufWriter::new(to);
+    writeln!(to, "{HEADER}")?;
+    let mut watch = Watch { progress: Progress::of_a_job(), shown: Instant::now(), written: 0 };
+    loop {
+        let mut last = None;
+        for start in starts.by_ref().take(BATCH) {
+            writeln!(to, "{}.{:09}", start.as_secs(), start.subsec_nanos())?;
+            watch.written += 1;
+            last = Some(start);
+        }
+        let Some(last) = last else { break };
+        if interrupt.is_triggered() {
+            watch.progress.add_line(&format!("interrupted after {} starts", watch.written));
+            break;
+        }
+        watch.show(last);
+    }
+    to.flush()
+}
+
+/// Shows how far it is.
+struct Watch {
+    progress: Progress,
+    shown: Instant,
+    written: u64,
+}
+
+impl Watch {
+    fn show(&mut self, last: Duration) {
+        if self.shown.elapsed() >= TICK {
+            self.shown = Instant::now();
+            let (written, time) = (self.written, human::time(last));
+            self.progress.show(&format_args!("{written} starts written, until {time}"));
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The load that is planned: what it is made of, and where it ends.
+
+use super::args::PlanArgs;
+use crate::load::schedule::args::ScheduleArgs;
+use anyhow::ensure;
+use nanopace::{Arrivals, Nanos, Shape, Shard};
+use std::time::Duration;
+
+/// How much is shown of a load that never ends.
+const STRETCH: Duration = Duration::from_secs(60);
+
+/// A load that can be made as often as it is looked at.
+#[derive(Debug)]
+pub(crate) struct Load<'plan> {
+    pub(crate) schedule: &'plan ScheduleArgs,
+    pub(crate) shape: Shape,
+    pub(crate) shard: Shard,
+    /// Nothing starts from here on, if it is limited.
+    duration: Option<Duration>,
+    /// The most that may start.
+    requests: u64,
+}
+
+impl Load<'_> {
+    /// The load that is asked for; its recording, if it has one, is sound.
+    pub(crate) fn new(args: &PlanArgs) -> anyhow::Result<Load<'_>> {
+        let schedule = &args.schedule;
+        schedule.arrivals()?;
+        ensure!(
+            args.duration.is_none_or(|duration| duration < Nanos::MAX - Nanos::ZERO),
+            "--duration: that is too long: a load may last 292 years"
+        );
+        Ok(Load {
+            shape: schedule.shape()?,
+            shard: schedule.shard()?,
+            duration: args.duration,
+            requests: args.requests.unwrap_or(u64::MAX),
+            schedule,
+        })
+    }
+
+    /// Whether there is a last start.
+    pub(crate) fn has_end(&self) -> bool {
+        let is_limited = self.duration.is_some() || self.requests < u64::MAX;
+        is_limited || self.schedule.is_replay() || self.shape.duration().is_some()
+    }
+
+    /// The intended starts.
+    pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
+        let starts = self.schedule.starts()?;
+        // A run takes no slot at the very end of its shape either.
+        let ends = [self.duration, self.shape.duration()];
+        let end = ends.into_iter().flatten().min().unwrap_or(Duration::MAX);
+        let most = usize::try_from(self.requests).unwrap_or(usize::MAX);
+        Ok(starts.take_while(move |&start| start < end).take(most))
+    }
+
+    /// The end of what is shown.
+    pub(crate) fn end(&self, arrivals: &Arrivals) -> anyhow::Result<Duration> {
+        if self.schedule.is_replay() {
+            // Right after the last start.
+            let last = self.starts()?.last().unwrap_or_default();
+            return Ok(last + Duration::from_nanos(1));
+        }
+        let ends = [self.duration, self.shape.duration(), self.end_of_requests(arrivals)];
+        Ok(ends.into_iter().flatten().min().unwrap_or(STRETCH))
+    }
+
+    /// How many requests start before a moment.
+    pub(crate) fn count_before(&self, moment: Duration, arrivals: &Arrivals) -> u64 {
+        arrivals.starts_before(moment, &self.shape, &self.shard).min(self.requests)
+    }
+
+    /// Right after the first start that is one too many: so as many requests take as many intervals.
+    /// Several may start at one moment.
+    fn end_of_requests(&self, arrivals: &Arrivals) -> Option<Duration> {
+        let is_too_late = |ns: u64| {
+            let moment = Duration::from_nanos(ns);
+            arrivals.starts_before(moment, &self.shape, &self.shard) > self.requests
+        };
+        let (mut early, mut late) = (0, i64::MAX.unsigned_abs());
+        if !is_too_late(late) {
+            return None;
+        }
+        while early + 1 < late {
+            let middle = early.midpoint(late);
+            if is_too_late(middle) { late = middle } else { early = middle }
+        }
+        Some(Duration::from_nanos(late))
+    }
+}

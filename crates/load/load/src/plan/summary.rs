@@ -1,0 +1,53 @@
+//! The load in a few lines.
+
+use super::load::Load;
+use super::outline::Outline;
+use crate::console::human;
+use std::fmt::{self, Display, Formatter};
+
+/// How many moments are looked at for the lowest and the highest rate.
+const MOMENTS: u64 = 6_000;
+/// In how many columns the starts of a recording are counted for that.
+const COLUMNS: usize = 100;
+
+/// What the load is, how long it lasts and how many requests it has.
+pub(crate) struct Summary<'plan> {
+    /// The load.
+    pub(crate) load: &'plan Load<'plan>,
+    /// What is shown of it.
+    pub(crate) outline: &'plan Outline,
+}
+
+impl Display for Summary<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (schedule, end) = (self.load.schedule, self.outline.end);
+        writeln!(f, "load      {}", schedule.title())?;
+        let only = if self.load.has_end() { "" } else { ": the beginning of a load without end" };
+        writeln!(f, "duration  {}{only}", human::time(end))?;
+        writeln!(f, "slots     {}", self.outline.total())?;
+        let (lowest, mean, peak) = self.rates();
+        let [lowest, mean, peak] = [lowest, mean, peak].map(human::short_hz);
+        writeln!(f, "rate      lowest {lowest}, mean {mean}, peak {peak}")
+    }
+}
+
+impl Summary<'_> {
+    /// The lowest, the mean and the highest rate, without the randomness of arrivals.
+    fn rates(&self) -> (f64, f64, f64) {
+        let (load, end) = (self.load, self.outline.end);
+        let mean = self.outline.rates(1)[0];
+        if load.schedule.is_replay() {
+            let (lowest, highest) = range(self.outline.rates(COLUMNS));
+            return (lowest, mean, highest);
+        }
+        let moments = (0..MOMENTS).map(|index| human::float(index) / human::float(MOMENTS));
+        let (lowest, highest) = range(moments.map(|part| load.shape.rate_at(end.mul_f64(part))));
+        let is_whole = load.shape.duration() == Some(end);
+        let highest = if is_whole { load.shape.peak() } else { highest };
+        (lowest * load.shard.share(), mean, highest * load.shard.share())
+    }
+}
+
+fn range(rates: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    rates.into_iter().fold((f64::INFINITY, 0.0), |(low, high), hz| (hz.min(low), hz.max(high)))
+}
