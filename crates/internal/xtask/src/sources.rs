@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use syn::{Attribute, Item, Meta};
 
@@ -27,6 +28,20 @@ pub(crate) fn read(folder: &Path) -> Result<BTreeMap<ModulePath, syn::File>, Str
         read.insert(module, file);
     }
     Ok(read)
+}
+
+/// The Rust files below a folder.
+pub(crate) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(files_below(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(files)
 }
 
 /// The modules that are declared without a body, which have files of their own.

@@ -1,5 +1,6 @@
-//! The wings of `crates`: which crates each has, and on which others they may depend.
+//! The wings of `crates`: which crates each has, on which others they may depend, and whether they may hide items.
 
+use crate::sources;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,17 +9,26 @@ use std::path::{Path, PathBuf};
 struct Wing {
     name: &'static str,
     may_use: &'static [&'static str],
+    /// Whether public items may be left out of the documentation, by `doc(hidden)`.
+    may_hide: bool,
 }
 
 /// Crates of the same wing may depend on each other. The wing `internal` may depend on all.
 const WINGS: [Wing; 3] = [
-    Wing { name: "engine", may_use: &[] },
-    Wing { name: "limits", may_use: &["nanopace-nanos", "nanopace-async"] },
-    Wing { name: "load", may_use: &["nanopace-nanos", "nanopace", "nanopace-async"] },
+    Wing { name: "engine", may_use: &[], may_hide: true },
+    Wing { name: "limits", may_use: &["nanopace-nanos", "nanopace-async"], may_hide: true },
+    Wing {
+        name: "load",
+        may_use: &["nanopace-nanos", "nanopace", "nanopace-async"],
+        may_hide: false,
+    },
 ];
 
 /// The wing of crates that tests and tasks use, and nobody else.
 const INTERNAL: &str = "internal";
+
+/// The attribute that leaves an item out of the documentation.
+const HIDDEN: &str = "doc(hidden)";
 
 /// A crate in its folder, and the crates of ours that it depends on outside of tests.
 struct Member {
@@ -61,10 +71,12 @@ pub(crate) fn packages(root: &Path, wing: &str) -> io::Result<Vec<String>> {
     Ok(of_wing.map(|member| member.name).collect())
 }
 
-/// Prints each dependency that no wing may have. Returns whether there are none.
+/// Prints each dependency and each hidden item that a wing may not have. Returns whether there are none.
 pub(crate) fn check(crates: &Path) -> bool {
     let members = folders(crates).and_then(|all| all.iter().map(|it| member(it)).collect());
     let wrong = members.map(|members: Vec<Member>| wrong(&members));
+    let hidden = hidden(crates);
+    let wrong = wrong.and_then(|wrong| Ok([wrong, hidden?].concat()));
     let wrong = wrong.unwrap_or_else(|error| vec![error.to_string()]);
     for told in &wrong {
         eprintln!("  {told}");
@@ -86,6 +98,31 @@ fn wrong(members: &[Member]) -> Vec<String> {
         wrong.extend(outside.map(|used| format!("{name} in {wing} may not depend on {used}")));
     }
     wrong
+}
+
+/// Hidden items of wings that may not have any.
+fn hidden(crates: &Path) -> io::Result<Vec<String>> {
+    let mut hidden = Vec::new();
+    for wing in WINGS.iter().filter(|wing| !wing.may_hide) {
+        let folders = folders(crates)?;
+        let of_wing = folders.iter().filter(|folder| folder.starts_with(crates.join(wing.name)));
+        for folder in of_wing {
+            for file in sources::files_below(&folder.join("src"))? {
+                let shown = file.strip_prefix(crates).unwrap_or(&file).display();
+                hidden.extend(
+                    hidden_lines(&fs::read_to_string(&file)?)
+                        .map(|line| format!("{shown}:{line}: make this private, or document it")),
+                );
+            }
+        }
+    }
+    Ok(hidden)
+}
+
+/// The numbers of the lines with items that the documentation does not show.
+fn hidden_lines(text: &str) -> impl Iterator<Item = usize> {
+    let is_hidden = |line: &str| line.trim_start().starts_with('#') && line.contains(HIDDEN);
+    text.lines().enumerate().filter(move |(_, line)| is_hidden(line)).map(|(index, _)| index + 1)
 }
 
 fn member(folder: &Path) -> io::Result<Member> {
@@ -146,6 +183,13 @@ mod tests {
                 "nanopace-old is in no wing: attic",
             ]
         );
+    }
+
+    #[test]
+    fn hidden_items_are_found_and_mentions_are_not() {
+        let text = "/// Not `#[doc(hidden)]`.\npub fn a() {}\n    #[doc(hidden)]\npub fn b() {}\n\
+                    #[cfg_attr(x, doc(hidden))]\npub fn c() {}\n";
+        assert_eq!(hidden_lines(text).collect::<Vec<_>>(), [3, 5]);
     }
 
     #[test]
