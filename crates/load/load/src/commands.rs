@@ -5,9 +5,9 @@
 
 use crate::calibrate::Calibration;
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
-use crate::console::{config, refusal};
+use crate::console::config;
 use crate::front::job::{self, Ended, FAILED, refused};
-use crate::front::program::status;
+use crate::front::program::{print, status, usage};
 use crate::http;
 use crate::http::args::{HttpRunArgs, HttpSearchArgs};
 use crate::load::schedule::help::GRAMMAR;
@@ -21,7 +21,7 @@ use clap::error::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use nanopace::Rate;
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, Write};
+use std::io;
 use std::process::ExitCode;
 
 pub use crate::http::embedded::{Embedded, EmbeddedTarget};
@@ -176,24 +176,6 @@ fn without_secret(config: &str) -> String {
         None => format!("{line}\n"),
     };
     config.lines().map(line).collect()
-}
-
-/// Prints help and version as answers. Everything else that stops the parser becomes an error of
-/// one line, or of three about a shape.
-fn usage(error: &clap::Error) -> Ended {
-    if !error.use_stderr() {
-        return match error.print() {
-            // Who closes the pipe has read enough of this page.
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err((FAILED, error.into())),
-            _ => Ok(ExitCode::SUCCESS),
-        };
-    }
-    Err(refused(anyhow::Error::msg(refusal::text(error))))
-}
-
-fn print(text: &[u8]) -> Ended {
-    io::stdout().write_all(text).map_err(|error| (FAILED, error.into()))?;
-    Ok(ExitCode::SUCCESS)
 }
 
 fn plan(args: &PlanArgs) -> Ended {

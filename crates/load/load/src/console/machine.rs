@@ -9,11 +9,11 @@ use std::thread::available_parallelism;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Machine {
     /// The cores that this program may use.
-    pub cores: usize,
+    pub(crate) cores: usize,
     /// The system and its version, where it tells.
-    pub system: String,
+    pub(crate) system: String,
     /// The processor's name, where the system tells.
-    pub processor: Option<String>,
+    pub(crate) processor: Option<String>,
 }
 
 impl Machine {

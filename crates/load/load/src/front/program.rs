@@ -16,7 +16,7 @@ use clap::{Args, FromArgMatches, Subcommand};
 use std::env;
 use std::error::Error;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -143,16 +143,27 @@ where
         }
         Ok(Command::Fleet(command)) => job::fleet(&command),
         Ok(Command::Compare(args)) => job::compare(&args),
-        Ok(Command::Print(text)) => match io::stdout().write_all(text.as_bytes()) {
-            Ok(()) => Ok(ExitCode::SUCCESS),
-            Err(error) => Err((FAILED, error.into())),
-        },
-        Err(error) if error.use_stderr() => Err(refused(anyhow::Error::msg(refusal::text(&error)))),
-        Err(error) => {
-            // Whoever closes the pipe has read enough of this page.
-            let _ = error.print();
-            Ok(ExitCode::SUCCESS)
-        }
+        Ok(Command::Print(text)) => print(text.as_bytes()),
+        Err(error) => usage(&error),
+    }
+}
+
+/// Prints a text as the answer.
+pub(crate) fn print(text: &[u8]) -> Ended {
+    io::stdout().write_all(text).map_err(|error| (FAILED, error.into()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints help and version as answers. Everything else that stops the parser becomes an error of one line, or of three
+/// about a shape.
+pub(crate) fn usage(error: &clap::Error) -> Ended {
+    if error.use_stderr() {
+        return Err(refused(anyhow::Error::msg(refusal::text(error))));
+    }
+    match error.print() {
+        // A reader that closes the pipe has read enough of this page.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err((FAILED, error.into())),
+        _ => Ok(ExitCode::SUCCESS),
     }
 }
 

@@ -43,9 +43,9 @@ impl AddAssign for Traffic {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SetUp {
     /// TCP, or the Unix socket; or all of it, if nothing more is known.
-    pub connect: Duration,
+    pub(crate) connect: Duration,
     /// The TLS handshake, if there was one.
-    pub tls: Option<Duration>,
+    pub(crate) tls: Option<Duration>,
 }
 
 #[cfg(test)]

@@ -72,11 +72,11 @@ impl Part {
 #[derive(Clone, Debug)]
 pub(crate) struct OwnTimes {
     /// Of what.
-    pub part: Part,
+    pub(crate) part: Part,
     /// In nanoseconds.
-    pub times: Histogram<u64>,
+    pub(crate) times: Histogram<u64>,
     /// Of how many more the time is not known.
-    pub unknown: u64,
+    pub(crate) unknown: u64,
 }
 
 /// Times beyond a day are a day.

@@ -19,9 +19,9 @@ pub(crate) enum Trust<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity<'a> {
     /// A PEM file with its certificate, before those that vouch for it.
-    pub certificate: &'a Path,
+    pub(crate) certificate: &'a Path,
     /// One with the private key of the certificate. It may be the same.
-    pub key: &'a Path,
+    pub(crate) key: &'a Path,
 }
 
 /// Why there is no TLS.

@@ -20,9 +20,9 @@ pub(crate) struct Gaps {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quality {
     /// The share of gaps within 25 % of nominal.
-    pub within_25_percent: f64,
+    pub(crate) within_25_percent: f64,
     /// The standard deviation divided by the mean: 0 for perfectly even starts, 1 for random ones.
-    pub coefficient_of_variation: f64,
+    pub(crate) coefficient_of_variation: f64,
 }
 
 impl Gaps {

@@ -21,9 +21,9 @@ pub(crate) fn quantile(percent: f64) -> f64 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample<'run> {
     /// All of them, in nanoseconds.
-    pub times: &'run Histogram<u64>,
+    pub(crate) times: &'run Histogram<u64>,
     /// The times that are lower bounds; none if none can be.
-    pub bounds: Option<&'run Histogram<u64>>,
+    pub(crate) bounds: Option<&'run Histogram<u64>>,
 }
 
 impl<'run> Sample<'run> {

@@ -28,16 +28,16 @@ pub(crate) const MOST_THREADS: u16 = 1024;
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
-    pub schedule: ScheduleArgs,
+    pub(crate) schedule: ScheduleArgs,
 
     /// How long to run, without the warm-up [default: 10s; with --requests no limit]
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
-    pub duration: Option<Duration>,
+    pub(crate) duration: Option<Duration>,
 
     /// End the load after exactly this many requests, without the warm-up. Skipped requests count. --duration may end
     /// the run earlier
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
-    pub requests: Option<u64>,
+    pub(crate) requests: Option<u64>,
 
     /// Go on until this percentile is sure to within this share of it, as in "p99 5%" or "p99.9 service 10%"
     #[arg(long, value_name = "GOAL", help_heading = "Load")]
@@ -49,11 +49,11 @@ pub(crate) struct RunArgs {
 
     /// Connections, each with one request in flight at most
     #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Requests and connections")]
-    pub connections: u32,
+    pub(crate) connections: u32,
 
     /// Abort a request after this time; it counts as failed
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration, help_heading = "Requests and connections")]
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
 
     /// Threads that send requests, each with connections of its own [default: one for each core]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)), help_heading = "Requests and connections")]

@@ -26,26 +26,26 @@ pub(crate) struct ScheduleArgs {
         default_value = "5000/s",
         default_value_if("shape", ArgPredicate::IsPresent, None)
     )]
-    pub rate: Option<Rate>,
+    pub(crate) rate: Option<Rate>,
 
     /// The rate over time, as in "ramp 100/s..5k/s 30s, hold 60s", or table:FILE or steps:FILE;
     /// --help has the grammar
     #[arg(long, value_name = "SHAPE")]
-    pub shape: Option<WrittenShape>,
+    pub(crate) shape: Option<WrittenShape>,
 
     /// How requests lie around the rate: even, poisson, exact-poisson:1000, gamma:0.25, jitter:0.3,
     /// replay:FILE or har:FILE
     #[arg(long, value_name = "PROCESS", default_value = "even")]
-    pub arrivals: ArrivalProcess,
+    pub(crate) arrivals: ArrivalProcess,
 
     /// The seed of random arrivals, and of what is random in requests; the same seed gives the same
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-    pub seed: u64,
+    pub(crate) seed: u64,
 
     /// The part of the load that is this process's: 1/3 is the first of three equal parts, 2/3:1
     /// the second of two, of which the first is three times as large [default: all of it]
     #[arg(long, value_name = "INDEX/COUNT")]
-    pub shard: Option<Shard>,
+    pub(crate) shard: Option<Shard>,
 
     /// Whether there is no schedule: each request starts when a connection is free for it.
     #[arg(skip)]

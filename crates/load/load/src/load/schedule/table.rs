@@ -17,7 +17,7 @@ const FILES: [(&str, Between); 2] = [("table:", Between::Linear), ("steps:", Bet
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenShape {
     text: String,
-    pub shape: Shape,
+    pub(crate) shape: Shape,
 }
 
 impl WrittenShape {

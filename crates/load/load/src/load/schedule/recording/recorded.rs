@@ -25,11 +25,11 @@ pub(crate) struct Recorded {
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     /// The requests that differ, each with its place in the file.
-    pub different: Vec<(RecordedRequest, String)>,
+    pub(crate) different: Vec<(RecordedRequest, String)>,
     /// Which of them each slot has; empty if the file has times only.
-    pub of_slots: Vec<u32>,
+    pub(crate) of_slots: Vec<u32>,
     /// One line that says what of the file is not sent.
-    pub left_out: Option<String>,
+    pub(crate) left_out: Option<String>,
 }
 
 impl Recorded {

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 /// A request, whose texts have not been checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RecordedRequest {
-    pub method: Option<String>,
+    pub(crate) method: Option<String>,
     /// A URL, a path, or one of them after a method and a blank.
-    pub url: Option<String>,
-    pub headers: Vec<(String, String)>,
-    pub body: RecordedBody,
+    pub(crate) url: Option<String>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: RecordedBody,
 }
 
 /// The body of a recorded request.
