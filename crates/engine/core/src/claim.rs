@@ -145,7 +145,10 @@ impl<'p> Claim<'p> {
     /// ```
     pub fn due(&self) -> Result<Nanos, Ended> {
         match (&self.held, self.started) {
-            (Some(claimed), _) => self.pacer.0.timeline.release(claimed).map(Nanos::from_signed),
+            (Some(claimed), _) => {
+                let release = self.pacer.0.timeline.release(claimed)?;
+                Ok(Nanos::from_signed(release.moment()))
+            }
             (None, Some(grant)) => Ok(grant.actual_start()),
             (None, None) => Err(self.ended()),
         }

@@ -97,9 +97,9 @@ impl Engine {
     ) -> Result<Grant, Refused> {
         let mut attempt = held.map_or_else(Attempt::one, Attempt::with_fixed);
         attempt.is_fixed = true;
-        let started = self.start_by(limit, &mut attempt);
-        *held = attempt.held.filter(|_| started.is_err());
-        started
+        let started = self.start_by(limit, attempt);
+        *held = started.as_ref().err().and_then(|(_, kept)| *kept);
+        started.map_err(|(refused, _)| refused)
     }
 
     /// Holds a caller back until what it has claimed is due or the schedule changes, or until `limit`.
@@ -112,25 +112,32 @@ impl Engine {
     }
 
     /// Starts an operation as soon as it may start, or refuses.
-    pub(crate) fn start(&self, mut attempt: Attempt) -> Result<Grant, Refused> {
-        self.start_by(i64::MAX, &mut attempt)
+    pub(crate) fn start(&self, attempt: Attempt) -> Result<Grant, Refused> {
+        self.start_by(i64::MAX, attempt).map_err(|(refused, _)| refused)
     }
 
-    /// Starts an operation as soon as it may start, or refuses. At `limit` it refuses, too, and the attempt keeps what
-    /// it holds.
-    fn start_by(&self, limit: i64, attempt: &mut Attempt) -> Result<Grant, Refused> {
+    /// Starts an operation as soon as it may start, or refuses. At `limit` it refuses, too, and returns the slots
+    /// that the attempt keeps.
+    fn start_by(
+        &self,
+        limit: i64,
+        mut attempt: Attempt,
+    ) -> Result<Grant, (Refused, Option<Claimed>)> {
         loop {
-            let plan = match self.timeline.go_on(attempt, &*self.clock) {
+            let plan = match self.timeline.go_on(&mut attempt, &*self.clock) {
                 Next::Start(grant) => return Ok(grant),
-                Next::Refuse(refused) => return Err(refused),
-                Next::Pause(plan) if plan.now >= limit => return Err(plan.refusal()),
+                Next::Refuse(refused) => return Err((refused, None)),
+                Next::Pause(plan) if plan.now >= limit => {
+                    return Err((plan.refusal(), attempt.held));
+                }
                 Next::Pause(plan) => plan,
             };
-            let now = self.pause(attempt, &plan, limit).signed();
+            let now = self.pause(&attempt, &plan, limit).signed();
             attempt.pause = Some(plan.ended(now));
-            if let Some(grant) = attempt.start_planned(&self.timeline, &plan, now) {
-                return Ok(grant);
-            }
+            attempt = match attempt.start_planned(&self.timeline, &plan, now) {
+                Ok(grant) => return Ok(grant),
+                Err(attempt) => attempt,
+            };
         }
     }
 

@@ -26,6 +26,7 @@ mod pause;
 mod poller;
 mod position;
 mod rate;
+mod release;
 mod scale;
 mod schedule;
 mod search;

@@ -29,7 +29,7 @@ pub use strategy::{Pause, PauseError};
 pub(crate) fn run(pause: &CallerPause<'_>) -> Nanos {
     match pause.pausing.strategy {
         // No caller spins while the pacer is paused.
-        _ if pause.plan.is_paused => sleep::until(pause, pause.until()),
+        _ if pause.plan.is_paused() => sleep::until(pause, pause.until()),
         Pause::Sleep => sleep::run(pause),
         Pause::Hybrid => hybrid::run(pause),
         Pause::Yield => yielding::run(pause),

@@ -18,6 +18,7 @@
 
 use crate::Unparker;
 use crate::position::{last_up_to, ticks_between};
+use crate::release::Release;
 use crate::sync::{HERD, Mutex};
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
@@ -28,8 +29,8 @@ use std::thread;
 /// A caller that is held back, asleep or about to be.
 #[derive(Clone, Debug)]
 pub(crate) struct Sleeper {
-    /// When the caller's slot may start, by its plan; `i64::MAX` while the pacer is paused.
-    pub(crate) release: i64,
+    /// When the caller's slot may start, by its plan.
+    pub(crate) release: Release,
     /// When the caller gives up.
     pub(crate) deadline: i64,
     /// Whether the caller exchanges its slot for an earlier one that comes back.
@@ -139,7 +140,7 @@ impl Sleepers {
     pub(crate) fn moved(&self, release: impl Fn(u64) -> i64) -> WakeUps {
         let must_wake = |(&position, sleeper): (&u64, &Sleeper)| {
             let release = release(position);
-            (release < sleeper.release || release > sleeper.deadline).then_some(position)
+            (release < sleeper.release.moment() || release > sleeper.deadline).then_some(position)
         };
         let mut registry = self.0.lock();
         let positions = registry.asleep.iter().filter_map(must_wake).collect();

@@ -29,6 +29,7 @@ mod window;
 use crate::lease::Lease;
 use crate::nanos::span_ns;
 use crate::position::{SLOT, after, first_after, later};
+use crate::release::Release;
 use crate::schedule::{Account, Schedule};
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicU64, Mutex, Relaxed};
@@ -299,11 +300,10 @@ impl Timeline {
         }
     }
 
-    /// The release of a slot that has been claimed, as things stand; `i64::MAX` while paused, and for a slot that is
-    /// not known yet or never comes. With a sleep threshold the slot is due before its release.
-    pub(crate) fn release(&self, claimed: &Claimed) -> Result<i64, Ended> {
+    /// When what has been claimed may start, as things stand. With a sleep threshold it is due before that.
+    pub(crate) fn release(&self, claimed: &Claimed) -> Result<Release, Ended> {
         match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
-            Some(snapshot) => Ok(snapshot.intended(claimed.position)),
+            Some(snapshot) => Ok(Release::At(snapshot.intended(claimed.position))),
             None => self.under_lock().release(claimed),
         }
     }

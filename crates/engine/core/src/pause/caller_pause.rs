@@ -20,7 +20,7 @@ pub(crate) struct CallerPause<'a> {
 impl CallerPause<'_> {
     /// When the pause ends at the latest, unless the strategy stretches it.
     pub(super) fn until(&self) -> Nanos {
-        Nanos::from_signed(self.plan.release.min(self.attempt.deadline).min(self.limit))
+        Nanos::from_signed(self.plan.release.moment().min(self.attempt.deadline).min(self.limit))
     }
 
     /// How far beyond its end the pause may be stretched, in nanoseconds.

@@ -1,6 +1,7 @@
 //! One caller's attempt to start an operation: what it holds, what it wants, and what comes next for it.
 
 use super::Claimed;
+use crate::release::Release;
 use crate::{Grant, Nanos, Refused};
 
 /// An attempt of one caller to start an operation.
@@ -55,12 +56,9 @@ pub(crate) struct Plan {
     pub(super) slot: u64,
     /// When the slot is intended to start.
     pub(crate) intended: i64,
-    /// When the slot may start by the schedule; `i64::MAX` while the pacer is paused, and for a slot that is not known yet or
-    /// never comes.
-    pub(crate) release: i64,
+    pub(crate) release: Release,
     /// From when on the slot is due: its release, less the timeline's `lead_ns`.
     pub(super) due: i64,
-    pub(crate) is_paused: bool,
     /// How far apart the process's slots are, on average, in nanoseconds; zero if the slot is due and the lock has
     /// decided.
     pub(crate) interval_ns: i64,
@@ -104,20 +102,24 @@ impl Plan {
         EndedPause { version: self.version, at }
     }
 
+    pub(crate) fn is_paused(&self) -> bool {
+        self.release == Release::Paused
+    }
+
     /// Whether the slot is due at the reading that the plan was made by.
     pub(crate) fn is_due(&self) -> bool {
-        !self.is_paused && self.due <= self.now
+        !self.is_paused() && self.due <= self.now
     }
 
     /// Whether the slot can start by `deadline`. A slot that is due always can. While the pacer is paused
     /// nothing is known, and only a deadline that has come rules a start out.
     pub(super) fn can_start_by(&self, deadline: i64) -> bool {
-        if self.is_paused { self.now < deadline } else { self.due <= deadline.max(self.now) }
+        if self.is_paused() { self.now < deadline } else { self.due <= deadline.max(self.now) }
     }
 
     /// What a caller is told that can't start by its deadline.
     pub(crate) fn refusal(&self) -> Refused {
-        if self.is_paused {
+        if self.is_paused() {
             Refused::Paused
         } else {
             Refused::NotUntil(Nanos::from_signed(self.due))

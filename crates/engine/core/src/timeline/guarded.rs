@@ -11,6 +11,7 @@ use super::counter::SlotCounter;
 use super::returned::Returned;
 use super::{Attempt, Claimed, Next, Plan, Spacing, Timeline};
 use crate::position::{RANGE, after, before, slots_between, ticks_between};
+use crate::release::Release;
 use crate::schedule::{Fate, Schedule};
 use crate::sleepers::WakeUps;
 use crate::sync::MutexGuard;
@@ -191,10 +192,15 @@ impl Entry<'_> {
     /// published. When the slot is due does not depend on `now`.
     fn plan(&self, position: u64, now: i64) -> Plan {
         let schedule = &self.locked.schedule;
-        let is_paused = schedule.is_paused();
-        let release = if is_paused { i64::MAX } else { schedule.release(position) };
-        let lead_ns = if release == i64::MAX { 0 } else { self.timeline.lead_ns };
-        let due = release.saturating_sub(lead_ns);
+        let release = match schedule.release(position) {
+            _ if schedule.is_paused() => Release::Paused,
+            i64::MAX => Release::Unknown,
+            moment => Release::At(moment),
+        };
+        let due = match release {
+            Release::At(moment) => moment.saturating_sub(self.timeline.lead_ns),
+            Release::Paused | Release::Unknown => i64::MAX,
+        };
         Plan {
             version: 0,
             now,
@@ -204,7 +210,6 @@ impl Entry<'_> {
             intended: schedule.intended(position),
             release,
             due,
-            is_paused,
             interval_ns: if due > now { schedule.interval_ns(position, now) } else { 0 },
             tolerated_ns: schedule.policy().tolerated_ns(),
         }
@@ -420,8 +425,7 @@ impl Entry<'_> {
         self.wake_ups.and(self.timeline.sleepers.all());
     }
 
-    /// The release of what has been claimed; `i64::MAX` as in [`due_after`](Entry::due_after).
-    pub(super) fn release(&self, claimed: &Claimed) -> Result<i64, Ended> {
+    pub(super) fn release(&self, claimed: &Claimed) -> Result<Release, Ended> {
         self.check_end(before(claimed.end()))?;
         Ok(self.plan(claimed.position, 0).release)
     }

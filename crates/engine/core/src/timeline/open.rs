@@ -4,6 +4,7 @@ use super::attempt::AskLock;
 use super::window::{Run, Snapshot};
 use super::{Attempt, Claimed, EndedPause, LaneRun, Next, Pace, Plan, Timeline};
 use crate::position::{after, slots_between};
+use crate::release::Release;
 use crate::{Clock, Grant};
 use std::ops::Range;
 
@@ -13,21 +14,19 @@ const UPKEEP_NS: i64 = 10_000_000;
 impl Attempt {
     /// Starts the slot that is held, after a pause by this plan that ended at the reading `now`. This
     /// is the shortest way, because a caller that paused for an exact moment wants to start at it.
-    /// None if the plan is outdated, the slot is not due yet, or the lock has to decide. After a start the attempt
-    /// must not be used again: `held` still has the slot.
+    /// The attempt comes back if the plan is outdated, the slot is not due yet, or the lock has to decide.
     #[inline]
     pub(crate) fn start_planned(
-        &self,
+        self,
         timeline: &Timeline,
         plan: &Plan,
         now: i64,
-    ) -> Option<Grant> {
-        if !timeline.published.is_open_at(plan.version) || now < plan.due {
-            return None;
-        }
-        timeline.held.leave(self.held.as_ref()?);
+    ) -> Result<Grant, Attempt> {
+        let may_start = timeline.published.is_open_at(plan.version) && now >= plan.due;
+        let Some(held) = self.held.filter(|_| may_start) else { return Err(self) };
+        timeline.held.leave(&held);
         timeline.report(now);
-        Some(timeline.grant(&Plan { now, ..*plan }))
+        Ok(timeline.grant(&Plan { now, ..*plan }))
     }
 
     /// Makes the next step of an attempt without the lock, with the slot that is held or else the next one. Starts
@@ -175,9 +174,8 @@ impl Timeline {
             position,
             slot: snapshot.slot(position),
             intended,
-            release: intended,
+            release: Release::At(intended),
             due: intended.saturating_sub(self.lead_ns),
-            is_paused: false,
             interval_ns: snapshot.interval_ns(),
             tolerated_ns: i64::MAX,
         })
