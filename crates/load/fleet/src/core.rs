@@ -7,9 +7,9 @@
 //! *blind*, runs the tracks that are its own by the roster, and *marks* them at the store when it can.
 //! Frames that are old enough are *counted*: their slots by owner are kept, and who owned which is forgotten.
 //!
-//! `asks` has what is asked of the store, and `answers` what follows from its answers. `versions` has how the
-//! load is replaced under a running pacer, `cut` what the pacer gives up then, `unclaimed` what was run without a
-//! claim, and `counts` the old frames. All moments are those of the run, in nanoseconds. `docs/FLEET.md` has
+//! `asks` has what is asked of the store, `moments` when, and `answers` what follows from its answers. `versions`
+//! has how the load is replaced under a running pacer, `cut` what the pacer gives up then, `unclaimed` what was run
+//! without a claim, and `counts` the old frames. All moments are those of the run, in nanoseconds. `docs/FLEET.md` has
 //! what each word means.
 
 use crate::blind::Blind;
@@ -31,6 +31,7 @@ mod answers;
 mod asks;
 mod counts;
 mod cut;
+mod moments;
 #[cfg(test)]
 pub(crate) mod tests;
 mod unclaimed;

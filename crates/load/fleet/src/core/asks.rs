@@ -1,17 +1,10 @@
-//! What is asked of the store, and when.
+//! What is asked of the store. When, is in `moments`.
 
 use super::{Core, LastReply};
 use crate::book::{Entry, Stage};
 use crate::error::FleetError;
 use crate::frames::LEAD;
 use crate::message::{Ask, Claim, Portion, Request, Take};
-
-/// A node that has had nothing to claim for this many frames gives a sign of life: it claims nothing.
-const SIGN_FRAMES: u64 = 5;
-
-/// The longest time between the claims of two nodes that follow each other in the roster. It is short, so that the
-/// store wakes up once for all of them or finds its caches warm, and long enough for it to hear them in order.
-const APART_NS: u64 = 250_000;
 
 /// The most portions that are marked in one request.
 const MOST_MARKED: usize = 64;
@@ -41,7 +34,7 @@ impl Core {
     }
 
     /// Whether the store has another run.
-    fn is_replaced(&self) -> bool {
+    pub(super) fn is_replaced(&self) -> bool {
         matches!(self.failure, Some(FleetError::Replaced))
     }
 
@@ -222,72 +215,19 @@ impl Core {
         self.book.pass(self.frames().at(now), &mut self.load, part);
     }
 
-    /// The first frame that the node does not ask for yet. Nodes ask a little later than they could, because clocks
-    /// differ, and one after the other.
-    fn first_not_asked_for(&self, now: u64) -> u64 {
-        let now = now.saturating_sub(self.stagger_ns());
-        self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)
-    }
-
-    /// The node asks for a frame this long before the moment that lies [`LEAD`] frames before it. It is two round trips,
-    /// because the request before may have to be answered first, and half a frame, because trips may become longer.
-    fn ahead_ns(&self) -> u64 {
-        2 * self.trips.long_ns() + self.frames().frame_ns / 2
-    }
-
-    /// By how much this node asks later than [`ahead_ns`](Core::ahead_ns) allows: a sixteenth of a frame, and a
-    /// little more for each node before it in the roster.
-    fn stagger_ns(&self) -> u64 {
-        let (rank, nodes) = self.run.roster.rank(self.node);
-        let sixteenth = self.frames().frame_ns / 16;
-        let apart = (2 * sixteenth / u64::from(nodes.max(1))).min(APART_NS);
-        sixteenth + apart * u64::from(rank)
-    }
-
     /// What the node asks for now: in frames that have not closed, and in frames that it has missed.
     pub(super) fn asks(&self, now: u64) -> Vec<Ask> {
-        let has_closed = |entry: &Entry| now >= self.frames().closes(entry.frame);
-        let entries = self.book.entries().filter(|entry| self.is_wanted(entry, now));
-        let due = entries.filter(|entry| self.due_at(entry.frame, entry.stage) <= now);
+        let wanted = self.wanted_entries(now);
+        let due = wanted.filter(|(entry, moments)| moments.asks_for(entry.stage) <= now);
         due.take(MOST_ASKED)
-            .map(|entry| Ask {
+            .map(|(entry, moments)| Ask {
                 frame: entry.frame,
                 take: match self.wanted(entry.frame, entry.stage) {
-                    Take::Own { .. } | Take::Share { .. } if has_closed(entry) => Take::Missed,
+                    Take::Own { .. } | Take::Share { .. } if now >= moments.closes => Take::Missed,
                     take => take,
                 },
             })
             .collect()
-    }
-
-    /// Whether the node has a use for what it may still get of a frame. Once its pacer has been told of a frame, the node can
-    /// have more of it only until the frame closes, and only if the answer comes before the frame begins. Two round trips
-    /// must be left: a claim that reaches the store too late takes nothing in its other frames either.
-    fn is_wanted(&self, entry: &Entry, now: u64) -> bool {
-        let (frames, answered_at) = (self.frames(), now + 2 * self.trips.last_ns());
-        !entry.is_leased()
-            || (now < frames.closes(entry.frame) && answered_at < frames.begins(entry.frame))
-    }
-
-    /// When the node claims a stage of a frame; [`u64::MAX`] is never. A late node leaves what is not its own to
-    /// others as long as there is time. A node with long round trips asks for its own tracks earlier. It does not ask
-    /// for tracks of others before these can have asked.
-    pub(super) fn due_at(&self, frame: u64, stage: Stage) -> u64 {
-        // The moment that lies so many frames before the frame begins.
-        let frames_before = |frames: u64| self.frames().begins(frame.saturating_sub(frames));
-        // Earlier than that by `ahead_ns`, but not before the store takes claims.
-        let asks_before = |frames: u64| {
-            frames_before(frames).saturating_sub(self.ahead_ns()).max(frames_before(self.run.lead))
-        };
-        let just_in_time = frames_before(1).saturating_sub(2 * self.trips.long_ns());
-        match stage {
-            Stage::Own => asks_before(LEAD) + self.stagger_ns(),
-            Stage::Share if self.is_late => just_in_time + self.stagger_ns(),
-            Stage::Rest if self.is_late => just_in_time + self.frames().frame_ns / 2,
-            Stage::Share => asks_before(LEAD - 1).max(frames_before(LEAD)) + self.stagger_ns(),
-            Stage::Rest => asks_before(LEAD - 2).max(frames_before(LEAD - 1)) + self.stagger_ns(),
-            Stage::Done => u64::MAX,
-        }
     }
 
     /// What a claim asks for in a stage of a frame.
@@ -321,41 +261,5 @@ impl Core {
 
     pub(super) fn all_that_is_left(&self) -> Take {
         Take::Share { nodes: 1, most: self.frames().tracks }
-    }
-
-    /// When the node has to ask or to decide next; [`u64::MAX`] is never.
-    pub(crate) fn due(&self, now: u64) -> u64 {
-        self.asks_next_at(now).min(self.decides_next_at(now))
-    }
-
-    /// When the next request is due.
-    fn asks_next_at(&self, now: u64) -> u64 {
-        if self.sent_at.is_some() || self.is_replaced() {
-            return u64::MAX;
-        }
-        let marks = if self.has_marked_all() { u64::MAX } else { now };
-        if self.failure.is_some() {
-            return marks.max(self.asks_from);
-        }
-        let next = self.first_not_asked_for(now).max(self.book.next());
-        let opens = if next < self.end() { self.due_at(next, Stage::Own) } else { u64::MAX };
-        let entries = self.book.entries().filter(|entry| self.is_wanted(entry, now));
-        let stages = entries.map(|entry| self.due_at(entry.frame, entry.stage));
-        let first = stages.chain([opens, marks]).fold(self.sign_at(), u64::min);
-        first.max(self.asks_from)
-    }
-
-    /// When the node decides next without an answer, or its last frame closes.
-    fn decides_next_at(&self, now: u64) -> u64 {
-        let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let alone = self.decides_alone_at();
-        let decides = unknown.map(|entry| self.frames().closes(entry.frame).max(alone));
-        let ends = self.frames().closes(self.end().saturating_sub(1));
-        decides.chain([ends]).filter(|&at| at > now).min().unwrap_or(u64::MAX)
-    }
-
-    /// When a sign of life is due.
-    fn sign_at(&self) -> u64 {
-        self.asked_at + SIGN_FRAMES * self.frames().frame_ns
     }
 }

@@ -129,7 +129,7 @@ fn what_a_node_that_leaves_gives_back_can_still_be_claimed() {
         let last = leaver.last_update(now);
         let Request::Leave { from, .. } = leaver.leave(&last) else { panic!("it leaves") };
         // Others look for what is left more than a frame later.
-        assert!(other.due_at(from, Stage::Rest) > now + FRAME_NS, "{now}");
+        assert!(other.moments(from).asks_for(Stage::Rest) > now + FRAME_NS, "{now}");
         assert!(from <= other.frames().at(now) + LEAD + 1, "it stays no longer than it must");
     }
 }
@@ -573,7 +573,7 @@ fn a_late_node_asks_in_time_for_what_is_left() {
     let mut core = core();
     core.request(30 * FRAME_NS, true, "");
     for stage in [Stage::Share, Stage::Rest] {
-        let due = core.due_at(40, stage);
+        let due = core.moments(40).asks_for(stage);
         assert!(due < core.frames().closes(40) && due > 39 * FRAME_NS, "{stage:?}");
     }
 }

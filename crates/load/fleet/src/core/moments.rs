@@ -1,0 +1,142 @@
+//! When a node asks for a frame, and decides about it. Before a frame begins, these moments pass:
+//!
+//! ```text
+//!  lead         3         2         1    1/4  0   frames before it begins
+//! ---|----------|---------|---------|-----|---|---->
+//!    |    own      share      rest        |   |
+//!    |     |         |         |          |   begins: the pacer starts its first slots
+//!    |     |         |         |          closes: the store takes no more claims for it, and
+//!    |     |         |         |            a node without an answer decides alone
+//!    |     |         |         the node asks for all that is left
+//!    |     |         it asks for its part of the tracks that their owners have left
+//!    |     it asks for its own tracks
+//!    the store takes claims for it
+//! ```
+//!
+//! `own`, `share` and `rest` lie [`ahead_ns`](Core::ahead_ns) before three, two and one frames before the frame begins.
+//! Over a slow link that is earlier than in the picture, but a node never asks for tracks of others before these can
+//! have asked. The nodes of a roster ask one after the other, by [`stagger_ns`](Core::stagger_ns). A late node puts
+//! `share` and `rest` off, to leave others what is not its own: until two round trips before the last frame, and half a
+//! frame after that.
+
+use super::Core;
+use crate::book::{Entry, Stage};
+use crate::frames::LEAD;
+
+/// A node that has had nothing to claim for this many frames gives a sign of life: it claims nothing.
+const SIGN_FRAMES: u64 = 5;
+
+/// The longest time between the claims of two nodes that follow each other in the roster. It is short, so that the
+/// store wakes up once for all of them or finds its caches warm, and long enough for it to hear them in order.
+const APART_NS: u64 = 250_000;
+
+/// The moments of one frame for one node, in nanoseconds of the run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moments {
+    own: u64,
+    share: u64,
+    rest: u64,
+    pub(super) closes: u64,
+    begins: u64,
+}
+
+impl Moments {
+    /// When the node claims a stage of the frame; [`u64::MAX`] is never.
+    pub(super) fn asks_for(&self, stage: Stage) -> u64 {
+        match stage {
+            Stage::Own => self.own,
+            Stage::Share => self.share,
+            Stage::Rest => self.rest,
+            Stage::Done => u64::MAX,
+        }
+    }
+}
+
+impl Core {
+    pub(super) fn moments(&self, frame: u64) -> Moments {
+        let (frames, stagger) = (self.frames(), self.stagger_ns());
+        let frames_before = |count: u64| frames.begins(frame.saturating_sub(count));
+        // The store takes no claims before `lead`.
+        let asks_before = |count: u64| {
+            frames_before(count).saturating_sub(self.ahead_ns()).max(frames_before(self.run.lead))
+        };
+        let just_in_time = frames_before(1).saturating_sub(2 * self.trips.long_ns());
+        let [share, rest] = if self.is_late {
+            [just_in_time + stagger, just_in_time + frames.frame_ns / 2]
+        } else {
+            let after = |count: u64| asks_before(count - 1).max(frames_before(count)) + stagger;
+            [after(LEAD), after(LEAD - 1)]
+        };
+        let (closes, begins) = (frames.closes(frame), frames.begins(frame));
+        Moments { own: asks_before(LEAD) + stagger, share, rest, closes, begins }
+    }
+
+    /// The frames of which the node still has a use for what it may get. Once its pacer has been told of a frame, it
+    /// can have more of it only until the frame closes, and only if the answer comes before the frame begins. Two
+    /// round trips must be left: a claim that reaches the store too late takes nothing in its other frames either.
+    pub(super) fn wanted_entries(&self, now: u64) -> impl Iterator<Item = (&Entry, Moments)> {
+        let answered_at = now + 2 * self.trips.last_ns();
+        let entries = self.book.entries().map(|entry| (entry, self.moments(entry.frame)));
+        entries.filter(move |(entry, moments)| {
+            !entry.is_leased() || (now < moments.closes && answered_at < moments.begins)
+        })
+    }
+
+    /// The first frame that the node does not ask for yet. Nodes ask a little later than they could, because clocks
+    /// differ, and one after the other.
+    pub(super) fn first_not_asked_for(&self, now: u64) -> u64 {
+        let now = now.saturating_sub(self.stagger_ns());
+        self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)
+    }
+
+    /// The node asks for a frame this long before the moment that lies [`LEAD`] frames before it. It is two round trips,
+    /// because the request before may have to be answered first, and half a frame, because trips may become longer.
+    pub(super) fn ahead_ns(&self) -> u64 {
+        2 * self.trips.long_ns() + self.frames().frame_ns / 2
+    }
+
+    /// By how much this node asks later than [`ahead_ns`](Core::ahead_ns) allows: a sixteenth of a frame, and a
+    /// little more for each node before it in the roster.
+    fn stagger_ns(&self) -> u64 {
+        let (rank, nodes) = self.run.roster.rank(self.node);
+        let sixteenth = self.frames().frame_ns / 16;
+        let apart = (2 * sixteenth / u64::from(nodes.max(1))).min(APART_NS);
+        sixteenth + apart * u64::from(rank)
+    }
+
+    /// When the node has to ask or to decide next; [`u64::MAX`] is never.
+    pub(crate) fn due(&self, now: u64) -> u64 {
+        self.asks_next_at(now).min(self.decides_next_at(now))
+    }
+
+    /// When the next request is due.
+    fn asks_next_at(&self, now: u64) -> u64 {
+        if self.sent_at.is_some() || self.is_replaced() {
+            return u64::MAX;
+        }
+        let marks = if self.has_marked_all() { u64::MAX } else { now };
+        if self.failure.is_some() {
+            return marks.max(self.asks_from);
+        }
+        let next = self.first_not_asked_for(now).max(self.book.next());
+        let opens = if next < self.end() { self.moments(next).own } else { u64::MAX };
+        let wanted = self.wanted_entries(now);
+        let stages = wanted.map(|(entry, moments)| moments.asks_for(entry.stage));
+        let first = stages.chain([opens, marks]).fold(self.sign_at(), u64::min);
+        first.max(self.asks_from)
+    }
+
+    /// When the node decides next without an answer, or its last frame closes.
+    fn decides_next_at(&self, now: u64) -> u64 {
+        let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
+        let alone = self.decides_alone_at();
+        let decides = unknown.map(|entry| self.frames().closes(entry.frame).max(alone));
+        let ends = self.frames().closes(self.end().saturating_sub(1));
+        decides.chain([ends]).filter(|&at| at > now).min().unwrap_or(u64::MAX)
+    }
+
+    /// When a sign of life is due.
+    pub(super) fn sign_at(&self) -> u64 {
+        self.asked_at + SIGN_FRAMES * self.frames().frame_ns
+    }
+}
