@@ -7,12 +7,20 @@ use crate::recorded::confidence::{self, Batched, LEAST_BATCHES, Range, Share, Z}
 use crate::recorded::kept::{Batch, Times};
 use crate::recorded::percentiles::{Sample, quantile};
 use hdrhistogram::Histogram;
+use std::iter;
 
-/// From so many runs on, these are looked at as batches, too: then what changes between runs counts.
+/// With at least this many runs, their spread counts as well: it has what changes between runs.
 const LEAST_RUNS: usize = 3;
 
 /// How many failures an interval of their share needs.
 const LEAST_FAILED: f64 = 10.0;
+
+/// The parts of a side whose spread says how sure its figures are.
+#[derive(Clone, Copy)]
+enum Parts {
+    Batches,
+    Runs,
+}
 
 /// The runs, and their sum.
 #[derive(Debug)]
@@ -61,14 +69,15 @@ impl<'run> Side<'run> {
         times: impl Fn(&Times) -> &Histogram<u64>,
         quantile: f64,
     ) -> Option<Estimate> {
-        let batches = self.batches().map(|batch| times(&batch.times)).collect();
-        let batches = Batched { sample, batches };
+        let of = |parts| match parts {
+            Parts::Batches => self.batches().map(|batch| times(&batch.times)).collect(),
+            Parts::Runs => self.runs.iter().map(|run| times(&run.histograms.all)).collect(),
+        };
+        let split_into = |parts| Batched { sample, batches: of(parts) };
+        let batches = split_into(Parts::Batches);
         batches.range(quantile)?;
-        let runs = self.runs.iter().map(|run| times(&run.histograms.all)).collect();
-        let runs = Batched { sample, batches: runs };
-        let effective = self.least(|is_runs| {
-            if is_runs { runs.effective(quantile) } else { batches.effective(quantile) }
-        });
+        let effective = self.parts().map(|parts| split_into(parts).effective(quantile));
+        let effective = effective.reduce(f64::min)?;
         let Range { low, high, is_rough } = batches.range_of(quantile, effective);
         Some(Estimate {
             value: float(sample.times.value_at_quantile(quantile)),
@@ -78,38 +87,38 @@ impl<'run> Side<'run> {
         })
     }
 
-    /// The lesser of what batches and, if there are enough, runs say.
-    fn least(&self, of: impl Fn(bool) -> f64) -> f64 {
-        let batches = of(false);
-        if self.runs.len() >= LEAST_RUNS { batches.min(of(true)) } else { batches }
+    /// Batches, and also runs if there are enough of them.
+    fn parts(&self) -> impl Iterator<Item = Parts> {
+        let runs = (self.runs.len() >= LEAST_RUNS).then_some(Parts::Runs);
+        iter::once(Parts::Batches).chain(runs)
     }
 
     fn batches(&self) -> impl Iterator<Item = &'run Batch> {
         self.runs.iter().flat_map(|run| &run.histograms.batches)
     }
 
-    /// What is counted in batches, or in runs.
-    fn shares(&self, is_runs: bool, share: impl Fn(&Batch) -> Share) -> Vec<Share> {
+    /// What is counted in each part.
+    fn shares(&self, parts: Parts, share: impl Fn(&Batch) -> Share) -> Vec<Share> {
         let run = |run: &Recording| {
             let shares: Vec<_> = run.histograms.batches.iter().map(&share).collect();
             confidence::whole(&shares)
         };
-        if is_runs {
-            self.runs.iter().map(run).collect()
-        } else {
-            self.batches().map(share).collect()
+        match parts {
+            Parts::Batches => self.batches().map(share).collect(),
+            Parts::Runs => self.runs.iter().map(run).collect(),
         }
     }
 
     fn errors(&self) -> Option<Estimate> {
         let share =
             |batch: &Batch| Share { counted: float(batch.failed), all: float(batch.started) };
-        let shares = self.shares(false, share);
+        let shares = self.shares(Parts::Batches, share);
         let value = confidence::whole(&shares).part();
         if shares.len() < LEAST_BATCHES || value > 1.0 {
             return None;
         }
-        let effective = self.least(|is_runs| confidence::effective(&self.shares(is_runs, share)));
+        let effective = |parts| confidence::effective(&self.shares(parts, share));
+        let effective = self.parts().map(effective).reduce(f64::min)?;
         let (low, high) = wilson(value, effective);
         let is_rough = value > 0.0 && effective * value < LEAST_FAILED;
         Some(Estimate { value, low, high, is_rough })
@@ -120,17 +129,17 @@ impl<'run> Side<'run> {
             counted: float(batch.started),
             all: batch.to_seconds - batch.from_seconds,
         };
-        let shares = self.shares(false, share);
+        let shares = self.shares(Parts::Batches, share);
         if shares.len() < LEAST_BATCHES {
             return None;
         }
         let whole = confidence::whole(&shares);
-        let reach = |is_runs| {
-            let shares = self.shares(is_runs, share);
+        let reach = |parts| {
+            let shares = self.shares(parts, share);
             let t = confidence::student(confidence::float_of(shares.len()) - 1.0);
-            -t * confidence::variance(&shares).sqrt() / whole.all
+            t * confidence::variance(&shares).sqrt() / whole.all
         };
-        let (value, reach) = (whole.part(), -self.least(reach));
+        let (value, reach) = (whole.part(), self.parts().map(reach).reduce(f64::max)?);
         Some(Estimate { value, low: value - reach, high: value + reach, is_rough: false })
     }
 }
