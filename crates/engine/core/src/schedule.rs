@@ -1,14 +1,27 @@
 //! The schedule: when each slot starts, what late starts do to it, and where its time went.
 //!
-//! Plain data and arithmetic: no atomics and no clock; every moment is an argument, in nanoseconds. `now` is
-//! what the clock says. `time` is the schedule's time, which stands still while the pacer is paused. When the
-//! pacer is resumed, all moments of the schedule move later by the length of the pause. The history and its
-//! courses know no pause: all their moments are the schedule's. Four rules:
+//! Plain data and arithmetic: no atomics and no clock; every moment is an argument, in nanoseconds. The timeline has the
+//! lock under which a schedule is read and changed.
+//!
+//! # Words
+//!
+//! * `now` is what the clock says. `time` is the schedule's time, which stands still while the pacer is paused. When the
+//!   pacer is resumed, all moments of the schedule move later by the length of the pause. The history and its courses
+//!   know no pause: all their moments are the schedule's.
+//! * A slot's *intended* start is its moment on the schedule; its *release* is the moment from which it may start. The
+//!   two differ only while time is owed.
+//! * A slot is *settled* once it has been judged, or counts as judged: `settled` is the last such position.
+//! * Time is *forfeited* when a late start moves the slots after it. The forfeited time is `idle` in the account.
+//! * `asked` counts the slots that the load would have had without forfeits.
+//! * Time is *owed* when a late start moves no slot, but those after it may only start at a multiple of the rate. The
+//!   course of that multiple is the *catch-up*. The slots that it has come to are *paid*. Nothing is owed once it has
+//!   come as far as the schedule.
+//!
+//! # Rules
 //!
 //! * A slot's position never changes, only the time that belongs to it. So a claim can't race a
 //!   change of rate.
-//! * A slot is judged once, when it starts. From then on it is *settled*: nothing changes its
-//!   intended start.
+//! * A slot is judged once, when it starts. Nothing changes the intended start of a settled slot.
 //! * The time that a start forfeits moves the slots after it. A *straggler*, which starts when a later slot
 //!   has started already, moves nothing, because the later one started by the schedule as it was.
 //! * A burst ratio leaves intended starts alone and adds a second line, `catch_up`. A slot may

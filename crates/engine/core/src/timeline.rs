@@ -6,13 +6,35 @@
 //!
 //! In an *open loop* (average strictness, no limits) slots are claimed and started without the lock. The hot path
 //! starts what is known to be due ([`published`]). All other slots that lie evenly start by a plan, but for the runs of
-//! lanes. To make a plan, a caller reads the published stretch, then the clock, then whether that stretch is still the
-//! published one ([`open`]). Where slots lie unevenly there is no such stretch. There, slots are drawn under the lock:
+//! lanes ([`open`]). Where slots lie unevenly there is no published stretch. There, slots are drawn under the lock:
 //! for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
 //!
 //! Under a late policy each start may move the slots after it. So starts are judged one after the
 //! other, each on a reading of its own, under the lock ([`guarded`]). That is also the way while
 //! the pacer is paused, and while slots that were given back wait to be handed out again.
+//!
+//! # Ground rules
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `allocated` | everybody, in one atomic step | everybody |
+//! | `published` | the holder of the lock; its horizon and last reading by everybody, forwards only | everybody, as one state with one version |
+//! | `drawn` | the holder of the lock | everybody, valid under the version that it was drawn by |
+//! | `locked` | the holder of the lock | the holder of the lock |
+//! | `held` | the caller that takes, starts or gives back a slot, under locks of its own | the holder of the lock |
+//! | `sleepers` | the caller that sleeps, under a lock of its own | the holder of the lock |
+//!
+//! * **Order of locks.** The lock, `locked`, comes first. Under it, those of `held` and `sleepers` are taken for a
+//!   moment each, never two at once, but that lanes are asked for their runs one by one under the list of lanes. No waker
+//!   and no thread is woken under any of them.
+//! * **Order of reading.** Without the lock: first the version, then the clock, then the version again. If it is
+//!   the same, the reading belongs to that schedule, and a plan made by it is valid until the version changes.
+//! * **Order of changing.** A change takes the lock, withdraws the published state, reads the clock, changes the schedule,
+//!   looks for the sleepers that it moves, and publishes the new state. So nobody starts a slot by the old schedule on a
+//!   reading that was made after the change.
+//! * **Readings.** No start has an earlier reading than one that its caller can know of: a caller takes the later of
+//!   its clock's reading and the last one that was reported.
+//! * **Slots.** A slot has one holder at most. It becomes another's only after its holder has given it back.
 
 mod attempt;
 mod claimed;
