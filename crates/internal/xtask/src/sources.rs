@@ -12,6 +12,20 @@ pub(crate) type ModulePath = Vec<String>;
 /// Reads the modules of the crate in the folder that are files, from `src/lib.rs` or `src/main.rs`.
 /// Those for tests are left out.
 pub(crate) fn read(folder: &Path) -> Result<BTreeMap<ModulePath, syn::File>, String> {
+    Ok(read_with_texts(folder)?.into_iter().map(|(module, (file, _))| (module, file)).collect())
+}
+
+/// How many lines of code the modules in the folder have, each up to its tests: without comments and empty lines.
+pub(crate) fn lines(folder: &Path) -> Result<usize, String> {
+    let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+    let code = |text: &str| {
+        let before_tests = text.lines().take_while(|&line| line != "mod tests {");
+        before_tests.filter(is_code).count()
+    };
+    Ok(read_with_texts(folder)?.values().map(|(_, text)| code(text)).sum())
+}
+
+fn read_with_texts(folder: &Path) -> Result<BTreeMap<ModulePath, (syn::File, String)>, String> {
     let source = folder.join("src");
     let roots = [source.join("lib.rs"), source.join("main.rs")];
     let root = roots.into_iter().find(|file| file.is_file()).ok_or("it has no root")?;
@@ -25,7 +39,7 @@ pub(crate) fn read(folder: &Path) -> Result<BTreeMap<ModulePath, syn::File>, Str
             let file = file_of(&source, &module)?;
             files.push((module, file));
         }
-        read.insert(module, file);
+        read.insert(module, (file, text));
     }
     Ok(read)
 }

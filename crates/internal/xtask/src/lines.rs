@@ -1,0 +1,30 @@
+//! How many lines of Rust there are.
+
+use crate::{sources, wings};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+
+/// Prints how many there are in all, and how many are code of the wings without tests.
+pub(crate) fn print(root: &Path) {
+    let folders = wings::folders(&root.join("crates")).unwrap_or_default();
+    let published =
+        folders.iter().filter(|folder| !folder.starts_with(root.join("crates/internal")));
+    let code: usize = published.map(|folder| sources::lines(folder).unwrap_or(0)).sum();
+    let all = below(root);
+    eprintln!("{all} lines of Rust; {code} lines of code outside of tests, benches and workshop");
+}
+
+/// The lines in a folder, without what was built.
+fn below(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let lines = entries.map(|entry| match entry.path() {
+        path if path.join("CACHEDIR.TAG").is_file() => 0,
+        path if path.is_dir() => below(&path),
+        path if path.extension() == Some(OsStr::new("rs")) => {
+            fs::read_to_string(path).unwrap_or_default().lines().count()
+        }
+        _ => 0,
+    });
+    lines.sum()
+}
