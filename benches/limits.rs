@@ -9,12 +9,11 @@
 //! is checked.
 
 use crossbeam_utils::CachePadded;
-use nanopace::{Clock, Nanos, TscClock};
+use nanopace::{Clock, ManualClock, TscClock};
 use nanopace_benches::crew;
 use nanopace_benches::figure::{Figure, Sense, head};
 use nanopace_benches::float;
 use nanopace_benches::rounds::alternate;
-use nanopace_keyed::internal::{DecisionEngine, RequestStore};
 use nanopace_keyed::{ConfigStore, Keyed, MemoryConfig, Scope};
 use nanopace_limits::{Atomic, Clocked, Gcra, Limiter, Quota, Rule};
 use peak_alloc::PeakAlloc;
@@ -156,7 +155,7 @@ fn keyed() {
         head()
     );
     for (threads, keys) in [(1, 1 << 10), (2, 1 << 10), (1, MILLION), (2, MILLION)] {
-        let (front_door, governor) = (full_keyed(keys), rivals::full(keys));
+        let (front_door, governor) = (full_keyed(keys, TscClock::new()), rivals::full(keys));
         let crowd = Crowd { threads, keys };
         compare(
             vec![
@@ -198,41 +197,42 @@ fn key_name(key: u64) -> String {
     format!("user:{key:07}")
 }
 
-/// All keys were let in at the clock's origin.
-fn full_store(keys: u64) -> RequestStore<u64, Gcra> {
-    let store = RequestStore::new(generous(), index(keys));
-    (0..keys).for_each(|key| store.try_acquire_n_at(&key, 1_000, Nanos::ZERO).expect("room"));
-    store
-}
-
 /// Each key counts for 30 s, so that none is removed before all are there.
-fn full_keyed(keys: u64) -> Keyed<u64> {
+fn full_keyed(keys: u64, clock: impl Clock + 'static) -> Keyed<u64> {
     let burst = Keyed::per_second(1_000_000_000).burst(CAPACITY);
-    let keyed = burst.max_keys(index(keys)).build().expect("limits");
+    let keyed = burst.max_keys(index(keys)).clock(clock).build().expect("limits");
     (0..keys).for_each(|key| keyed.try_acquire_costs(&key, CAPACITY / 2).expect("room"));
     keyed
 }
 
-fn full_engine(keys: u64, limits: &str) -> DecisionEngine<MemoryConfig> {
+fn full_configured(keys: u64, limits: &str, clock: &ManualClock) -> Keyed<String, MemoryConfig> {
     let config = MemoryConfig::new();
     config.set(Scope::Prefix("user:"), limits.parse().expect("limits")).expect("memory");
-    let engine = DecisionEngine::new(config, index(keys));
-    (0..keys).for_each(|key| engine.try_acquire_at(&key_name(key), Nanos::ZERO).expect("room"));
-    engine
+    let keyed = Keyed::builder(config).max_keys(index(keys)).clock(clock.clone());
+    let keyed = keyed.build().expect("limits");
+    (0..keys).for_each(|key| keyed.try_acquire(&key_name(key)).expect("room"));
+    keyed
 }
 
 fn memory() {
     println!("\nMemory of {MILLION} keys, and of none of them after all were cleaned up\n");
     println!("| {:<32} | bytes/key | bytes/key left |", "");
-    let hour = Nanos::from_nanos(3_600_000_000_000);
-    let later = hour + Duration::from_secs(3600);
-    weigh("store, u64", || full_store(MILLION), |store| store.sweep(hour, usize::MAX));
-    let clean = |keyed: &Keyed<u64>| keyed.engine().requests().sweep(later, usize::MAX);
-    weigh("Keyed, u64", || full_keyed(MILLION), clean);
+    let clock = ManualClock::new();
+    let two_hours = Duration::from_secs(2 * 3600);
+    weigh(
+        "Keyed, u64",
+        || full_keyed(MILLION, clock.clone()),
+        |keyed| {
+            clock.advance(two_hours);
+            keyed.sweep(usize::MAX)
+        },
+    );
     for (name, limits) in [("1 limit", "1G/s"), ("2 limits", "1G/s, 1000/h in 60")] {
-        let fill = || full_engine(MILLION, limits);
-        let clean = |engine: &DecisionEngine<_>| engine.requests().sweep(later, usize::MAX);
-        weigh(&format!("engine, 12 letters, {name}"), fill, clean);
+        let fill = || full_configured(MILLION, limits, &clock);
+        weigh(&format!("Keyed, 12 letters, {name}"), fill, |keyed| {
+            clock.advance(two_hours);
+            keyed.sweep(usize::MAX)
+        });
     }
     weigh("governor, u64", || rivals::full(MILLION), rivals::clean);
 }

@@ -7,8 +7,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use nanopace::Nanos;
 use nanopace_fuzz::{AnyQuota, Move, Number};
-use nanopace_limits::internal::RingCount;
-use nanopace_limits::RollingCount;
+use nanopace_limits::{RingCount, RollingCount};
 use std::time::Duration;
 
 const SLOTS: usize = 5;

@@ -1,5 +1,5 @@
 //! Limits by key, with any numbers, on a clock that jumps forth and back by no more than the store's
-//! lag. The decision engine gives the answers of a limiter for each key that is never cleaned up.
+//! lag. They give the answers of a limiter for each key that is never cleaned up.
 //! Keys stay within their bound. Changes to the limits of other keys change nothing, and changes to
 //! a key's own limits at least break nothing.
 
@@ -7,14 +7,17 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use nanopace::Nanos;
+use nanopace::{Clock, Nanos};
 use nanopace_fuzz::{AnyQuota, Move, Number};
-use nanopace_limits::internal::LimitsState;
-use nanopace_keyed::internal::DecisionEngine;
-use nanopace_keyed::{ConfigStore, KeyRejected, Limit, Limits, MemoryConfig, Scope, WhenFull};
+use nanopace_keyed::{
+    ConfigStore, KeyRejected, Keyed, Limit, Limits, MemoryConfig, Scope, WhenFull,
+};
+use nanopace_limits::custom::LimitsState;
 use nanopace_limits::{Quota, Rejected, Rule};
 use std::collections::HashMap;
 use std::num::NonZeroU16;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
@@ -41,7 +44,7 @@ enum Step {
     Move(Move),
     Ask { key: u8, n: Number, obey: bool },
     AskForOne { key: u8, obey: bool },
-    Look { key: u8, n: Number },
+    Look { key: u8 },
     Sweep(u8),
     ChangeOthers(AnyLimit),
     Change(Vec<AnyLimit>),
@@ -64,12 +67,23 @@ fn set(config: &MemoryConfig, limits: Limits) {
     config.set(Scope::Prefix("key"), limits).expect("in memory");
 }
 
+/// Shows the moment that it was set to last.
+#[derive(Clone, Debug, Default)]
+struct SetClock(Arc<AtomicU64>);
+
+impl Clock for SetClock {
+    fn now(&self) -> Nanos {
+        Nanos::from_nanos(self.0.load(Relaxed))
+    }
+}
+
 struct World {
-    engine: DecisionEngine<MemoryConfig>,
+    keyed: Keyed<String, MemoryConfig>,
+    clock: SetClock,
     max_keys: usize,
     lag: u64,
     limits: Limits,
-    /// Beside the engine, unless limits have changed.
+    /// The states of all keys, unless limits have changed.
     own: Option<HashMap<u8, LimitsState>>,
     now: Nanos,
     latest: Nanos,
@@ -82,11 +96,11 @@ impl World {
         let lag = setting.lag.get();
         let config = MemoryConfig::new();
         set(&config, limits.clone());
-        let engine = DecisionEngine::new(config, max_keys).tuned(|requests| {
-            requests.when_full(when_full).lag(Duration::from_nanos(lag))
-        });
+        let (keyed, clock) = (Keyed::builder(config).max_keys(max_keys), SetClock::default());
+        let keyed = keyed.when_full(when_full).lag(Duration::from_nanos(lag));
         World {
-            engine,
+            keyed: keyed.clock(clock.clone()).build().expect("limits"),
+            clock,
             max_keys,
             lag,
             limits,
@@ -120,8 +134,9 @@ impl World {
     }
 
     fn decide(&mut self, key: u8, n: u64) -> Result<(), KeyRejected> {
-        let answer = self.engine.try_acquire_n_at(&name(key), n, self.now);
-        assert!(self.engine.requests().keys() <= self.max_keys);
+        self.set_clock();
+        let answer = self.keyed.try_acquire_costs(&name(key), n);
+        assert!(self.keyed.keys() <= self.max_keys);
         let full = matches!(answer, Err(KeyRejected::TooManyKeys { .. }));
         if let Some(own) = self.own.as_mut().filter(|_| !full) {
             let state = own.entry(key).or_insert_with(|| self.limits.fresh());
@@ -136,25 +151,27 @@ impl World {
         answer
     }
 
-    /// A look, which may refuse a new key for which a decision would make room.
-    fn look(&self, key: u8, n: u64) {
-        let answer = self.engine.peek_n_at(&name(key), n, self.now);
-        if let Some(own) =
-            self.own.as_ref().filter(|_| !matches!(answer, Err(KeyRejected::TooManyKeys { .. })))
-        {
-            let mut state = own.get(&key).cloned().unwrap_or_else(|| self.limits.fresh());
-            let expected = self.limits.try_acquire(&mut state, self.now, n);
-            assert_eq!(
-                answer,
-                expected.map_err(KeyRejected::Limit),
-                "{n} for {key} at {:?}",
-                self.now
-            );
+    fn look(&self, key: u8) {
+        self.set_clock();
+        let standing = self.keyed.standing(&name(key)).expect("limits");
+        if let Some(own) = &self.own {
+            let state = own.get(&key).cloned().unwrap_or_else(|| self.limits.fresh());
+            let (_, expected) = self.limits.tightest(&state, self.now);
+            assert_eq!(standing, expected, "{key} at {:?}", self.now);
         }
     }
 
+    fn sweep(&self, cells: u8) {
+        self.set_clock();
+        self.keyed.sweep(cells.into());
+    }
+
+    fn set_clock(&self) {
+        self.clock.0.store(self.now.as_nanos(), Relaxed);
+    }
+
     fn change(&mut self, limits: Limits) {
-        set(self.engine.config(), limits.clone());
+        set(self.keyed.config(), limits.clone());
         (self.limits, self.own) = (limits, None);
     }
 }
@@ -171,11 +188,11 @@ fuzz_target!(|input: (Setting, Vec<Step>)| {
             Step::Move(change) => world.move_clock(change),
             Step::Ask { key, n, obey } => world.ask(key, n.get(), obey),
             Step::AskForOne { key, obey } => world.ask(key, 1, obey),
-            Step::Look { key, n } => world.look(key, n.get()),
-            Step::Sweep(looks) => drop(world.engine.requests().sweep(world.now, looks.into())),
+            Step::Look { key } => world.look(key),
+            Step::Sweep(cells) => world.sweep(cells),
             Step::ChangeOthers(limit) => {
                 let others = Scope::Prefix("others");
-                world.engine.config().set(others, limits(&[limit])).expect("in memory");
+                world.keyed.config().set(others, limits(&[limit])).expect("in memory");
             }
             Step::Change(changed) => world.change(limits(&changed)),
         }

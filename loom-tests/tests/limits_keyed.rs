@@ -3,12 +3,28 @@
 #![cfg(loom)]
 
 use loom_tests::{explore, spawn};
-use nanopace::Nanos;
-use nanopace_keyed::internal::{DecisionEngine, RequestStore};
-use nanopace_keyed::{Change, ConfigStore, MemoryConfig, Scope, Uniform};
-use nanopace_limits::Gcra;
+use nanopace::{Clock, Nanos};
+use nanopace_keyed::{Change, ConfigStore, Keyed, MemoryConfig, Scope, Uniform};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A clock that is set between the threads' steps only, so that no model explores it.
+#[derive(Clone, Debug, Default)]
+struct SetClock(Arc<AtomicU64>);
+
+impl Clock for SetClock {
+    fn now(&self) -> Nanos {
+        Nanos::from_nanos(self.0.load(Relaxed))
+    }
+}
+
+type Hasher = BuildHasherDefault<DefaultHasher>;
+
+fn keyed<C>(config: C, max_keys: usize, clock: &SetClock) -> Arc<Keyed<String, C, Hasher>> {
+    let keyed = Keyed::builder(config).max_keys(max_keys).hasher(Hasher::default());
+    Arc::new(keyed.clock(clock.clone()).build().unwrap())
+}
 
 /// Two new keys in different shards take the last place once; a removal frees it.
 ///
@@ -17,21 +33,19 @@ use std::sync::Arc;
 #[test]
 fn keys_stay_within_their_bound() {
     explore("keys_stay_within_their_bound", || {
-        let rule = Gcra::new("1/h".parse().unwrap());
-        let store =
-            RequestStore::with_hasher(rule, 2, BuildHasherDefault::<DefaultHasher>::default());
-        let store = Arc::new(store);
-        let later = Nanos::from_nanos(7_200_000_000_000);
-        store.try_acquire_n_at(&1_u64, 1, Nanos::ZERO).unwrap();
-        store.try_acquire_n_at(&2_u64, 1, later).unwrap();
+        let clock = SetClock::default();
+        let keyed = keyed(Uniform::new("1/h".parse().unwrap()), 2, &clock);
+        keyed.try_acquire("1").unwrap();
+        clock.0.store(7_200_000_000_000, Relaxed);
+        keyed.try_acquire("2").unwrap();
         let other = spawn({
-            let store = Arc::clone(&store);
-            move || store.try_acquire_n_at(&3, 1, later).is_ok()
+            let keyed = Arc::clone(&keyed);
+            move || keyed.try_acquire("3").is_ok()
         });
-        store.sweep(later, usize::MAX);
-        let ours = store.try_acquire_n_at(&4, 1, later).is_ok();
+        keyed.sweep(usize::MAX);
+        let ours = keyed.try_acquire("4").is_ok();
         assert!(ours != other.join().unwrap(), "one place, for one of them");
-        assert_eq!(store.keys(), 2);
+        assert_eq!(keyed.keys(), 2);
     });
 }
 
@@ -46,19 +60,15 @@ fn a_change_is_seen_by_every_later_decision() {
     explore("a_change_is_seen_by_every_later_decision", || {
         let config = MemoryConfig::new();
         config.set(Scope::Prefix(""), "1/h".parse().unwrap()).unwrap();
-        let engine = Arc::new(DecisionEngine::new(config, 1));
+        let keyed = keyed(config, 1, &SetClock::default());
         let other = spawn({
-            let engine = Arc::clone(&engine);
-            move || engine.try_acquire_at("key", Nanos::ZERO).is_ok()
+            let keyed = Arc::clone(&keyed);
+            move || keyed.try_acquire("key").is_ok()
         });
-        engine.config().set(Scope::Key("key"), "2/h".parse().unwrap()).unwrap();
+        keyed.config().set(Scope::Key("key"), "2/h".parse().unwrap()).unwrap();
         assert!(other.join().unwrap(), "the first gets in by the old limits and by the new ones");
-        assert_eq!(
-            engine.try_acquire_at("key", Nanos::ZERO),
-            Ok(()),
-            "the second, by the new ones only"
-        );
-        assert!(engine.try_acquire_at("key", Nanos::ZERO).is_err());
+        assert_eq!(keyed.try_acquire("key"), Ok(()), "the second, by the new ones only");
+        assert!(keyed.try_acquire("key").is_err());
     });
 }
 
@@ -72,18 +82,18 @@ fn a_batch_is_seen_as_a_whole() {
     explore("a_batch_is_seen_as_a_whole", || {
         let config = MemoryConfig::new();
         config.set(Scope::Prefix(""), "1/h".parse().unwrap()).unwrap();
-        let engine = Arc::new(DecisionEngine::new(config, 2));
-        engine.try_acquire_at("known", Nanos::ZERO).unwrap();
+        let keyed = keyed(config, 2, &SetClock::default());
+        keyed.try_acquire("known").unwrap();
         let other = spawn({
-            let engine = Arc::clone(&engine);
+            let keyed = Arc::clone(&keyed);
             move || {
-                let is_new = engine.try_acquire_n_at("unknown", 2, Nanos::ZERO).is_ok();
-                (is_new, engine.try_acquire_at("known", Nanos::ZERO).is_ok())
+                let is_new = keyed.try_acquire_costs("unknown", 2).is_ok();
+                (is_new, keyed.try_acquire("known").is_ok())
             }
         });
         let limits = || "2/h".parse().unwrap();
         let changes = ["known", "unknown"].map(|key| Change::set(Scope::Key(key), limits()));
-        engine.config().apply(&changes).unwrap();
+        keyed.config().apply(&changes).unwrap();
         let (is_new, known_is_new) = other.join().unwrap();
         assert!(!is_new || known_is_new, "one key by the new limits, the other by the old ones");
     });
@@ -98,18 +108,14 @@ fn a_batch_is_seen_as_a_whole() {
 fn a_change_for_all_is_seen_by_every_later_decision() {
     explore("a_change_for_all_is_seen_by_every_later_decision", || {
         let uniform = Uniform::new("1/h".parse().unwrap());
-        let engine = Arc::new(DecisionEngine::new(uniform, 1));
+        let keyed = keyed(uniform, 1, &SetClock::default());
         let other = spawn({
-            let engine = Arc::clone(&engine);
-            move || engine.try_acquire_at("key", Nanos::ZERO).is_ok()
+            let keyed = Arc::clone(&keyed);
+            move || keyed.try_acquire("key").is_ok()
         });
-        engine.config().set("2/h".parse().unwrap());
+        keyed.config().set("2/h".parse().unwrap());
         assert!(other.join().unwrap(), "the first gets in by the old limits and by the new ones");
-        assert_eq!(
-            engine.try_acquire_at("key", Nanos::ZERO),
-            Ok(()),
-            "the second, by the new ones only"
-        );
-        assert!(engine.try_acquire_at("key", Nanos::ZERO).is_err());
+        assert_eq!(keyed.try_acquire("key"), Ok(()), "the second, by the new ones only");
+        assert!(keyed.try_acquire("key").is_err());
     });
 }

@@ -6,7 +6,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use loom_tests::{explore, explore_less, spawn};
 use nanopace::ManualClock;
-use nanopace_limits::internal::Step;
+use nanopace_limits::custom::Step;
 use nanopace_limits::{Limiter, Wait};
 use std::task::Waker;
 use std::time::Duration;

@@ -1,8 +1,10 @@
 //! Limits by key, built a step at a time.
 
-use crate::keyed::MAX_KEYS;
-use crate::{DecisionEngine, Keyed, Uniform, WhenFull};
-use nanopace_limits::internal::Meter;
+use crate::engine::DecisionEngine;
+use crate::keyed::{LAG, MAX_KEYS};
+use crate::store::KeyStore;
+use crate::{Keyed, Uniform, WhenFull};
+use nanopace_limits::custom::Meter;
 use nanopace_limits::{Limiter, LimitsError};
 use nanopace_nanos::{Clock, TscClock};
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -40,41 +42,16 @@ pub struct KeyedBuilder<K, C = Uniform, S = RandomState> {
 
 impl<K: Hash + Eq> Keyed<K> {
     /// Begins with `count` requests per second for each key.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_second(10).build()?;
-    /// assert!(users.try_acquire("alice").is_ok());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
     pub fn per_second(count: u64) -> KeyedBuilder<K> {
         Keyed::per(count, Duration::from_secs(1))
     }
 
     /// Begins with `count` requests per minute for each key.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(10).build()?;
-    /// assert!(users.try_acquire("alice").is_ok());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
     pub fn per_minute(count: u64) -> KeyedBuilder<K> {
         Keyed::per(count, Duration::from_secs(60))
     }
 
     /// Begins with `count` requests per `period` for each key.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    /// use std::time::Duration;
-    ///
-    /// let users: Keyed = Keyed::per(100, Duration::from_secs(3_600)).build()?;
-    /// assert!(users.try_acquire("alice").is_ok());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
     pub fn per(count: u64, period: Duration) -> KeyedBuilder<K> {
         KeyedBuilder::new(Limiter::per(count, period).limits().map(Uniform::new))
     }
@@ -105,7 +82,7 @@ impl<K, C> KeyedBuilder<K, C> {
             hasher: RandomState::new(),
             max_keys: MAX_KEYS,
             when_full: WhenFull::default(),
-            lag: Duration::from_secs(1),
+            lag: LAG,
             clock: Box::new(TscClock::new()),
             meter: Meter::default(),
             keys: PhantomData,
@@ -115,27 +92,11 @@ impl<K, C> KeyedBuilder<K, C> {
 
 impl<K, S> KeyedBuilder<K, Uniform, S> {
     /// Lets up to `burst` of the last limit in at once. Without it that is one period's worth.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_second(10).burst(20).build()?;
-    /// assert!(users.try_acquire_costs("alice", 20).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn burst(self, burst: u64) -> Self {
         KeyedBuilder { config: self.config.and_then(|all| all.with_burst(burst)), ..self }
     }
 
     /// Another limit at once, or several, written as [`Limits`](crate::Limits) are.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_second(10).and("100/day sliding-log").build()?;
-    /// assert!(users.try_acquire("alice").is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn and(self, limits: &str) -> Self {
         KeyedBuilder { config: self.config.and_then(|all| all.and(limits)), ..self }
     }
@@ -143,15 +104,6 @@ impl<K, S> KeyedBuilder<K, Uniform, S> {
 
 impl<K, C, S> KeyedBuilder<K, C, S> {
     /// The most keys that there may be at a time. The default is 2^20.
-    ///
-    /// ```
-    /// use nanopace_keyed::{Keyed, KeyRejected};
-    ///
-    /// let users: Keyed = Keyed::per_minute(10).max_keys(1).build()?;
-    /// assert!(users.try_acquire("alice").is_ok());
-    /// assert_eq!(users.try_acquire("bob"), Err(KeyRejected::TooManyKeys { max: 1 }));
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
     pub fn max_keys(self, max_keys: usize) -> Self {
         KeyedBuilder { max_keys, ..self }
     }
@@ -180,14 +132,6 @@ impl<K, C, S> KeyedBuilder<K, C, S> {
     }
 
     /// A name under which the answers are counted: [`Keyed::named`].
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_second(10).named("users").build()?;
-    /// assert!(users.try_acquire("alice").is_ok());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     pub fn named(self, name: &str) -> Self {
@@ -200,17 +144,9 @@ impl<K: Hash + Eq, C, S: BuildHasher> KeyedBuilder<K, C, S> {
     ///
     /// # Errors
     /// [`LimitsError`]: what is wrong with the first of the steps that is not valid.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// assert!(Keyed::<u64>::per_second(10).build().is_ok());
-    /// assert!(Keyed::<u64>::per_second(0).build().is_err());
-    /// ```
     pub fn build(self) -> Result<Keyed<K, C, S>, LimitsError> {
         let KeyedBuilder { config, hasher, max_keys, when_full, lag, clock, meter, .. } = self;
-        let engine = DecisionEngine::with_hasher(config?, max_keys, hasher)
-            .tuned(|requests| requests.when_full(when_full).lag(lag));
+        let engine = DecisionEngine::new(config?, KeyStore::new(max_keys, hasher, when_full, lag));
         Ok(Keyed::from_parts(engine, clock).with_meter(meter))
     }
 }

@@ -1,17 +1,11 @@
 //! The configuration store: which limits each key has.
 
-mod change;
 #[cfg(feature = "serde")]
 mod document;
-mod error;
 mod memory;
 mod snapshot;
 mod store;
-mod tables;
-mod versions;
 
-pub use change::{Change, Scope};
-pub use error::ConfigError;
 pub use memory::MemoryConfig;
-pub use snapshot::ConfigSnapshot;
-pub use store::ConfigStore;
+pub use snapshot::{Change, ConfigSnapshot, Scope};
+pub use store::{ConfigError, ConfigStore};

@@ -1,16 +1,16 @@
 //! The configuration store that outlives its process.
 
-mod examine;
-mod held;
+mod integrity;
+mod locked_file;
 mod tables;
 #[cfg(test)]
 mod tests;
 
-use crate::durable::{aside, sync_folder};
+use crate::atomic_file::{aside, sync_folder};
 use crate::sync::{Mutex, lock};
 use crate::{Change, ConfigError, ConfigSnapshot, ConfigStore, Limits, MemoryConfig, Scope};
-use examine::{examined, restored};
-use held::Held;
+use integrity::{examined, restored};
+use locked_file::LockedFile;
 use redb::{Database, Error};
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -56,7 +56,7 @@ pub struct DiskConfig {
     /// The database; none after an error. Locked from a change on disk until the same change of the cache, so that
     /// the same change comes last in both.
     database: Mutex<Option<Database>>,
-    file: Held,
+    file: LockedFile,
     path: PathBuf,
 }
 
@@ -82,11 +82,11 @@ impl DiskConfig {
         if !path.exists() {
             begin(path)?;
         }
-        let file = Held::open(path).map_err(|error| of_database(path, error))?;
+        let file = LockedFile::open(path).map_err(|error| of_database(path, error))?;
         DiskConfig::on(path.to_owned(), file)
     }
 
-    fn on(path: PathBuf, file: Held) -> Result<DiskConfig, ConfigError> {
+    fn on(path: PathBuf, file: LockedFile) -> Result<DiskConfig, ConfigError> {
         let (database, cache) = opened(&path, &file)?;
         Ok(DiskConfig { cache, database: Mutex::new(Some(database)), file, path })
     }
@@ -150,7 +150,7 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
 }
 
 /// The database in a file, and what it says.
-fn opened(path: &Path, file: &Held) -> Result<(Database, MemoryConfig), ConfigError> {
+fn opened(path: &Path, file: &LockedFile) -> Result<(Database, MemoryConfig), ConfigError> {
     let (database, entries) = examined(file).map_err(|error| of_database(path, error))?;
     let cache = MemoryConfig::new();
     for (is_prefix, name, text) in &entries {

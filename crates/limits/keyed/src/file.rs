@@ -130,38 +130,12 @@ impl FileConfig {
     ///
     /// # Errors
     /// As for [`follow`](FileConfig::follow). The last good document stays in force.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigSnapshot, ConfigStore, FileConfig};
-    /// use std::time::Duration;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("limits.toml");
-    ///
-    /// ConfigSnapshot::default().save(&path)?;
-    /// let config = FileConfig::follow(&path, Duration::from_secs(60))?;
-    /// std::fs::write(&path, "[keys]\nbob = '5/s'")?;
-    /// config.refresh()?;
-    /// assert_eq!(config.limits_of("bob").unwrap().to_string(), "5/s");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn refresh(&self) -> Result<(), Arc<ConfigError>> {
         self.followed.refresh();
         self.trouble().map_or(Ok(()), Err)
     }
 
     /// Why the file as it was seen last is not in force. None if it is.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigSnapshot, FileConfig};
-    /// use std::time::Duration;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("limits.toml");
-    ///
-    /// ConfigSnapshot::default().save(&path)?;
-    /// let config = FileConfig::follow(&path, Duration::from_secs(60))?;
-    /// assert!(config.trouble().is_none());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<ConfigError>> {
         lock(&self.followed.seen).trouble.clone()

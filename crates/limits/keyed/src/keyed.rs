@@ -1,15 +1,21 @@
 //! The front door: limits by key that own their clock and are shared by their clones.
 
-use crate::{DecisionEngine, KeyRejected, LimitsOf, Uniform};
-use nanopace_limits::internal::{LimitsState, Line, Meter, Receipt};
+use crate::engine::DecisionEngine;
+use crate::store::{KeyStore, WhenFull};
+use crate::{KeyRejected, LimitsOf, Uniform};
+use nanopace_limits::custom::{LimitsState, Meter, Receipt, WaitQueue};
 use nanopace_limits::{Costs, Decision, Limits, Rejected, Rule, Standing};
 use nanopace_nanos::{Clock, Nanos, TscClock};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How many keys there may be unless the builder says otherwise.
 pub(crate) const MAX_KEYS: usize = 1 << 20;
+
+/// How long idle keys stay, by default.
+pub(crate) const LAG: Duration = Duration::from_secs(1);
 
 /// Limits for each of many keys, with a clock. Its clones share what was let in.
 ///
@@ -67,7 +73,7 @@ pub struct Keyed<K = String, C = Uniform, S = RandomState> {
 struct Inner<K, C, S> {
     engine: DecisionEngine<C, K, S>,
     clock: Box<dyn Clock>,
-    line: Line<K>,
+    queue: WaitQueue<K>,
 }
 
 impl<K, C, S> Clone for Keyed<K, C, S> {
@@ -79,17 +85,10 @@ impl<K, C, S> Clone for Keyed<K, C, S> {
 
 impl<K: Hash + Eq> Keyed<K> {
     /// The same limits for each key, also several at once.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::new("10/s burst 20, 5000/day sliding-log".parse()?);
-    /// assert!(users.try_acquire("alice").is_ok());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn new(limits: Limits) -> Keyed<K> {
-        let engine = DecisionEngine::new(Uniform::new(limits), MAX_KEYS);
+        let store = KeyStore::new(MAX_KEYS, RandomState::new(), WhenFull::default(), LAG);
+        let engine = DecisionEngine::new(Uniform::new(limits), store);
         Keyed::from_parts(engine, Box::new(TscClock::new()))
     }
 }
@@ -109,7 +108,7 @@ impl<K: Hash + Eq, S: BuildHasher> Keyed<K, Uniform, S> {
     /// ```
     pub fn set_limits(&self, limits: Limits) {
         self.inner.engine.config().set(limits);
-        self.inner.line.call_all();
+        self.inner.queue.wake_all_first();
     }
 }
 
@@ -117,14 +116,6 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// The same limits. From now on their answers are counted under that name, all keys together, as
     /// `Limiter::named` says. Clones that were made before have no name, or another one,
     /// and share what was let in.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::new("10/s, 5000/day".parse()?).named("users");
-    /// assert!(users.try_acquire("alice").is_ok());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     #[must_use]
@@ -158,7 +149,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         engine: DecisionEngine<C, K, S>,
         clock: Box<dyn Clock>,
     ) -> Keyed<K, C, S> {
-        let inner = Arc::new(Inner { engine, clock, line: Line::new() });
+        let inner = Arc::new(Inner { engine, clock, queue: WaitQueue::new() });
         Keyed { inner, meter: Meter::default(), is_fair: true }
     }
 
@@ -168,56 +159,28 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 
     /// The limits of each key. They can be changed at any time. A change takes effect at the key's
     /// next decision.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigStore, Keyed, MemoryConfig, Scope};
-    ///
-    /// let users: Keyed<String, _> = Keyed::builder(MemoryConfig::new()).build()?;
-    /// users.config().set(Scope::Key("alice"), "3/s".parse()?)?;
-    /// assert!(users.try_acquire_costs("alice", 3).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn config(&self) -> &C {
         self.inner.engine.config()
     }
 
     /// How many keys there are now. This includes idle keys that have not been removed yet.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_second(10).build()?;
-    /// users.try_acquire("alice")?;
-    /// assert_eq!(users.keys(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn keys(&self) -> usize {
-        self.inner.engine.requests().keys()
+        self.inner.engine.store().keys()
     }
 
-    /// The engine below.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn engine(&self) -> &DecisionEngine<C, K, S> {
-        &self.inner.engine
+    #[cfg(test)]
+    pub(crate) fn store(&self) -> &KeyStore<K, S> {
+        self.inner.engine.store()
     }
 
-    /// Removes keys that are idle now; looks at no more than `looks` cells of tables, and returns how many
+    /// Removes keys that are idle now; looks at no more than `cells` cells of tables, and returns how many
     /// keys it removed. Memory follows the number of active keys without this, as long as new keys
     /// come.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_second(10).build()?;
-    /// assert_eq!(users.sweep(usize::MAX), 0);
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
-    pub fn sweep(&self, looks: usize) -> usize {
-        self.inner.engine.requests().sweep(self.clock().now(), looks)
+    pub fn sweep(&self, cells: usize) -> usize {
+        self.inner.engine.store().sweep(self.clock().now(), cells)
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {
@@ -228,24 +191,14 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         &self.meter
     }
 
-    pub(crate) fn line(&self) -> &Line<K> {
-        &self.inner.line
+    pub(crate) fn queue(&self) -> &WaitQueue<K> {
+        &self.inner.queue
     }
 
     /// Lets one request in for `key` now, or says why not.
     ///
     /// # Errors
     /// [`KeyRejected`]. Nothing is counted then, except by limits that count rejected requests.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(1).build()?;
-    /// assert!(users.try_acquire("alice").is_ok());
-    /// assert!(users.try_acquire("alice").is_err());
-    /// assert!(users.try_acquire("bob").is_ok());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
     pub fn try_acquire<Q>(&self, key: &Q) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
@@ -303,14 +256,6 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// # Errors
     /// [`KeyRejected::TooManyKeys`] and [`KeyRejected::NoLimits`]. What the limits reject is a
     /// [`Decision`].
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(10).build()?;
-    /// assert_eq!(users.decide("alice")?.remaining(), 9);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn decide<Q>(&self, key: &Q) -> Result<Decision, KeyRejected>
     where
         K: Borrow<Q>,
@@ -326,14 +271,6 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// # Errors
     /// As for [`decide`](Keyed::decide), and [`KeyRejected::Costs`] if there is not one cost for
     /// each limit.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(10).build()?;
-    /// assert_eq!(users.decide_costs("alice", 3)?.remaining(), 7);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn decide_costs<'a, Q>(
         &self,
         key: &Q,
@@ -346,9 +283,9 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     {
         let costs = costs.into();
         let decision = self.step(key, |limits, state, at| {
-            match self.give_way(key, limits, state, at, costs) {
+            match self.yield_to_waiters(key, limits, state, at, costs) {
                 Ok(()) => Ok(limits.decide_costs(state, at, costs)?),
-                Err(rejected) => Ok(limits.gave_way(state, at, rejected)),
+                Err(rejected) => Ok(limits.decide_queued(state, at, rejected)),
             }
         });
         self.meter.answered(decision.as_ref().is_ok_and(Decision::is_allowed));
@@ -359,14 +296,6 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     ///
     /// # Errors
     /// [`KeyRejected::NoLimits`].
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(10).build()?;
-    /// assert_eq!(users.standing("alice")?.remaining, 10);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn standing<Q>(&self, key: &Q) -> Result<Standing, KeyRejected>
     where
         K: Borrow<Q>,
@@ -374,7 +303,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let look = |limits: &Limits, state: &_, at| Ok(limits.tightest(state, at).1);
-        self.inner.engine.look(key, || self.clock().now(), look).map(|(standing, _)| standing)
+        self.inner.engine.look(key, || self.clock().now(), look)
     }
 
     /// The answer to a request that does not wait. Its metric is counted after the lock is released.
@@ -390,7 +319,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         C: LimitsOf<Q>,
     {
         let answer = self.step(key, |limits, state, at| {
-            self.give_way(key, limits, state, at, costs)?;
+            self.yield_to_waiters(key, limits, state, at, costs)?;
             step(limits, state, at)
         });
         self.meter.answered(answer.is_ok());
@@ -399,7 +328,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 
     /// Refuses a request while others wait for the key.
     #[inline]
-    fn give_way<Q>(
+    fn yield_to_waiters<Q>(
         &self,
         key: &Q,
         limits: &Limits,
@@ -414,7 +343,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         if !self.is_fair {
             return Ok(());
         }
-        self.inner.line.give_way(key, limits, state, now, costs)
+        self.inner.queue.yield_to_waiters(key, limits, state, now, costs)
     }
 
     pub(crate) fn step<Q, T>(
@@ -432,10 +361,10 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 
     /// Counts what a request has really cost, and wakes whoever is first in line for the key.
     pub(crate) fn settle(&self, key: K, receipt: &Receipt, actual: Costs<'_>) {
-        let Inner { engine, clock, line } = &*self.inner;
+        let Inner { engine, clock, queue } = &*self.inner;
         // A key that is new to the store had nothing to give back.
         if let Some(key) = engine.settle(key, || clock.now(), receipt, actual) {
-            line.call(&key);
+            queue.wake_first(&key);
         }
     }
 }

@@ -1,20 +1,21 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(any(feature = "disk", feature = "file"))]
+mod atomic_file;
 mod builder;
 mod config;
 #[cfg(feature = "disk")]
 mod disk;
-#[cfg(any(feature = "disk", feature = "file"))]
-mod durable;
 mod engine;
 #[cfg(feature = "file")]
 mod file;
+mod key_state;
 mod keyed;
 mod limits_of;
 mod rejected;
-mod requests;
 mod reservation;
+mod store;
 mod sync;
 #[cfg(feature = "async")]
 mod tasks;
@@ -34,20 +35,8 @@ pub use nanopace_limits::{
     Costs, Decision, Limit, Limits, LimitsError, Rejected, Standing, Wait, WaitError,
 };
 pub use rejected::KeyRejected;
-pub use requests::WhenFull;
 pub use reservation::KeyReservation;
+pub use store::WhenFull;
 #[cfg(feature = "async")]
 #[cfg_attr(docsrs, doc(cfg(feature = "async")))]
 pub use tasks::AsyncKeyed;
-
-/// What a [`Keyed`] is made of: a store of what was let in for each key, for any rule, and the engine
-/// that has each key's limits in it. They are here for the tests and measurements of this project,
-/// outside of what semantic versions promise, and so are the hidden methods that take any of it.
-#[doc(hidden)]
-pub mod internal {
-    pub use crate::engine::{DecisionEngine, PerKey, Tally};
-    pub use crate::requests::RequestStore;
-    pub use crate::waiting::KeyGate;
-}
-
-use internal::{DecisionEngine, RequestStore};

@@ -43,27 +43,9 @@ pub trait LimitsOf<Q: ?Sized>: Debug + Send + Sync {
     ///
     /// A caller that asks for the version first and for [`limits_for`](LimitsOf::limits_for)
     /// afterwards may keep the limits until the version changes.
-    ///
-    /// ```
-    /// use nanopace_keyed::{LimitsOf, Uniform};
-    ///
-    /// let limits = Uniform::new("10/s".parse()?);
-    /// let version = LimitsOf::<u32>::version_for(&limits, &7);
-    /// limits.set("20/s".parse()?);
-    /// assert_ne!(LimitsOf::<u32>::version_for(&limits, &7), version);
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     fn version_for(&self, key: &Q) -> u64;
 
     /// The key's limits, if it has any.
-    ///
-    /// ```
-    /// use nanopace_keyed::{LimitsOf, Uniform};
-    ///
-    /// let limits = Uniform::new("10/s".parse()?);
-    /// assert_eq!(limits.limits_for("alice").unwrap().to_string(), "10/s");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     fn limits_for(&self, key: &Q) -> Option<Arc<Limits>>;
 }
 
@@ -102,15 +84,6 @@ pub struct Uniform {
 
 impl Uniform {
     /// These limits for all keys.
-    ///
-    /// ```
-    /// use nanopace_keyed::{Keyed, Uniform};
-    ///
-    /// let limits = Uniform::new("10/s".parse()?);
-    /// let users: Keyed<u64> = Keyed::builder(limits).build()?;
-    /// assert!(users.try_acquire(&7).is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn new(limits: Limits) -> Uniform {
         Uniform { limits: Mutex::new(Arc::new(limits)), version: AtomicU64::new(0) }

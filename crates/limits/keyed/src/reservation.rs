@@ -2,7 +2,7 @@
 
 use crate::{KeyRejected, Keyed, LimitsOf};
 use nanopace_limits::Costs;
-use nanopace_limits::internal::Receipt;
+use nanopace_limits::custom::Receipt;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 
@@ -67,29 +67,12 @@ impl<K: Hash + Eq, C, S: BuildHasher> KeyReservation<K, C, S> {
     }
 
     /// Leaves the request counted.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(1).build()?;
-    /// users.reserve("alice", 1)?.commit();
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn commit(mut self) {
         self.request = None;
     }
 
     /// Counts what the request has really cost, as
     /// [`Reservation::commit_costs`](nanopace_limits::Reservation::commit_costs) does.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(10).build()?;
-    /// users.reserve("alice", 8)?.commit_costs(3);
-    /// assert_eq!(users.standing("alice")?.remaining, 7);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn commit_costs<'a>(mut self, actual: impl Into<Costs<'a>>) {
         self.settle(actual.into());
     }

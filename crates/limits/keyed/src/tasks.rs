@@ -3,7 +3,6 @@
 use crate::{KeyRejected, Keyed, LimitsOf, Uniform};
 use nanopace_async::Timer;
 use nanopace_async::timer::{self, Alarms};
-use nanopace_limits::internal::wait_in_task;
 use nanopace_limits::{Wait, WaitError};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -82,38 +81,18 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
     ///
     /// # Errors
     /// [`WaitError`].
-    ///
-    /// ```
-    /// use nanopace_keyed::{AsyncKeyed, Keyed, Wait};
-    /// use std::time::Duration;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let users = AsyncKeyed::new(Keyed::per_second(1_000).build()?)?;
-    /// users.wait("alice", Wait::new(10).timeout(Duration::from_secs(1))).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn wait<Q>(&self, key: &Q, wait: Wait<'_>) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        let end = wait_in_task(self.keyed.waiter(key, wait), &self.alarms).await;
+        let end = self.keyed.waiter(key, wait).wait_in_task(&self.alarms).await;
         self.keyed.meter().waited(&end);
         end
     }
 
     /// The limits by key: to check without waiting, and to change them.
-    ///
-    /// ```
-    /// use nanopace_keyed::{AsyncKeyed, Keyed};
-    ///
-    /// let users: AsyncKeyed = AsyncKeyed::new(Keyed::per_second(10).build()?)?;
-    /// assert!(users.keyed().try_acquire("alice").is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn keyed(&self) -> &Keyed<K, C, S> {
         &self.keyed

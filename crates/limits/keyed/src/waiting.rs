@@ -1,7 +1,7 @@
 //! Waiting until a key's limits let a request in.
 
 use crate::{KeyRejected, Keyed, LimitsOf};
-use nanopace_limits::internal::{Gate, LimitsState, Line, Receipt, Refusal, Waiter};
+use nanopace_limits::custom::{LimitsState, Receipt, WaitQueue, Waitable, Waiter};
 use nanopace_limits::{Costs, CostsRejected, Limits, Wait, WaitError};
 use nanopace_nanos::{Clock, Nanos};
 use std::borrow::Borrow;
@@ -9,31 +9,12 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::time::Duration;
 
-impl Refusal for KeyRejected {
-    fn not_until(&self) -> Option<Nanos> {
-        match self {
-            KeyRejected::Limit(rejected) => rejected.not_until(),
-            _ => None,
-        }
-    }
-}
-
 impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Waits in this thread until one request gets in for `key`, and returns how long that took. For
     /// each key, threads and tasks get in in the order in which they came.
     ///
     /// # Errors
     /// [`WaitError::Rejected`] if waiting does not help.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    /// use std::time::Duration;
-    ///
-    /// let users = Keyed::per_second(1_000).burst(1).build()?;
-    /// users.until_ready("alice")?;
-    /// assert!(users.until_ready("alice")? > Duration::ZERO);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,
@@ -70,30 +51,29 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 
     /// A waiter for `key` as `wait` says, to be driven by hand. It is not in line yet.
-    #[doc(hidden)]
     #[must_use]
     pub fn waiter<'a, 'l, Q>(
         &'l self,
         key: &'l Q,
         wait: Wait<'a>,
-    ) -> Waiter<'a, KeyGate<'l, K, C, S, Q>>
+    ) -> Waiter<'a, impl Waitable<Key = K, Asked = Q, Refusal = KeyRejected> + use<'l, Q, K, C, S>>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         C: LimitsOf<Q>,
     {
-        Waiter::new(KeyGate { keyed: self, key }, wait)
+        Waiter::new(OfKey { keyed: self, key }, wait)
     }
 }
 
 /// What a [`Waiter`] waits for: a key of a [`Keyed`].
 #[derive(Debug)]
-pub struct KeyGate<'l, K, C, S, Q: ?Sized> {
+struct OfKey<'l, K, C, S, Q: ?Sized> {
     keyed: &'l Keyed<K, C, S>,
     key: &'l Q,
 }
 
-impl<K, C, S, Q> Gate for KeyGate<'_, K, C, S, Q>
+impl<K, C, S, Q> Waitable for OfKey<'_, K, C, S, Q>
 where
     K: Hash + Eq + Borrow<Q>,
     Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
@@ -108,8 +88,8 @@ where
         self.key
     }
 
-    fn line(&self) -> &Line<K> {
-        self.keyed.line()
+    fn queue(&self) -> &WaitQueue<K> {
+        self.keyed.queue()
     }
 
     fn clock(&self) -> &dyn Clock {
@@ -121,6 +101,13 @@ where
         step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, CostsRejected>,
     ) -> Result<T, KeyRejected> {
         self.keyed.step(self.key, |limits, state, at| Ok(step(limits, state, at)?))
+    }
+
+    fn not_until(refusal: &KeyRejected) -> Option<Nanos> {
+        match refusal {
+            KeyRejected::Limit(rejected) => rejected.not_until(),
+            _ => None,
+        }
     }
 
     fn take_back(&self, receipt: &Receipt) {

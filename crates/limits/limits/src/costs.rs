@@ -62,27 +62,27 @@ impl Costs<'_> {
 /// Costs that somebody keeps.
 #[cfg(feature = "std")]
 #[derive(Clone, Debug)]
-pub(crate) enum KeptCosts {
+pub(crate) enum OwnedCosts {
     Same(u64),
     Each(Arc<[u64]>),
 }
 
 #[cfg(feature = "std")]
 impl Costs<'_> {
-    pub(crate) fn kept(self) -> KeptCosts {
+    pub(crate) fn into_owned(self) -> OwnedCosts {
         match self {
-            Costs::Same(n) => KeptCosts::Same(n),
-            Costs::Each(costs) => KeptCosts::Each(costs.into()),
+            Costs::Same(n) => OwnedCosts::Same(n),
+            Costs::Each(costs) => OwnedCosts::Each(costs.into()),
         }
     }
 }
 
 #[cfg(feature = "std")]
-impl KeptCosts {
+impl OwnedCosts {
     pub(crate) fn as_costs(&self) -> Costs<'_> {
         match self {
-            KeptCosts::Same(n) => Costs::Same(*n),
-            KeptCosts::Each(costs) => Costs::Each(costs),
+            OwnedCosts::Same(n) => Costs::Same(*n),
+            OwnedCosts::Each(costs) => Costs::Each(costs),
         }
     }
 }

@@ -1,15 +1,27 @@
 //! The front door: a limiter that owns its clock and is shared by its clones.
 
-use crate::open_word::OpenWord;
+mod builder;
+mod fast_path;
+mod meter;
+mod reservation;
+#[cfg(feature = "async")]
+mod tasks;
+mod wait;
+
+use crate::limits::{LimitsState, Receipt};
 use crate::sync::{Mutex, lock};
-use crate::{
-    Costs, CostsRejected, Decision, Limits, LimitsState, Line, Meter, Receipt, Rejected, Rule,
-    Standing,
-};
+use crate::waiting::WaitQueue;
+use crate::{Costs, CostsRejected, Decision, Limits, Rejected, Rule, Standing};
+pub use builder::LimitsBuilder;
 use crossbeam_utils::CachePadded;
+use fast_path::FastPath;
+pub use meter::Meter;
 use nanopace_nanos::{Clock, Nanos};
+pub use reservation::Reservation;
 use std::convert::Infallible;
 use std::sync::Arc;
+#[cfg(feature = "async")]
+pub use tasks::AsyncLimiter;
 
 /// Limits for all of a program: it has its own clock, and its clones share what was let in.
 ///
@@ -53,10 +65,10 @@ pub struct Limiter {
 #[derive(Debug)]
 struct Inner {
     /// Padded, so that writing to it does not invalidate the cache line of the clock.
-    open: CachePadded<OpenWord>,
+    fast_path: CachePadded<FastPath>,
     shared: CachePadded<Mutex<Shared>>,
     clock: Box<dyn Clock>,
-    line: Line<()>,
+    queue: WaitQueue<()>,
 }
 
 #[derive(Debug)]
@@ -67,14 +79,6 @@ struct Shared {
 
 impl Limiter {
     /// A limiter that has let nothing in yet. For limits from text, and for several at once.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// let limiter = Limiter::new("10/s burst 20, 5000/day".parse()?);
-    /// assert!(limiter.try_acquire().is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn new(limits: Limits) -> Limiter {
         Limiter::with_clock(limits, nanopace_nanos::TscClock::new())
@@ -101,9 +105,9 @@ impl Limiter {
     }
 
     pub(crate) fn from_parts(limits: Limits, clock: Box<dyn Clock>) -> Limiter {
-        let (state, open) = (limits.fresh(), CachePadded::new(OpenWord::of(&limits)));
+        let (state, fast_path) = (limits.fresh(), CachePadded::new(FastPath::of(&limits)));
         let shared = CachePadded::new(Mutex::new(Shared { limits: Arc::new(limits), state }));
-        let inner = Arc::new(Inner { open, shared, clock, line: Line::new() });
+        let inner = Arc::new(Inner { fast_path, shared, clock, queue: WaitQueue::new() });
         Limiter { inner, meter: Meter::default(), is_fair: true }
     }
 
@@ -119,14 +123,6 @@ impl Limiter {
     ///
     /// Each has the label `limiter` with the name. What is taken back later stays counted: counters never
     /// fall. A caller that gives up while it waits is not counted.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// let limiter = Limiter::new("100/s, 5000/day".parse()?).named("api");
-    /// assert!(limiter.try_acquire().is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     #[must_use]
@@ -165,15 +161,6 @@ impl Limiter {
     ///
     /// # Errors
     /// [`Rejected`]. Nothing is counted then, except by limits that count rejected requests.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// let limiter = Limiter::new("1/day".parse()?);
-    /// assert!(limiter.try_acquire().is_ok());
-    /// assert!(limiter.try_acquire().is_err());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[inline]
     pub fn try_acquire(&self) -> Result<(), Rejected> {
         self.try_acquire_same(1)
@@ -205,18 +192,6 @@ impl Limiter {
     }
 
     /// Lets one request in now or not, and says how the limits stand.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    /// use std::time::Duration;
-    ///
-    /// let limiter = Limiter::new("2/day sliding-log".parse()?);
-    /// let decision = limiter.decide();
-    /// assert!(decision.is_allowed());
-    /// assert_eq!((decision.limit(), decision.remaining()), (2, 1));
-    /// assert_eq!(decision.reset(), Duration::from_secs(24 * 3_600));
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn decide(&self) -> Decision {
         let Ok(decision) = self.decided(Costs::Same(1), |limits, state, now| {
@@ -230,42 +205,18 @@ impl Limiter {
     ///
     /// # Errors
     /// [`CostsRejected::Number`] if there is not one cost for each limit.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// let limiter = Limiter::new("100/min, 1M/min".parse()?);
-    /// assert_eq!(limiter.decide_costs(&[1, 400_000])?.which(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn decide_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<Decision, CostsRejected> {
         let costs = costs.into();
         self.decided(costs, |limits, state, now| limits.decide_costs(state, now, costs))
     }
 
     /// How the limit that has the least left stands now. Counts nothing.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// let limiter = Limiter::new("5/day".parse()?);
-    /// assert_eq!(limiter.standing().remaining, 5);
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn standing(&self) -> Standing {
         self.with(|limits, state, now| limits.tightest(state, now).1)
     }
 
     /// The limits that are in force.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// let limiter = Limiter::per_second(10).burst(20).build()?;
-    /// assert_eq!(limiter.limits().to_string(), "10/s burst 20");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn limits(&self) -> Arc<Limits> {
         Arc::clone(&lock(&self.inner.shared).limits)
@@ -286,10 +237,10 @@ impl Limiter {
     pub fn set_limits(&self, limits: Limits) {
         self.with(|old, state, now| {
             old.advance(state, now);
-            *state = limits.carry(old, state, now);
+            *state = limits.carry_over(old, state, now);
             *old = Arc::new(limits);
         });
-        self.inner.line.call(&());
+        self.inner.queue.wake_first(&());
     }
 
     /// The clock by which decisions are made.
@@ -298,8 +249,8 @@ impl Limiter {
     }
 
     /// The line of those who wait.
-    pub(crate) fn line(&self) -> &Line<()> {
-        &self.inner.line
+    pub(crate) fn queue(&self) -> &WaitQueue<()> {
+        &self.inner.queue
     }
 
     /// The meter that counts the answers.
@@ -310,12 +261,12 @@ impl Limiter {
     /// Counts what a request has really cost, and wakes whoever is first in line.
     pub(crate) fn settle(&self, receipt: &Receipt, actual: Costs<'_>) {
         self.with(|limits, state, now| limits.settle(state, now, receipt, actual));
-        self.inner.line.call(&());
+        self.inner.queue.wake_first(&());
     }
 
     #[inline]
     fn try_acquire_same(&self, n: u64) -> Result<(), Rejected> {
-        match self.inner.open.try_acquire(n, self.clock()) {
+        match self.inner.fast_path.try_acquire(n, self.clock()) {
             Some(answer) => {
                 self.meter.answered(answer.is_ok());
                 answer
@@ -337,7 +288,7 @@ impl Limiter {
         step: impl FnOnce(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, E>,
     ) -> Result<T, E> {
         let answer = self.with(|limits, state, now| {
-            self.give_way(limits, state, now, costs)?;
+            self.yield_to_waiters(limits, state, now, costs)?;
             step(limits, state, now)
         });
         self.meter.answered(answer.is_ok());
@@ -350,18 +301,19 @@ impl Limiter {
         costs: Costs<'_>,
         step: impl FnOnce(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<Decision, E>,
     ) -> Result<Decision, E> {
-        let decision =
-            self.with(|limits, state, now| match self.give_way(limits, state, now, costs) {
+        let decision = self.with(|limits, state, now| {
+            match self.yield_to_waiters(limits, state, now, costs) {
                 Ok(()) => step(limits, state, now),
-                Err(rejected) => Ok(limits.gave_way(state, now, rejected)),
-            });
+                Err(rejected) => Ok(limits.decide_queued(state, now, rejected)),
+            }
+        });
         self.meter.answered(decision.as_ref().is_ok_and(Decision::is_allowed));
         decision
     }
 
     /// Refuses a request while others wait.
     #[inline]
-    fn give_way(
+    fn yield_to_waiters(
         &self,
         limits: &Limits,
         state: &mut LimitsState,
@@ -371,7 +323,7 @@ impl Limiter {
         if !self.is_fair {
             return Ok(());
         }
-        self.inner.line.give_way(&(), limits, state, now, costs)
+        self.inner.queue.yield_to_waiters(&(), limits, state, now, costs)
     }
 
     /// A step under the lock.
@@ -379,13 +331,13 @@ impl Limiter {
         &self,
         step: impl FnOnce(&mut Arc<Limits>, &mut LimitsState, Nanos) -> T,
     ) -> T {
-        let Inner { open, shared, clock, line } = &*self.inner;
+        let Inner { fast_path, shared, clock, queue } = &*self.inner;
         let mut shared = lock(shared);
         let Shared { limits, state } = &mut *shared;
-        open.take_in(state);
+        fast_path.close(state);
         let answer = step(limits, state, clock.now());
-        if line.is_empty() {
-            open.lay_open(limits, state);
+        if queue.is_empty() {
+            fast_path.open(limits, state);
         }
         answer
     }

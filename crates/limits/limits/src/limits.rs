@@ -1,14 +1,22 @@
 //! Several limits at once, which are written as text and may be replaced by others.
 
-use crate::costs::Costs;
-use crate::limit::LimitState;
-use crate::replaced::{Account, Replaced};
-use crate::{CostsRejected, Decision, Limit, LimitsState, Rejected, Rule, Standing};
+mod export;
+mod limit;
+mod refund;
+mod replaced;
+mod state;
+
+use crate::{Costs, CostsRejected, Decision, Rejected, Rule, Standing};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::time::Duration;
+pub(crate) use limit::{Law, LimitState, MOST_AT_ONCE};
+pub use limit::{Limit, LimitKind, LimitsError};
 use nanopace_nanos::Nanos;
+pub use refund::Receipt;
+use replaced::{Account, Replaced};
 use smallvec::SmallVec;
+pub use state::LimitsState;
 
 /// One limit or several at once. All of them are checked before any is debited. They are written with
 /// commas between them. `unlimited` is the text of no limits, which let every request through; empty
@@ -16,7 +24,7 @@ use smallvec::SmallVec;
 ///
 /// # When they change
 ///
-/// [`carry`](Limits::carry) makes the state that other limits go on with. What was counted stays
+/// [`carry_over`](Limits::carry_over) makes the state that other limits go on with. What was counted stays
 /// counted:
 ///
 /// * A limit that has stayed the same goes on as if nothing had happened. So does a window whose
@@ -63,14 +71,6 @@ pub struct Limits(SmallVec<[Limit; 1]>);
 
 impl Limits {
     /// Several limits at once. No limits at all let every request through: they are `unlimited`.
-    ///
-    /// ```
-    /// use nanopace_limits::{Limit, Limits};
-    ///
-    /// let limits = Limits::new([Limit::gcra("10/s".parse()?), "1000/h in 60".parse()?]);
-    /// assert_eq!(limits.to_string(), "10/s, 1000/h in 60");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     pub fn new(limits: impl IntoIterator<Item = Limit>) -> Limits {
         Limits(limits.into_iter().collect())
     }
@@ -82,12 +82,11 @@ impl Limits {
     }
 }
 
-#[doc(hidden)]
 impl Limits {
     /// The state that these limits begin with when they replace the `old` ones at `now`. What was
     /// counted stays counted, as [`Limits`] say.
     #[must_use]
-    pub fn carry(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
+    pub fn carry_over(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
         let account = |(limit, state): (&Limit, &LimitState)| Account::new(*limit, state.clone());
         let mut accounts: Vec<Account> = old.0.iter().zip(state.in_force()).map(account).collect();
         accounts.extend(state.replaced().into_iter().flat_map(Replaced::accounts).cloned());
@@ -244,6 +243,74 @@ impl Limits {
         for (place, (limit, state)) in self.0.iter().zip(state.in_force_mut()).enumerate() {
             limit.refuse(state, now, costs.of(place));
         }
+    }
+}
+
+/// Requests that wait, and requests that come while others wait.
+#[cfg(feature = "std")]
+impl Limits {
+    /// Admits a request that waits, if it fits. If it does not, nothing is counted, not even by limits that
+    /// count rejected requests: a request that waits is tried again and again.
+    ///
+    /// # Errors
+    /// As for [`try_acquire_costs`](Limits::try_acquire_costs). The moment is that of a request that is not
+    /// counted until then.
+    pub(crate) fn admit<'a>(
+        &self,
+        state: &mut LimitsState,
+        now: Nanos,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<(), CostsRejected> {
+        let costs = costs.into();
+        self.would_admit(state, now, costs)?;
+        self.count_each(state, now, costs);
+        Ok(())
+    }
+
+    /// Whether [`admit`](Limits::admit) would let the request in.
+    pub(crate) fn would_admit(
+        &self,
+        state: &LimitsState,
+        now: Nanos,
+        costs: Costs<'_>,
+    ) -> Result<(), CostsRejected> {
+        costs.fit(self.each().len())?;
+        let check = |(place, (limit, state)): (usize, (&Limit, &_))| {
+            limit.check_uncounted(state, now, costs.of(place)).err()
+        };
+        let longest = self.each_with(state).enumerate().filter_map(check).max();
+        longest.map_or(Ok(()), |rejected| Err(rejected.into()))
+    }
+
+    /// Rejects a request that costs something, because another one waits, which is admitted at `first`. A
+    /// request that is too large for the limits passes: the decision rejects it.
+    pub(crate) fn yield_to_waiters(
+        &self,
+        state: &mut LimitsState,
+        now: Nanos,
+        costs: Costs<'_>,
+        first: Nanos,
+    ) -> Result<(), Rejected> {
+        if costs.largest() == 0 || costs.fit(self.each().len()).is_err() {
+            return Ok(());
+        }
+        let own = match self.check_each(state, now, costs) {
+            Err(Rejected::ExceedsCapacity { .. }) => return Ok(()),
+            Err(Rejected::NotUntil(moment)) => moment,
+            Ok(()) => self.retry_elsewhere(state, now, costs).max(now),
+        };
+        self.advance(state, now);
+        self.refuse_costs(state, now, costs);
+        Err(Rejected::NotUntil(own.max(first)))
+    }
+
+    /// The decision on a request that was rejected because others wait
+    /// ([`WaitQueue::yield_to_waiters`](crate::custom::WaitQueue::yield_to_waiters)): nothing remains for it,
+    /// whatever the limits have left.
+    #[must_use]
+    pub fn decide_queued(&self, state: &LimitsState, now: Nanos, rejected: Rejected) -> Decision {
+        let (which, standing) = self.tightest(state, now);
+        Decision::new(Err(rejected), now, Standing { remaining: 0, ..standing }).by(which)
     }
 }
 

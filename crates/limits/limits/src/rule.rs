@@ -58,31 +58,12 @@ pub trait Rule: Debug + Send + Sync {
     type State: Clone + Debug + Send;
 
     /// The state of a limiter that has let nothing in yet.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{FixedWindow, Rule};
-    ///
-    /// let rule = FixedWindow::new("2/s".parse()?);
-    /// assert!(rule.is_idle(&rule.fresh(), Nanos::ZERO));
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     fn fresh(&self) -> Self::State;
 
     /// The most that ever gets in at once.
     fn most(&self) -> u64;
 
     /// Forgets what no longer counts at `now`. This never changes a decision at `now` or later.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{FixedWindow, Rule};
-    ///
-    /// let rule = FixedWindow::new("2/s".parse()?);
-    /// let mut state = rule.fresh();
-    /// rule.advance(&mut state, Nanos::ZERO);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     fn advance(&self, state: &mut Self::State, now: Nanos);
 
     /// Whether `n` may be let in at `now`, whether the state has been advanced to `now` or not.
@@ -90,89 +71,26 @@ pub trait Rule: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`Rejected`]: from when on the request gets in, or that it never does at this size.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{FixedWindow, Rule};
-    ///
-    /// let rule = FixedWindow::new("2/s".parse()?);
-    /// assert!(rule.peek(&rule.fresh(), Nanos::ZERO, 2).is_ok());
-    /// assert!(rule.peek(&rule.fresh(), Nanos::ZERO, 3).is_err());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     fn peek(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Rejected>;
 
     /// Counts `n` as let in at `now`, after [`peek`](Rule::peek) has allowed it for this state.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{FixedWindow, Rule};
-    ///
-    /// let rule = FixedWindow::new("2/s".parse()?);
-    /// let mut state = rule.fresh();
-    /// rule.debit(&mut state, Nanos::ZERO, 2);
-    /// assert!(rule.peek(&state, Nanos::ZERO, 1).is_err());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     fn debit(&self, state: &mut Self::State, now: Nanos, n: u64);
 
     /// A request for `n` at `now` was not let in. Most rules forget it. It would have fitted at
     /// another time: a request for nothing, or for more than ever gets in, does not come here.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{Rule, SlidingLog};
-    ///
-    /// let rule = SlidingLog::counting_rejected("1/s".parse()?);
-    /// let mut state = rule.fresh();
-    /// rule.refuse(&mut state, Nanos::ZERO, 1);
-    /// assert!(rule.peek(&state, Nanos::ZERO, 1).is_err());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     fn refuse(&self, _state: &mut Self::State, _now: Nanos, _n: u64) {}
 
     /// From when on every decision is the same as on a fresh state. Then the state can be dropped.
     /// [`Nanos::MAX`] means never.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{FixedWindow, Rule};
-    ///
-    /// let rule = FixedWindow::new("2/s".parse()?);
-    /// let mut state = rule.fresh();
-    /// rule.debit(&mut state, Nanos::ZERO, 2);
-    /// assert_eq!(rule.idle_from(&state), Nanos::from_nanos(1_000_000_000));
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     fn idle_from(&self, state: &Self::State) -> Nanos;
 
     /// Whether every decision at `now` or later is the same as on a fresh state.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{FixedWindow, Rule};
-    ///
-    /// let rule = FixedWindow::new("2/s".parse()?);
-    /// assert!(rule.is_idle(&rule.fresh(), Nanos::ZERO));
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     fn is_idle(&self, state: &Self::State, now: Nanos) -> bool {
         let from = self.idle_from(state);
         from <= now && from < Nanos::MAX
     }
 
     /// The largest request that gets in at `now`.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{FixedWindow, Rule};
-    ///
-    /// let rule = FixedWindow::new("5/s".parse()?);
-    /// let mut state = rule.fresh();
-    /// rule.debit(&mut state, Nanos::ZERO, 2);
-    /// assert_eq!(rule.remaining(&state, Nanos::ZERO), 3);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     fn remaining(&self, state: &Self::State, now: Nanos) -> u64 {
         let (mut fits, mut above) = (0, self.most().saturating_add(1));
         while above - fits > 1 {
@@ -214,17 +132,6 @@ pub trait Rule: Debug + Send + Sync {
     ///
     /// # Errors
     /// As for [`peek`](Rule::peek). Nothing is counted then, unless [`refuse`](Rule::refuse) counts.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{FixedWindow, Rule};
-    ///
-    /// let rule = FixedWindow::new("2/s".parse()?);
-    /// let mut state = rule.fresh();
-    /// assert!(rule.try_acquire(&mut state, Nanos::ZERO, 2).is_ok());
-    /// assert!(rule.try_acquire(&mut state, Nanos::ZERO, 1).is_err());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     fn try_acquire(&self, state: &mut Self::State, now: Nanos, n: u64) -> Result<(), Rejected> {
         if n == 0 || n > self.most() {
             return self.peek(state, now, n);

@@ -1,7 +1,7 @@
 //! Quotas and limits as text: as people write them, and as header fields have them.
 
-use crate::limit::{Kind, Law, MOST_AT_ONCE};
-use crate::standing::policy;
+use crate::decision::policy;
+use crate::limits::{Law, LimitKind, MOST_AT_ONCE};
 use crate::{Limit, Limits, LimitsError, Quota, QuotaError};
 use std::fmt;
 use std::str::FromStr;
@@ -60,13 +60,13 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.quota())?;
         match self.kind() {
-            Kind::Gcra { burst } if burst == self.quota().count() => Ok(()),
-            Kind::Gcra { burst } => write!(f, " burst {burst}"),
-            Kind::Window { slots } => write!(f, " in {slots}"),
-            Kind::Log => f.write_str(" sliding-log"),
-            Kind::LogAll => f.write_str(" sliding-log-all"),
-            Kind::Fixed => f.write_str(" fixed-window"),
-            Kind::Counter => f.write_str(" sliding-counter"),
+            LimitKind::Gcra { burst } if burst == self.quota().count() => Ok(()),
+            LimitKind::Gcra { burst } => write!(f, " burst {burst}"),
+            LimitKind::AggregatedWindow { slots } => write!(f, " in {slots}"),
+            LimitKind::SlidingLog => f.write_str(" sliding-log"),
+            LimitKind::SlidingLogAll => f.write_str(" sliding-log-all"),
+            LimitKind::FixedWindow => f.write_str(" fixed-window"),
+            LimitKind::SlidingCounter => f.write_str(" sliding-counter"),
         }
     }
 }
@@ -182,4 +182,36 @@ impl Limits {
         let policies: Vec<String> = self.each().iter().map(Limit::policy).collect();
         policies.join(", ")
     }
+}
+
+/// As text, for serde.
+#[cfg(feature = "serde")]
+mod as_text {
+    use crate::{Limit, Limits, Quota};
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::{Serialize, Serializer};
+
+    macro_rules! as_text {
+        ($($type:ty),+) => {
+            $(
+                #[cfg_attr(docsrs, doc(cfg(feature = "serde")))]
+                impl Serialize for $type {
+                    /// As [`Display`](std::fmt::Display) writes it.
+                    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                        to.collect_str(self)
+                    }
+                }
+
+                #[cfg_attr(docsrs, doc(cfg(feature = "serde")))]
+                impl<'de> Deserialize<'de> for $type {
+                    /// As [`FromStr`](std::str::FromStr) reads it.
+                    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<$type, D::Error> {
+                        String::deserialize(from)?.parse().map_err(D::Error::custom)
+                    }
+                }
+            )+
+        };
+    }
+
+    as_text!(Limit, Limits, Quota);
 }

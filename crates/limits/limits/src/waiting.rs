@@ -1,85 +1,98 @@
-//! Waiting until a limiter lets a request in.
+//! Waiting until a limiter admits a request: how long, in which order, and why in vain.
 
-use crate::{
-    Costs, CostsRejected, Gate, Limiter, Limits, LimitsState, Line, Receipt, Wait, WaitError,
-    Waiter,
-};
-use nanopace_nanos::{Clock, Nanos};
-use std::sync::Arc;
+mod queue;
+mod waiter;
+
+use crate::Costs;
+pub use queue::WaitQueue;
 use std::time::Duration;
+use thiserror::Error;
+pub use waiter::{Step, Waitable, Waiter};
 
-impl Limiter {
-    /// Waits in this thread until one request gets in, and returns how long that took. Threads and
-    /// tasks get in in the order in which they came.
-    ///
-    /// # Errors
-    /// [`WaitError::Rejected`] if nothing ever gets in.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    /// use std::time::Duration;
-    ///
-    /// let limiter = Limiter::per_second(1_000).burst(1).build()?;
-    /// limiter.until_ready()?;
-    /// assert!(limiter.until_ready()? > Duration::ZERO);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn until_ready(&self) -> Result<Duration, WaitError<CostsRejected>> {
-        self.wait(Wait::default())
-    }
+/// What to wait for, and for how long: [`Limiter::wait`](crate::Limiter::wait).
+///
+/// ```
+/// use nanopace_limits::{Limiter, Wait};
+/// use std::time::Duration;
+///
+/// let limiter = Limiter::per_second(1_000).burst(1).build()?;
+/// let wait = Wait::new(1).timeout(Duration::from_secs(5)).jitter(Duration::from_micros(10));
+/// limiter.wait(wait)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait<'a> {
+    pub(crate) costs: Costs<'a>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) jitter: Duration,
+}
 
-    /// Waits in this thread, as `wait` says, and returns how long that took.
-    ///
-    /// # Errors
-    /// [`WaitError`].
-    ///
-    /// ```
-    /// use nanopace_limits::{Limiter, Wait};
-    /// use std::time::Duration;
-    ///
-    /// let limiter = Limiter::per_second(1_000).build()?;
-    /// limiter.wait(Wait::new(10).timeout(Duration::from_secs(1)))?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
-        let end = self.waiter(wait).block();
-        self.meter().waited(&end);
-        end
-    }
-
-    /// One who waits as `wait` says, to be driven by hand. It is not in line yet.
-    #[doc(hidden)]
+impl<'a> Wait<'a> {
+    /// For a request that costs each limit the same, or something of its own: `1`, or `&[1, 4_000]`.
     #[must_use]
-    pub fn waiter<'a>(&self, wait: Wait<'a>) -> Waiter<'a, &Limiter> {
-        Waiter::new(self, wait)
+    pub fn new(costs: impl Into<Costs<'a>>) -> Wait<'a> {
+        Wait { costs: costs.into(), timeout: None, jitter: Duration::ZERO }
+    }
+
+    /// Waits no longer than that. If it is known that it would take longer, that is said at once:
+    /// also of a request behind others, as if all of them stayed.
+    ///
+    /// ```
+    /// use nanopace_limits::{Limiter, Wait, WaitError};
+    /// use std::time::Duration;
+    ///
+    /// let limiter = Limiter::new("1/day".parse()?);
+    /// assert!(limiter.try_acquire().is_ok());
+    /// let waited = limiter.wait(Wait::new(1).timeout(Duration::from_secs(60)));
+    /// assert!(matches!(waited, Err(WaitError::TooLate { .. })));
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Wait<'a> {
+        Wait { timeout: Some(timeout), ..self }
+    }
+
+    /// Whoever has to wait goes on up to so much later than it is let in, by chance, but not after
+    /// its timeout. So several processes that wait for the same moment do not go on all at once.
+    ///
+    /// Others get in meanwhile, so it takes nothing of the throughput. But those who were let in one
+    /// after the other may go on together: in any span, as many as the limits let through in the
+    /// span and the jitter before it.
+    #[must_use]
+    pub fn jitter(self, jitter: Duration) -> Wait<'a> {
+        Wait { jitter, ..self }
     }
 }
 
-impl Gate for &Limiter {
-    type Key = ();
-    type Asked = ();
-    type Refusal = CostsRejected;
-
-    fn key(&self) -> &() {
-        &()
+impl Default for Wait<'_> {
+    /// Waits for one request, however long that takes.
+    fn default() -> Self {
+        Wait::new(1)
     }
+}
 
-    fn line(&self) -> &Line<()> {
-        Limiter::line(self)
-    }
-
-    fn clock(&self) -> &dyn Clock {
-        Limiter::clock(self)
-    }
-
-    fn step<T>(
-        &self,
-        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, CostsRejected>,
-    ) -> Result<T, CostsRejected> {
-        self.with(|limits, state, now| step(limits, state, now))
-    }
-
-    fn take_back(&self, receipt: &Receipt) {
-        self.settle(receipt, Costs::Same(0));
-    }
+/// Why a request was not let in although it would have waited. Nothing was counted. `E` says why
+/// it never gets in.
+///
+/// ```
+/// use nanopace_limits::{CostsRejected, Limiter, Rejected, Wait, WaitError};
+///
+/// let limiter = Limiter::per_second(5).build()?;
+/// let rejected = CostsRejected::Limit(Rejected::ExceedsCapacity { capacity: 5 });
+/// assert_eq!(limiter.wait(Wait::new(6)), Err(WaitError::Rejected(rejected)));
+/// # Ok::<(), nanopace_limits::LimitsError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum WaitError<E> {
+    /// It would get in only after the timeout, or the timeout has passed.
+    #[error("not before the timeout: it might get in after another {retry:?}")]
+    TooLate {
+        /// After so long the request might get in: if nobody comes in front of it, and all who
+        /// wait there stay. Behind more than a thousand of them it gets in later.
+        retry: Duration,
+    },
+    /// Waiting does not help: it does not get in, or not before something else changes.
+    #[error(transparent)]
+    Rejected(#[from] E),
 }

@@ -2,10 +2,10 @@
 
 use crate::core::Core;
 use crate::error::RemoteError;
+use crate::key_names::KeyNames;
 use crate::keyed::RemoteKeyed;
 use crate::lease::Leases;
-use crate::loss::OnLoss;
-use crate::names::Names;
+use crate::on_loss::OnLoss;
 use crate::plan::Plan;
 use crate::remote::Remote;
 use nanopace_keyed::{ConfigStore, Limits, LimitsOf, Uniform};
@@ -13,7 +13,6 @@ use nanopace_nanos::{Clock, TscClock};
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// How far ahead tokens may be taken.
@@ -45,7 +44,7 @@ pub struct RemoteBuilder<C> {
     on_loss: OnLoss,
     leased: Option<Duration>,
     clock: Arc<dyn Clock>,
-    micros: Option<Arc<AtomicU64>>,
+    store_clock: Option<Arc<dyn Clock>>,
 }
 
 impl Remote {
@@ -91,7 +90,7 @@ impl<C> RemoteBuilder<C> {
             on_loss: OnLoss::default(),
             leased: None,
             clock: Arc::new(TscClock::new()),
-            micros: None,
+            store_clock: None,
         }
     }
 
@@ -99,28 +98,11 @@ impl<C> RemoteBuilder<C> {
     /// subject is one key, `prefix:{subject}`. So limiters with the same prefix share what was let in,
     /// and should have the same limits. One with braces is [`RemoteError::Prefix`]. The subject may be
     /// any text.
-    ///
-    /// ```
-    /// use nanopace_remote::Remote;
-    ///
-    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
-    /// assert!(store.limits("10/s").prefix("users").build().is_ok());
-    /// assert!(store.limits("10/s").prefix("{users}").build().is_err());
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), ..self }
     }
 
     /// What becomes of requests when the store is lost. They are denied by default.
-    ///
-    /// ```
-    /// use nanopace_remote::{OnLoss, Remote};
-    ///
-    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
-    /// assert!(store.limits("10/s").on_loss(OnLoss::Allow).build()?.try_acquire("alice").is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn on_loss(self, on_loss: OnLoss) -> Self {
         Self { on_loss, ..self }
     }
@@ -129,39 +111,20 @@ impl<C> RemoteBuilder<C> {
     /// network as long as there are any: [`RemoteKeyed`] says what that means. The time is 1 ms to
     /// 10 s, and another one is [`RemoteError::Ahead`]; 100 ms is a good one. All that share a prefix should have the
     /// same.
-    ///
-    /// ```
-    /// use nanopace_remote::Remote;
-    /// use std::time::Duration;
-    ///
-    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
-    /// assert!(store.limits("100/s").leased(Duration::from_millis(100)).build().is_ok());
-    /// assert!(store.limits("100/s").leased(Duration::ZERO).build().is_err());
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
     pub fn leased(self, ahead: Duration) -> Self {
         Self { leased: Some(ahead), ..self }
     }
 
     /// A clock for the time that tokens taken ahead are good for, and for decisions without the
     /// store: for tests.
-    ///
-    /// ```
-    /// use nanopace_nanos::ManualClock;
-    /// use nanopace_remote::Remote;
-    ///
-    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
-    /// assert!(store.limits("10/s").clock(ManualClock::new()).build().is_ok());
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
     pub fn clock(self, clock: impl Clock + 'static) -> Self {
         Self { clock: Arc::new(clock), ..self }
     }
 
-    /// For the tests of this crate: the script takes this for the store's time, in microseconds.
-    #[doc(hidden)]
-    pub fn store_micros(self, micros: Arc<AtomicU64>) -> Self {
-        Self { micros: Some(micros), ..self }
+    /// A clock that the store uses instead of its own, in whole microseconds: for tests in virtual time. All
+    /// limiters with this prefix must share it. The store then keeps states for ten minutes more than needed.
+    pub fn store_clock(self, clock: impl Clock + 'static) -> Self {
+        Self { store_clock: Some(Arc::new(clock)), ..self }
     }
 }
 
@@ -171,23 +134,14 @@ impl<C: LimitsOf<str> + 'static> RemoteBuilder<C> {
     /// # Errors
     /// [`RemoteError`]: what is wrong with the limits, or [`RemoteError::Prefix`],
     /// [`RemoteError::Share`], [`RemoteError::Ahead`], [`RemoteError::Thread`].
-    ///
-    /// ```
-    /// use nanopace_remote::Remote;
-    ///
-    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
-    /// assert!(store.limits("10/s").build().is_ok());
-    /// assert!(store.limits("1000/h in 60").build().is_err());
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
     pub fn build(self) -> Result<RemoteKeyed<C>, RemoteError> {
         let config = Arc::new(self.config?);
         if self.on_loss == OnLoss::LocalShare(0) {
             return Err(RemoteError::Share);
         }
-        let names = Names::new(self.prefix)?;
+        let names = KeyNames::new(self.prefix)?;
         let leases = self.leased.map(leases).transpose()?;
-        let core = Core::new(config, names, self.on_loss, self.clock, leases, self.micros);
+        let core = Core::new(config, names, self.on_loss, self.clock, leases, self.store_clock);
         RemoteKeyed::start(self.store, core)
     }
 }

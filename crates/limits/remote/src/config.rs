@@ -112,32 +112,12 @@ impl RemoteConfig {
     ///
     /// # Errors
     /// As for [`follow`](RemoteConfig::follow). What was read last stays in force.
-    ///
-    /// ```no_run
-    /// use nanopace_remote::{Remote, RemoteConfig};
-    /// use std::time::Duration;
-    ///
-    /// let store = Remote::connect("redis://127.0.0.1/")?;
-    /// let config = RemoteConfig::follow(&store, "limits", Duration::from_millis(500))?;
-    /// config.refresh().expect("the store is there");
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
     pub fn refresh(&self) -> Result<(), Arc<RemoteError>> {
         self.followed.refresh();
         self.trouble().map_or(Ok(()), Err)
     }
 
     /// Why the configuration as the store has it now is not in force. None if it is.
-    ///
-    /// ```no_run
-    /// use nanopace_remote::{Remote, RemoteConfig};
-    /// use std::time::Duration;
-    ///
-    /// let store = Remote::connect("redis://127.0.0.1/")?;
-    /// let config = RemoteConfig::follow(&store, "limits", Duration::from_millis(500))?;
-    /// assert!(config.trouble().is_none());
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<RemoteError>> {
         self.followed.lock().trouble.clone()

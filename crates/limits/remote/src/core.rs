@@ -2,16 +2,15 @@
 
 use crate::decide::{Answer, Decide};
 use crate::error::{Concerns, RemoteRejected, StoreError, UnsupportedLimit};
+use crate::key_names::KeyNames;
 use crate::lease::Leases;
-use crate::loss::OnLoss;
-use crate::names::Names;
+use crate::on_loss::OnLoss;
+use crate::on_loss::Share;
 use crate::plan::Plan;
-use crate::share::Share;
 use crate::stats::Counters;
 use nanopace_keyed::{KeyRejected, Keyed, LimitsOf};
 use nanopace_limits::{Costs, Decision, Limits, Rule};
 use nanopace_nanos::{Clock, Nanos};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many keys a process decides by itself at most while the store is lost.
@@ -20,7 +19,7 @@ const LOCAL_KEYS: usize = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct Core<C> {
     config: Arc<C>,
-    pub(crate) names: Names,
+    pub(crate) names: KeyNames,
     on_loss: OnLoss,
     /// This process's part of the limits, for [`OnLoss::LocalShare`].
     share: Option<Keyed<String, Share<C>>>,
@@ -29,18 +28,18 @@ pub(crate) struct Core<C> {
     /// The limits that were asked for last, and what the script is told of them.
     recent: Mutex<Option<(Arc<Limits>, Arc<Plan>)>>,
     pub(crate) counters: Counters,
-    /// For tests: the store's time.
-    micros: Option<Arc<AtomicU64>>,
+    /// For tests: in place of the store's own clock.
+    store_clock: Option<Arc<dyn Clock>>,
 }
 
 impl<C: LimitsOf<str>> Core<C> {
     pub(crate) fn new(
         config: Arc<C>,
-        names: Names,
+        names: KeyNames,
         on_loss: OnLoss,
         clock: Arc<dyn Clock>,
         leases: Option<Leases>,
-        micros: Option<Arc<AtomicU64>>,
+        store_clock: Option<Arc<dyn Clock>>,
     ) -> Self {
         let share = match on_loss {
             OnLoss::LocalShare(parts) => {
@@ -59,7 +58,7 @@ impl<C: LimitsOf<str>> Core<C> {
             leases,
             recent: Mutex::default(),
             counters: Counters::default(),
-            micros,
+            store_clock,
         }
     }
 
@@ -76,13 +75,13 @@ impl<C: LimitsOf<str>> Core<C> {
     }
 
     /// Begins a decision: makes it if the store need not be asked.
-    pub(crate) fn begin(&self, key: &str, costs: Costs<'_>) -> Result<Begun, RemoteRejected> {
+    pub(crate) fn begin(&self, key: &str, costs: Costs<'_>) -> Result<Start, RemoteRejected> {
         self.counters.decision();
         // The version first: limits that are newer than it are looked up again.
         let version = self.config.version_for(key);
         if let Some(decision) = self.lent(key, version, costs) {
             self.counters.local();
-            return Ok(Begun::Decided(decision));
+            return Ok(Start::Decided(decision));
         }
         let limits = self.limits_of(key)?;
         let costs_of_each = self::costs(&limits, costs)?;
@@ -91,11 +90,19 @@ impl<C: LimitsOf<str>> Core<C> {
         let more = leases.filter(|_| is_one_cost).map_or(0, |leases| leases.block(&limits));
         let plan = self.plan_of(&limits)?;
         if plan.limits.each().is_empty() {
-            return self.by_nothing(&plan, &costs_of_each).map(Begun::Decided);
+            return self.by_nothing(&plan, &costs_of_each).map(Start::Decided);
         }
         let (name, sent) = (self.names.subject(key), self.clock.now());
         let share = leases.map_or(1, Leases::share);
-        Ok(Begun::Asks(Question { plan, name, costs: costs_of_each, more, share, version, sent }))
+        Ok(Start::Ask(StoreRequest {
+            plan,
+            name,
+            costs: costs_of_each,
+            more,
+            share,
+            version,
+            sent,
+        }))
     }
 
     /// The plan of limits, which is made once for those that were asked for last.
@@ -122,23 +129,22 @@ impl<C: LimitsOf<str>> Core<C> {
     }
 
     /// The conversation that a question begins.
-    pub(crate) fn conversation<'a>(&'a self, question: &'a Question) -> Decide<'a> {
-        let Question { plan, name, costs, more, share, .. } = question;
+    pub(crate) fn conversation<'a>(&'a self, question: &'a StoreRequest) -> Decide<'a> {
+        let StoreRequest { plan, name, costs, more, share, .. } = question;
         let mut decide = Decide::new(plan, name, costs, &self.counters);
         (decide.more, decide.share, decide.micros) = (*more, *share, self.micros());
         decide
     }
 
     pub(crate) fn micros(&self) -> Option<u64> {
-        // Relaxed: tests set it and ask on the same thread.
-        self.micros.as_ref().map(|micros| micros.load(Ordering::Relaxed))
+        self.store_clock.as_ref().map(|clock| clock.now().as_nanos() / 1_000)
     }
 
     /// The decision, by what the store has answered, or without it.
     pub(crate) fn conclude(
         &self,
         key: &str,
-        question: &Question,
+        question: &StoreRequest,
         asked: Result<Answer, StoreError>,
     ) -> Result<Decision, RemoteRejected> {
         match asked {
@@ -156,7 +162,7 @@ impl<C: LimitsOf<str>> Core<C> {
     fn without_store(
         &self,
         key: &str,
-        question: &Question,
+        question: &StoreRequest,
         error: StoreError,
     ) -> Result<Decision, RemoteRejected> {
         self.counters.degraded();
@@ -187,15 +193,15 @@ fn costs(limits: &Limits, costs: Costs<'_>) -> Result<Vec<u64>, RemoteRejected> 
 }
 
 /// What becomes of a request.
-pub(crate) enum Begun {
+pub(crate) enum Start {
     /// The request is decided.
     Decided(Decision),
     /// The store has to be asked.
-    Asks(Question),
+    Ask(StoreRequest),
 }
 
 /// A question to the store.
-pub(crate) struct Question {
+pub(crate) struct StoreRequest {
     plan: Arc<Plan>,
     name: String,
     costs: Vec<u64>,
@@ -216,9 +222,9 @@ mod tests {
     /// What becomes of a request that the limits would let in, when the store says that.
     fn concluded(on_loss: OnLoss, error: &StoreError) -> (Result<(), RemoteRejected>, u64) {
         let config = Arc::new(Uniform::new("8/s".parse().unwrap()));
-        let names = Names::new("users".to_owned()).unwrap();
+        let names = KeyNames::new("users".to_owned()).unwrap();
         let core = Core::new(config, names, on_loss, Arc::new(ManualClock::new()), None, None);
-        let Ok(Begun::Asks(question)) = core.begin("alice", Costs::Same(1)) else {
+        let Ok(Start::Ask(question)) = core.begin("alice", Costs::Same(1)) else {
             unreachable!("nobody but the store knows")
         };
         let decision = core.conclude("alice", &question, Err(error.clone()));

@@ -5,11 +5,10 @@
 //! is to say about the decision: what is left, and when to come back.
 
 use crate::error::StoreError;
-use crate::plan::Plan;
-use crate::record;
+use crate::plan::{Plan, read_state, write_state};
 use crate::script::{Call, DECIDE, REPLACE};
 use crate::stats::{AtRisk, Counters};
-use nanopace_limits::internal::{LimitsState, Receipt};
+use nanopace_limits::custom::{LimitsState, Receipt};
 use nanopace_limits::{Decision, Limits, Rule};
 use nanopace_nanos::Nanos;
 use redis::Value;
@@ -120,7 +119,7 @@ impl<'a> Decide<'a> {
             // Replaced, by this process or another one.
             return Ok(Step::Call(self.call()));
         }
-        let Told { verdict, now, more, before } = Told::read(answer)?;
+        let Reply { verdict, now, more, before } = Reply::read(answer)?;
         if verdict == 2 {
             self.attempts = self.attempts.checked_sub(1).ok_or(StoreError::Contended)?;
             return self.carry(&before, now).map(Step::Call);
@@ -144,8 +143,8 @@ impl<'a> Decide<'a> {
     /// Carries the state of other limits over to these.
     fn carry(&mut self, before: &str, now: Nanos) -> Result<Call, StoreError> {
         self.takes = 0;
-        let (old, state) = record::read(before).ok_or(StoreError::Foreign)?;
-        let state = self.plan.limits.carry(&old, &state, now);
+        let (old, state) = read_state(before).ok_or(StoreError::Foreign)?;
+        let state = self.plan.limits.carry_over(&old, &state, now);
         replace(self.plan, self.key, before, &state, (now, self.micros))
     }
 
@@ -185,7 +184,7 @@ pub(crate) fn state_of(limits: &Limits, text: &str) -> Result<LimitsState, Store
     if text.is_empty() {
         return Ok(limits.fresh());
     }
-    let (_, state) = record::read(text).ok_or(StoreError::Foreign)?;
+    let (_, state) = read_state(text).ok_or(StoreError::Foreign)?;
     Ok(state)
 }
 
@@ -205,7 +204,7 @@ pub(crate) fn replace(
     state: &LimitsState,
     (now, micros): (Nanos, Option<u64>),
 ) -> Result<Call, StoreError> {
-    let after = record::show(plan, state, now).ok_or(StoreError::Foreign)?;
+    let after = write_state(plan, state, now).ok_or(StoreError::Foreign)?;
     let idle = plan.limits.idle_from(state) - now;
     // A test's clock may stand still, as in the script.
     let longer = if micros.is_some() { 600_000 } else { 0 };
@@ -216,14 +215,14 @@ pub(crate) fn replace(
 }
 
 /// What the deciding script has said.
-pub(crate) struct Told {
+pub(crate) struct Reply {
     verdict: i64,
     pub(crate) now: Nanos,
     more: u64,
     pub(crate) before: String,
 }
 
-impl Told {
+impl Reply {
     pub(crate) fn read(answer: &Value) -> Result<Self, StoreError> {
         let told = redis::from_redis_value_ref::<(i64, u64, u64, String)>(answer);
         let (verdict, micros, more, before) = told.map_err(|_| StoreError::Foreign)?;

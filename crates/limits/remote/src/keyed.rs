@@ -1,13 +1,13 @@
 //! Limits by key in a store, for threads.
 
-use crate::core::{Begun, Core, Question};
+use crate::core::{Core, Start, StoreRequest};
 use crate::decide::{Answer, Step};
 use crate::error::{RemoteError, RemoteRejected, StoreError, UnsupportedLimit};
 use crate::lease::Leases;
+use crate::lease_keeper::LeaseKeeper;
 use crate::plan::Plan;
 use crate::remote::Remote;
 use crate::stats::Stats;
-use crate::sweep::Sweeper;
 use nanopace_keyed::{LimitsOf, Uniform};
 use nanopace_limits::{Costs, Decision, Limits};
 use std::sync::Arc;
@@ -64,7 +64,7 @@ use std::sync::Arc;
 /// may be counted. [`Stats::lost`] has it.
 #[derive(Debug)]
 pub struct RemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
-    inner: Arc<Sweeper<C>>,
+    inner: Arc<LeaseKeeper<C>>,
 }
 
 impl<C: LimitsOf<str>> Clone for RemoteKeyed<C> {
@@ -96,22 +96,13 @@ impl RemoteKeyed {
 
 impl<C: LimitsOf<str>> RemoteKeyed<C> {
     pub(crate) fn start(store: Remote, core: Core<C>) -> Result<Self, RemoteError> {
-        Ok(Self { inner: Sweeper::start(store, core)? })
+        Ok(Self { inner: LeaseKeeper::start(store, core)? })
     }
 
     /// Lets one request of the key in, or rejects it.
     ///
     /// # Errors
     /// [`RemoteRejected`].
-    ///
-    /// ```no_run
-    /// use nanopace_remote::Remote;
-    ///
-    /// let users = Remote::connect("redis://127.0.0.1/")?.limits("1/s").build()?;
-    /// assert!(users.try_acquire("alice").is_ok());
-    /// assert!(users.try_acquire("alice").is_err());
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
     pub fn try_acquire(&self, key: &str) -> Result<(), RemoteRejected> {
         self.try_acquire_costs(key, 1)
     }
@@ -120,14 +111,6 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     ///
     /// # Errors
     /// [`RemoteRejected`].
-    ///
-    /// ```no_run
-    /// use nanopace_remote::Remote;
-    ///
-    /// let users = Remote::connect("redis://127.0.0.1/")?.limits("100/min, 10k/min").build()?;
-    /// assert!(users.try_acquire_costs("alice", &[1, 2_000]).is_ok());
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
     pub fn try_acquire_costs<'a>(
         &self,
         key: &str,
@@ -159,29 +142,21 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     ///
     /// # Errors
     /// As for [`decide`](Self::decide).
-    ///
-    /// ```no_run
-    /// use nanopace_remote::Remote;
-    ///
-    /// let users = Remote::connect("redis://127.0.0.1/")?.limits("100/h").build()?;
-    /// println!("{} left", users.decide_costs("alice", 0)?.remaining());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn decide_costs<'a>(
         &self,
         key: &str,
         costs: impl Into<Costs<'a>>,
     ) -> Result<Decision, RemoteRejected> {
         match self.core().begin(key, costs.into())? {
-            Begun::Decided(decision) => Ok(decision),
-            Begun::Asks(question) => {
+            Start::Decided(decision) => Ok(decision),
+            Start::Ask(question) => {
                 let asked = self.ask(&question);
                 self.core().conclude(key, &question, asked)
             }
         }
     }
 
-    fn ask(&self, question: &Question) -> Result<Answer, StoreError> {
+    fn ask(&self, question: &StoreRequest) -> Result<Answer, StoreError> {
         let pool = self.inner.store().pool();
         if pool.is_lost() {
             return Err(StoreError::Broken);
@@ -200,31 +175,12 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     }
 
     /// Where the limits of keys are found.
-    ///
-    /// ```
-    /// use nanopace_keyed::LimitsOf;
-    /// use nanopace_remote::Remote;
-    ///
-    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
-    /// assert_eq!(users.config().limits_for("alice").unwrap().to_string(), "10/s");
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
     #[must_use]
     pub fn config(&self) -> &C {
         self.core().config()
     }
 
     /// What this limiter and its clones have done so far.
-    ///
-    /// ```
-    /// use nanopace_remote::{OnLoss, Remote};
-    ///
-    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
-    /// let users = store.limits("10/s").on_loss(OnLoss::Allow).build()?;
-    /// assert!(users.try_acquire("alice").is_ok());
-    /// assert_eq!(users.stats().decisions, 1);
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
     #[must_use]
     pub fn stats(&self) -> Stats {
         let core = self.core();
@@ -233,15 +189,6 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
 
     /// Why the store has failed last. None if it has answered since, or has not failed. Limiters of
     /// one [`Remote`] share its connections, so they share this.
-    ///
-    /// ```
-    /// use nanopace_remote::Remote;
-    ///
-    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
-    /// assert!(users.try_acquire("alice").is_err());
-    /// println!("{}", users.trouble().expect("nobody is there")); // connection refused
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
     #[must_use]
     pub fn trouble(&self) -> Option<StoreError> {
         self.inner.store().pool().trouble()
@@ -249,15 +196,6 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
 
     /// Gives back the tokens that were taken ahead and not used. That happens by itself when they expire,
     /// and when the last clone is dropped.
-    ///
-    /// ```
-    /// use nanopace_remote::Remote;
-    ///
-    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
-    /// users.give_back();
-    /// assert_eq!(users.stats().leased, 0);
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
     pub fn give_back(&self) {
         self.inner.give_back_all();
     }

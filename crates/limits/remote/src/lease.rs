@@ -10,8 +10,8 @@
 
 use crate::decide::More;
 use foldhash::fast::RandomState;
-use nanopace_limits::internal::{Kind, Receipt};
-use nanopace_limits::{Decision, Limit, Limits};
+use nanopace_limits::custom::Receipt;
+use nanopace_limits::{Decision, Limit, LimitKind, Limits};
 use nanopace_nanos::Nanos;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -171,7 +171,7 @@ impl Leases {
 
 /// In which time a rate brings half of its burst.
 fn half_of_burst(limit: &Limit) -> Option<Duration> {
-    let Kind::Gcra { burst } = limit.kind() else { return None };
+    let LimitKind::Gcra { burst } = limit.kind() else { return None };
     let quota = limit.quota();
     let time = u128::from(burst / 2) * u128::from(quota.period_ns()) / u128::from(quota.count());
     Some(Duration::from_nanos(u64::try_from(time).unwrap_or(u64::MAX)))
@@ -188,14 +188,15 @@ fn brought(limit: &Limit, time: Duration) -> (u64, u64) {
 
 /// A rate with a burst that is smaller by what it brings in the time.
 fn reserved(limit: &Limit, validity: Duration) -> Limit {
-    let Kind::Gcra { burst } = limit.kind() else { return *limit };
+    let LimitKind::Gcra { burst } = limit.kind() else { return *limit };
     let smaller = burst.saturating_sub(brought(limit, validity).1).max(1);
     limit.with_burst(smaller).unwrap_or(*limit)
 }
 
 /// How long it is from `at` until the first of the windows ends; `Duration::MAX` if there are none.
 fn window_left(limits: &Limits, at: Nanos) -> Duration {
-    let windows = limits.each().iter().filter(|limit| !matches!(limit.kind(), Kind::Gcra { .. }));
+    let windows =
+        limits.each().iter().filter(|limit| !matches!(limit.kind(), LimitKind::Gcra { .. }));
     let left = windows.map(|limit| {
         let period_ns = limit.quota().period_ns();
         Duration::from_nanos(period_ns - at.as_nanos() % period_ns)

@@ -1,7 +1,9 @@
-//! Limits in the words of the script.
+//! Limits and states as text, as `script/decide.lua` reads and writes them.
 
 use crate::error::UnsupportedLimit;
-use nanopace_limits::{Limit, Limits};
+use nanopace_limits::custom::LimitsState;
+use nanopace_limits::{Limit, LimitKind, Limits};
+use nanopace_nanos::Nanos;
 use std::sync::Arc;
 
 /// Limits that a store can keep.
@@ -26,12 +28,84 @@ impl Plan {
 }
 
 /// A limit's letter and two numbers.
-pub(crate) fn law(limit: &Limit) -> Result<String, UnsupportedLimit> {
-    match limit.law_in_doubles() {
+fn law(limit: &Limit) -> Result<String, UnsupportedLimit> {
+    match law_in_doubles(limit) {
         None => Err(UnsupportedLimit::Log { limit: *limit }),
         Some(('f' | 's', [length, _])) if length < 1.0 => {
             Err(UnsupportedLimit::Period { limit: *limit })
         }
         Some((letter, [a, b])) => Ok(format!("{letter} {a} {b}")),
     }
+}
+
+/// A letter for the law and its two numbers: `r`, the interval and the most that may be owed for a rate; `f` or `s`,
+/// the length and the count for windows of the clock. `None` if the state takes more than three numbers. Times are in
+/// microseconds.
+///
+/// The sums of a rate are rounded. So the most that may be owed is higher by a trillionth, but by no more than half a
+/// microsecond.
+fn law_in_doubles(limit: &Limit) -> Option<(char, [f64; 2])> {
+    let [period, count] = [double(limit.quota().period_ns()) / 1e3, double(limit.quota().count())];
+    match limit.kind() {
+        LimitKind::Gcra { burst } => {
+            let most = period / count * double(burst);
+            Some(('r', [period / count, most + (most * 1e-12).min(0.5)]))
+        }
+        LimitKind::FixedWindow => Some(('f', [period, count])),
+        LimitKind::SlidingCounter => Some(('s', [period, count])),
+        _ => None,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a store counts in doubles")]
+fn double(number: u64) -> f64 {
+    number as f64
+}
+
+/// The state of a limit.
+type Numbers = [f64; 3];
+
+/// The state of these limits at `now` as text. None if one of the limits is not kept in a store.
+pub(crate) fn write_state(plan: &Plan, state: &LimitsState, now: Nanos) -> Option<String> {
+    let mut lines = vec![plan.text.clone()];
+    for (place, (limit, numbers)) in plan.limits.export(state, now)?.into_iter().enumerate() {
+        let numbers = words(numbers);
+        let is_in_force = place < plan.limits.each().len();
+        let law = law(&limit).ok()?;
+        lines.push(if is_in_force { numbers } else { format!("{law} {numbers} {limit}") });
+    }
+    Some(lines.join("\n"))
+}
+
+/// Limits and their state from text. None if it is no such text.
+pub(crate) fn read_state(text: &str) -> Option<(Limits, LimitsState)> {
+    let mut lines = text.split('\n');
+    let limits: Limits = lines.next()?.parse().ok()?;
+    let in_force = limits.each().iter().zip(lines.by_ref());
+    let in_force = in_force.map(|(limit, line)| Some((*limit, numbers(line)?)));
+    let mut accounts = in_force.collect::<Option<Vec<_>>>()?;
+    for line in lines {
+        accounts.push(replaced(line)?);
+    }
+    let state = limits.import(&accounts)?;
+    Some((limits, state))
+}
+
+/// A law, a state and the limit as text.
+fn replaced(line: &str) -> Option<(Limit, Numbers)> {
+    let words: Vec<&str> = line.splitn(7, ' ').collect();
+    let limit = words.get(6)?.parse().ok()?;
+    Some((limit, numbers(&words[3..6].join(" "))?))
+}
+
+fn numbers(words: &str) -> Option<Numbers> {
+    let numbers = words.split(' ').map(|word| word.parse().ok());
+    numbers.collect::<Option<Vec<f64>>>()?.try_into().ok()
+}
+
+/// Three numbers as the script writes them.
+fn words(numbers: Numbers) -> String {
+    let word =
+        |number| format!("{number:.12}").trim_end_matches('0').trim_end_matches('.').to_owned();
+    numbers.map(word).join(" ")
 }

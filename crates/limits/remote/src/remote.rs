@@ -66,12 +66,6 @@ impl Remote {
     ///
     /// # Errors
     /// [`RemoteError::Url`], [`RemoteError::Thread`].
-    ///
-    /// ```
-    /// use nanopace_remote::Remote;
-    ///
-    /// assert!(Remote::lazy("redis://127.0.0.1:1/").is_ok());
-    /// ```
     pub fn lazy(url: &str) -> Result<Self, RemoteError> {
         Self::lazy_with(url, Settings::default())
     }

@@ -2,9 +2,9 @@
 //!
 //! No decision makes a connection itself, so none waits for names to be resolved or for a handshake.
 
+use crate::adaptive_timeout::AdaptiveTimeout;
 use crate::breaker::Breaker;
 use crate::error::{Concerns, StoreError};
-use crate::patience::Patience;
 use crate::script::Call;
 use crate::settings::Settings;
 use redis::{Client, Connection, Value, cmd};
@@ -21,7 +21,7 @@ pub(crate) struct Pool {
     client: Client,
     settings: Settings,
     breaker: Breaker,
-    patience: Patience,
+    patience: AdaptiveTimeout,
     shared: Mutex<Shared>,
     /// Notified when a connection is given back, when one is wanted, and when the pool ends.
     changed: Condvar,
@@ -57,7 +57,7 @@ impl Pool {
             client,
             settings,
             breaker: Breaker::default(),
-            patience: Patience::new(settings.timeout),
+            patience: AdaptiveTimeout::new(settings.timeout),
             shared: Mutex::new(Shared::default()),
             changed: Condvar::new(),
         });

@@ -82,15 +82,6 @@ impl<L: LimitsByKey<String>> LimitLayer<ByKey<HeaderName, String, L>> {
 impl<F, L: LimitsByKey<IpAddr>> LimitLayer<ByKey<F, IpAddr, L>> {
     /// Limits for each sender by its address: [`Peer`](crate::Peer) or, behind proxies,
     /// [`Forwarded`](crate::Forwarded).
-    ///
-    /// ```
-    /// use nanopace_tower::{Keyed, LimitLayer, Peer};
-    /// use tonic::transport::server::TcpConnectInfo;
-    ///
-    /// let peer = Peer::of(TcpConnectInfo::remote_addr);
-    /// let layer = LimitLayer::by_address(peer, Keyed::per_second(10).build()?).grpc();
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn by_address(address: F, limits: L) -> Self {
         LimitLayer::by_key(address, limits)
@@ -152,14 +143,6 @@ impl<D, C, A> LimitLayer<D, C, A> {
 
     /// Answers every rejected request as gRPC does, in place of [`TextOrGrpc`]: for a server of tonic
     /// alone, whose responses can't be made from a text.
-    ///
-    /// ```
-    /// use nanopace_tower::{Limiter, LimitLayer};
-    ///
-    /// let limits = LimitLayer::new(Limiter::per_second(10).build()?).grpc();
-    /// let server = tonic::transport::Server::builder().layer(limits);
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn grpc(self) -> LimitLayer<D, C, OnlyGrpc> {
         self.answered_by(OnlyGrpc)

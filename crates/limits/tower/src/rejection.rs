@@ -43,13 +43,6 @@ impl Rejection {
     /// | no limits are configured for the key | 403 Forbidden |
     /// | it has no key | 400 Bad Request, or 500 if the server should have known |
     /// | anything else | 500 Internal Server Error |
-    ///
-    /// ```
-    /// use http::StatusCode;
-    /// use nanopace_tower::{KeyRejected, Rejection};
-    ///
-    /// assert_eq!(Rejection::Key(KeyRejected::NoLimits).status(), StatusCode::FORBIDDEN);
-    /// ```
     #[must_use]
     pub fn status(&self) -> StatusCode {
         match self {

@@ -37,29 +37,12 @@ impl Verdict {
     }
 
     /// The decision.
-    ///
-    /// ```
-    /// use nanopace_tower::{Limiter, Verdict};
-    ///
-    /// let limiter = Limiter::per_second(10).build()?;
-    /// assert!(Verdict::new(limiter.decide(), None).decision().is_allowed());
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
     /// The limits, if they are known.
-    ///
-    /// ```
-    /// use nanopace_tower::{Limiter, Verdict};
-    ///
-    /// let limiter = Limiter::per_second(10).build()?;
-    /// let verdict = Verdict::new(limiter.decide(), Some(limiter.limits()));
-    /// assert_eq!(verdict.limits().unwrap().to_string(), "10/s");
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn limits(&self) -> Option<&Limits> {
         self.limits.as_deref()

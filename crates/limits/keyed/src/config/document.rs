@@ -1,7 +1,6 @@
 //! A configuration as a plain document.
 
-use super::snapshot::ConfigSnapshot;
-use super::tables::{Table, Tables};
+use super::snapshot::{ConfigSnapshot, Table, Tables};
 use crate::Limits;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{SerializeStruct, Serializer};

@@ -1,14 +1,12 @@
 //! The configuration store in memory.
 
-use super::change::Change;
-use super::error::ConfigError;
-use super::snapshot::ConfigSnapshot;
-use super::store::ConfigStore;
-use super::tables::Tables;
-use super::versions::Versions;
+use super::snapshot::{Change, ConfigSnapshot, Scope, Tables};
+use super::store::{ConfigError, ConfigStore};
 use crate::Limits;
-use crate::sync::{Mutex, lock};
+use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
+use foldhash::fast::RandomState;
 use std::fmt;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// A configuration in memory. It is gone when the process ends.
@@ -98,5 +96,55 @@ impl fmt::Debug for MemoryConfig {
             .field("keys", &snapshot.keys().len())
             .field("prefixes", &snapshot.prefixes().len())
             .finish_non_exhaustive()
+    }
+}
+
+/// Counters that keys share by their hash. A change of one key makes the keys that share its counter
+/// look their limits up once. A model has one, because its executions must not depend on the hash.
+const COUNTERS: usize = if cfg!(loom) { 1 } else { 1024 };
+
+/// A counter of all changes of defaults, and [`COUNTERS`] of changes of keys.
+#[derive(Debug)]
+struct Versions {
+    prefixes: AtomicU64,
+    keys: [AtomicU64; COUNTERS],
+    hasher: RandomState,
+}
+
+impl Versions {
+    fn new() -> Versions {
+        Versions {
+            prefixes: AtomicU64::new(0),
+            keys: std::array::from_fn(|_| AtomicU64::new(0)),
+            hasher: RandomState::default(),
+        }
+    }
+
+    /// A number that is different after each change of the key's own limits or of any defaults.
+    ///
+    /// It is the sum of two counters that only rise. So it is the same only if both are.
+    fn of(&self, key: &str) -> u64 {
+        // Relaxed: as in `raise`. Model: `a_change_is_seen_by_every_later_decision`.
+        self.prefixes.load(Relaxed).wrapping_add(self.counter(key).load(Relaxed))
+    }
+
+    /// The caller has the tables locked, and has made all of its changes.
+    fn raise(&self, changes: &[Change<'_>]) {
+        for change in changes {
+            let counter = match change.scope {
+                Scope::Key(key) => self.counter(key),
+                Scope::Prefix(_) => &self.prefixes,
+            };
+            // Relaxed: written with the tables locked, after they were changed. A decision that
+            // reads this number and then locks the tables locks them after this. Otherwise it would
+            // have read a number that is written later. Models:
+            // `a_change_is_seen_by_every_later_decision`, `a_batch_is_seen_as_a_whole`.
+            counter.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn counter(&self, key: &str) -> &AtomicU64 {
+        let [low, high, ..] = self.hasher.hash_one(key).to_le_bytes();
+        &self.keys[usize::from(u16::from_le_bytes([low, high])) % COUNTERS]
     }
 }

@@ -1,9 +1,44 @@
-//! A configuration at one moment.
+//! A configuration at one moment, and how it changes: limits by key, and defaults by prefix.
 
-use super::change::{Change, Scope};
-use super::tables::{Table, Tables};
 use crate::Limits;
+use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
+
+/// Says whose limits are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope<'a> {
+    /// The limits of this key.
+    Key(&'a str),
+    /// The defaults of all keys that begin with this prefix and have no limits of their own. If
+    /// there are several such prefixes, the longest one counts. The empty prefix is that of all
+    /// keys.
+    Prefix(&'a str),
+}
+
+/// One change of a configuration. Several are made as one step by
+/// [`ConfigStore::apply`](crate::ConfigStore::apply).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change<'a> {
+    /// Whose limits change.
+    pub scope: Scope<'a>,
+    /// The new limits. None takes them away.
+    pub limits: Option<Arc<Limits>>,
+}
+
+impl<'a> Change<'a> {
+    /// Gives limits to a key, or to all keys that begin with a prefix.
+    #[must_use]
+    pub fn set(scope: Scope<'a>, limits: Limits) -> Change<'a> {
+        Change { scope, limits: Some(Arc::new(limits)) }
+    }
+
+    /// Takes the limits of a key or a prefix away.
+    #[must_use]
+    pub fn unset(scope: Scope<'a>) -> Change<'a> {
+        Change { scope, limits: None }
+    }
+}
 
 /// A configuration as it was at one moment: every key and every prefix with its limits, in order.
 /// It never changes.
@@ -33,15 +68,6 @@ pub struct ConfigSnapshot(pub(crate) Arc<Tables>);
 impl ConfigSnapshot {
     /// All keys that have limits of their own, in the order of their bytes. `len()` of the iterator
     /// says how many there are.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Key("alice"), "5/s".parse()?)?;
-    /// assert_eq!(config.snapshot().keys().len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn keys(&self) -> impl ExactSizeIterator<Item = (&str, &Limits)> {
         listed(&self.0.keys)
@@ -49,16 +75,6 @@ impl ConfigSnapshot {
 
     /// All prefixes that have limits, in the order of their bytes. `len()` of the iterator says how
     /// many there are.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Prefix("user:"), "5/s".parse()?)?;
-    /// let snapshot = config.snapshot();
-    /// assert_eq!(snapshot.prefixes().next().unwrap().0, "user:");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn prefixes(&self) -> impl ExactSizeIterator<Item = (&str, &Limits)> {
         listed(&self.0.prefixes)
@@ -101,4 +117,52 @@ fn changes<'a>(
     let set =
         new.map(|(name, limits)| Change { scope: scope(name), limits: Some(Arc::clone(limits)) });
     unset.chain(set).collect()
+}
+
+/// Limits by name, in the order of names. A copy shares all names and limits.
+pub(crate) type Table = BTreeMap<Arc<str>, Arc<Limits>>;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tables {
+    pub(crate) keys: Table,
+    pub(crate) prefixes: Table,
+}
+
+impl Tables {
+    /// Whether there were any limits before.
+    pub(crate) fn change(&mut self, change: &Change<'_>) -> bool {
+        let (table, name) = match change.scope {
+            Scope::Key(key) => (&mut self.keys, key),
+            Scope::Prefix(prefix) => (&mut self.prefixes, prefix),
+        };
+        let before = match &change.limits {
+            Some(limits) => table.insert(name.into(), Arc::clone(limits)),
+            None => table.remove(name),
+        };
+        before.is_some()
+    }
+
+    pub(crate) fn limits_of(&self, key: &str) -> Option<Arc<Limits>> {
+        self.keys.get(key).or_else(|| self.defaults_of(key)).cloned()
+    }
+
+    /// Those of the longest prefix. A prefix of the key that sorts before another text is no longer
+    /// than what the key and that text have in common, so the search goes on from there.
+    fn defaults_of(&self, key: &str) -> Option<&Arc<Limits>> {
+        let mut upper = key;
+        loop {
+            let range = (Bound::Unbounded, Bound::Included(upper));
+            let (prefix, limits) = self.prefixes.range::<str, _>(range).next_back()?;
+            if key.starts_with(&**prefix) {
+                return Some(limits);
+            }
+            upper = in_common(key, prefix);
+        }
+    }
+}
+
+/// What both texts begin with.
+fn in_common<'a>(text: &'a str, other: &str) -> &'a str {
+    let same = text.chars().zip(other.chars()).take_while(|(one, another)| one == another);
+    &text[..same.map(|(one, _)| one.len_utf8()).sum()]
 }

@@ -1,11 +1,11 @@
-//! What every configuration store does.
+//! What every configuration store does, and why it fails.
 
-use super::change::{Change, Scope};
-use super::error::ConfigError;
-use super::snapshot::ConfigSnapshot;
+use super::snapshot::{Change, ConfigSnapshot, Scope};
 use crate::Limits;
 use std::fmt::Debug;
+use std::path::PathBuf;
 use std::sync::Arc;
+use thiserror::Error;
 
 /// The limits that each key has: its own, or the defaults of the longest prefix. Any thread can
 /// change them at any time.
@@ -29,16 +29,6 @@ use std::sync::Arc;
 /// [`MemoryConfig`]: crate::MemoryConfig
 pub trait ConfigStore: Debug + Send + Sync {
     /// The key's limits, if it has any.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Prefix("user:"), "10/s".parse()?)?;
-    /// assert_eq!(config.limits_of("user:bob").unwrap().to_string(), "10/s");
-    /// assert!(config.limits_of("guest").is_none());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     fn limits_of(&self, key: &str) -> Option<Arc<Limits>>;
 
     /// A number that is different after each change of this key's limits. It may be different after
@@ -47,30 +37,9 @@ pub trait ConfigStore: Debug + Send + Sync {
     ///
     /// A caller that asks for the version first and for [`limits_of`](ConfigStore::limits_of)
     /// afterwards may keep the limits until the version changes.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// let version = config.version_of("alice");
-    /// config.set(Scope::Key("alice"), "10/s".parse()?)?;
-    /// assert_ne!(config.version_of("alice"), version);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     fn version_of(&self, key: &str) -> u64;
 
     /// The whole configuration at this moment.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Key("alice"), "10/s".parse()?)?;
-    /// for (key, limits) in config.snapshot().keys() {
-    ///     println!("{key}: {limits}");
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     fn snapshot(&self) -> ConfigSnapshot;
 
     /// Makes all of the changes in one step. If several are for the same key or prefix, the last one
@@ -97,15 +66,6 @@ pub trait ConfigStore: Debug + Send + Sync {
     ///
     /// # Errors
     /// As for [`apply`](ConfigStore::apply).
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Key("alice"), "5/s, 1000/h in 60".parse()?)?;
-    /// assert_eq!(config.limits_of("alice").unwrap().each().len(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     fn set(&self, scope: Scope<'_>, limits: Limits) -> Result<(), ConfigError> {
         self.apply(&[Change::set(scope, limits)]).map(drop)
     }
@@ -114,17 +74,48 @@ pub trait ConfigStore: Debug + Send + Sync {
     ///
     /// # Errors
     /// As for [`apply`](ConfigStore::apply).
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Key("alice"), "5/s".parse()?)?;
-    /// assert!(config.unset(Scope::Key("alice"))?);
-    /// assert!(!config.unset(Scope::Key("alice"))?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     fn unset(&self, scope: Scope<'_>) -> Result<bool, ConfigError> {
         Ok(self.apply(&[Change::unset(scope)])? > 0)
     }
+}
+
+/// Why a configuration could not be read or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file is not a configuration store, or it is damaged.
+    #[error(
+        "{path} is no intact configuration store ({reason}): restore it from a copy, or move it away to begin with none"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file is no document of limits, or something in it is none.
+    #[error("{path} is no document of limits: {reason}")]
+    Document {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// Another process or another store has the file open.
+    #[error("{path} is open in another process or another store: close it there first")]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system could not read or write the file.
+    #[error("{path} can't be read or written: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: std::io::Error,
+    },
+    /// A store of another kind could not do it.
+    #[error("the configuration can't be read or changed: {0}")]
+    Other(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,6 +1,6 @@
 //! Disks that fail, and what a power cut leaves of them.
 
-use super::{DiskConfig, Held, begin};
+use super::{DiskConfig, LockedFile, begin};
 use crate::{Change, ConfigError, ConfigSnapshot, ConfigStore, Scope};
 use redb::StorageBackend;
 use std::collections::BTreeSet;
@@ -52,7 +52,7 @@ impl Disk {
 
     fn opened(self: &Arc<Disk>) -> DiskConfig {
         let file: Arc<dyn StorageBackend> = self.clone();
-        DiskConfig::on(PathBuf::from("limits"), Held::of(file)).unwrap()
+        DiskConfig::on(PathBuf::from("limits"), LockedFile::of(file)).unwrap()
     }
 
     /// All limits after a power cut, and after the death of the process only.

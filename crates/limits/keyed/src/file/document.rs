@@ -1,6 +1,6 @@
 //! The document in a file: reading it, replacing it, holding it.
 
-use crate::durable::{aside, sync_folder};
+use crate::atomic_file::{aside, sync_folder};
 use crate::{ConfigError, ConfigSnapshot};
 use same_file::Handle;
 use std::fs::{self, File, Permissions};
@@ -13,16 +13,6 @@ impl ConfigSnapshot {
     /// # Errors
     /// [`ConfigError::Io`] if the file can't be read, [`ConfigError::Document`] if it is no valid
     /// document. The error says which entry is wrong.
-    ///
-    /// ```
-    /// use nanopace_keyed::ConfigSnapshot;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("limits.toml");
-    ///
-    /// std::fs::write(&path, "[prefixes]\n'' = '10/s'")?;
-    /// assert_eq!(ConfigSnapshot::load(&path)?.prefixes().len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<ConfigSnapshot, ConfigError> {
         let path = path.as_ref();
         let bytes = read(path).map_err(with_path(path))?;

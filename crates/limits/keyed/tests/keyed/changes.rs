@@ -2,8 +2,8 @@
 //! locked out.
 
 use crate::at;
-use nanopace_keyed::internal::DecisionEngine;
-use nanopace_keyed::{ConfigStore, Limits, MemoryConfig, Scope};
+use crate::moments::{AtMoment, keyed, sweep_at};
+use nanopace_keyed::{ConfigStore, Keyed, Limits, MemoryConfig, Scope};
 use proptest::prelude::*;
 use std::fmt;
 
@@ -141,7 +141,7 @@ fn with_steps(limits: Vec<Defined>) -> impl Strategy<Value = (Vec<Defined>, Vec<
 
 /// One key, whose limit changes.
 struct World {
-    engine: DecisionEngine<MemoryConfig>,
+    engine: Keyed<String, MemoryConfig>,
     limits: Vec<Defined>,
     by: usize,
     now: u64,
@@ -150,7 +150,7 @@ struct World {
 
 impl World {
     fn new(limits: Vec<Defined>) -> World {
-        let engine = DecisionEngine::new(MemoryConfig::new(), 10);
+        let engine = keyed(MemoryConfig::new(), 10);
         let mut world = World { engine, limits, by: 0, now: 10_000, let_in: Vec::new() };
         world.change(0);
         world
@@ -176,7 +176,7 @@ impl World {
     }
 }
 
-fn set(engine: &DecisionEngine<MemoryConfig>, text: &str) {
+fn set(engine: &Keyed<String, MemoryConfig>, text: &str) {
     engine
         .config()
         .set(Scope::Prefix(""), text.parse::<Limits>().expect("limits"))
@@ -184,7 +184,7 @@ fn set(engine: &DecisionEngine<MemoryConfig>, text: &str) {
 }
 
 /// How many single requests get in at once.
-fn admitted(engine: &DecisionEngine<MemoryConfig>, now: u64) -> usize {
+fn admitted(engine: &Keyed<String, MemoryConfig>, now: u64) -> usize {
     (0..10_000).take_while(|_| engine.try_acquire_at("key", at(now)).is_ok()).count()
 }
 
@@ -269,7 +269,7 @@ fn lowered_and_raised_again_it_lets_in_nothing_twice() {
         ("10/h fixed-window", "10/h"),
         ("10/h", "10/h fixed-window"),
     ] {
-        let engine = DecisionEngine::new(MemoryConfig::new(), 10);
+        let engine = keyed(MemoryConfig::new(), 10);
         set(&engine, high);
         assert_eq!(engine.try_acquire_n_at("key", 8, at(hour)), Ok(()));
         set(&engine, low);
@@ -283,7 +283,7 @@ fn lowered_and_raised_again_it_lets_in_nothing_twice() {
 #[test]
 fn a_limit_that_stays_goes_on_as_if_nothing_had_happened() {
     for stays in ["10/s", "10/s in 10"] {
-        let engine = DecisionEngine::new(MemoryConfig::new(), 10);
+        let engine = keyed(MemoryConfig::new(), 10);
         set(&engine, &format!("{stays}, 5/min burst 30"));
         assert_eq!(admitted(&engine, 1_000_000_000), 10);
         assert_eq!(admitted(&engine, 4_000_000_000), 10);
@@ -294,7 +294,7 @@ fn a_limit_that_stays_goes_on_as_if_nothing_had_happened() {
 
 #[test]
 fn of_many_limits_those_that_count_for_longest_are_kept() {
-    let engine = DecisionEngine::new(MemoryConfig::new(), 10);
+    let engine = keyed(MemoryConfig::new(), 10);
     let second = 1_000_000_000;
     set(&engine, "8/h");
     assert_eq!(admitted(&engine, second), 8);
@@ -317,7 +317,7 @@ fn changes_that_never_end_lock_nobody_out() {
         |second| format!("{}/h in 60", 120 + second % 7),
     ];
     for law in laws {
-        let engine = DecisionEngine::new(MemoryConfig::new(), 10);
+        let engine = keyed(MemoryConfig::new(), 10);
         let gets_in = |now: &u64| {
             set(&engine, &law(*now));
             engine.try_acquire_at("key", at(now * second)).is_ok()
@@ -329,7 +329,7 @@ fn changes_that_never_end_lock_nobody_out() {
 #[test]
 fn what_was_let_in_before_its_period_does_not_count_for_a_new_limit() {
     for text in ["5/s", "5/min in 6"] {
-        let engine = DecisionEngine::new(MemoryConfig::new(), 10);
+        let engine = keyed(MemoryConfig::new(), 10);
         set(&engine, "5/h in 60");
         assert_eq!(admitted(&engine, 100_000_000_000), 5);
         set(&engine, text);
@@ -339,22 +339,22 @@ fn what_was_let_in_before_its_period_does_not_count_for_a_new_limit() {
 
 #[test]
 fn what_is_no_longer_counted_takes_no_memory() {
-    let engine = DecisionEngine::new(MemoryConfig::new(), 10);
+    let engine = keyed(MemoryConfig::new(), 10);
     let second = 1_000_000_000;
     set(&engine, "5/h in 10");
     assert_eq!(admitted(&engine, second), 5);
     set(&engine, "5/s");
     assert_eq!(admitted(&engine, 2 * second), 0, "perhaps all five have come just now");
     assert_eq!(admitted(&engine, 3 * second), 5);
-    assert_eq!(engine.requests().sweep(at(60 * second), usize::MAX), 0, "the hour is not over");
-    assert_eq!(engine.requests().sweep(at(5_000 * second), usize::MAX), 1);
+    assert_eq!(sweep_at(&engine, at(60 * second), usize::MAX), 0, "the hour is not over");
+    assert_eq!(sweep_at(&engine, at(5_000 * second), usize::MAX), 1);
 }
 
 /// At the edges of the types, sums of what was let in fit nowhere.
 #[test]
 fn the_largest_numbers_change_hands() {
     let longest = i64::MAX;
-    let engine = DecisionEngine::new(MemoryConfig::new(), 10);
+    let engine = keyed(MemoryConfig::new(), 10);
     for text in [
         format!("{longest}/{longest}ns"),
         format!("{longest}/{longest}ns in 65535"),
@@ -370,8 +370,8 @@ fn the_largest_numbers_change_hands() {
         for now in [0, 1, longest.unsigned_abs() / 2, longest.unsigned_abs()] {
             set(&engine, text);
             for n in [u64::MAX, longest.unsigned_abs(), 1_000_000_000, 1] {
-                let asked = engine.peek_n_at("key", n, at(now));
-                assert_eq!(engine.try_acquire_n_at("key", n, at(now)), asked);
+                let fits = n <= engine.standing_at("key", at(now)).unwrap().remaining;
+                assert_eq!(engine.try_acquire_n_at("key", n, at(now)).is_ok(), fits);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The configuration: what it lists, what a batch does, and whom a change concerns.
 
-use nanopace_keyed::internal::DecisionEngine;
+use crate::moments::{AtMoment, keyed};
 use nanopace_keyed::{Change, ConfigSnapshot, ConfigStore, MemoryConfig, Scope};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -121,8 +121,8 @@ fn decisions_see_a_batch_as_a_whole() {
     };
     let config = MemoryConfig::new();
     config.apply(&batch("1/s")).unwrap();
-    let engine: DecisionEngine<_> = DecisionEngine::new(config, 1_000);
-    let fits = |key: &String| engine.peek_n_at(key, 2, crate::at(0)).is_ok();
+    let engine = keyed(config, 1_000);
+    let fits = |key: &String| engine.standing_at(key, crate::at(0)).unwrap().limit == 2;
     for _ in 0..100 {
         thread::scope(|scope| {
             scope.spawn(|| engine.config().apply(&batch("2/s")).unwrap());

@@ -1,6 +1,6 @@
 //! The configuration on disk: deaths, damage, company.
 
-use nanopace_keyed::internal::DecisionEngine;
+use crate::moments::{AtMoment, keyed};
 use nanopace_keyed::{ConfigError, ConfigStore, DiskConfig, Scope};
 use proptest::prelude::*;
 use redb::{Database, DatabaseError, TableDefinition};
@@ -322,8 +322,7 @@ fn threads_that_begin_and_write_at_once_lose_nothing() {
 #[test]
 fn an_engine_decides_by_it() {
     let directory = directory();
-    let engine =
-        DecisionEngine::new(DiskConfig::open(directory.path().join("limits")).unwrap(), 10);
+    let engine = keyed(DiskConfig::open(directory.path().join("limits")).unwrap(), 10);
     set(engine.config(), Scope::Prefix("a"), "1/s");
     assert!(engine.try_acquire_at("alice", crate::at(0)).is_ok());
     assert!(engine.try_acquire_at("alice", crate::at(0)).is_err());

@@ -1,7 +1,7 @@
 //! The decision engine and its configuration.
 
+use crate::moments::{AtMoment, NamedMoment, keyed, sweep_at};
 use crate::{at, laws};
-use nanopace_keyed::internal::DecisionEngine;
 use nanopace_keyed::{
     ConfigStore, KeyRejected, Keyed, Limits, LimitsError, LimitsOf, MemoryConfig, Scope, Uniform,
 };
@@ -20,18 +20,18 @@ fn limits(text: &str) -> Limits {
 }
 
 /// Decides for all keys by `text`.
-fn engine(text: &str) -> DecisionEngine<MemoryConfig> {
+fn engine(text: &str) -> Keyed<String, MemoryConfig> {
     let config = MemoryConfig::new();
     config.set(Scope::Prefix(""), limits(text)).unwrap();
-    DecisionEngine::new(config, 1000)
+    keyed(config, 1000)
 }
 
-fn change(engine: &DecisionEngine<MemoryConfig>, scope: Scope<'_>, text: &str) {
+fn change(engine: &Keyed<String, MemoryConfig>, scope: Scope<'_>, text: &str) {
     engine.config().set(scope, limits(text)).unwrap();
 }
 
 /// How many single requests get in at once.
-fn admitted(engine: &DecisionEngine<MemoryConfig>, key: &str, now: u64) -> usize {
+fn admitted(engine: &Keyed<String, MemoryConfig>, key: &str, now: u64) -> usize {
     (0..1000).take_while(|_| engine.try_acquire_at(key, at(now)).is_ok()).count()
 }
 
@@ -75,7 +75,10 @@ proptest! {
         steps in prop::collection::vec((0..4_u8, 0..3_u64, 0..40_u64, 0..6_usize, any::<bool>()), 1..150),
     ) {
         let texts = ["3/100ns", "5/100ns in 4", "2/20ns, 6/300ns in 3", "1/200ns", "4/50ns burst 2", "2/7ns"];
-        let build = |lag| DecisionEngine::new(MemoryConfig::new(), 100).tuned(|requests| requests.lag(lag));
+        let build = |lag| {
+            let keyed = Keyed::builder(MemoryConfig::new()).max_keys(100).lag(lag);
+            keyed.clock(NamedMoment).build().unwrap()
+        };
         let (swept, kept) = (build(Duration::ZERO), build(Duration::MAX));
         let mut now = 1000;
         for (key, n, pause, text, per_key) in steps {
@@ -90,20 +93,20 @@ proptest! {
                 }
             }
             prop_assert_eq!(swept.try_acquire_n_at(key, n, at(now)), kept.try_acquire_n_at(key, n, at(now)));
-            swept.requests().sweep(at(now), usize::MAX);
+            sweep_at(&swept, at(now), usize::MAX);
         }
     }
 }
 
 #[test]
 fn keys_without_limits_are_told_so() {
-    let engine = DecisionEngine::new(MemoryConfig::new(), 10);
+    let engine = keyed(MemoryConfig::new(), 10);
     assert_eq!(engine.try_acquire_at("alice", at(0)), Err(KeyRejected::NoLimits));
     change(&engine, Scope::Prefix("al"), "2/s");
     assert_eq!(admitted(&engine, "alice", 0), 2);
     assert_eq!(engine.config().unset(Scope::Prefix("al")).ok(), Some(true));
     assert_eq!(engine.config().unset(Scope::Prefix("al")).ok(), Some(false));
-    assert_eq!(engine.peek_n_at("alice", 1, at(0)), Err(KeyRejected::NoLimits));
+    assert_eq!(engine.standing_at("alice", at(0)), Err(KeyRejected::NoLimits));
     change(&engine, Scope::Key("alice"), "3/s");
     assert_eq!(admitted(&engine, "alice", 0), 1, "the two before still count");
 }

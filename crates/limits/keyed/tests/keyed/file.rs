@@ -1,6 +1,6 @@
 //! A configuration in a file that several processes follow.
 
-use nanopace_keyed::internal::DecisionEngine;
+use crate::moments::{AtMoment, keyed};
 use nanopace_keyed::{
     Change, ConfigError, ConfigSnapshot, ConfigStore, FileConfig, MemoryConfig, Scope,
 };
@@ -59,7 +59,7 @@ fn all_succeed(children: Vec<Child>) -> bool {
 fn other_processes_follow() {
     if let Some(path) = env::var_os(CHILD) {
         let config = FileConfig::follow(path, Duration::from_millis(1)).unwrap();
-        let engine = DecisionEngine::new(config, 10);
+        let engine = keyed(config, 10);
         // Tells that it follows, and waits for what that leads to.
         let number = env::var("NUMBER").unwrap();
         set(engine.config(), &number, "1/s");

@@ -13,16 +13,12 @@ mod file;
 mod laws;
 #[cfg(feature = "metrics")]
 mod metrics;
-mod requests;
+mod moments;
+mod store;
 mod waiting;
 
-use nanopace_limits::Quota;
 use nanopace_nanos::Nanos;
 
 fn at(nanos: u64) -> Nanos {
     Nanos::from_nanos(nanos)
-}
-
-fn quota(text: &str) -> Quota {
-    text.parse().expect("a quota")
 }

@@ -1,18 +1,15 @@
 //! Those who wait for a key: each key has a line of its own. Time does not pass by itself, so nobody
 //! looks again unless it is woken.
 
-use nanopace_keyed::internal::KeyGate;
 use nanopace_keyed::{KeyRejected, Keyed, Rejected, Uniform, Wait, WaitError};
-use nanopace_limits::internal::{Step, Waiter};
+use nanopace_limits::custom::{Step, Waitable, Waiter};
 use nanopace_nanos::{Clock, ManualClock, Nanos};
-use std::hash::RandomState;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
 type Users = Keyed<String, Uniform>;
-type Guest<'l> = Waiter<'l, KeyGate<'l, String, Uniform, RandomState, str>>;
 type End = Result<Duration, WaitError<KeyRejected>>;
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
@@ -40,12 +37,12 @@ impl Bell {
     }
 
     /// Comes to look, and has to wait.
-    fn waits(self: &Arc<Bell>, guest: &mut Guest<'_>) {
+    fn waits<G: Waitable>(self: &Arc<Bell>, guest: &mut Waiter<'_, G>) {
         assert!(matches!(guest.step(&Waker::from(Arc::clone(self))), Step::Until(_)));
     }
 }
 
-fn end(guest: &mut Guest<'_>) -> End {
+fn end<G: Waitable<Refusal = KeyRejected>>(guest: &mut Waiter<'_, G>) -> End {
     match guest.step(Waker::noop()) {
         Step::Done(end) => end,
         Step::Until(moment) => panic!("not before {moment:?}"),
@@ -56,8 +53,8 @@ fn end(guest: &mut Guest<'_>) -> End {
 fn a_raise_wakes_who_waits_for_whatever_key() {
     let (_, users) = users();
     users.try_acquire_costs("bob", 10).unwrap();
-    let guests = ["alice", "bob"].map(|key| (users.waiter(key, Wait::new(2)), Arc::default()));
-    let mut guests: [(Guest<'_>, Arc<Bell>); 2] = guests;
+    let mut guests =
+        ["alice", "bob"].map(|key| (users.waiter(key, Wait::new(2)), Arc::<Bell>::default()));
     for (guest, bell) in &mut guests {
         bell.waits(guest);
     }

@@ -107,19 +107,6 @@ impl ManagedPool {
     ///
     /// # Errors
     /// As for [`start`](ManagedPool::start).
-    ///
-    /// ```
-    /// use nanopace_nanos::{ManualClock, Nanos};
-    /// use nanopace_limits::pools::ManagedPool;
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let tick = Duration::from_millis(1);
-    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
-    /// clock.set(Nanos::from_nanos(2_000_000));
-    /// assert!(pool.take(20).is_ok());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn unattended(
         quota: Quota,
         size: u64,
@@ -137,20 +124,6 @@ impl ManagedPool {
     }
 
     /// Does the refill that is due now, and serves the callers that wait.
-    ///
-    /// ```
-    /// use nanopace_nanos::{ManualClock, Nanos};
-    /// use nanopace_limits::pools::ManagedPool;
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let tick = Duration::from_millis(1);
-    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
-    /// clock.set(Nanos::from_nanos(2_000_000));
-    /// pool.refill();
-    /// assert_eq!(pool.snapshot().active(), 20);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn refill(&self) {
         self.state().refill(self.clock.now());
     }
@@ -161,20 +134,6 @@ impl ManagedPool {
     /// # Errors
     /// [`Rejected`]. No token is taken then. If the pool is closed and has too few tokens left, the
     /// moment is [`Nanos::MAX`].
-    ///
-    /// ```
-    /// use nanopace_nanos::{ManualClock, Nanos};
-    /// use nanopace_limits::pools::ManagedPool;
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let tick = Duration::from_millis(1);
-    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
-    /// assert!(pool.take(20).is_err()); // empty at first
-    /// clock.set(Nanos::from_nanos(2_000_000));
-    /// assert_eq!(pool.take(20), Ok(Duration::ZERO));
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn take(&self, tokens: u64) -> Result<Duration, Rejected> {
         let now = self.clock.now();
         self.state().take(tokens, now).map(|intended| now - intended)
@@ -222,37 +181,11 @@ impl ManagedPool {
 
     /// From now on tokens come at `quota`. What has come before is refilled at once. Setting the quota
     /// that is in force changes nothing else.
-    ///
-    /// ```
-    /// use nanopace_nanos::ManualClock;
-    /// use nanopace_limits::pools::ManagedPool;
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let tick = Duration::from_millis(1);
-    /// let pool = ManagedPool::unattended("1/s".parse()?, 100, 1.25, tick, clock.clone())?;
-    /// clock.advance(Duration::from_millis(500));
-    /// pool.set_quota("10/s".parse()?); // half a token has come
-    /// clock.advance(Duration::from_millis(50));
-    /// assert!(pool.take(1).is_ok());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn set_quota(&self, quota: Quota) {
         self.state().set_quota(quota, self.clock.now());
     }
 
     /// The quota in force.
-    ///
-    /// ```
-    /// use nanopace_nanos::ManualClock;
-    /// use nanopace_limits::pools::ManagedPool;
-    /// use std::time::Duration;
-    ///
-    /// let tick = Duration::from_millis(1);
-    /// let pool = ManagedPool::unattended("1/s".parse()?, 100, 1.25, tick, ManualClock::new())?;
-    /// assert_eq!(pool.quota(), "1/s".parse()?);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.state().quota()
@@ -264,21 +197,6 @@ impl ManagedPool {
     /// # Errors
     /// [`QuotaError::Interval`] for an interval of zero or of more than a day. Nothing is changed
     /// then.
-    ///
-    /// ```
-    /// use nanopace_nanos::ManualClock;
-    /// use nanopace_limits::pools::ManagedPool;
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let hour = Duration::from_secs(3_600);
-    /// let pool = ManagedPool::unattended("1/s".parse()?, 100, 1.25, hour, clock.clone())?;
-    /// clock.advance(Duration::from_secs(2));
-    /// assert!(pool.take(2).is_err());
-    /// pool.set_interval(Duration::from_secs(1))?;
-    /// assert!(pool.take(2).is_ok());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn set_interval(&self, interval: Duration) -> Result<(), QuotaError> {
         self.state().set_interval(interval, self.clock.now())?;
         self.thread.iter().for_each(RefillThread::wake);
@@ -286,17 +204,6 @@ impl ManagedPool {
     }
 
     /// The time between refills.
-    ///
-    /// ```
-    /// use nanopace_nanos::ManualClock;
-    /// use nanopace_limits::pools::ManagedPool;
-    /// use std::time::Duration;
-    ///
-    /// let tick = Duration::from_millis(1);
-    /// let pool = ManagedPool::unattended("1/s".parse()?, 100, 1.25, tick, ManualClock::new())?;
-    /// assert_eq!(pool.interval(), tick);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn interval(&self) -> Duration {
         self.state().interval()
@@ -307,41 +214,12 @@ impl ManagedPool {
     ///
     /// # Errors
     /// As for [`TokenPool::new`]. Nothing is changed then.
-    ///
-    /// ```
-    /// use nanopace_nanos::ManualClock;
-    /// use nanopace_limits::pools::ManagedPool;
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let tick = Duration::from_secs(1);
-    /// let pool = ManagedPool::unattended("1/s".parse()?, 100, 1.25, tick, clock.clone())?;
-    /// clock.advance(Duration::from_secs(50));
-    /// pool.refill();
-    /// pool.set_size(20, 1.25)?;
-    /// assert_eq!((pool.snapshot().active(), pool.snapshot().waiting()), (25, 25));
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn set_size(&self, size: u64, ratio: f64) -> Result<(), QuotaError> {
         self.state().set_size(size, ratio, self.clock.now())
     }
 
     /// Ends the refills and turns away all callers that wait, now and later. The tokens that are
     /// left can still be taken.
-    ///
-    /// ```
-    /// use nanopace_nanos::{ManualClock, Nanos};
-    /// use nanopace_limits::pools::ManagedPool;
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let tick = Duration::from_millis(1);
-    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
-    /// pool.close();
-    /// assert!(pool.acquire(1).is_err());
-    /// # clock.set(Nanos::ZERO);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn close(&self) {
         self.state().close();
         if let Some(thread) = &self.thread {
@@ -350,38 +228,12 @@ impl ManagedPool {
     }
 
     /// A copy of the pool as it is now.
-    ///
-    /// ```
-    /// use nanopace_nanos::{ManualClock, Nanos};
-    /// use nanopace_limits::pools::ManagedPool;
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let tick = Duration::from_millis(1);
-    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
-    /// assert_eq!(pool.snapshot().capacity(), 125);
-    /// # clock.set(Nanos::ZERO);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn snapshot(&self) -> TokenPool {
         self.state().pool().clone()
     }
 
     /// How many callers are waiting.
-    ///
-    /// ```
-    /// use nanopace_nanos::{ManualClock, Nanos};
-    /// use nanopace_limits::pools::ManagedPool;
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let tick = Duration::from_millis(1);
-    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
-    /// assert_eq!(pool.queued(), 0);
-    /// # clock.set(Nanos::ZERO);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn queued(&self) -> usize {
         self.state().queued()

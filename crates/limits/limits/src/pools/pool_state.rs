@@ -4,7 +4,7 @@
 use super::TokenPool;
 use super::flow::Flow;
 use super::refill_thread::Ticks;
-use crate::rejected::room_beside;
+use crate::rules::room_beside;
 use crate::sync::Sender;
 use crate::{Quota, QuotaError, Rejected};
 use nanopace_nanos::Nanos;

@@ -1,7 +1,7 @@
 //! The token bucket that is refilled at a fixed interval.
 
 use super::refill_thread::{RefillThread, Ticks};
-use crate::rejected::room_beside;
+use crate::rules::room_beside;
 use crate::sync::{Mutex, MutexGuard, lock};
 use crate::{Quota, QuotaError, Rejected, TryAcquire};
 use nanopace_nanos::{Clock, Nanos};
@@ -112,17 +112,6 @@ impl RefilledBucket {
     ///
     /// # Errors
     /// As for [`start`](RefilledBucket::start).
-    ///
-    /// ```
-    /// use nanopace_nanos::{ManualClock, Nanos};
-    /// use nanopace_limits::pools::RefilledBucket;
-    /// use nanopace_limits::TryAcquire;
-    ///
-    /// let clock = ManualClock::new();
-    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
-    /// assert!(bucket.try_acquire_n_at(15, Nanos::from_nanos(100_000_000)).is_ok());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn unattended(
         quota: Quota,
         capacity: u64,
@@ -147,38 +136,11 @@ impl RefilledBucket {
     }
 
     /// Does the refills that are due now.
-    ///
-    /// ```
-    /// use nanopace_nanos::{ManualClock, Nanos};
-    /// use nanopace_limits::pools::RefilledBucket;
-    /// use nanopace_limits::TryAcquire;
-    ///
-    /// let clock = ManualClock::new();
-    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
-    /// clock.set(Nanos::from_nanos(100_000_000));
-    /// bucket.refill();
-    /// assert_eq!(bucket.tokens(), 15);
-    /// # let _: &dyn TryAcquire = &bucket;
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn refill(&self) {
         self.stock().refill(self.clock.now());
     }
 
     /// How many tokens are in the bucket, as of the last refill and request.
-    ///
-    /// ```
-    /// use nanopace_nanos::{ManualClock, Nanos};
-    /// use nanopace_limits::pools::RefilledBucket;
-    /// use nanopace_limits::TryAcquire;
-    ///
-    /// let clock = ManualClock::new();
-    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock.clone())?;
-    /// assert_eq!(bucket.tokens(), 5);
-    /// bucket.try_acquire_n_at(2, Nanos::ZERO).unwrap();
-    /// assert_eq!(bucket.tokens(), 3);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.stock().tokens
@@ -190,21 +152,6 @@ impl RefilledBucket {
     ///
     /// # Errors
     /// [`QuotaError::Interval`] for a period of more than a day. Nothing is changed then.
-    ///
-    /// ```
-    /// use nanopace_nanos::{ManualClock, Nanos};
-    /// use nanopace_limits::pools::RefilledBucket;
-    /// use nanopace_limits::TryAcquire;
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let bucket = RefilledBucket::unattended("1/h".parse()?, 25, 0, 1, clock.clone())?;
-    /// clock.advance(Duration::from_millis(400));
-    /// bucket.set_quota("10/s".parse()?)?;
-    /// assert!(bucket.try_acquire_at(Nanos::from_nanos(999_999_999)).is_err());
-    /// assert!(bucket.try_acquire_n_at(10, Nanos::from_nanos(1_000_000_000)).is_ok());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn set_quota(&self, quota: Quota) -> Result<(), QuotaError> {
         self.stock().set_quota(quota, self.clock.now())?;
         self.thread.iter().for_each(RefillThread::wake);
@@ -212,17 +159,6 @@ impl RefilledBucket {
     }
 
     /// The quota in force.
-    ///
-    /// ```
-    /// use nanopace_nanos::ManualClock;
-    /// use nanopace_limits::pools::RefilledBucket;
-    ///
-    /// let clock = ManualClock::new();
-    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock)?;
-    /// bucket.set_quota("1/h".parse()?)?;
-    /// assert_eq!(bucket.quota(), "1/h".parse()?);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.stock().quota
@@ -232,33 +168,11 @@ impl RefilledBucket {
     ///
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a capacity below the cost. Nothing is changed then.
-    ///
-    /// ```
-    /// use nanopace_nanos::ManualClock;
-    /// use nanopace_limits::pools::RefilledBucket;
-    ///
-    /// let clock = ManualClock::new();
-    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock)?;
-    /// bucket.set_capacity(3)?;
-    /// bucket.set_capacity(25)?;
-    /// assert_eq!(bucket.tokens(), 3);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn set_capacity(&self, capacity: u64) -> Result<(), QuotaError> {
         self.stock().set_capacity(capacity, self.clock.now())
     }
 
     /// The most tokens that it holds.
-    ///
-    /// ```
-    /// use nanopace_nanos::ManualClock;
-    /// use nanopace_limits::pools::RefilledBucket;
-    ///
-    /// let clock = ManualClock::new();
-    /// let bucket = RefilledBucket::unattended("10/100ms".parse()?, 25, 5, 1, clock)?;
-    /// assert_eq!(bucket.capacity(), 25);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.stock().capacity

@@ -61,13 +61,6 @@ impl TokenPool {
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a size of zero, [`QuotaError::Ratio`] for a ratio that
     /// is below 1 or not finite, [`QuotaError::CapacityTooLarge`] if their product is above 2^63.
-    ///
-    /// ```
-    /// use nanopace_limits::pools::TokenPool;
-    ///
-    /// assert!(TokenPool::new(1_000, 1.25).is_ok());
-    /// assert!(TokenPool::new(1_000, 0.9).is_err());
-    /// ```
     pub fn new(size: u64, ratio: f64) -> Result<TokenPool, QuotaError> {
         let share = valid_share(size, ratio)?;
         Ok(TokenPool { size, share, active: 0, waiting: 0, carry: 0 })
@@ -78,16 +71,6 @@ impl TokenPool {
     ///
     /// # Errors
     /// As for [`new`](TokenPool::new). Nothing is changed then.
-    ///
-    /// ```
-    /// use nanopace_limits::pools::TokenPool;
-    ///
-    /// let mut pool = TokenPool::new(10, 1.5)?;
-    /// pool.refill(14);
-    /// pool.set_size(4, 1.5)?;
-    /// assert_eq!((pool.active(), pool.waiting()), (6, 8));
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn set_size(&mut self, size: u64, ratio: f64) -> Result<(), QuotaError> {
         let share = valid_share(size, ratio)?;
         self.carry = self.carry_in(size);
@@ -133,16 +116,6 @@ impl TokenPool {
     }
 
     /// Takes `tokens` from the active pool, all or none. Returns whether it did.
-    ///
-    /// ```
-    /// use nanopace_limits::pools::TokenPool;
-    ///
-    /// let mut pool = TokenPool::new(10, 1.5)?;
-    /// pool.refill(10);
-    /// assert!(pool.take(7));
-    /// assert!(!pool.take(7));
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn take(&mut self, tokens: u64) -> bool {
         let left = self.active.checked_sub(tokens);
@@ -157,28 +130,12 @@ impl TokenPool {
     }
 
     /// How many tokens are waiting for room.
-    ///
-    /// ```
-    /// use nanopace_limits::pools::TokenPool;
-    ///
-    /// let mut pool = TokenPool::new(10, 1.0)?;
-    /// pool.refill(13);
-    /// assert_eq!(pool.waiting(), 3);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn waiting(&self) -> u128 {
         self.waiting
     }
 
     /// The most tokens that the active pool ever holds: `size` x `ratio`.
-    ///
-    /// ```
-    /// use nanopace_limits::pools::TokenPool;
-    ///
-    /// assert_eq!(TokenPool::new(1_000, 1.25)?.capacity(), 1_250);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.size + self.share

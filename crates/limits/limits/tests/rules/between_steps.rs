@@ -1,7 +1,7 @@
 //! Changes between two steps of a waiter. No lock covers both steps.
 
 use crate::laws::at;
-use nanopace_limits::internal::{Gate, LimitsState, Line, Receipt, Step, Waiter};
+use nanopace_limits::custom::{LimitsState, Receipt, Step, WaitQueue, Waitable, Waiter};
 use nanopace_limits::{CostsRejected, Limits, Rule, Wait, WaitError};
 use nanopace_nanos::{Clock, ManualClock, Nanos};
 use std::cell::{Cell, RefCell};
@@ -11,11 +11,11 @@ use std::time::Duration;
 
 type Heard = Step<Result<Duration, WaitError<CostsRejected>>>;
 
-/// Limits with a line. Somebody may come right after the next step on the limits.
+/// Limits with a queue. Another request may come right after the next step on the limits.
 struct Interrupted {
     limits: Arc<Limits>,
     state: RefCell<LimitsState>,
-    line: Line<()>,
+    queue: WaitQueue<()>,
     clock: ManualClock,
     comes: Cell<Option<Wait<'static>>>,
     /// The result of the first step of the waiter that came.
@@ -26,12 +26,12 @@ impl Interrupted {
     fn new(limits: &str) -> Self {
         let limits: Arc<Limits> = Arc::new(limits.parse().unwrap());
         let state = RefCell::new(limits.fresh());
-        let (line, clock) = (Line::new(), ManualClock::new());
-        Self { limits, state, line, clock, comes: Cell::default(), heard: Cell::default() }
+        let (queue, clock) = (WaitQueue::new(), ManualClock::new());
+        Self { limits, state, queue, clock, comes: Cell::default(), heard: Cell::default() }
     }
 }
 
-impl Gate for &Interrupted {
+impl Waitable for &Interrupted {
     type Key = ();
     type Asked = ();
     type Refusal = CostsRejected;
@@ -40,8 +40,8 @@ impl Gate for &Interrupted {
         &()
     }
 
-    fn line(&self) -> &Line<()> {
-        &self.line
+    fn queue(&self) -> &WaitQueue<()> {
+        &self.queue
     }
 
     fn clock(&self) -> &dyn Clock {
@@ -57,6 +57,10 @@ impl Gate for &Interrupted {
             self.heard.set(Some(Waiter::new(*self, wait).step(Waker::noop())));
         }
         answer
+    }
+
+    fn not_until(refusal: &CostsRejected) -> Option<Nanos> {
+        refusal.not_until()
     }
 
     fn take_back(&self, _: &Receipt) {}

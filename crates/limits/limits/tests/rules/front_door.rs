@@ -1,7 +1,7 @@
 //! The front door decides as its limits do, with the lock and without.
 
 use crate::limits::{any_limit, any_limits};
-use nanopace_limits::internal::Receipt;
+use nanopace_limits::custom::Receipt;
 use nanopace_limits::{Limiter, Limits, Reservation, Rule};
 use nanopace_nanos::{Clock, ManualClock};
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ impl Rules {
     fn change(&mut self, limits: Limits, clock: &ManualClock) {
         let Rules { limits: old, state } = self;
         old.advance(state, clock.now());
-        *state = limits.carry(old, state, clock.now());
+        *state = limits.carry_over(old, state, clock.now());
         *old = Arc::new(limits);
     }
 }

@@ -1,7 +1,7 @@
 //! Time that passes by chance takes nothing from anybody.
 
-use crate::common::crowd::{Crowd, limiter};
-use nanopace_limits::internal::Step;
+use crate::common::waiters::{Crowd, limiter};
+use nanopace_limits::custom::Step;
 use nanopace_limits::{Wait, WaitError};
 use nanopace_nanos::Nanos;
 use proptest::prelude::*;

@@ -239,7 +239,7 @@ proptest! {
             now += pause;
             if i == change {
                 old.advance(&mut state, at(now));
-                state = new.carry(&old, &state, at(now));
+                state = new.carry_over(&old, &state, at(now));
                 limits = &new;
             }
             let gets_in = limits.try_acquire(&mut state, at(now), n).is_ok();
@@ -261,7 +261,7 @@ fn between_kinds_a_change_forgets_what_was_not_recorded() {
         (0..10).filter(|i| old.try_acquire(state, milli(i * 100), 1).is_ok()).count()
     };
     assert_eq!(let_in(&mut state), 10);
-    let mut state = new.carry(&old, &state, milli(950));
+    let mut state = new.carry_over(&old, &state, milli(950));
     let more = (0..100).filter(|_| new.try_acquire(&mut state, milli(950), 1).is_ok()).count();
     assert_eq!(10 + more, 29);
 }
@@ -284,7 +284,7 @@ fn a_new_window_begins_with_what_the_longest_memory_has_recorded() {
             let costs: &[u64] = if old.each().len() == 1 { &[3] } else { &[1, 3] };
             old.try_acquire_costs(&mut state, seconds(now - 1), costs).unwrap();
             let new: Limits = new.parse().unwrap();
-            let mut state = new.carry(&old, &state, seconds(now));
+            let mut state = new.carry_over(&old, &state, seconds(now));
             assert!(new.try_acquire(&mut state, seconds(now), 1).is_err(), "{old} to {new}");
         }
     }
@@ -296,7 +296,7 @@ fn of_two_windows_alike_each_goes_on_with_its_own_count() {
         ("10/min in 6, 5k/min in 6".parse().unwrap(), "20/min in 6, 6k/min in 6".parse().unwrap());
     let mut state = old.fresh();
     old.try_acquire_costs(&mut state, seconds(1), &[3, 4_500]).unwrap();
-    let mut state = new.carry(&old, &state, seconds(1));
+    let mut state = new.carry_over(&old, &state, seconds(1));
     assert!(new.try_acquire_costs(&mut state, seconds(1), &[17, 1_501]).is_err());
     assert!(new.try_acquire_costs(&mut state, seconds(1), &[18, 1_500]).is_err());
     assert!(new.try_acquire_costs(&mut state, seconds(1), &[17, 1_500]).is_ok());
@@ -427,7 +427,7 @@ fn a_rate_that_comes_back_goes_on_with_its_own_account() {
             let [old, new] = if turn % 2 == 0 { [1, 0] } else { [0, 1] };
             let now = at(turn * 2_500_000);
             if turn > 0 {
-                state = both[new].carry(&both[old], &state, now);
+                state = both[new].carry_over(&both[old], &state, now);
             }
             let_in += u32::from(both[new].try_acquire(&mut state, now, 1).is_ok());
         }

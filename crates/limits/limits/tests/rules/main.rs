@@ -1,6 +1,7 @@
 //! What rules keep to, on moments of the tests' own. One test program, which is built much faster than many.
 
 mod aggregated_window;
+mod alternating;
 mod between_steps;
 mod buckets;
 mod common;
@@ -12,7 +13,7 @@ mod jitter;
 mod late_stamps;
 mod laws;
 mod limits;
-mod places;
+mod queue;
 mod quota;
 #[cfg(feature = "pools")]
 mod refilled_bucket;
@@ -24,6 +25,5 @@ mod tasks;
 mod threads;
 #[cfg(feature = "pools")]
 mod token_pool;
-mod turns;
 mod waiting;
 mod windows;

@@ -2,7 +2,7 @@
 //! it promises.
 
 use crate::laws::{Arrival, SECOND, arrivals, at, orderly, quotas, seconds, span};
-use nanopace_limits::internal::RingCount;
+use nanopace_limits::RingCount;
 use nanopace_limits::{
     Locked, Quota, QuotaError, Rejected, RollingCount, Rule, SlottedRing, TryAcquire,
 };

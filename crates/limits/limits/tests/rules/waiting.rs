@@ -1,7 +1,7 @@
 //! Who waits gets in, in the order in which they came, and nobody is forgotten.
 
-use crate::common::crowd::{Crowd, limiter};
-use nanopace_limits::internal::Step;
+use crate::common::waiters::{Crowd, limiter};
+use nanopace_limits::custom::Step;
 use nanopace_limits::{CostsRejected, Limiter, Rejected, Wait, WaitError};
 use nanopace_nanos::{Clock, ManualClock, Nanos};
 use proptest::prelude::*;

@@ -1,9 +1,22 @@
 //! What several tests need.
 #![allow(dead_code, reason = "not every test needs all of it")]
 
+use nanopace_nanos::{Clock, Nanos};
 use nanopace_remote::{Remote, Settings};
 use nanopace_services::Server;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+/// The store's time in microseconds, which a test sets, forwards or backwards.
+#[derive(Debug)]
+pub(crate) struct Micros(pub(crate) Arc<AtomicU64>);
+
+impl Clock for Micros {
+    fn now(&self) -> Nanos {
+        Nanos::from_nanos(self.0.load(Ordering::Relaxed) * 1_000)
+    }
+}
 
 /// A machine may be busy: for tests that are not about time.
 pub(crate) fn patient() -> Settings {

@@ -1,8 +1,9 @@
 //! The store decides as the rules do a microsecond before or after at most: the same answer, and the same
 //! figures, for the same arrivals.
 
-use nanopace_limits::internal::{Kind, LimitsState};
-use nanopace_limits::{Decision, Limit, Limits, Quota, Rejected, Rule};
+use crate::common::Micros;
+use nanopace_limits::custom::LimitsState;
+use nanopace_limits::{Decision, Limit, LimitKind, Limits, Quota, Rejected, Rule};
 use nanopace_nanos::Nanos;
 use nanopace_remote::{Remote, RemoteKeyed, Settings};
 use nanopace_services::{Engine, Server};
@@ -31,7 +32,7 @@ impl Local {
     fn change(&mut self, limits: &Limits, micros: u64) {
         if *limits != self.limits {
             let now = Nanos::from_nanos(micros * 1_000);
-            self.state = limits.carry(&self.limits, &self.state, now);
+            self.state = limits.carry_over(&self.limits, &self.state, now);
             self.limits = limits.clone();
         }
     }
@@ -184,7 +185,8 @@ fn limits(limit: impl Strategy<Value = Limit>) -> impl Strategy<Value = Limits> 
 /// A limiter in the store whose time is what the test says.
 fn remote(store: &Remote, prefix: u64) -> (RemoteKeyed, Arc<AtomicU64>) {
     let micros = Arc::new(AtomicU64::new(1_700_000_000_000_000));
-    let limiter = store.limits("1/s").prefix(prefix.to_string()).store_micros(micros.clone());
+    let limiter =
+        store.limits("1/s").prefix(prefix.to_string()).store_clock(Micros(micros.clone()));
     (limiter.build().unwrap(), micros)
 }
 
@@ -194,7 +196,7 @@ fn is_at_an_edge(micros: u64, all: &[Limits]) -> bool {
     all.iter().flat_map(Limits::each).any(|limit| {
         let length = limit.quota().period_ns();
         let since = micros * 1_000 % length;
-        let is_rounded = !matches!(limit.kind(), Kind::Gcra { .. }) && length % 1_000 > 0;
+        let is_rounded = !matches!(limit.kind(), LimitKind::Gcra { .. }) && length % 1_000 > 0;
         is_rounded && (since < 2_000 || length - since < 2_000)
     })
 }

@@ -1,6 +1,6 @@
 //! Tokens that are taken ahead: never more than the limits, and less by no more than what is leased.
 
-use crate::common::{ask, store, until};
+use crate::common::{Micros, ask, store, until};
 use nanopace_limits::{Limits, Rule};
 use nanopace_nanos::{ManualClock, Nanos};
 use nanopace_remote::{Remote, RemoteError, RemoteKeyed};
@@ -24,7 +24,7 @@ impl Fleet {
         let (clock, micros) = (ManualClock::new(), Arc::new(AtomicU64::new(0)));
         let limiter = |_| {
             let limiter = store.limits(limits).prefix(prefix.to_string()).leased(ahead);
-            limiter.clock(clock.clone()).store_micros(micros.clone()).build().unwrap()
+            limiter.clock(clock.clone()).store_clock(Micros(micros.clone())).build().unwrap()
         };
         let mut fleet = Fleet { limiters: (0..3).map(limiter).collect(), clock, micros };
         fleet.set(1_700_000_000_000_000);

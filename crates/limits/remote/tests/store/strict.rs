@@ -1,6 +1,6 @@
 //! Strict decisions: what they keep, and what they leave in the store.
 
-use crate::common::{ask, store, until};
+use crate::common::{Micros, ask, store, until};
 use nanopace_keyed::{KeyRejected, Keyed, MemoryConfig};
 use nanopace_remote::{
     ConfigStore, Rejected, Remote, RemoteError, RemoteRejected, Scope, StoreError,
@@ -138,7 +138,7 @@ fn slow_limits_of_one_process_do_not_slow_another_one_down() {
             let micros = Arc::new(AtomicU64::new(1_700_000_000_000_000));
             let [fast, slow] = [fast, slow].map(|limits| {
                 let limiter = store(&server).limits(limits).prefix(fast);
-                limiter.store_micros(Arc::clone(&micros)).build().unwrap()
+                limiter.store_clock(Micros(Arc::clone(&micros))).build().unwrap()
             });
             let mut let_in = [0, 0];
             for _ in 0..600 {

@@ -1,7 +1,7 @@
 //! Processes with different limits for one subject, by the store's time that the test sets.
 
-use crate::common::store;
-use nanopace_limits::internal::LimitsState;
+use crate::common::{Micros, store};
+use nanopace_limits::custom::LimitsState;
 use nanopace_limits::{Limits, Rule};
 use nanopace_remote::{Remote, RemoteKeyed};
 use nanopace_services::{Engine, Server};
@@ -40,7 +40,8 @@ struct Process {
 
 impl Process {
     fn new(store: &Remote, prefix: u64, text: &str, micros: &Arc<AtomicU64>) -> Self {
-        let builder = store.limits(text).prefix(prefix.to_string()).store_micros(micros.clone());
+        let builder =
+            store.limits(text).prefix(prefix.to_string()).store_clock(Micros(micros.clone()));
         let limits: Limits = text.parse().unwrap();
         Self { remote: builder.build().unwrap(), alone: limits.fresh(), limits }
     }

@@ -1,0 +1,110 @@
+//! Whether a file is an intact store, told before the database trusts it.
+
+use super::locked_file::LockedFile;
+use super::tables::{Stored, read};
+use redb::backends::InMemoryBackend;
+use redb::{Database, Error, StorageBackend};
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+
+/// What a file begins with.
+const MAGIC: [u8; 9] = *b"redb\x1A\n\xA9\r\n";
+/// Where it says how it is laid out, in five numbers of 32 bits.
+const LAYOUT: Range<usize> = 12..32;
+/// The first three numbers: bytes of a page; pages of a region's header; pages of its data.
+const SIZES: [u32; 3] = [4096, 0, 1 << 20];
+
+/// Where it says which of the last two states is the current one (bit 0), and how that was
+/// committed.
+const FLAGS: usize = 9;
+/// It was committed in two phases.
+const TWO_PHASES: u8 = 4;
+/// Where it says how many transactions each of the two has seen.
+const TRANSACTIONS: [usize; 2] = [168, 296];
+
+/// All bytes of a file that begins as it should.
+fn content(file: &LockedFile) -> Result<Vec<u8>, Error> {
+    let length =
+        usize::try_from(file.len()?).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
+    let mut header = vec![0; length.min(LAYOUT.end)];
+    file.read(0, &mut header)?;
+    check_header(&header, length)?;
+    let mut bytes = vec![0; length];
+    file.read(0, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The database trusts the sizes in its header. With wrong ones it may calculate for minutes, or
+/// panic.
+fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
+    let layout = header.get(LAYOUT).filter(|_| header.starts_with(&MAGIC)).unwrap_or_default();
+    let (numbers, _) = layout.as_chunks();
+    let numbers: Vec<u32> = numbers.iter().map(|number| u32::from_le_bytes(*number)).collect();
+    match numbers[..] {
+        [page, header, data, regions, rest] if [page, header, data] == SIZES => {
+            let [page, data] = [page, data].map(u128::from);
+            let whole = (1 + u128::from(regions) * data + u128::from(rest)) * page;
+            let is_whole = whole <= length as u128;
+            is_whole
+                .then_some(())
+                .ok_or_else(|| Error::Corrupted(format!("{length} bytes are left of {whole}")))
+        }
+        _ => Err(Error::Corrupted("its header is not one that this database writes".to_owned())),
+    }
+}
+
+/// Writes all of a file once more. What a failed write to disk has left in the memory of the
+/// operating system only counts as written there, and would be lost with the power.
+pub(super) fn restored(file: &LockedFile) -> Result<(), Error> {
+    file.write(0, &content(file)?)?;
+    Ok(file.sync_data()?)
+}
+
+/// The database in a file, and all that is stored in it.
+pub(super) fn examined(file: &LockedFile) -> Result<(Database, Vec<Stored>), Error> {
+    let mut bytes = content(file)?;
+    let entries = current(&mut bytes).map_err(of_a_copy)?;
+    file.write(FLAGS as u64, &bytes[FLAGS..=FLAGS])?;
+    Ok((checked(file.clone())?, entries))
+}
+
+/// Reads the entries of a file with these bytes.
+fn current(bytes: &mut [u8]) -> Result<Vec<Stored>, Error> {
+    let current = loaded(bytes)?;
+    if !is_other_newer(bytes) {
+        return Ok(current);
+    }
+    // The process died before it switched to the other state, which may be incomplete. If states
+    // were not committed in two phases, the database takes the newest one that is complete.
+    bytes[FLAGS] &= !TWO_PHASES;
+    loaded(bytes)
+}
+
+fn is_other_newer(bytes: &[u8]) -> bool {
+    let transactions = |state: u8| {
+        let start = TRANSACTIONS[usize::from(state & 1)];
+        bytes[start..start + 8].iter().rev()
+    };
+    transactions(bytes[FLAGS] ^ 1).gt(transactions(bytes[FLAGS]))
+}
+
+fn loaded(bytes: &[u8]) -> Result<Vec<Stored>, Error> {
+    let copy = InMemoryBackend::new();
+    copy.set_len(bytes.len() as u64)?;
+    copy.write(0, bytes)?;
+    read(&checked(copy)?)
+}
+
+/// Opens a database and compares the checksums of all its pages first. Without that, the database
+/// trusts its pages, and panics when they are damaged.
+fn checked(file: impl StorageBackend) -> Result<Database, Error> {
+    Ok(Database::builder().set_check_integrity_on_open(true).create_with_backend(file)?)
+}
+
+/// The error of reading a copy. It can't come from the operating system.
+fn of_a_copy(error: Error) -> Error {
+    match error {
+        Error::Io(error) => Error::Corrupted(error.to_string()),
+        error => error,
+    }
+}

@@ -1,0 +1,97 @@
+//! The file of a store, which stays open and locked as long as the store does.
+
+use redb::backends::FileBackend;
+use redb::{Error, StorageBackend};
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A file that is locked from before its first byte is read until its last handle is gone, whether
+/// a database is open on it or not. The database by itself would lock it only after its bytes were
+/// examined, and would let it go with an error.
+#[derive(Clone, Debug)]
+pub(super) struct LockedFile {
+    file: Arc<dyn StorageBackend>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "its drop unlocks the file"))]
+    lock: Option<Arc<Lock>>,
+}
+
+/// The lock of a file, on a handle of its own. The file is unlocked, and not only closed: a process that
+/// has just been started has copies of all handles for a moment, and the file would stay locked as long.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // If this fails, the lock ends with the last handle.
+        let _ = self.0.unlock();
+    }
+}
+
+impl LockedFile {
+    /// A backend in place of a file, without a lock.
+    #[cfg(test)]
+    pub(super) fn of(file: Arc<dyn StorageBackend>) -> LockedFile {
+        LockedFile { file, lock: None }
+    }
+
+    /// Locks the whole file, so that neither another store nor another program of redb opens it.
+    pub(super) fn open(path: &Path) -> Result<LockedFile, Error> {
+        let file = File::options().read(true).write(true).open(path)?;
+        // Before it is locked: if there is no handle for the lock, nothing would unlock the file.
+        let handle = file.try_clone()?;
+        match file.try_lock() {
+            Ok(()) => {
+                let lock = Some(Arc::new(Lock(handle)));
+                Ok(LockedFile { file: Arc::new(FileBackend::new(file)?), lock })
+            }
+            Err(TryLockError::WouldBlock) => Err(Error::DatabaseAlreadyOpen),
+            Err(TryLockError::Error(error)) => Err(error.into()),
+        }
+    }
+}
+
+/// Says nothing of locks, so the database takes none of its own.
+impl StorageBackend for LockedFile {
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.file.read(offset, out)
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write(offset, bytes)
+    }
+
+    /// The file is closed when its last handle is dropped.
+    fn close(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_that_a_new_process_has_for_a_moment_keeps_nothing_locked() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let held = LockedFile::open(file.path()).unwrap();
+        let copy = held.lock.as_ref().unwrap().0.try_clone().unwrap();
+        assert!(matches!(LockedFile::open(file.path()), Err(Error::DatabaseAlreadyOpen)));
+        drop(held);
+        assert!(LockedFile::open(file.path()).is_ok());
+        drop(copy);
+    }
+}

@@ -1,0 +1,151 @@
+//! The state of one key: its limits, as they were looked up, and what they have counted.
+
+use crate::sync::{Mutex, lock};
+use nanopace_limits::custom::LimitsState;
+use nanopace_limits::{Limits, Rule};
+use nanopace_nanos::Nanos;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The limits of a key and what they have counted. There are no limits until they are looked up.
+///
+/// It takes 16 bytes. Limits of its own take 48 more, and so do limits that remember more than a word.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KeyState {
+    current: Option<Arc<KeyLimits>>,
+    /// All that one limit of one word remembers.
+    word: u64,
+}
+
+/// The limits of a key, as they were looked up. Keys with the same limits share it.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyLimits {
+    limits: Arc<Limits>,
+    /// The version of the key's limits, read before they were looked up.
+    version: u64,
+    /// What they remember for a key, if that has become more than a word. Then no other key has this.
+    own: Option<LimitsState>,
+}
+
+/// Limits that were looked up lately, by their address, which stays theirs meanwhile, and the version.
+#[derive(Debug, Default)]
+pub(crate) struct RecentLimits(Mutex<HashMap<(usize, u64), Arc<KeyLimits>>>);
+
+/// The version of no configuration: the limits are looked up at the next decision.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+impl KeyState {
+    /// A step on what the limits remember; none without limits.
+    #[inline]
+    pub(crate) fn step<T>(
+        &mut self,
+        step: impl FnOnce(&Arc<Limits>, &mut LimitsState) -> T,
+    ) -> Option<T> {
+        let current = self.current.as_mut()?;
+        let mut of_word = LimitsState::of_word(self.word);
+        let is_own = current.own.is_some();
+        let (limits, state) = if is_own {
+            let KeyLimits { limits, own, .. } = Arc::make_mut(current);
+            (&*limits, own.as_mut()?)
+        } else {
+            (&current.limits, &mut of_word)
+        };
+        let answer = step(limits, state);
+        match of_word.into_word() {
+            _ if is_own => (),
+            Ok(word) => self.word = word,
+            Err(state) => Arc::make_mut(current).own = Some(state),
+        }
+        Some(answer)
+    }
+
+    /// A look at what the limits remember; none without limits.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Limits, &LimitsState) -> T) -> Option<T> {
+        let current = self.current.as_ref()?;
+        Some(match &current.own {
+            None => look(&current.limits, &LimitsState::of_word(self.word)),
+            Some(state) => look(&current.limits, state),
+        })
+    }
+
+    /// Whether it has the limits of that version.
+    #[inline]
+    pub(crate) fn is_current(&self, version: u64) -> bool {
+        self.current.as_ref().is_some_and(|current| current.version == version)
+    }
+
+    /// Whether no limits were looked up yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.current.is_none()
+    }
+
+    /// From when on every decision is the same as on a new state.
+    pub(crate) fn idle_from(&self) -> Nanos {
+        self.look(Limits::idle_from).unwrap_or(Nanos::ZERO)
+    }
+
+    pub(crate) fn is_idle(&self, now: Nanos) -> bool {
+        let from = self.idle_from();
+        from <= now && from < Nanos::MAX
+    }
+
+    /// Goes on with the limits that were looked up now.
+    pub(crate) fn follow(&mut self, current: Arc<KeyLimits>, now: Nanos) {
+        let carried = self.step(|old, state| {
+            if *old != current.limits {
+                old.advance(state, now);
+                *state = current.limits.carry_over(old, state, now);
+            }
+            state.clone()
+        });
+        let carried = carried.unwrap_or_else(|| current.limits.fresh());
+        self.current = Some(current);
+        self.step(|_, state| *state = carried);
+    }
+}
+
+impl KeyLimits {
+    pub(crate) fn new(limits: Arc<Limits>, version: u64) -> Arc<KeyLimits> {
+        Arc::new(KeyLimits { limits, version, own: None })
+    }
+}
+
+impl RecentLimits {
+    /// Above this number all are dropped, and looked up again.
+    const MOST: usize = 1_024;
+
+    /// The limits of that version: the same again, if they were looked up before.
+    pub(crate) fn get(&self, limits: Arc<Limits>, version: u64) -> Arc<KeyLimits> {
+        let mut recent = lock(&self.0);
+        if recent.len() == Self::MOST {
+            recent.clear();
+        }
+        let place = (Arc::as_ptr(&limits).addr(), version);
+        Arc::clone(recent.entry(place).or_insert_with(|| KeyLimits::new(limits, version)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the docs of [`KeyState`] say.
+    #[test]
+    fn a_key_takes_what_is_said() {
+        assert_eq!(size_of::<KeyState>(), 16);
+        assert_eq!(size_of::<LimitsState>(), 16);
+        assert_eq!(size_of::<KeyLimits>() + 2 * size_of::<usize>(), 48);
+    }
+
+    #[test]
+    fn limits_that_are_current_again_are_shared() {
+        let (recent, limits) =
+            (RecentLimits::default(), Arc::new("1/s".parse::<Limits>().unwrap()));
+        let current = |version| recent.get(Arc::clone(&limits), version);
+        let first = current(0);
+        assert!(Arc::ptr_eq(&first, &current(0)));
+        assert_eq!(current(1).version, 1);
+        assert!((2..5_000).all(|version| current(version).version == version));
+        assert!(lock(&recent.0).len() <= RecentLimits::MOST);
+    }
+}

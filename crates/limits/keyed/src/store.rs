@@ -1,0 +1,340 @@
+//! The states of all keys, in memory: shards, removal of idle keys, and the bound on keys.
+
+use crate::KeyRejected;
+use crate::key_state::KeyState;
+use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
+use crossbeam_utils::CachePadded;
+use hashbrown::HashTable;
+use nanopace_nanos::Nanos;
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::time::Duration;
+
+/// How many cells of its shard's table an insertion searches for idle keys. This is enough to see the
+/// whole table before it could double, and to keep idle keys fewer than active ones.
+const CELLS_PER_INSERTION: usize = 8;
+/// How many cells are searched for idle keys for a new key when there are as many keys as there may be, and for one
+/// that is new when its cost is settled.
+const CELLS_WHEN_FULL: usize = 256;
+/// Keys per shard when the store is full: three quarters of a table, which grows at seven eighths.
+/// With more shards, a decision misses the cache once more often; with fewer, it takes longer to rehash
+/// the table of one, under its lock.
+const KEYS_PER_SHARD: usize = 24_576;
+
+/// Says what happens to a new key when there are as many keys as there may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WhenFull {
+    /// It is rejected at once. Room is made by [`Keyed::sweep`](crate::Keyed::sweep), and by the clean-up that
+    /// insertions do.
+    Reject,
+    /// Up to 256 cells of the tables are searched for idle keys to remove, as a [`sweep`](crate::Keyed::sweep) of so
+    /// many does. If there is none among them, the new key is rejected.
+    #[default]
+    EvictExpired,
+}
+
+/// The state of each of many keys.
+///
+/// Keys are spread over shards by their hash. Each shard is a table behind a mutex of its own, so
+/// decisions on different keys seldom meet. A key takes memory from its first admission until it is
+/// idle ([`KeyState::is_idle`]) and a clean-up comes by. A request of a new key looks at eight cells of a table, and
+/// settling the cost of a new key at 256, so memory follows the number of active keys without any help.
+/// [`sweep`](KeyStore::sweep) does the same while nothing is inserted. No operation looks at
+/// more than one shard under a lock.
+///
+/// **Removal never changes a decision.** A key is removed if every decision on it, from `lag`
+/// before now on, is the same without it. After a removal, a decision in the same shard whose moment lies
+/// before that at which the removed key became idle counts as made at the latter. So nothing is let in twice,
+/// however long a thread slept between reading its clock and asking.
+///
+/// **The bound on keys is hard**: at no moment are there more than `max_keys`, whatever the threads
+/// do.
+pub(crate) struct KeyStore<K, S> {
+    hasher: S,
+    shards: Box<[CachePadded<Mutex<Shard<K>>>]>,
+    /// How many keys all shards have. Raised before an insertion, while it is less than `max_keys`; lowered
+    /// after a removal.
+    keys: CachePadded<AtomicU64>,
+    /// How many shards sweeps have looked at so far. The next sweep goes on from there.
+    swept: AtomicU64,
+    max_keys: u64,
+    when_full: WhenFull,
+    /// How long idle keys stay, in nanoseconds.
+    lag: u64,
+}
+
+struct Shard<K> {
+    entries: HashTable<Entry<K>>,
+    /// The cell at which the last clean-up looked last.
+    hand: usize,
+    /// The moment from which on all keys that were removed would be idle.
+    horizon: Nanos,
+}
+
+struct Entry<K> {
+    key: K,
+    state: KeyState,
+}
+
+impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
+    /// An empty store for at most `max_keys` keys. Idle keys stay for `lag`.
+    pub(crate) fn new(max_keys: usize, hasher: S, when_full: WhenFull, lag: Duration) -> Self {
+        let shards = max_keys.div_ceil(KEYS_PER_SHARD).clamp(16, 1 << 12);
+        KeyStore {
+            hasher,
+            shards: (0..shards).map(|_| CachePadded::new(Mutex::new(Shard::new()))).collect(),
+            keys: CachePadded::new(AtomicU64::new(0)),
+            swept: AtomicU64::new(0),
+            max_keys: max_keys as u64,
+            when_full,
+            lag: u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// How many keys there are now. This includes idle keys that have not been removed yet.
+    pub(crate) fn keys(&self) -> usize {
+        // Relaxed: an insertion compares for itself, in `reserve`. This answer is about a moment
+        // that is over, so there is no model.
+        usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
+    }
+
+    /// Removes keys that are idle at `now`, which is a moment of the decisions' clock. (A moment far
+    /// ahead removes keys that still count; decisions in their shards then count as made when these
+    /// keys would have become idle.) It looks at no more than `cells` cells of tables, beginning
+    /// with the shard behind the one at which the last sweep ended, and returns how many keys it removed. In each shard
+    /// it goes on from where that shard's last clean-up ended.
+    ///
+    /// `usize::MAX` looks at every cell once, unless other sweeps run meanwhile: those take some of the shards. Only
+    /// one lock is held at a time, for one shard at most. A table that has become four times too large gives its memory
+    /// back.
+    pub(crate) fn sweep(&self, now: Nanos, mut cells: usize) -> usize {
+        let mut removed = 0;
+        for _ in 0..self.shards.len() {
+            if cells == 0 {
+                break;
+            }
+            // Relaxed: it only spreads sweeps over the shards, so there is no model.
+            let index = self.swept.fetch_add(1, Relaxed) % self.shards.len() as u64;
+            #[expect(clippy::cast_possible_truncation, reason = "less than there are shards")]
+            let mut shard = lock(&self.shards[index as usize]);
+            let here = cells.min(shard.entries.num_buckets());
+            cells -= here;
+            removed += self.tidy(&mut shard, here, now);
+        }
+        removed
+    }
+
+    /// A step on the state of the key, or on a fresh one, at the moment that `now` shows. A fresh one
+    /// is kept unless it is idle after the step.
+    pub(crate) fn step<Q, T>(
+        &self,
+        key: &Q,
+        now: impl Fn() -> Nanos,
+        step: impl Fn(&mut KeyState, Nanos) -> Result<T, KeyRejected>,
+    ) -> Result<T, KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let answer = self.step_once(key, &now, &step);
+        let full = matches!(answer, Err(KeyRejected::TooManyKeys { .. }));
+        let makes_room = full && self.when_full == WhenFull::EvictExpired;
+        if makes_room && self.sweep(now(), CELLS_WHEN_FULL) > 0 {
+            return self.step_once(key, &now, &step);
+        }
+        answer
+    }
+
+    fn step_once<Q, T>(
+        &self,
+        key: &Q,
+        now: &impl Fn() -> Nanos,
+        step: &impl Fn(&mut KeyState, Nanos) -> Result<T, KeyRejected>,
+    ) -> Result<T, KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let hash = self.hasher.hash_one(key);
+        let mut shard = lock(self.shard(hash));
+        let now = now();
+        let at = now.max(shard.horizon);
+        if let Some(entry) = shard.entries.find_mut(hash, |entry| entry.key.borrow() == key) {
+            return step(&mut entry.state, at);
+        }
+        let mut state = KeyState::default();
+        let answer = step(&mut state, at)?;
+        if !state.is_idle(at) {
+            self.tidy(&mut shard, CELLS_PER_INSERTION, now);
+            self.reserve()?;
+            self.insert(&mut shard, hash, Entry { key: key.to_owned(), state });
+        }
+        Ok(answer)
+    }
+
+    /// Adds a new key, for which room was reserved.
+    fn insert(&self, shard: &mut Shard<K>, hash: u64, entry: Entry<K>) {
+        shard.entries.insert_unique(hash, entry, |entry| self.hasher.hash_one(&entry.key));
+    }
+
+    /// A step on a copy of the key's state, or on a fresh one.
+    pub(crate) fn look<Q, T>(
+        &self,
+        key: &Q,
+        now: impl Fn() -> Nanos,
+        step: impl Fn(&mut KeyState, Nanos) -> Result<T, KeyRejected>,
+    ) -> Result<T, KeyRejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hasher.hash_one(key);
+        let shard = lock(self.shard(hash));
+        let at = now().max(shard.horizon);
+        let known = shard.entries.find(hash, |entry| entry.key.borrow() == key);
+        let mut state = known.map_or_else(KeyState::default, |entry| entry.state.clone());
+        step(&mut state, at)
+    }
+
+    /// Changes the key's state, or a fresh one, which is kept if it is not idle and there is room.
+    /// Gives the key back unless it is the entry's now.
+    pub(crate) fn amend(
+        &self,
+        key: K,
+        now: impl Fn() -> Nanos,
+        edit: impl FnOnce(&mut KeyState, Nanos),
+    ) -> Option<K> {
+        let hash = self.hasher.hash_one(&key);
+        let mut shard = lock(self.shard(hash));
+        let now = now();
+        let at = now.max(shard.horizon);
+        if let Some(entry) = shard.entries.find_mut(hash, |entry| entry.key == key) {
+            edit(&mut entry.state, at);
+            return Some(key);
+        }
+        let mut state = KeyState::default();
+        edit(&mut state, at);
+        if state.is_idle(at) {
+            return Some(key);
+        }
+        self.tidy(&mut shard, CELLS_WHEN_FULL, now);
+        if self.reserve().is_err() {
+            return Some(key);
+        }
+        self.insert(&mut shard, hash, Entry { key, state });
+        None
+    }
+    /// The shard of a hash. It goes by other bits than the shard's table, which takes the lowest and the
+    /// highest.
+    fn shard(&self, hash: u64) -> &Mutex<Shard<K>> {
+        let share = (hash >> 20) & u64::from(u32::MAX);
+        &self.shards[((share * self.shards.len() as u64) >> 32) as usize]
+    }
+
+    /// Reserves room for one more key, if there is any.
+    fn reserve(&self) -> Result<(), KeyRejected> {
+        let one_more = |keys| (keys < self.max_keys).then_some(keys + 1);
+        // Relaxed: the count publishes nothing; what counts is that it is raised from the value
+        // that was compared with the bound. Model: `keys_stay_within_their_bound`.
+        let reserved = self.keys.fetch_update(Relaxed, Relaxed, one_more);
+        reserved.map(drop).map_err(|_| self.too_many())
+    }
+
+    fn too_many(&self) -> KeyRejected {
+        KeyRejected::TooManyKeys { max: self.max_keys }
+    }
+
+    /// Removes the idle keys among the next `looks` cells of the shard; returns how many.
+    fn tidy(&self, shard: &mut Shard<K>, cells: usize, now: Nanos) -> usize {
+        let oldest = Nanos::from_nanos(now.as_nanos().saturating_sub(self.lag));
+        let idle_from = |state: &KeyState| {
+            Some(state.idle_from()).filter(|&from| from <= oldest && from < Nanos::MAX)
+        };
+        let mut removed = 0;
+        for _ in 0..cells {
+            if let Some(from) = shard.look_at_one(idle_from) {
+                removed += 1;
+                shard.horizon = shard.horizon.max(from);
+            }
+        }
+        if removed > 0 {
+            // Relaxed: as in `reserve`; the keys are gone already. Model:
+            // `keys_stay_within_their_bound`.
+            self.keys.fetch_sub(removed as u64, Relaxed);
+            shard.shrink(|key| self.hasher.hash_one(key));
+        }
+        removed
+    }
+}
+
+impl<K> Shard<K> {
+    fn new() -> Shard<K> {
+        Shard { entries: HashTable::new(), hand: 0, horizon: Nanos::ZERO }
+    }
+
+    /// Looks at one cell, and removes the key there if it is idle; says from when on it was.
+    fn look_at_one(&mut self, idle_from: impl Fn(&KeyState) -> Option<Nanos>) -> Option<Nanos> {
+        self.hand = if self.hand + 1 < self.entries.num_buckets() { self.hand + 1 } else { 0 };
+        let entry = self.entries.get_bucket_entry(self.hand).ok()?;
+        let from = idle_from(&entry.get().state)?;
+        entry.remove();
+        Some(from)
+    }
+
+    /// Gives memory back when less than a quarter of it is in use: so rarely that it costs each
+    /// removal a constant.
+    fn shrink(&mut self, hash: impl Fn(&K) -> u64) {
+        if self.entries.len() < self.entries.capacity() / 4 {
+            let room = self.entries.len() * 2;
+            self.entries.shrink_to(room, |entry| hash(&entry.key));
+        }
+    }
+}
+
+impl<K, S> fmt::Debug for KeyStore<K, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("KeyStore");
+        fields.field("keys", &self.keys).field("max_keys", &self.max_keys);
+        fields.field("when_full", &self.when_full).finish_non_exhaustive()
+    }
+}
+
+/// Memory follows the number of active keys.
+#[cfg(test)]
+mod tests {
+    use super::KeyStore;
+    use crate::Keyed;
+    use crate::sync::lock;
+    use nanopace_nanos::{ManualClock, Nanos};
+    use std::hash::RandomState;
+    use std::time::Duration;
+
+    const HOUR: u64 = 3_600_000_000_000;
+
+    /// How many keys the tables have room for.
+    fn room(store: &KeyStore<u32, RandomState>) -> usize {
+        store.shards.iter().map(|shard| lock(shard).entries.capacity()).sum()
+    }
+
+    #[test]
+    fn tables_give_their_memory_back_when_their_keys_are_idle() {
+        for active in [0, 1, 100, 2_000] {
+            let (clock, hour) = (ManualClock::new(), Duration::from_nanos(HOUR));
+            let keyed: Keyed<u32> =
+                Keyed::per(1, hour).max_keys(10_000).clock(clock.clone()).build().unwrap();
+            let store = keyed.store();
+            assert!((0..10_000).all(|key| keyed.try_acquire(&key).is_ok()));
+            assert!(room(store) >= 10_000);
+            clock.set(Nanos::from_nanos(HOUR));
+            assert!((0..active).all(|key| keyed.try_acquire(&key).is_ok()));
+            store.sweep(Nanos::from_nanos(HOUR + HOUR / 2), usize::MAX);
+            assert_eq!(store.keys(), active as usize);
+            // A quarter of each table is in use, unless the table is one of the smallest.
+            let most = 4 * store.keys() + 16 * 8;
+            assert!(room(store) <= most, "{active}: {} of {most}", room(store));
+            clock.set(Nanos::from_nanos(HOUR + 1));
+            assert!((0..active).all(|key| keyed.try_acquire(&key).is_err()), "{active}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Limiters in a line.
+
+use super::{Limiter, Meter};
+use crate::{Limit, Limits, LimitsError, Quota};
+use nanopace_nanos::{Clock, TscClock};
+use std::time::Duration;
+
+/// Builds [`Limits`] step by step; [`Limiter::per_second`] begins one. What is not valid is
+/// reported at the end.
+///
+/// ```
+/// use nanopace_limits::{Limiter, LimitsError};
+///
+/// let limiter = Limiter::per_second(10).burst(20).and("5000/day").build()?;
+/// assert_eq!(limiter.limits().to_string(), "10/s burst 20, 5000/day");
+///
+/// let error = Limiter::per_second(0).build().unwrap_err();
+/// assert_eq!(error.to_string(), "a quota of zero lets nothing in: write 1 or more, such as 1/h");
+/// # Ok::<(), LimitsError>(())
+/// ```
+#[derive(Debug)]
+#[must_use]
+pub struct LimitsBuilder {
+    limits: Result<Vec<Limit>, LimitsError>,
+    /// The clock of the limiter; limits alone have none.
+    clock: Box<dyn Clock>,
+    /// The meter of the limiter; limits alone have none.
+    meter: Meter,
+}
+
+impl LimitsBuilder {
+    /// Lets up to `burst` of the last limit in at once. Without it that is one period's worth.
+    pub fn burst(self, burst: u64) -> LimitsBuilder {
+        let limits = self.limits.and_then(|mut limits| {
+            let last = limits.last_mut().ok_or(LimitsError::NoBurst)?;
+            *last = last.with_burst(burst)?;
+            Ok(limits)
+        });
+        LimitsBuilder { limits, ..self }
+    }
+
+    /// Another limit at once, or several, written as [`Limits`] are.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    ///
+    /// let limiter = Limiter::per_second(10).and("100/min sliding-log, 5000/day").build()?;
+    /// assert_eq!(limiter.limits().each().len(), 3);
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn and(self, limits: &str) -> LimitsBuilder {
+        let limits = self.limits.and_then(|all| {
+            let all = format!("{}, {limits}", Limits::new(all)).parse::<Limits>()?;
+            Ok(all.each().to_vec())
+        });
+        LimitsBuilder { limits, ..self }
+    }
+
+    /// Another clock, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
+    pub fn clock(self, clock: impl Clock + 'static) -> LimitsBuilder {
+        LimitsBuilder { clock: Box::new(clock), ..self }
+    }
+
+    /// A name under which the limiter's answers are counted: [`Limiter::named`].
+    #[cfg(feature = "metrics")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+    pub fn named(self, name: &str) -> LimitsBuilder {
+        LimitsBuilder { meter: Meter::named(name), ..self }
+    }
+
+    /// The limits.
+    ///
+    /// # Errors
+    /// [`LimitsError`]: what is wrong with the first of the steps that is not valid.
+    pub fn limits(self) -> Result<Limits, LimitsError> {
+        self.limits.map(Limits::new)
+    }
+
+    /// A limiter with these limits.
+    ///
+    /// # Errors
+    /// As for [`limits`](LimitsBuilder::limits).
+    pub fn build(self) -> Result<Limiter, LimitsError> {
+        let LimitsBuilder { limits, clock, meter } = self;
+        Ok(Limiter::from_parts(Limits::new(limits?), clock).with_meter(meter))
+    }
+}
+
+impl Limiter {
+    /// Begins with `count` requests per second.
+    pub fn per_second(count: u64) -> LimitsBuilder {
+        Limiter::per(count, Duration::from_secs(1))
+    }
+
+    /// Begins with `count` requests per minute.
+    pub fn per_minute(count: u64) -> LimitsBuilder {
+        Limiter::per(count, Duration::from_secs(60))
+    }
+
+    /// Begins with `count` requests per `period`.
+    ///
+    /// ```
+    /// use nanopace_limits::Limiter;
+    /// use std::time::Duration;
+    ///
+    /// let limiter = Limiter::per(3, Duration::from_secs(20)).build()?;
+    /// assert_eq!(limiter.limits().to_string(), "3/20s");
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn per(count: u64, period: Duration) -> LimitsBuilder {
+        let quota = Quota::new(count, period);
+        let limits = quota.map(|quota| vec![Limit::gcra(quota)]).map_err(LimitsError::from);
+        LimitsBuilder { limits, clock: Box::new(TscClock::new()), meter: Meter::default() }
+    }
+}

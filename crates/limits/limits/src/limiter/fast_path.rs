@@ -1,0 +1,95 @@
+//! The fast path of a limiter with one rate: a decision without the lock.
+//!
+//! The state of a limiter is behind its lock. The state of a single rate is one word, which is all that a decision
+//! needs. While the fast path is *open*, that word is here: a request that does not wait takes a load, the rule's
+//! step, and one compare-and-swap. The holder of the lock *closes* the fast path first, which moves the word behind
+//! the lock. While it is closed, requests find [`CLOSED`] instead of the word, and ask under the lock.
+//!
+//! **It is open only while nothing else matters**: the limits are those that the limiter began with, and no request
+//! waits. So a decision here is the one that would be made under the lock, for the moment at which the request has
+//! read the clock. By the time of the decision that moment may be past. A rate keeps its bound all the same
+//! ([`Gcra`](crate::Gcra)).
+//!
+//! While it is closed, only the holder of the lock writes here. A request that has loaded the word before cannot
+//! exchange it then. It asks under the lock, after whatever was done there. Models: `an_open_word_is_counted_once`,
+//! `a_change_reaches_who_asks_without_the_lock`.
+
+use crate::limits::{Law, LimitState, LimitsState};
+use crate::sync::{AtomicU64, Relaxed};
+use crate::{Limit, Limits, Rejected, Rule};
+use nanopace_nanos::Clock;
+
+/// Takes the place of the word while that is behind the lock. A word with this very value stays there: its debt
+/// lasts for ever.
+const CLOSED: u64 = u64::MAX;
+
+/// The fast path of one limiter.
+#[derive(Debug)]
+pub(crate) struct FastPath {
+    /// The limit whose word may be here: the limiter's only limit, if that is a rate.
+    limit: Option<Limit>,
+    /// The word, or [`CLOSED`]. Written by requests, which exchange the value that they have decided on, and under
+    /// the lock.
+    word: AtomicU64,
+}
+
+impl FastPath {
+    /// The fast path for these limits, closed at first.
+    pub(crate) fn of(limits: &Limits) -> FastPath {
+        let limit = match limits.each() {
+            [limit @ Limit { law: Law::Gcra { .. }, .. }] => Some(*limit),
+            _ => None,
+        };
+        FastPath { limit, word: AtomicU64::new(CLOSED) }
+    }
+
+    /// Decides on `n` now. `None` if the fast path is closed: then the lock has to decide.
+    #[inline]
+    pub(crate) fn try_acquire(&self, n: u64, clock: &dyn Clock) -> Option<Result<(), Rejected>> {
+        let Some(Limit { law: Law::Gcra { rule, .. }, .. }) = &self.limit else { return None };
+        // The load comes before the clock is read, so that its time is hidden behind that reading.
+        // Relaxed: the word is all there is; nothing else is published through it. Model:
+        // `an_open_word_is_counted_once`.
+        let mut seen = self.word.load(Relaxed);
+        let now = clock.now();
+        while seen != CLOSED {
+            let mut owed = seen;
+            if let Err(rejected) = rule.try_acquire(&mut owed, now, n) {
+                return Some(Err(rejected));
+            }
+            // Relaxed: as for the load; what counts is that the word is still the one that the
+            // decision was made on. Its partners are itself, in another thread, and `close`.
+            // Models: `an_open_word_is_counted_once`, `a_change_reaches_who_asks_without_the_lock`.
+            match self.word.compare_exchange_weak(seen, owed, Relaxed, Relaxed) {
+                Ok(_) => return Some(Ok(())),
+                Err(newer) => seen = newer,
+            }
+        }
+        None
+    }
+
+    /// Takes the word in, if it lies open: moves it into the state behind the lock. Called under the lock, before
+    /// anything else.
+    pub(crate) fn close(&self, state: &mut LimitsState) {
+        // Relaxed: only who holds the lock lays it open or takes it in. Model: as below.
+        if self.word.load(Relaxed) == CLOSED {
+            return;
+        }
+        if let Some(LimitState::Word { word, .. }) = state.only() {
+            // Relaxed: a swap takes the latest word, and whoever has seen it fails to exchange it.
+            // Model: `an_open_word_is_counted_once`.
+            *word = self.word.swap(CLOSED, Relaxed);
+        }
+    }
+
+    /// Lays the word open, if it is all that decisions by these limits need. Called under the lock, after everything
+    /// else, when nobody waits in line.
+    pub(crate) fn open(&self, limits: &Limits, state: &mut LimitsState) {
+        if let Some(LimitState::Word { word, .. }) = state.only()
+            && limits.each() == self.limit.as_slice()
+        {
+            // Relaxed: as in `close`. Model: `an_open_word_is_counted_once`.
+            self.word.store(*word, Relaxed);
+        }
+    }
+}

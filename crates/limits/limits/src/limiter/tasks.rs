@@ -1,0 +1,91 @@
+//! Waiting in tasks, on the timer of `nanopace-async`.
+
+use super::Limiter;
+use crate::{CostsRejected, Wait, WaitError};
+use nanopace_async::Timer;
+use nanopace_async::timer::{self, Alarms};
+use std::io;
+use std::time::Duration;
+
+/// A [`Limiter`] for tasks: [`until_ready`](AsyncLimiter::until_ready) waits until a request gets
+/// in.
+///
+/// Tasks and threads that wait for the same limiter stand in one line, and get in in the order in
+/// which they came. Whoever does not wait gives way to them ([`Limiter::fair`]).
+///
+/// Cancelling is safe: a task that waits holds nothing, a future that is dropped leaves the line, and
+/// one that is dropped while it lets its [jitter](Wait::jitter) pass gives back what it took. A
+/// future that is polled once, and then kept without being polled, holds up those behind it. Those
+/// who do not wait give way to it for two seconds at most.
+///
+/// ```
+/// use nanopace_limits::{AsyncLimiter, Limiter};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let limiter = AsyncLimiter::new(Limiter::per_second(1_000).burst(1).build()?)?;
+/// for _ in 0..5 {
+///     limiter.until_ready().await?;
+///     // go
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct AsyncLimiter {
+    limiter: Limiter,
+    alarms: Alarms,
+}
+
+impl AsyncLimiter {
+    /// Waits by the best timer for where the caller runs: [`timer::best`].
+    ///
+    /// # Errors
+    /// When there is no timer to be had.
+    pub fn new(limiter: Limiter) -> io::Result<AsyncLimiter> {
+        Ok(AsyncLimiter::with_timer(limiter, timer::best()?))
+    }
+
+    /// Waits by this timer.
+    pub fn with_timer(limiter: Limiter, timer: impl Timer) -> AsyncLimiter {
+        AsyncLimiter { limiter, alarms: Alarms::new(timer) }
+    }
+
+    /// Waits until one request gets in, and returns how long that took.
+    ///
+    /// # Errors
+    /// [`WaitError::Rejected`] if the limiter lets nothing in that is so large.
+    ///
+    /// ```
+    /// use nanopace_limits::{AsyncLimiter, Limiter};
+    /// use std::time::Duration;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let limiter = AsyncLimiter::new(Limiter::per_second(1_000).burst(1).build()?)?;
+    /// limiter.until_ready().await?;
+    /// let waited = limiter.until_ready().await?;
+    /// assert!(waited > Duration::ZERO);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn until_ready(&self) -> Result<Duration, WaitError<CostsRejected>> {
+        self.wait(Wait::default()).await
+    }
+
+    /// Waits as `wait` says, and returns how long that took.
+    ///
+    /// # Errors
+    /// [`WaitError`].
+    pub async fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
+        let end = self.limiter.waiter(wait).wait_in_task(&self.alarms).await;
+        self.limiter.meter().waited(&end);
+        end
+    }
+
+    /// The limiter: to check without waiting, and to change the limits.
+    #[must_use]
+    pub fn limiter(&self) -> &Limiter {
+        &self.limiter
+    }
+}

@@ -1,0 +1,79 @@
+//! Waiting until a limiter lets a request in.
+
+use super::Limiter;
+use crate::limits::{LimitsState, Receipt};
+use crate::waiting::{WaitQueue, Waitable, Waiter};
+use crate::{Costs, CostsRejected, Limits, Wait, WaitError};
+use nanopace_nanos::{Clock, Nanos};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Limiter {
+    /// Waits in this thread until one request gets in, and returns how long that took. Threads and
+    /// tasks get in in the order in which they came.
+    ///
+    /// # Errors
+    /// [`WaitError::Rejected`] if nothing ever gets in.
+    pub fn until_ready(&self) -> Result<Duration, WaitError<CostsRejected>> {
+        self.wait(Wait::default())
+    }
+
+    /// Waits in this thread, as `wait` says, and returns how long that took.
+    ///
+    /// # Errors
+    /// [`WaitError`].
+    ///
+    /// ```
+    /// use nanopace_limits::{Limiter, Wait};
+    /// use std::time::Duration;
+    ///
+    /// let limiter = Limiter::per_second(1_000).build()?;
+    /// limiter.wait(Wait::new(10).timeout(Duration::from_secs(1)))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
+        let end = self.waiter(wait).block();
+        self.meter().waited(&end);
+        end
+    }
+
+    /// A request that waits as `wait` says, for an event loop of your own: [`Waiter::step`]. [`Limiter::named`] does
+    /// not count it.
+    #[must_use]
+    pub fn waiter<'a>(&self, wait: Wait<'a>) -> Waiter<'a, &Limiter> {
+        Waiter::new(self, wait)
+    }
+}
+
+impl Waitable for &Limiter {
+    type Key = ();
+    type Asked = ();
+    type Refusal = CostsRejected;
+
+    fn key(&self) -> &() {
+        &()
+    }
+
+    fn queue(&self) -> &WaitQueue<()> {
+        Limiter::queue(self)
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        Limiter::clock(self)
+    }
+
+    fn step<T>(
+        &self,
+        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, CostsRejected>,
+    ) -> Result<T, CostsRejected> {
+        self.with(|limits, state, now| step(limits, state, now))
+    }
+
+    fn not_until(refusal: &CostsRejected) -> Option<Nanos> {
+        refusal.not_until()
+    }
+
+    fn take_back(&self, receipt: &Receipt) {
+        self.settle(receipt, Costs::Same(0));
+    }
+}

@@ -1,0 +1,85 @@
+//! States as numbers, for a store outside of the process.
+
+use super::limit::{Law, Limit, LimitState};
+use super::replaced::{Account, Replaced};
+use super::{Limits, LimitsState};
+use crate::rules::{Counts, double, whole};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use nanopace_nanos::Nanos;
+
+/// The state of a limit.
+type Numbers = [f64; 3];
+
+impl Limit {
+    /// The time between two requests of this rate, in microseconds.
+    fn interval_micros(&self) -> f64 {
+        double(self.quota().period_ns()) / 1e3 / double(self.quota().count())
+    }
+
+    fn numbers(&self, state: &LimitState, now: Nanos) -> Option<Numbers> {
+        let windows = |Counts { number, before, now }| [number, before, now].map(double);
+        match (&self.law, state) {
+            (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {
+                // If nothing is owed any more, since when: the clock may be set back.
+                let micros = rule.schedule().paid_from(*word).min(now).as_nanos() / 1_000;
+                let at = Nanos::from_nanos(micros * 1_000);
+                let owed = self.interval_micros() * rule.schedule().requests_owed(*word, at);
+                Some([owed, double(micros), f64::from(*refunded)])
+            }
+            (Law::Fixed { rule }, LimitState::Word { word, .. }) => Some(windows(rule.seen(*word))),
+            (_, LimitState::Counts(counts)) => Some(windows(**counts)),
+            _ => None,
+        }
+    }
+
+    fn state(&self, numbers: Numbers) -> Option<LimitState> {
+        let [first, second, third] = numbers.map(whole);
+        let counts = Counts { number: first, before: second, now: third };
+        match self.law {
+            Law::Gcra { rule, .. } => {
+                let at = Nanos::from_nanos(second.saturating_mul(1_000));
+                let word = rule.schedule().owing_requests(numbers[0] / self.interval_micros(), at);
+                Some(LimitState::Word { word, refunded: u32::try_from(third).unwrap_or(u32::MAX) })
+            }
+            Law::Fixed { rule } => Some(LimitState::word(rule.state(counts))),
+            Law::Counter { rule } => Some(LimitState::Counts(Box::new(rule.state(counts)))),
+            Law::Window { .. } | Law::Log { .. } => None,
+        }
+    }
+}
+
+impl Limits {
+    /// The state of each of these limits at `now`, and then of the replaced limits that still count, as
+    /// three numbers each:
+    ///
+    /// * a rate: the time that is owed, in microseconds; the moment at which it is owed, in microseconds; and
+    ///   the number of requests that were refunded so far, modulo 2^32;
+    /// * a window of the clock: the number of the latest window that has admitted anything, the count of the
+    ///   window before it, and its own count.
+    ///
+    /// `None` if one of the limits counts single requests or slots ([`LimitKind::SlidingLog`],
+    /// [`LimitKind::AggregatedWindow`]): these take more numbers.
+    ///
+    /// [`LimitKind::SlidingLog`]: crate::LimitKind::SlidingLog
+    /// [`LimitKind::AggregatedWindow`]: crate::LimitKind::AggregatedWindow
+    #[must_use]
+    pub fn export(&self, state: &LimitsState, now: Nanos) -> Option<Vec<(Limit, [f64; 3])>> {
+        let replaced = state.replaced().into_iter().flat_map(Replaced::accounts);
+        let all = self.each_with(state).chain(replaced.map(Account::parts));
+        all.map(|(limit, state)| Some((*limit, limit.numbers(state, now)?))).collect()
+    }
+
+    /// The state that [`export`](Limits::export) has returned. `None` if there are fewer entries than
+    /// limits, or if a limit takes more numbers.
+    #[must_use]
+    pub fn import(&self, numbers: &[(Limit, [f64; 3])]) -> Option<LimitsState> {
+        let (in_force, replaced) = numbers.split_at_checked(self.each().len())?;
+        let in_force = in_force.iter().map(|(limit, numbers)| limit.state(*numbers));
+        let account = |(limit, numbers): &(Limit, Numbers)| {
+            Some(Account::new(*limit, limit.state(*numbers)?))
+        };
+        let replaced: Option<Vec<_>> = replaced.iter().map(account).collect();
+        Some(LimitsState::new(in_force.collect::<Option<_>>()?, Replaced::of(replaced?)))
+    }
+}

@@ -1,0 +1,393 @@
+//! One limit of any kind, which is written as text.
+
+use crate::rules::{
+    AggregatedState, AggregatedWindow, Counts, FixedWindow, Gcra, RollingCount, SlidingCounter,
+    SlidingLog,
+};
+use crate::{Quota, QuotaError, Rejected, Rule, Standing};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::num::NonZeroU16;
+use nanopace_nanos::Nanos;
+use thiserror::Error;
+
+/// One limit, of any kind. It is written as a [`Quota`], and after it the kind:
+///
+/// | written | means | rule |
+/// |---|---|---|
+/// | `10/s` | a rate, of which a period's worth may get in at once | [`Gcra`] |
+/// | `10/s burst 20` | a rate, of which 20 may get in at once | [`Gcra`] |
+/// | `1000/h in 60` | no more in any hour, counted in 60 slots | [`AggregatedWindow`] |
+/// | `10/s sliding-log` | no more in any second, each request remembered | [`SlidingLog`] |
+/// | `10/s sliding-log-all` | the same, and rejected requests count too | [`SlidingLog`] |
+/// | `10/s fixed-window` | no more in each second of the clock | [`FixedWindow`] |
+/// | `10/s sliding-counter` | about that in any second | [`SlidingCounter`] |
+///
+/// ```
+/// use nanopace_limits::Limit;
+///
+/// let limit: Limit = "10/s burst 20".parse()?;
+/// assert_eq!(limit, Limit::gcra_with_burst("10/s".parse()?, 20)?);
+/// # Ok::<(), nanopace_limits::LimitsError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    quota: Quota,
+    pub(crate) law: Law,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Law {
+    Gcra { rule: Gcra, burst: u64 },
+    Window { rule: AggregatedWindow },
+    Log { rule: SlidingLog },
+    Fixed { rule: FixedWindow },
+    Counter { rule: SlidingCounter },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum LimitState {
+    Word {
+        word: u64,
+        /// The number of requests that were refunded to a rate; it wraps around. 0 if none.
+        refunded: u32,
+    },
+    /// Boxed, so that a limit of one word takes no more memory than it needs.
+    Counts(Box<Counts>),
+    Window(Box<AggregatedState>),
+    Log(Box<RollingCount>),
+}
+
+impl LimitState {
+    pub(crate) fn word(word: u64) -> LimitState {
+        LimitState::Word { word, refunded: 0 }
+    }
+}
+
+/// The most limits at once that text may say. Each of them takes part in every decision.
+pub(crate) const MOST_AT_ONCE: usize = 64;
+
+/// Why a text is not a [`Limit`], or not [`Limits`](crate::Limits).
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LimitsError {
+    /// A quota that is not valid, or a burst that does not go with it.
+    #[error(transparent)]
+    Quota(#[from] QuotaError),
+    /// Text that is not a number of slots.
+    #[error("`{0}` is no number of slots: write 1 to 65535, as in `1000/h in 60`")]
+    Slots(String),
+    /// Text that is not a burst.
+    #[error("`{0}` is no burst: write how many may get in at once, as in `10/s burst 20`")]
+    Burst(String),
+    /// Text that is not a kind of limit.
+    #[error(
+        "`{0}` is no kind of limit: write `burst 20`, `in 60`, `sliding-log`, `sliding-log-all`, `fixed-window` or `sliding-counter` after the quota, or nothing"
+    )]
+    Kind(String),
+    /// Empty text, or nothing before, between or after commas.
+    #[error("a limit is missing: write one, such as `10/s`, or `unlimited` alone for no limit")]
+    Empty,
+    /// `unlimited` as one of several limits, or as a single [`Limit`].
+    #[error("`unlimited` means no limit: write it alone, or write limits without it")]
+    Unlimited,
+    /// More limits at once than there may be.
+    #[error("{0} limits at once: write {most} at most", most = MOST_AT_ONCE)]
+    TooMany(usize),
+    /// A burst for a limit that has none of its own.
+    #[error(
+        "only a rate has a burst of its own: give it one, as in `10/s burst 20`, or leave the burst away"
+    )]
+    NoBurst,
+}
+
+/// A limit's rule and state together. A state never belongs to another law, because [`Limit::fresh`] makes
+/// all states.
+macro_rules! with_law {
+    ($limit:expr, $state:expr, |$rule:ident, $own:ident| $answer:expr) => {
+        match (&$limit.law, $state) {
+            (Law::Gcra { rule: $rule, .. }, LimitState::Word { word: $own, .. }) => $answer,
+            (Law::Window { rule: $rule }, LimitState::Window($own)) => $answer,
+            (Law::Log { rule: $rule }, LimitState::Log($own)) => $answer,
+            (Law::Fixed { rule: $rule }, LimitState::Word { word: $own, .. }) => $answer,
+            (Law::Counter { rule: $rule }, LimitState::Counts($own)) => $answer,
+            _ => unreachable!("a state of another law"),
+        }
+    };
+}
+
+impl Limit {
+    /// `quota` as a [`Gcra`]. All of its count may get in at once.
+    #[must_use]
+    pub fn gcra(quota: Quota) -> Limit {
+        Limit { quota, law: Law::Gcra { rule: Gcra::new(quota), burst: quota.count() } }
+    }
+
+    /// `quota` as a [`Gcra`], of which up to `burst` may get in at once.
+    ///
+    /// # Errors
+    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for
+    /// one that takes more than 292 years to come back.
+    pub fn gcra_with_burst(quota: Quota, burst: u64) -> Result<Limit, QuotaError> {
+        let rule = Gcra::with_burst(quota, burst)?;
+        Ok(Limit { quota, law: Law::Gcra { rule, burst } })
+    }
+
+    /// `quota` as an [`AggregatedWindow`] of `slots` slots.
+    #[must_use]
+    pub fn window(quota: Quota, slots: NonZeroU16) -> Limit {
+        Limit { quota, law: Law::Window { rule: AggregatedWindow::new(quota, slots) } }
+    }
+
+    /// `quota` as a [`SlidingLog`].
+    #[must_use]
+    pub fn sliding_log(quota: Quota) -> Limit {
+        Limit { quota, law: Law::Log { rule: SlidingLog::new(quota) } }
+    }
+
+    /// `quota` as a [`SlidingLog`] that counts rejected requests too.
+    #[must_use]
+    pub fn sliding_log_counting_rejected(quota: Quota) -> Limit {
+        Limit { quota, law: Law::Log { rule: SlidingLog::counting_rejected(quota) } }
+    }
+
+    /// `quota` as a [`FixedWindow`].
+    #[must_use]
+    pub fn fixed_window(quota: Quota) -> Limit {
+        Limit { quota, law: Law::Fixed { rule: FixedWindow::new(quota) } }
+    }
+
+    /// `quota` as a [`SlidingCounter`].
+    #[must_use]
+    pub fn sliding_counter(quota: Quota) -> Limit {
+        Limit { quota, law: Law::Counter { rule: SlidingCounter::new(quota) } }
+    }
+
+    /// This rate, of which up to `burst` may get in at once.
+    ///
+    /// # Errors
+    /// [`LimitsError::NoBurst`] for a limit that is not a rate, or as for
+    /// [`gcra_with_burst`](Limit::gcra_with_burst).
+    ///
+    /// ```
+    /// use nanopace_limits::Limit;
+    ///
+    /// assert_eq!(Limit::gcra("10/s".parse()?).with_burst(20)?.to_string(), "10/s burst 20");
+    /// assert!(Limit::sliding_log("10/s".parse()?).with_burst(20).is_err());
+    /// # Ok::<(), nanopace_limits::LimitsError>(())
+    /// ```
+    pub fn with_burst(&self, burst: u64) -> Result<Limit, LimitsError> {
+        match self.law {
+            Law::Gcra { .. } => Ok(Limit::gcra_with_burst(self.quota, burst)?),
+            _ => Err(LimitsError::NoBurst),
+        }
+    }
+
+    /// The quota.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.quota
+    }
+
+    pub(crate) fn fresh(&self) -> LimitState {
+        match &self.law {
+            Law::Gcra { rule, .. } => LimitState::word(rule.fresh()),
+            Law::Window { rule } => LimitState::Window(Box::new(rule.fresh())),
+            Law::Log { rule } => LimitState::Log(Box::new(rule.fresh())),
+            Law::Fixed { rule } => LimitState::word(rule.fresh()),
+            Law::Counter { rule } => LimitState::Counts(Box::new(rule.fresh())),
+        }
+    }
+
+    /// The largest request that ever gets in: the burst of a rate, the count of a window.
+    #[must_use]
+    pub fn most(&self) -> u64 {
+        match &self.law {
+            Law::Gcra { burst, .. } => *burst,
+            _ => self.quota.count(),
+        }
+    }
+
+    /// Decides on a request, and counts it if it gets in.
+    #[inline]
+    pub(crate) fn try_acquire(
+        &self,
+        state: &mut LimitState,
+        now: Nanos,
+        n: u64,
+    ) -> Result<(), Rejected> {
+        match (&self.law, &mut *state) {
+            (Law::Gcra { rule, .. }, LimitState::Word { word, refunded: 0 }) => {
+                rule.try_acquire(word, now, n)
+            }
+            _ => self.try_acquire_any(state, now, n),
+        }
+    }
+
+    /// [`try_acquire`](Limit::try_acquire) for any limit, apart from the code of a rate, which is small enough
+    /// to be inlined.
+    fn try_acquire_any(&self, state: &mut LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
+        self.forget_refunds(state, now);
+        with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
+    }
+
+    /// Forgets the refunds of a rate once they matter for no request any more. So an idle state equals a
+    /// fresh one, also when the limit changes.
+    #[inline]
+    fn forget_refunds(&self, state: &mut LimitState, now: Nanos) {
+        if let (Law::Gcra { rule, .. }, LimitState::Word { word, refunded: refunded @ 1.. }) =
+            (&self.law, state)
+            && rule.schedule().all_paid_from(*word) <= now
+        {
+            *refunded = 0;
+        }
+    }
+
+    pub(crate) fn advance(&self, state: &mut LimitState, now: Nanos) {
+        self.forget_refunds(state, now);
+        with_law!(self, state, |rule, own| rule.advance(own, now));
+    }
+
+    pub(crate) fn peek(&self, state: &LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
+        with_law!(self, state, |rule, own| rule.peek(own, now, n))
+    }
+
+    /// Like [`peek`](Limit::peek), for a request that is not counted if it is rejected.
+    pub(crate) fn check_uncounted(
+        &self,
+        state: &LimitState,
+        now: Nanos,
+        n: u64,
+    ) -> Result<(), Rejected> {
+        match (&self.law, state) {
+            (Law::Log { rule }, LimitState::Log(log)) => rule.check_uncounted(log, now, n),
+            _ => self.peek(state, now, n),
+        }
+    }
+
+    pub(crate) fn debit(&self, state: &mut LimitState, now: Nanos, n: u64) {
+        with_law!(self, state, |rule, own| rule.debit(own, now, n));
+    }
+
+    /// Counts what is let in although it may not fit.
+    pub(crate) fn debit_beyond(&self, state: &mut LimitState, now: Nanos, n: u64) {
+        match (&self.law, state) {
+            (Law::Gcra { rule, .. }, LimitState::Word { word, .. }) => {
+                *word = rule.schedule().owing_beyond(*word, now, n);
+            }
+            (_, state) => self.debit(state, now, n),
+        }
+    }
+
+    /// Counts what other limits have let in. At worst that exhausts a rate, which recovers within the time
+    /// of one burst.
+    pub(crate) fn debit_for_others(&self, state: &mut LimitState, now: Nanos, n: u64) {
+        match (&self.law, state) {
+            (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {
+                let (owing, less) = rule.schedule().exhausted(*word, now, n);
+                *word = owing;
+                count_refund(refunded, less);
+            }
+            (_, state) => self.debit(state, now, n),
+        }
+    }
+
+    /// When a request that another limit rejects at `now` gets in, if this limit counts rejected requests.
+    pub(crate) fn retry_elsewhere(&self, state: &LimitState, now: Nanos, n: u64) -> Option<Nanos> {
+        match (&self.law, state) {
+            (Law::Log { rule }, LimitState::Log(log)) => rule.retry_elsewhere(log, now, n),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn refuse(&self, state: &mut LimitState, now: Nanos, n: u64) {
+        with_law!(self, state, |rule, own| rule.refuse(own, now, n));
+    }
+
+    pub(crate) fn idle_from(&self, state: &LimitState) -> Nanos {
+        if let (Law::Gcra { rule, .. }, LimitState::Word { word, refunded: 1.. }) =
+            (&self.law, state)
+        {
+            return rule.schedule().all_paid_from(*word);
+        }
+        with_law!(self, state, |rule, own| rule.idle_from(own))
+    }
+
+    pub(crate) fn standing(&self, state: &LimitState, now: Nanos) -> Standing {
+        with_law!(self, state, |rule, own| rule.standing(own, now))
+    }
+
+    pub(crate) fn remaining(&self, state: &LimitState, now: Nanos) -> u64 {
+        with_law!(self, state, |rule, own| rule.remaining(own, now))
+    }
+
+    /// What still counts at `now`, oldest first: the latest moment at which it may have been let
+    /// in, and how much it is. Nothing of a GCRA limit, which knows only what it is owed.
+    pub(crate) fn let_in(&self, state: &LimitState, now: Nanos) -> Vec<(Nanos, u64)> {
+        match (&self.law, state) {
+            (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now).collect(),
+            (Law::Fixed { rule }, LimitState::Word { word, .. }) => {
+                rule.let_in(*word, now).collect()
+            }
+            (Law::Counter { rule }, LimitState::Counts(counts)) => {
+                rule.let_in(**counts, now).collect()
+            }
+            (_, LimitState::Log(log)) => log.counted().collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl PartialEq for Limit {
+    fn eq(&self, other: &Limit) -> bool {
+        self.quota == other.quota && self.kind() == other.kind()
+    }
+}
+
+impl Eq for Limit {}
+
+/// The kind of a limit, and its parameters beside the quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitKind {
+    /// A [`Gcra`].
+    Gcra {
+        /// The most that get in at once.
+        burst: u64,
+    },
+    /// An [`AggregatedWindow`].
+    AggregatedWindow {
+        /// The number of slots.
+        slots: NonZeroU16,
+    },
+    /// A [`SlidingLog`].
+    SlidingLog,
+    /// A [`SlidingLog`] that counts rejected requests too.
+    SlidingLogAll,
+    /// A [`FixedWindow`].
+    FixedWindow,
+    /// A [`SlidingCounter`].
+    SlidingCounter,
+}
+
+impl Limit {
+    /// Which algorithm decides, and its parameters.
+    #[must_use]
+    pub fn kind(&self) -> LimitKind {
+        match &self.law {
+            Law::Gcra { burst, .. } => LimitKind::Gcra { burst: *burst },
+            Law::Window { rule } => LimitKind::AggregatedWindow { slots: rule.slots() },
+            Law::Log { rule } if rule.counts_rejected() => LimitKind::SlidingLogAll,
+            Law::Log { .. } => LimitKind::SlidingLog,
+            Law::Fixed { .. } => LimitKind::FixedWindow,
+            Law::Counter { .. } => LimitKind::SlidingCounter,
+        }
+    }
+}
+
+/// Adds to the number of refunded requests, which wraps around and is 0 only before the first refund.
+pub(crate) fn count_refund(refunded: &mut u32, less: u32) {
+    if less > 0 {
+        *refunded = refunded.wrapping_add(less).max(1);
+    }
+}

@@ -1,0 +1,215 @@
+//! What replaced limits still count, and what the limits that replace them begin with.
+
+use super::limit::{Law, Limit, LimitKind, LimitState};
+use crate::Rejected;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use nanopace_nanos::Nanos;
+
+/// The most replaced limits that a key's entry keeps counting for.
+const MOST_REPLACED: usize = 8;
+
+/// A limit, and what it has counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    limit: Limit,
+    state: LimitState,
+}
+
+/// Limits that are no longer in force. They keep counting until nothing that they have counted
+/// matters any more. If one comes back into force before that, it has forgotten nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Replaced(Vec<Account>);
+
+impl Account {
+    pub(crate) fn new(limit: Limit, state: LimitState) -> Account {
+        Account { limit, state }
+    }
+
+    pub(crate) fn into_state(self) -> LimitState {
+        self.state
+    }
+
+    pub(crate) fn parts(&self) -> (&Limit, &LimitState) {
+        (&self.limit, &self.state)
+    }
+
+    /// Goes on with the account of the same limit among `others`, or begins with what these have
+    /// counted by `now`. If there are several of the same limit, it is that in the `same_place`, or
+    /// the one that has counted most.
+    pub(crate) fn opened(
+        limit: Limit,
+        same_place: Option<&Account>,
+        others: &[Account],
+        now: Nanos,
+    ) -> Account {
+        let is_same = |other: &&Account| other.remembers_for(&limit);
+        let fullest = || others.iter().filter(is_same).max_by_key(|other| other.sum(now));
+        if let Some(same) = same_place.filter(is_same).or_else(fullest) {
+            return Account::new(limit, same.state.clone());
+        }
+        let level = others.iter().filter_map(|other| other.level(now)).max().unwrap_or_default();
+        let counted = most_similar(&limit, others, now)
+            .map_or_else(Vec::new, |other| other.limit.let_in(&other.state, now));
+        let mut account = Account::new(limit, limit.fresh());
+        account.take_over(level, counted, now);
+        account
+    }
+
+    /// Whether it is an account of that limit: a window's is the same for any count, unless rejected
+    /// requests count, because then no more than its own count is kept.
+    fn remembers_for(&self, limit: &Limit) -> bool {
+        match self.limit.kind() {
+            LimitKind::Gcra { .. } | LimitKind::SlidingLogAll => self.limit == *limit,
+            kind => kind == limit.kind() && self.limit.quota().period() == limit.quota().period(),
+        }
+    }
+
+    /// What a window counts.
+    fn sum(&self, now: Nanos) -> u64 {
+        let let_in = self.limit.let_in(&self.state, now);
+        let_in.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
+    }
+
+    /// What a GCRA limit has counted and what is not paid off at `now`.
+    fn level(&self, now: Nanos) -> Option<Level> {
+        let Law::Gcra { burst, .. } = self.limit.law else { return None };
+        let free = self.limit.remaining(&self.state, now);
+        match self.limit.peek(&self.state, now, free.saturating_add(1)) {
+            Err(Rejected::NotUntil(next)) => {
+                Some(Level::new(burst - free, (next - now).as_nanos(), interval_ns(&self.limit)))
+            }
+            _ => Some(Level::default()),
+        }
+    }
+
+    /// Counts whichever is more: the level, or what was let in within the period.
+    fn take_over(&mut self, level: Level, counted: Vec<(Nanos, u64)>, now: Nanos) {
+        let period = self.limit.quota().period();
+        let recent: Vec<_> =
+            counted.into_iter().filter(|(moment, _)| now - *moment < period).collect();
+        let sum = recent.iter().fold(0_u64, |sum, (_, n)| sum.saturating_add(*n));
+        match self.limit.law {
+            Law::Gcra { burst, .. } if level.requests() >= sum => {
+                let level = level.at_most(burst);
+                let paid_ns = level.paid_ns(interval_ns(&self.limit));
+                self.debit(
+                    Nanos::from_nanos(now.as_nanos().saturating_sub(paid_ns)),
+                    level.requests(),
+                );
+            }
+            Law::Gcra { .. } => self.debit(now, sum),
+            _ => {
+                for (moment, n) in recent {
+                    self.debit(moment, n);
+                }
+                self.debit(now, level.requests().saturating_sub(sum));
+            }
+        }
+    }
+
+    /// Counts what other limits have let in.
+    fn debit(&mut self, now: Nanos, n: u64) {
+        self.limit.debit_for_others(&mut self.state, now, n);
+    }
+
+    /// From when on nothing counts any more.
+    fn idle_from(&self) -> Nanos {
+        self.limit.idle_from(&self.state)
+    }
+
+    fn is_idle(&self, now: Nanos) -> bool {
+        let from = self.idle_from();
+        from <= now && from < Nanos::MAX
+    }
+}
+
+impl Replaced {
+    /// The accounts that `in_force` do not go on with; if there are too many, those that count for
+    /// longest.
+    pub(crate) fn by(
+        in_force: &[Account],
+        mut accounts: Vec<Account>,
+        now: Nanos,
+    ) -> Option<Replaced> {
+        let goes_on = |old: &Account| in_force.iter().any(|new| new.remembers_for(&old.limit));
+        accounts.retain(|account| !account.is_idle(now) && !goes_on(account));
+        accounts.sort_by_key(|account| Reverse(account.idle_from()));
+        accounts.truncate(MOST_REPLACED);
+        accounts.shrink_to_fit();
+        Replaced::of(accounts)
+    }
+
+    /// These accounts, if there are any.
+    pub(crate) fn of(accounts: Vec<Account>) -> Option<Replaced> {
+        (!accounts.is_empty()).then_some(Replaced(accounts))
+    }
+
+    pub(crate) fn accounts(&self) -> &[Account] {
+        &self.0
+    }
+
+    /// Forgets what no longer counts at `now`; says whether that is everything.
+    pub(crate) fn has_ended(&mut self, now: Nanos) -> bool {
+        self.0.iter_mut().for_each(|account| account.limit.advance(&mut account.state, now));
+        self.0.retain(|account| !account.is_idle(now));
+        self.0.is_empty()
+    }
+
+    pub(crate) fn debit(&mut self, now: Nanos, n: u64) {
+        self.0.iter_mut().for_each(|account| account.debit(now, n));
+    }
+
+    pub(crate) fn idle_from(&self) -> Nanos {
+        self.0.iter().map(Account::idle_from).max().unwrap_or(Nanos::ZERO)
+    }
+}
+
+/// The window with the shortest period that is not shorter than the limit's. If there is none, the
+/// window with the longest period. No other remembers more of what counts within that period. One that
+/// may have forgotten a part of it is taken only if there is no such window.
+fn most_similar<'a>(limit: &Limit, others: &'a [Account], now: Nanos) -> Option<&'a Account> {
+    let period = limit.quota().period();
+    let windows = others.iter().filter(|other| !matches!(other.limit.law, Law::Gcra { .. }));
+    windows.min_by_key(|other| {
+        let forgets = match other.limit.kind() {
+            LimitKind::FixedWindow => true, // all, at its end
+            LimitKind::SlidingLogAll => other.limit.most() < limit.most(), // all but its own count
+            _ => false,
+        };
+        let length = other.limit.quota().period();
+        let is_short = length < period;
+        (forgets || is_short, is_short, length.abs_diff(period), Reverse(other.sum(now)))
+    })
+}
+
+fn interval_ns(limit: &Limit) -> u64 {
+    limit.quota().period_ns() / limit.quota().count()
+}
+
+/// How many requests a GCRA limit has counted that are not paid off, in 2^-32 of one, rounded up.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Level(u128);
+
+impl Level {
+    /// `requests` of them. The first one will be paid off `next_ns` from now.
+    fn new(requests: u64, next_ns: u128, interval_ns: u64) -> Level {
+        let unpaid = (next_ns << 32).div_ceil(u128::from(interval_ns)).min(1 << 32);
+        Level((u128::from(requests - 1) << 32) + unpaid)
+    }
+
+    fn at_most(self, requests: u64) -> Level {
+        self.min(Level(u128::from(requests) << 32))
+    }
+
+    /// A begun one included.
+    fn requests(self) -> u64 {
+        u64::try_from(self.0.div_ceil(1 << 32)).expect("made of a word")
+    }
+
+    /// How long ago the first of them began to be paid off, where that takes `interval_ns`.
+    fn paid_ns(self, interval_ns: u64) -> u64 {
+        let paid = (u128::from(self.requests()) << 32) - self.0;
+        u64::try_from((paid * u128::from(interval_ns)) >> 32).expect("less than the interval")
+    }
+}

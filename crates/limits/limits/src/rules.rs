@@ -1,0 +1,55 @@
+//! The rules, one algorithm to a file, and what they share.
+
+mod aggregated_window;
+mod fixed_window;
+mod gcra;
+mod leaky_queue;
+mod rolling_count;
+mod sliding_counter;
+mod sliding_log;
+mod slotted_ring;
+mod token_bucket;
+mod virtual_schedule;
+mod windows;
+
+pub(crate) use aggregated_window::AggregatedState;
+pub use aggregated_window::AggregatedWindow;
+pub use fixed_window::FixedWindow;
+pub use gcra::Gcra;
+pub use leaky_queue::LeakyQueue;
+pub use rolling_count::RollingCount;
+pub use sliding_counter::SlidingCounter;
+pub use sliding_log::SlidingLog;
+pub use slotted_ring::{RingCount, SlottedRing};
+pub use token_bucket::TokenBucket;
+pub(crate) use virtual_schedule::{double, whole};
+pub(crate) use windows::Counts;
+
+use crate::Rejected;
+
+/// What may be counted already of `capacity`, so that `n` more fit.
+///
+/// # Errors
+/// [`Rejected::ExceedsCapacity`] where `n` alone are too many.
+#[inline]
+pub(crate) fn room_beside(n: u64, capacity: u64) -> Result<u64, Rejected> {
+    capacity.checked_sub(n).ok_or(Rejected::ExceedsCapacity { capacity })
+}
+
+/// Which of the entries, oldest first, is the last that has to leave until no more than `most` of
+/// the `total` are left. There is one where `most` is less than the total.
+#[inline]
+pub(crate) fn last_to_leave<T>(
+    entries: impl IntoIterator<Item = (T, u64)>,
+    total: u64,
+    most: u64,
+) -> Option<T> {
+    let mut left = total;
+    for (entry, count) in entries {
+        left -= count;
+        if left <= most {
+            return Some(entry);
+        }
+    }
+    None
+}

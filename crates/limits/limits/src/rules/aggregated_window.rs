@@ -1,0 +1,205 @@
+//! The aggregated window: a sliding window of any length in a few numbers.
+
+use crate::rules::{last_to_leave, room_beside};
+use crate::{Quota, Rejected, Rule};
+use alloc::collections::VecDeque;
+use core::fmt;
+use core::num::NonZeroU16;
+use nanopace_nanos::Nanos;
+
+/// A sliding window that remembers slots of time instead of single requests. So a window of an hour
+/// or a day takes only a few numbers.
+///
+/// # Law
+///
+/// The period is divided into `slots` slots of equal width, rounded up to whole nanoseconds and
+/// aligned to the clock's origin. What is let in counts as let in at the last nanosecond of its
+/// slot. It counts until one period has passed since then. So
+///
+/// * no more than the quota's count gets in within any period, wherever it begins;
+/// * a request gets in whenever there is room for it beside what was let in during the period and
+///   one slot before it.
+///
+/// A request from before the newest slot counts in that slot. A request from before the moment at
+/// which a slot left counts as made at that moment, if the slot was seen to have left.
+///
+/// # Cost
+///
+/// A lock ([`Locked`](crate::Locked)), 48 bytes, and 16 bytes for each slot that let anything in,
+/// at most `slots` + 1 of them. (On average it is 1.5 times that, because queues grow by doubling.)
+/// A decision takes one division and forgets the slots that have left, each of them once. A
+/// rejection walks over the slots that have to leave first.
+///
+/// # Source
+///
+/// The sliding window counters in N. Mahdi, "An alternative approach to rate limiting", the Figma
+/// blog, 2017: the log of a sliding window, with its entries merged by time.
+///
+/// ```
+/// use nanopace_nanos::Nanos;
+/// use nanopace_limits::{AggregatedWindow, TryAcquire, Locked, Rejected};
+/// use std::num::NonZeroU16;
+///
+/// let rule = AggregatedWindow::new("10/h".parse()?, NonZeroU16::new(60).unwrap());
+/// let limiter = Locked::new(rule);
+/// let minute = |number: u64| Nanos::from_nanos(number * 60_000_000_000);
+/// assert!(limiter.try_acquire_n_at(10, minute(0)).is_ok());
+/// // They count as let in at the end of minute 0, so they leave just before minute 61 begins.
+/// let rejected = Rejected::NotUntil(Nanos::from_nanos(minute(61).as_nanos() - 1));
+/// assert_eq!(limiter.try_acquire_at(minute(30)), Err(rejected));
+/// assert!(limiter.try_acquire_at(minute(61)).is_ok());
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AggregatedWindow {
+    quota: Quota,
+    slots: NonZeroU16,
+    /// The width of a slot in nanoseconds.
+    width: u64,
+}
+
+/// What [`AggregatedWindow`] remembers.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct AggregatedState {
+    /// Ascending by index.
+    slots: VecDeque<Slot>,
+    /// The sum over the slots.
+    total: u64,
+    /// When the last of the slots that are gone left.
+    left: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Slot {
+    /// How many slots there are before it since the clock's origin.
+    index: u64,
+    count: u64,
+}
+
+impl AggregatedWindow {
+    /// Lets in `quota.count()` in any `quota.period()`, counted in `slots` slots per period.
+    #[must_use]
+    pub fn new(quota: Quota, slots: NonZeroU16) -> AggregatedWindow {
+        AggregatedWindow { quota, slots, width: quota.period_ns().div_ceil(u64::from(slots.get())) }
+    }
+
+    /// The quota.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.quota
+    }
+
+    /// How many slots the period is divided into.
+    #[must_use]
+    pub fn slots(&self) -> NonZeroU16 {
+        self.slots
+    }
+
+    /// The slot's last nanosecond.
+    fn end(&self, slot: Slot) -> u64 {
+        (slot.index.saturating_add(1)).saturating_mul(self.width).saturating_sub(1)
+    }
+
+    /// From when on the slot no longer counts.
+    fn leaves(&self, slot: Slot) -> u64 {
+        self.end(slot).saturating_add(self.quota.period_ns())
+    }
+
+    /// What counts at `now`.
+    fn total_at(&self, state: &AggregatedState, now: Nanos) -> u64 {
+        let left = state.slots.iter().take_while(|&&slot| self.has_left(slot, now));
+        state.total - left.map(|slot| slot.count).sum::<u64>()
+    }
+
+    fn has_left(&self, slot: Slot, now: Nanos) -> bool {
+        self.leaves(slot) <= now.as_nanos()
+    }
+
+    /// What still counts at `now`, oldest first: the latest moment at which it may have been let
+    /// in, and how much it is.
+    pub(crate) fn let_in(
+        &self,
+        state: &AggregatedState,
+        now: Nanos,
+    ) -> impl Iterator<Item = (Nanos, u64)> {
+        state
+            .slots
+            .iter()
+            .map(move |&slot| (Nanos::from_nanos(self.end(slot)).min(now), slot.count))
+    }
+
+    /// The slot that the last request was counted in.
+    pub(crate) fn newest(state: &AggregatedState) -> u64 {
+        state.slots.back().map_or(0, |slot| slot.index)
+    }
+
+    /// Takes back up to `n` of what was counted in the slot of that index.
+    pub(crate) fn take_back(state: &mut AggregatedState, index: u64, n: u64) {
+        let Ok(place) = state.slots.binary_search_by_key(&index, |slot| slot.index) else {
+            return;
+        };
+        let back = state.slots[place].count.min(n);
+        state.slots[place].count -= back;
+        state.total -= back;
+        if state.slots[place].count == 0 {
+            state.slots.remove(place);
+        }
+    }
+}
+
+impl Rule for AggregatedWindow {
+    type State = AggregatedState;
+
+    fn fresh(&self) -> AggregatedState {
+        AggregatedState::default()
+    }
+
+    fn most(&self) -> u64 {
+        self.quota.count()
+    }
+
+    fn advance(&self, state: &mut AggregatedState, now: Nanos) {
+        while let Some(&oldest) = state.slots.front().filter(|&&slot| self.has_left(slot, now)) {
+            state.total -= oldest.count;
+            state.left = self.leaves(oldest);
+            state.slots.pop_front();
+        }
+    }
+
+    fn peek(&self, state: &AggregatedState, now: Nanos, n: u64) -> Result<(), Rejected> {
+        let most = room_beside(n, self.quota.count())?;
+        if n == 0 || self.total_at(state, now) <= most {
+            return Ok(());
+        }
+        let counts = state.slots.iter().map(|&slot| (slot, slot.count));
+        let last = last_to_leave(counts, state.total, most).expect("they are the total");
+        Err(Rejected::NotUntil(Nanos::from_nanos(self.leaves(last))))
+    }
+
+    fn debit(&self, state: &mut AggregatedState, now: Nanos, n: u64) {
+        let index = now.as_nanos().max(state.left) / self.width;
+        // Other limits may have let in more than fits beside it.
+        let n = n.min(u64::MAX - state.total);
+        state.total += n;
+        match state.slots.back_mut() {
+            Some(newest) if newest.index >= index => newest.count += n,
+            _ if n > 0 => state.slots.push_back(Slot { index, count: n }),
+            _ => (),
+        }
+    }
+
+    fn idle_from(&self, state: &AggregatedState) -> Nanos {
+        let newest = state.slots.back();
+        Nanos::from_nanos(newest.map_or(state.left, |&newest| self.leaves(newest)))
+    }
+
+    fn remaining(&self, state: &AggregatedState, now: Nanos) -> u64 {
+        self.quota.count().saturating_sub(self.total_at(state, now))
+    }
+}
+
+impl fmt::Debug for AggregatedState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.slots.iter().map(|slot| (slot.index, slot.count))).finish()
+    }
+}

@@ -1,0 +1,136 @@
+//! The fixed window counter: up to `count` requests in each window of the clock.
+
+use super::windows::{Counts, Windows};
+use crate::rules::room_beside;
+use crate::{Quota, Rejected, Rule};
+use nanopace_nanos::Nanos;
+
+/// The fixed window counter. Time is cut into windows of one period, counted from the clock's
+/// origin, and each window lets in up to `count`.
+///
+/// # Law
+///
+/// A request for n gets in if its window has let in c so far and c + n <= `count`. A request from
+/// an earlier window than the latest one counts in the latest.
+///
+/// So each window lets in at most `count`. But a span of the same length can lie across two
+/// windows. Up to **twice** `count` get in within one period, at the end of one window and the
+/// beginning of the next. That is the price of one word and one addition.
+/// [`SlidingCounter`](crate::SlidingCounter) smooths this edge, and
+/// [`SlidingLog`](crate::SlidingLog) does not have it.
+///
+/// # Cost
+///
+/// One word ([`Atomic`](crate::Atomic)): the window's number above, the count below. A decision
+/// takes one multiplication and one compare-and-swap. The word is always large enough: number times
+/// period is below 2^63 ns, and a quota is at most one request per nanosecond.
+///
+/// # Source
+///
+/// The pattern "rate limiter" in the documentation of the `INCR` command of Redis.
+///
+/// ```
+/// use nanopace_nanos::Nanos;
+/// use nanopace_limits::{Atomic, FixedWindow, TryAcquire, Rejected};
+/// use std::time::Duration;
+///
+/// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
+/// let limiter = Atomic::new(FixedWindow::new("2/s".parse()?));
+/// assert_eq!(limiter.try_acquire_n_at(2, at(999)), Ok(()));
+/// assert_eq!(limiter.try_acquire_at(at(999)), Err(Rejected::NotUntil(at(1_000))));
+/// assert_eq!(limiter.try_acquire_n_at(2, at(1_000)), Ok(())); // four within a millisecond
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct FixedWindow {
+    windows: Windows,
+    limit: u64,
+}
+
+impl FixedWindow {
+    /// Lets `quota.count()` in during each window of `quota.period()`.
+    #[must_use]
+    pub fn new(quota: Quota) -> FixedWindow {
+        FixedWindow { windows: Windows::new(quota.period_ns()), limit: quota.count() }
+    }
+
+    /// The largest count that a state can hold.
+    pub(crate) fn largest_count(&self) -> u64 {
+        self.windows.most()
+    }
+
+    /// The counts of the latest window that was seen.
+    #[inline]
+    pub(crate) fn seen(&self, state: u64) -> Counts {
+        let (number, now) = self.windows.unpack(state);
+        Counts { number, before: 0, now }
+    }
+
+    /// The counts as of `now`, or as of the latest window that was seen, if that is later.
+    #[inline]
+    fn latest(&self, state: u64, now: Nanos) -> Counts {
+        Counts { before: 0, ..self.seen(state).in_window(self.windows.number(now)) }
+    }
+
+    /// The state with these counts, as far as they fit.
+    pub(crate) fn state(&self, counts: Counts) -> u64 {
+        let number = self.windows.at_most_last(counts.number);
+        self.pack(Counts { number, now: counts.now.min(self.largest_count()), ..counts })
+    }
+
+    #[inline]
+    fn pack(&self, counts: Counts) -> u64 {
+        self.windows.pack(counts.number, counts.now)
+    }
+
+    /// What still counts at `now`: the latest moment at which it may have been let in, and how much
+    /// it is.
+    pub(crate) fn let_in(&self, state: u64, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
+        self.latest(state, now).let_in(&self.windows, now)
+    }
+
+    /// The state without `n` that were counted in that window.
+    pub(crate) fn without(&self, state: u64, window: u64, n: u64) -> u64 {
+        self.pack(self.seen(state).without(window, n))
+    }
+}
+
+impl Rule for FixedWindow {
+    /// The number of the latest window that let anything in, and beside it what was counted; 0 at first.
+    type State = u64;
+
+    fn fresh(&self) -> u64 {
+        0
+    }
+
+    fn most(&self) -> u64 {
+        self.limit
+    }
+
+    fn advance(&self, _state: &mut u64, _now: Nanos) {}
+
+    #[inline]
+    fn peek(&self, state: &u64, now: Nanos, n: u64) -> Result<(), Rejected> {
+        let most = room_beside(n, self.limit)?;
+        let counts = self.latest(*state, now);
+        if n == 0 || counts.now <= most {
+            return Ok(());
+        }
+        Err(Rejected::NotUntil(self.windows.start(counts.number + 1)))
+    }
+
+    #[inline]
+    fn debit(&self, state: &mut u64, now: Nanos, n: u64) {
+        if n > 0 {
+            let counts = self.latest(*state, now);
+            // Other limits may have let in more than fits.
+            let sum = counts.now.saturating_add(n).min(self.largest_count());
+            *state = self.pack(Counts { now: sum, ..counts });
+        }
+    }
+
+    fn idle_from(&self, state: &u64) -> Nanos {
+        let counts = self.seen(*state);
+        self.windows.start(counts.number + u64::from(counts.now > 0))
+    }
+}

@@ -1,0 +1,95 @@
+//! The generic cell rate algorithm (GCRA) in one integer.
+
+use super::virtual_schedule::{VirtualSchedule, one_word_rule};
+use crate::{Quota, QuotaError};
+
+/// The generic cell rate algorithm (GCRA), also called cooldown. Each request that gets in pushes
+/// the next one back by one interval. The total pushback may not exceed the time of the burst. One
+/// integer holds the whole state.
+///
+/// # Law
+///
+/// Take a quota of `count` per `period` T, a burst of B, and the interval I = T / `count`. The
+/// state is the *theoretical arrival time* S, which is 0 at first. A request for n at `now`
+/// computes max(S, `now`) + n I. If that is more than `now` + B I, the request is rejected and
+/// nothing changes. Otherwise it becomes the new S.
+///
+/// So up to B requests get in at once after a long enough idle time. In any span of length L, at
+/// most B + L / I get in, however the requests arrive. With [`new`](Gcra::new) the burst is
+/// `count`, so nearly twice `count` can get in within one period. If that is too many, use a rule
+/// that counts, such as [`SlidingLog`](crate::SlidingLog).
+///
+/// The interval is exact if it is a whole number of nanoseconds. Otherwise a decision is early or
+/// late by less than 2 ns, L counts as that much longer, and nothing drifts.
+///
+/// # Cost
+///
+/// One word ([`Atomic`](crate::Atomic)). A decision takes one or two multiplications and one
+/// compare-and-swap. A rejection takes a division as well.
+///
+/// # Source
+///
+/// ITU-T Recommendation I.371, and the ATM Forum's Traffic Management Specification 4.0, in the
+/// form that both call the virtual scheduling algorithm.
+///
+/// ```
+/// use nanopace_nanos::Nanos;
+/// use nanopace_limits::{Atomic, Gcra, TryAcquire, Rejected};
+/// use std::time::Duration;
+///
+/// let at = |seconds| Nanos::ZERO + Duration::from_secs(seconds);
+/// let limiter = Atomic::new(Gcra::new("3/60s".parse()?));
+/// for _ in 0..3 {
+///     assert_eq!(limiter.try_acquire_at(at(100)), Ok(())); // S becomes 120, 140, 160
+/// }
+/// assert_eq!(limiter.try_acquire_at(at(100)), Err(Rejected::NotUntil(at(120))));
+/// assert_eq!(limiter.try_acquire_at(at(120)), Ok(()));
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Gcra {
+    schedule: VirtualSchedule,
+}
+
+impl Gcra {
+    /// Limits to `quota`. All of its `count` may get in at once.
+    ///
+    /// # Panics
+    /// Never: the count of any quota is a valid burst.
+    #[must_use]
+    pub fn new(quota: Quota) -> Gcra {
+        Gcra::with_burst(quota, quota.count()).expect("a period is at most 292 years")
+    }
+
+    /// A [`Gcra`] by another name: after each request, the limiter cools down for one interval.
+    #[must_use]
+    pub fn cooldown(quota: Quota) -> Gcra {
+        Gcra::new(quota)
+    }
+
+    /// Limits to `quota`. Up to `burst` requests may get in at once; a burst of 1 spaces them
+    /// evenly.
+    ///
+    /// # Errors
+    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for
+    /// one that takes more than 292 years to come back.
+    ///
+    /// ```
+    /// use nanopace_nanos::Nanos;
+    /// use nanopace_limits::{Atomic, Gcra, TryAcquire};
+    ///
+    /// let limiter = Atomic::new(Gcra::with_burst("100/s".parse()?, 1)?);
+    /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_ok());
+    /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_err()); // the next one in 10 ms
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    pub fn with_burst(quota: Quota, burst: u64) -> Result<Gcra, QuotaError> {
+        Ok(Gcra { schedule: VirtualSchedule::new(quota, burst)? })
+    }
+
+    pub(crate) fn schedule(&self) -> &VirtualSchedule {
+        &self.schedule
+    }
+}
+
+one_word_rule!(Gcra, |_| 0);

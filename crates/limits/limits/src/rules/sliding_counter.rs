@@ -1,0 +1,105 @@
+//! The sliding window counter: this window, and the part of the last one that is still in sight.
+
+use super::windows::{Counts, Windows};
+use crate::rules::room_beside;
+use crate::{Quota, Rejected, Rule};
+use nanopace_nanos::Nanos;
+
+/// The sliding window counter. It counts what the current window has let in, and the part of the
+/// window before that is less than a period ago. This comes close to the
+/// [`SlidingLog`](crate::SlidingLog), in three words.
+///
+/// # Law
+///
+/// Say the current window has let in c, the window before let in p, and the part e of the current
+/// window has gone by. A request for n gets in if p (1 - e) + c + n <= `count`. This is computed in
+/// whole numbers, without rounding. A request from before the latest window counts as made at that
+/// window's beginning.
+///
+/// The rule supposes that the requests of the window before came evenly. If they did not, more than
+/// `count` may get in within one period, but fewer than twice as many: a period lies across two
+/// windows at most, and each of them lets in at most `count`.
+///
+/// # Cost
+///
+/// Three words, shared by a lock ([`Locked`](crate::Locked)): the window's number and both counts. A decision takes
+/// two multiplications and a division.
+///
+/// # Source
+///
+/// J. Desgats, "How we built rate limiting capable of scaling to millions of domains", the
+/// Cloudflare blog, 2017.
+///
+/// ```
+/// use nanopace_nanos::Nanos;
+/// use nanopace_limits::{Locked, Rejected, SlidingCounter, TryAcquire};
+/// use std::time::Duration;
+///
+/// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
+/// let limiter = Locked::new(SlidingCounter::new("10/s".parse()?));
+/// assert_eq!(limiter.try_acquire_n_at(9, at(500)), Ok(()));
+/// assert_eq!(limiter.try_acquire_at(at(1_000)), Ok(())); // 9 x 1 + 0 + 1
+/// let retry = Nanos::from_nanos(1_111_111_112);
+/// assert_eq!(limiter.try_acquire_at(at(1_100)), Err(Rejected::NotUntil(retry)));
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct SlidingCounter {
+    windows: Windows,
+    limit: u64,
+}
+
+impl SlidingCounter {
+    /// Lets in `quota.count()` in any `quota.period()`, nearly.
+    #[must_use]
+    pub fn new(quota: Quota) -> SlidingCounter {
+        SlidingCounter { windows: Windows::new(quota.period_ns()), limit: quota.count() }
+    }
+
+    fn latest(&self, counts: Counts, now: Nanos) -> Counts {
+        counts.in_window(self.windows.number(now))
+    }
+
+    /// The count that is still in force at `now`.
+    pub(crate) fn let_in(&self, counts: Counts, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
+        self.latest(counts, now).let_in(&self.windows, now)
+    }
+
+    /// The state with these counts, in the last window at the latest.
+    pub(crate) fn state(&self, counts: Counts) -> Counts {
+        Counts { number: self.windows.at_most_last(counts.number), ..counts }
+    }
+}
+
+impl Rule for SlidingCounter {
+    /// The number of the latest window that let anything in, and what it and the window before it have let in.
+    type State = Counts;
+
+    fn fresh(&self) -> Counts {
+        Counts::default()
+    }
+
+    fn most(&self) -> u64 {
+        self.limit
+    }
+
+    fn advance(&self, _counts: &mut Counts, _now: Nanos) {}
+
+    fn peek(&self, counts: &Counts, now: Nanos, n: u64) -> Result<(), Rejected> {
+        room_beside(n, self.limit)?;
+        let counts = self.latest(*counts, now);
+        let first = if n == 0 { None } else { counts.slides_in(&self.windows, self.limit, now, n) };
+        first.map_or(Ok(()), |first| Err(Rejected::NotUntil(first)))
+    }
+
+    fn debit(&self, counts: &mut Counts, now: Nanos, n: u64) {
+        if n > 0 {
+            let latest = self.latest(*counts, now);
+            *counts = Counts { now: latest.now.saturating_add(n), ..latest };
+        }
+    }
+
+    fn idle_from(&self, counts: &Counts) -> Nanos {
+        self.windows.start(counts.number + counts.in_sight())
+    }
+}

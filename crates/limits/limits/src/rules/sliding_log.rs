@@ -1,0 +1,159 @@
+//! The sliding window log: no more than `count` requests in any span of one period.
+
+use crate::rules::room_beside;
+use crate::{Quota, Rejected, RollingCount, Rule};
+use core::time::Duration;
+use nanopace_nanos::Nanos;
+
+/// The sliding window log. In *any* span of one period, no more than `count` get in. It is exact,
+/// because it remembers each request.
+///
+/// # Law
+///
+/// A request for n at t gets in if at most `count` - n got in after t - period. Rejected requests
+/// are not remembered. The retry time is the moment at which enough of what is remembered is one
+/// period old.
+///
+/// [`counting_rejected`](SlidingLog::counting_rejected) makes a variant: a request gets in if at
+/// most `count` - n *arrived* after t - period, whether they were let in or not. A caller that
+/// keeps asking stays out. A caller that stays away until the retry time gets in.
+///
+/// A moment that goes backwards counts as the latest moment at which a request arrived. A request
+/// for nothing, and one for more than `count`, does not count as an arrival.
+///
+/// # Cost
+///
+/// A lock ([`Locked`](crate::Locked)), and 16 bytes for each moment that is remembered. There are
+/// at most `count` of them. This is true of the variant as well, because it forgets whatever could
+/// not cause a rejection any more. A decision takes constant time on average.
+///
+/// # Source
+///
+/// The sliding window log as in N. Mahdi, "An alternative approach to rate limiting", the Figma
+/// blog, 2017.
+///
+/// ```
+/// use nanopace_nanos::Nanos;
+/// use nanopace_limits::{TryAcquire, Locked, Rejected, SlidingLog};
+/// use std::time::Duration;
+///
+/// let at = |millis| Nanos::ZERO + Duration::from_millis(millis);
+/// let limiter = Locked::new(SlidingLog::new("2/s".parse()?));
+/// assert_eq!(limiter.try_acquire_n_at(2, at(999)), Ok(()));
+/// assert_eq!(limiter.try_acquire_at(at(1_000)), Err(Rejected::NotUntil(at(1_999))));
+/// assert_eq!(limiter.try_acquire_at(at(1_999)), Ok(()));
+/// # Ok::<(), nanopace_limits::QuotaError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct SlidingLog {
+    quota: Quota,
+    counts_rejected: bool,
+}
+
+impl SlidingLog {
+    /// Lets in `quota.count()` in any `quota.period()`.
+    #[must_use]
+    pub fn new(quota: Quota) -> SlidingLog {
+        SlidingLog { quota, counts_rejected: false }
+    }
+
+    /// A sliding log where rejected requests count as well.
+    ///
+    /// ```
+    /// use nanopace_nanos::Nanos;
+    /// use nanopace_limits::{TryAcquire, Locked, SlidingLog};
+    ///
+    /// let limiter = Locked::new(SlidingLog::counting_rejected("1/s".parse()?));
+    /// let millis = |n: u64| Nanos::from_nanos(n * 1_000_000);
+    /// assert!(limiter.try_acquire_at(millis(0)).is_ok());
+    /// assert!(limiter.try_acquire_at(millis(900)).is_err());
+    /// assert!(limiter.try_acquire_at(millis(1_000)).is_err()); // asked 100 ms ago
+    /// assert!(limiter.try_acquire_at(millis(2_000)).is_ok());
+    /// # Ok::<(), nanopace_limits::QuotaError>(())
+    /// ```
+    #[must_use]
+    pub fn counting_rejected(quota: Quota) -> SlidingLog {
+        SlidingLog { quota, counts_rejected: true }
+    }
+
+    /// When a request for `n` gets in that another limit rejects at `now`, if this one counts it.
+    pub(crate) fn retry_elsewhere(
+        &self,
+        state: &RollingCount,
+        now: Nanos,
+        n: u64,
+    ) -> Option<Nanos> {
+        let others = self.quota.count().checked_sub(n)?.checked_sub(n);
+        let counts = self.counts_rejected && n > 0;
+        let fits = others.is_some_and(|others| state.total_at(now) <= others);
+        (counts && !fits).then(|| with_this_one(state, now, others))
+    }
+
+    /// Whether a request gets in, and otherwise from when on if it is not counted until then.
+    pub(crate) fn check_uncounted(
+        &self,
+        state: &RollingCount,
+        now: Nanos,
+        n: u64,
+    ) -> Result<(), Rejected> {
+        SlidingLog::new(self.quota).peek(state, now, n)
+    }
+
+    pub(crate) fn counts_rejected(&self) -> bool {
+        self.counts_rejected
+    }
+}
+
+impl Rule for SlidingLog {
+    /// What was let in within the period, its older end excluded: to whole nanoseconds, an interval
+    /// shorter by one.
+    type State = RollingCount;
+
+    fn fresh(&self) -> RollingCount {
+        RollingCount::new(Duration::from_nanos(self.quota.period_ns() - 1))
+    }
+
+    fn most(&self) -> u64 {
+        self.quota.count()
+    }
+
+    fn advance(&self, state: &mut RollingCount, now: Nanos) {
+        state.advance(now);
+    }
+
+    fn peek(&self, state: &RollingCount, now: Nanos, n: u64) -> Result<(), Rejected> {
+        let most = room_beside(n, self.quota.count())?;
+        if n == 0 || state.total_at(now) <= most {
+            return Ok(());
+        }
+        if !self.counts_rejected {
+            return Err(Rejected::NotUntil(state.falls_to(most)));
+        }
+        // This one counts too, so it is among the `most` that are within the period then.
+        Err(Rejected::NotUntil(with_this_one(state, now, most.checked_sub(n))))
+    }
+
+    fn debit(&self, state: &mut RollingCount, now: Nanos, n: u64) {
+        state.add(now, n);
+    }
+
+    fn idle_from(&self, state: &RollingCount) -> Nanos {
+        state.empty_from()
+    }
+
+    fn remaining(&self, state: &RollingCount, now: Nanos) -> u64 {
+        self.quota.count().saturating_sub(state.total_at(now))
+    }
+
+    fn refuse(&self, state: &mut RollingCount, now: Nanos, n: u64) {
+        if self.counts_rejected {
+            state.add(now, n);
+            state.keep(self.quota.count());
+        }
+    }
+}
+
+/// When a request gets in that counts from now on, beside `others`.
+fn with_this_one(state: &RollingCount, now: Nanos, others: Option<u64>) -> Nanos {
+    others.map_or_else(|| state.empties(now), |others| state.falls_to(others))
+}

@@ -1,0 +1,340 @@
+//! The queue of requests that wait for a limit: FIFO, one queue for each key.
+//!
+//! Only the *first* in the queue asks the limits. They say from when on its request is admitted, and it asks
+//! again then. The others wait to become first. A request that leaves the first place, admitted or not, wakes
+//! the next one. So an admission takes one wake-up, however long the queue is, and no waiter overtakes another.
+//!
+//! **Requests that do not wait yield to the queue**: while it is not empty, a request that costs something is
+//! rejected ([`yield_to_waiters`](WaitQueue::yield_to_waiters)). The first stores from when on it is admitted
+//! ([`LastTry`]), and the rejection names no earlier moment. A first that stops asking does not keep others out
+//! for ever: they yield until a second after the moment at which it should have asked again. A request that has
+//! become first and has not asked yet should ask at the moment at which another one first yields to it.
+//!
+//! The waiters of all keys are counted. If there are none, a request that does not wait learns that by one load.
+//! It loads the count under the lock under which it is decided. A waiter enters the queue first, and then asks
+//! the limits under that lock. So a request that comes after that yields. Model:
+//! `nobody_overtakes_who_waits_for_a_limit`.
+//!
+//! **A waiter in the queue holds nothing**, so nothing has to be refunded when it gives up. Jitter passes after
+//! the queue: an admitted request leaves the queue, and its caller sleeps then. If the caller is dropped
+//! meanwhile, the request is refunded.
+//!
+//! **A timeout that is too short fails at once.** The queue stores the cost of each waiter, so a [`Forecast`]
+//! can tell when a request would be admitted after all the others.
+//!
+//! When a limit changes, or a reservation is refunded, the first in the queue is woken to ask again. It enters
+//! the queue before it asks, so no wake-up is lost: a change that it has not seen comes later, and wakes it.
+//! Models: `a_refund_reaches_who_waits`, `the_next_in_line_is_called`.
+
+use crate::costs::OwnedCosts;
+use crate::limits::LimitsState;
+use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
+use crate::{Costs, CostsRejected, Limits, Rejected};
+use nanopace_nanos::Nanos;
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::hash::Hash;
+use std::mem;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+/// How long requests that do not wait yield to the first in the queue after it should have asked again.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Queues of threads and tasks, one for each key, in which [`Waiter`](crate::custom::Waiter)s wait.
+pub struct WaitQueue<K> {
+    /// The number of waiters for all keys. Written with the queues locked.
+    waiters: AtomicU64,
+    queues: Mutex<Queues<K>>,
+}
+
+struct Queues<K> {
+    keys: HashMap<K, OneQueue>,
+    last: u64,
+}
+
+#[derive(Default)]
+struct OneQueue {
+    entries: BTreeMap<u64, Entry>,
+    /// Of the first in the queue; none before it has asked.
+    last_try: Option<LastTry>,
+}
+
+struct Entry {
+    costs: OwnedCosts,
+    waker: Waker,
+}
+
+/// The latest try of the first in the queue, which was not admitted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastTry {
+    /// The moment from which on the request is admitted.
+    pub(crate) admitted_from: Nanos,
+    /// The moment at which its caller asks again at the latest.
+    pub(crate) again: Nanos,
+}
+
+/// A place in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket(u64);
+
+impl OneQueue {
+    fn is_first(&self, Ticket(number): Ticket) -> bool {
+        self.entries.keys().next() == Some(&number)
+    }
+
+    fn first(&self) -> Option<Waker> {
+        self.entries.values().next().map(|entry| entry.waker.clone())
+    }
+}
+
+impl<K: Hash + Eq> WaitQueue<K> {
+    /// No request waits.
+    #[must_use]
+    pub fn new() -> WaitQueue<K> {
+        let queues = Mutex::new(Queues { keys: HashMap::new(), last: 0 });
+        WaitQueue { waiters: AtomicU64::new(0), queues }
+    }
+
+    /// Whether no request waits for any key. The caller holds the lock under which requests for the key are
+    /// decided.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        // Relaxed: a waiter that entered before it asked has asked under the lock that the caller
+        // holds, so its count is seen. Model: `nobody_overtakes_who_waits_for_a_limit`.
+        self.waiters.load(Relaxed) == 0
+    }
+
+    /// Whether no request waits for that key. The caller holds the lock under which requests for it are
+    /// decided.
+    pub(crate) fn is_empty_for<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.is_empty() || !lock(&self.queues).keys.contains_key(key)
+    }
+
+    /// Rejects a request that does not wait while others wait for the key, unless it costs nothing. The caller
+    /// holds the lock under which requests for the key are decided. A request that is never admitted passes:
+    /// the limits reject it.
+    ///
+    /// # Errors
+    /// [`Rejected::NotUntil`], not before the moment of the first in the queue. Limits that count
+    /// rejected requests have counted it.
+    #[inline]
+    pub fn yield_to_waiters<Q>(
+        &self,
+        key: &Q,
+        limits: &Limits,
+        state: &mut LimitsState,
+        now: Nanos,
+        costs: Costs<'_>,
+    ) -> Result<(), Rejected>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        if self.is_empty() {
+            return Ok(());
+        }
+        match self.first_admitted_from(key, now) {
+            Some(first) => limits.yield_to_waiters(state, now, costs, first),
+            None => Ok(()),
+        }
+    }
+
+    /// The moment from which on the first in the key's queue is admitted, as far as it knows; none if the queue
+    /// is empty, or if the first has stopped asking.
+    #[cold]
+    fn first_admitted_from<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let mut queues = lock(&self.queues);
+        let last_try = &mut queues.keys.get_mut(key)?.last_try;
+        let LastTry { admitted_from, again } =
+            *last_try.get_or_insert(LastTry { admitted_from: now, again: now });
+        (now <= again + GRACE).then_some(admitted_from)
+    }
+
+    /// Enters the queue, or stays in it, and returns whether that is the first place. `waker` is woken when it has
+    /// become the first place, or when the first is to ask again.
+    pub(crate) fn enter<Q>(
+        &self,
+        key: &Q,
+        ticket: &mut Option<Ticket>,
+        costs: Costs<'_>,
+        waker: &Waker,
+    ) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let mut guard = lock(&self.queues);
+        let queues = &mut *guard;
+        let queue = match queues.keys.get_mut(key) {
+            Some(queue) => queue,
+            None => queues.keys.entry(key.to_owned()).or_default(),
+        };
+        let ticket = *ticket.get_or_insert_with(|| {
+            queues.last += 1;
+            // Relaxed: as in `is_empty`.
+            self.waiters.fetch_add(1, Relaxed);
+            let entry = Entry { costs: costs.into_owned(), waker: Waker::noop().clone() };
+            queue.entries.insert(queues.last, entry);
+            Ticket(queues.last)
+        });
+        let entry = queue.entries.get_mut(&ticket.0).expect("it has a ticket");
+        let before = mem::replace(&mut entry.waker, waker.clone());
+        let is_first = queue.is_first(ticket);
+        drop(guard);
+        drop(before);
+        is_first
+    }
+
+    /// Stores the latest try of the first in the queue.
+    pub(crate) fn note_try<Q>(&self, key: &Q, last_try: LastTry)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        if let Some(queue) = lock(&self.queues).keys.get_mut(key) {
+            queue.last_try = Some(last_try);
+        }
+    }
+
+    /// The holder of the ticket was admitted and is about to leave: its cost is counted already.
+    pub(crate) fn is_counted<Q>(&self, key: &Q, Ticket(number): Ticket)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let mut queues = lock(&self.queues);
+        let entry = queues.keys.get_mut(key).and_then(|queue| queue.entries.get_mut(&number));
+        if let Some(entry) = entry {
+            entry.costs = OwnedCosts::Same(0);
+        }
+    }
+
+    /// The costs of those ahead of the ticket, beginning with the first in the queue.
+    pub(crate) fn costs_ahead<Q>(&self, key: &Q, Ticket(number): Ticket) -> Vec<OwnedCosts>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let queues = lock(&self.queues);
+        let ahead =
+            queues.keys.get(key).into_iter().flat_map(|queue| queue.entries.range(..number));
+        ahead.take(MOST_AHEAD).map(|(_, entry)| entry.costs.clone()).collect()
+    }
+
+    /// Leaves the queue, and wakes the next one if it was the first place.
+    pub(crate) fn leave<Q>(&self, key: &Q, ticket: &mut Option<Ticket>)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let Some(ticket) = ticket.take() else { return };
+        let mut queues = lock(&self.queues);
+        let Some(queue) = queues.keys.get_mut(key) else { return };
+        let was_first = queue.is_first(ticket);
+        let left = queue.entries.remove(&ticket.0);
+        // Relaxed: as in `is_empty`.
+        self.waiters.fetch_sub(1, Relaxed);
+        let next = queue.first().filter(|_| was_first);
+        if was_first {
+            queue.last_try = None;
+        }
+        if queue.entries.is_empty() {
+            queues.keys.remove(key);
+        }
+        drop(queues);
+        drop(left);
+        next.into_iter().for_each(Waker::wake);
+    }
+
+    /// Wakes the first in a key's queue, to ask again.
+    pub fn wake_first<Q>(&self, key: &Q)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let first = lock(&self.queues).keys.get(key).and_then(OneQueue::first);
+        first.into_iter().for_each(Waker::wake);
+    }
+
+    /// Wakes the first in each key's queue, to ask again.
+    pub fn wake_all_first(&self) {
+        let queues = lock(&self.queues);
+        let first: Vec<Waker> = queues.keys.values().filter_map(OneQueue::first).collect();
+        drop(queues);
+        first.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl<K: Hash + Eq> Default for WaitQueue<K> {
+    fn default() -> WaitQueue<K> {
+        WaitQueue::new()
+    }
+}
+
+impl<K> fmt::Debug for WaitQueue<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys = lock(&self.queues).keys.len();
+        f.debug_struct("Line").field("keys", &keys).finish_non_exhaustive()
+    }
+}
+
+/// The number of waiters ahead that a forecast looks at. Behind more of them, a request is admitted later than
+/// forecast.
+const MOST_AHEAD: usize = 1_000;
+
+/// Tells when a request is admitted after those ahead of it in the queue: a copy of the limits' state, and the
+/// costs of those ahead. It is made under the lock under which requests are decided, and used outside of it.
+pub(crate) struct Forecast {
+    limits: Arc<Limits>,
+    state: LimitsState,
+    now: Nanos,
+    ahead: Vec<OwnedCosts>,
+}
+
+impl Forecast {
+    pub(crate) fn new(
+        limits: &Arc<Limits>,
+        state: &LimitsState,
+        now: Nanos,
+        ahead: Vec<OwnedCosts>,
+    ) -> Forecast {
+        Forecast { limits: Arc::clone(limits), state: state.clone(), now, ahead }
+    }
+
+    /// When a request with these costs is admitted, if all those ahead stay, and no other request comes between.
+    ///
+    /// # Errors
+    /// [`CostsRejected`] if it never is.
+    pub(crate) fn admitted_at(mut self, costs: Costs<'_>) -> Result<Nanos, CostsRejected> {
+        for other in std::mem::take(&mut self.ahead) {
+            // A request that is never admitted leaves.
+            let _ = self.admit(other.as_costs());
+        }
+        self.admit(costs)
+    }
+
+    /// Admits a request as soon as it fits, and goes on from that moment.
+    fn admit(&mut self, costs: Costs<'_>) -> Result<Nanos, CostsRejected> {
+        loop {
+            let Err(rejected) = self.limits.admit(&mut self.state, self.now, costs) else {
+                return Ok(self.now);
+            };
+            match rejected.not_until() {
+                Some(moment) if moment > self.now => self.now = moment,
+                Some(moment) => return Ok(moment),
+                None => return Err(rejected),
+            }
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! A request that waits: what threads and tasks have in common.
+
+use super::queue::{Forecast, LastTry, Ticket, WaitQueue};
+use super::{Wait, WaitError};
+use crate::limits::{LimitsState, Receipt};
+use crate::{CostsRejected, Limits};
+use nanopace_nanos::{Clock, Nanos, Parker, Unparker};
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+/// The first in the queue asks again after this time at the latest, in case a limit was changed without a wake-up.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// The limits of one key and their queue: what a [`Waiter`] needs of a [`Limiter`](crate::Limiter), a `Keyed` or a
+/// limiter of your own.
+pub trait Waitable {
+    /// The owned form of a key.
+    type Key: Hash + Eq + Borrow<Self::Asked>;
+    /// The borrowed form of a key, by which it is asked for.
+    type Asked: Hash + Eq + ToOwned<Owned = Self::Key> + ?Sized;
+    /// Why a request is not let in.
+    type Refusal: From<CostsRejected>;
+
+    /// The key whose limits decide.
+    fn key(&self) -> &Self::Asked;
+
+    /// The queue of the limiter.
+    fn queue(&self) -> &WaitQueue<Self::Key>;
+
+    /// The clock of the limits.
+    fn clock(&self) -> &dyn Clock;
+
+    /// A step on the limits and what they have counted, under the lock under which requests for the
+    /// key are decided. If it is made twice, nothing is left of the first time.
+    ///
+    /// # Errors
+    /// Those of the step, and whatever else keeps a request for the key out.
+    fn step<T>(
+        &self,
+        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, CostsRejected>,
+    ) -> Result<T, Self::Refusal>;
+
+    /// The moment from which on a request that was refused gets in, if it ever does.
+    fn not_until(refusal: &Self::Refusal) -> Option<Nanos>;
+
+    /// Takes a request back that was counted, and wakes the first in the queue.
+    fn take_back(&self, receipt: &Receipt);
+}
+
+/// The result of a step of a [`Waiter`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<T> {
+    /// The wait is over.
+    Done(T),
+    /// Call [`Waiter::step`] again at this moment, or when the waker is woken.
+    Until(Nanos),
+}
+
+/// A request that waits. Dropping it leaves the queue and refunds what it has taken.
+///
+/// [`Limiter::wait`](crate::Limiter::wait) and `AsyncLimiter` drive one. An event loop of your own drives it with
+/// [`step`](Waiter::step).
+pub struct Waiter<'a, G: Waitable> {
+    limiter: G,
+    wait: Wait<'a>,
+    came: Nanos,
+    deadline: Nanos,
+    ticket: Option<Ticket>,
+    /// After the queue: its receipt, and the moment at which its jitter has passed.
+    admitted: Option<(Receipt, Nanos)>,
+}
+
+/// How a wait ends.
+type End<G> = Result<Duration, WaitError<<G as Waitable>::Refusal>>;
+
+impl<'a, G: Waitable> Waiter<'a, G> {
+    /// A request that comes now. It enters the queue at its first step.
+    #[must_use]
+    pub fn new(limiter: G, wait: Wait<'a>) -> Waiter<'a, G> {
+        let came = limiter.clock().now();
+        let deadline = wait.timeout.map_or(Nanos::MAX, |timeout| came + timeout);
+        Waiter { limiter, wait, came, deadline, ticket: None, admitted: None }
+    }
+
+    /// Is admitted if it is this request's turn. [`Step::Done`] has how long it waited.
+    pub fn step(&mut self, waker: &Waker) -> Step<End<G>> {
+        let now = self.limiter.clock().now();
+        if let Some((_, moment)) = self.admitted {
+            return self.finish(now, moment);
+        }
+        let is_new = self.ticket.is_none();
+        if is_new && let Some(end) = self.try_first(now) {
+            return Step::Done(end);
+        }
+        let Wait { costs, .. } = self.wait;
+        let (queue, key) = (self.limiter.queue(), self.limiter.key());
+        if queue.enter(key, &mut self.ticket, costs, waker) {
+            self.try_as_first(now)
+        } else {
+            self.check_deadline(now, is_new)
+        }
+    }
+
+    /// Is admitted at once if the queue is empty or the cost is zero, or fails if it is never admitted or too late.
+    /// `None` if it has to enter the queue.
+    fn try_first(&self, now: Nanos) -> Option<End<G>> {
+        let Wait { costs, .. } = self.wait;
+        let is_admitted = self.limiter.step(|limits, state, at| {
+            let may_pass =
+                costs.largest() == 0 || self.limiter.queue().is_empty_for(self.limiter.key());
+            match limits.would_admit(state, at, costs) {
+                Err(rejected) if may_pass || rejected.not_until().is_none() => Err(rejected),
+                Ok(()) if may_pass => {
+                    limits.count_each(state, at, costs);
+                    Ok(true)
+                }
+                _ => Ok(false),
+            }
+        });
+        match is_admitted {
+            Ok(is_admitted) => is_admitted.then(|| Ok(now - self.came)),
+            Err(refusal) => self.hopeless(now, refusal).map(Err),
+        }
+    }
+
+    /// The error of a request that need not wait, because it is never admitted, or too late.
+    fn hopeless(&self, now: Nanos, refusal: G::Refusal) -> Option<WaitError<G::Refusal>> {
+        match G::not_until(&refusal) {
+            None => Some(WaitError::Rejected(refusal)),
+            Some(moment) if moment > self.deadline => {
+                Some(WaitError::TooLate { retry: moment - now })
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Asks the limits, as the first in the queue.
+    fn try_as_first(&mut self, now: Nanos) -> Step<End<G>> {
+        match self.ask_limits() {
+            Ok(receipt) => {
+                self.leave();
+                self.start_jitter(now, receipt)
+            }
+            Err(refusal) => {
+                let moment = G::not_until(&refusal).unwrap_or(Nanos::MAX);
+                match self.hopeless(now, refusal) {
+                    Some(error) => self.leave_with(error),
+                    None => Step::Until(next_try(now, moment)),
+                }
+            }
+        }
+    }
+
+    /// Asks the limits, and stores the result in the queue under the same lock.
+    fn ask_limits(&self) -> Result<Option<Receipt>, G::Refusal> {
+        let Wait { costs, jitter, .. } = self.wait;
+        let (queue, key) = (self.limiter.queue(), self.limiter.key());
+        self.limiter.step(|limits, state, at| {
+            let is_admitted = if jitter.is_zero() {
+                limits.admit(state, at, costs).map(|()| None)
+            } else {
+                limits.admit_with_receipt(state, at, costs).map(Some)
+            };
+            match (&is_admitted, self.ticket) {
+                (Ok(_), Some(ticket)) => queue.is_counted(key, ticket),
+                (Err(rejected), _) => {
+                    if let Some(admitted_from) = rejected.not_until() {
+                        queue.note_try(
+                            key,
+                            LastTry { admitted_from, again: next_try(at, admitted_from) },
+                        );
+                    }
+                }
+                (Ok(_), None) => (),
+            }
+            is_admitted
+        })
+    }
+
+    /// Ends the wait: with a receipt, after a random time.
+    fn start_jitter(&mut self, now: Nanos, receipt: Option<Receipt>) -> Step<End<G>> {
+        let late = self.wait.jitter.mul_f64(fastrand::f64());
+        let moment = (now + late).min(self.deadline);
+        self.admitted = receipt.map(|receipt| (receipt, moment));
+        self.finish(now, moment)
+    }
+
+    fn finish(&mut self, now: Nanos, moment: Nanos) -> Step<End<G>> {
+        if now < moment {
+            return Step::Until(moment);
+        }
+        self.admitted = None;
+        Step::Done(Ok(now - self.came))
+    }
+
+    /// Stays in the queue, unless the request would be admitted too late. That is forecast when the request is new,
+    /// and once more at its deadline.
+    fn check_deadline(&mut self, now: Nanos, is_new: bool) -> Step<End<G>> {
+        let is_over = now >= self.deadline;
+        if self.deadline < Nanos::MAX && (is_new || is_over) {
+            match self.forecast() {
+                Err(refusal) => return self.leave_with(WaitError::Rejected(refusal)),
+                Ok(moment) if is_over || moment > self.deadline => {
+                    return self.leave_with(WaitError::TooLate { retry: moment - now });
+                }
+                Ok(_) => (),
+            }
+        }
+        Step::Until(self.deadline)
+    }
+
+    /// When the request is admitted if nothing changes.
+    fn forecast(&self) -> Result<Nanos, G::Refusal> {
+        let (queue, key) = (self.limiter.queue(), self.limiter.key());
+        let forecast = self.limiter.step(|limits, state, at| {
+            let ahead = self.ticket.map(|ticket| queue.costs_ahead(key, ticket));
+            Ok(Forecast::new(limits, state, at, ahead.unwrap_or_default()))
+        })?;
+        Ok(forecast.admitted_at(self.wait.costs)?)
+    }
+
+    fn leave_with(&mut self, error: WaitError<G::Refusal>) -> Step<End<G>> {
+        self.leave();
+        Step::Done(Err(error))
+    }
+
+    fn leave(&mut self) {
+        self.limiter.queue().leave(self.limiter.key(), &mut self.ticket);
+    }
+
+    /// Waits in this thread.
+    ///
+    /// # Errors
+    /// [`WaitError`].
+    pub fn block(mut self) -> Result<Duration, WaitError<G::Refusal>> {
+        let parker = Parker::new();
+        let waker = Waker::from(Arc::new(Unpark(parker.unparker().clone())));
+        loop {
+            match self.step(&waker) {
+                Step::Done(end) => return end,
+                Step::Until(moment) => self.limiter.clock().park(&parker, moment),
+            }
+        }
+    }
+}
+
+/// When the first in the queue asks again: at its moment, or in between if that is far ahead.
+fn next_try(now: Nanos, moment: Nanos) -> Nanos {
+    moment.min(now + ASK_AGAIN)
+}
+
+impl<G: Waitable> Drop for Waiter<'_, G> {
+    fn drop(&mut self) {
+        self.leave();
+        if let Some((receipt, _)) = self.admitted.take() {
+            self.limiter.take_back(&receipt);
+        }
+    }
+}
+
+impl<G: Waitable> fmt::Debug for Waiter<'_, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Waiter");
+        fields.field("wait", &self.wait).field("came", &self.came);
+        fields.field("ticket", &self.ticket).finish_non_exhaustive()
+    }
+}
+
+struct Unpark(Unparker);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waiting in a task.
+#[cfg(feature = "async")]
+mod in_task {
+    use super::{Step, Waitable, Waiter};
+    use crate::WaitError;
+    use nanopace_async::timer::Alarms;
+    use std::cell::Cell;
+    use std::future::poll_fn;
+    use std::task::Poll;
+    use std::time::Duration;
+
+    /// After this many requests in a row that were admitted without waiting, a task lets others run.
+    const IN_A_ROW: u32 = 64;
+
+    std::thread_local! {
+        /// How many requests of this thread's tasks were admitted since one of them last waited.
+        static ADMITTED: Cell<u32> = const { Cell::new(0) };
+    }
+
+    impl<G: Waitable> Waiter<'_, G> {
+        /// Waits in a task, as [`block`](Waiter::block) does in a thread.
+        ///
+        /// # Errors
+        /// [`WaitError`].
+        pub async fn wait_in_task(
+            mut self,
+            alarms: &Alarms,
+        ) -> Result<Duration, WaitError<G::Refusal>> {
+            let mut alarm = alarms.alarm();
+            poll_fn(|context| {
+                if ADMITTED.replace(ADMITTED.get() + 1) >= IN_A_ROW {
+                    ADMITTED.set(0);
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                match self.step(context.waker()) {
+                    Step::Done(done) => Poll::Ready(done),
+                    Step::Until(moment) => {
+                        ADMITTED.set(0);
+                        alarm.set(moment - self.limiter.clock().now(), context.waker());
+                        Poll::Pending
+                    }
+                }
+            })
+            .await
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Who waits has a place: whoever does not wait takes nothing of what the first in line waits for.
+
+use crate::common::waiters::{Crowd, End, limiter};
+use nanopace_limits::custom::Step;
+use nanopace_limits::{CostsRejected, Limiter, Rejected, Wait, WaitError};
+use nanopace_nanos::{Clock, ManualClock, Nanos};
+use proptest::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+const KINDS: [&str; 8] = [
+    "1/ms",
+    "3/ms burst 4",
+    "5/2ms in 4",
+    "4/3ms sliding-log",
+    "4/3ms fixed-window",
+    "4/3ms sliding-counter",
+    "700/s burst 4, 8/5ms in 5",
+    "4/3ms sliding-log, 6/7ms fixed-window",
+];
+
+fn at(nanos: u64) -> Nanos {
+    Nanos::from_nanos(nanos)
+}
+
+fn too_early(nanos: u64) -> Result<(), CostsRejected> {
+    Ok(not_until(nanos)?)
+}
+
+fn not_until(nanos: u64) -> Result<(), Rejected> {
+    Err(Rejected::NotUntil(at(nanos)))
+}
+
+/// How long each of those was waiting who came, if somebody asks so often who does not wait.
+fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Option<Duration>> {
+    let micros = Duration::from_micros;
+    let (clock, limiter) = limiter(text);
+    limiter.try_acquire_costs(4).unwrap_or_else(|_| limiter.try_acquire().unwrap());
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let comes = |&(pause, n): &(u64, u64)| {
+        crowd.wait_for(micros(pause));
+        crowd.comes(Wait::new(n))
+    };
+    let guests: Vec<_> = came.iter().map(comes).collect();
+    while crowd.waiting() > 0 {
+        assert!(asks_every.is_none() || limiter.try_acquire().is_err(), "somebody waits");
+        crowd.wait_for(micros(asks_every.unwrap_or(10)));
+    }
+    guests.into_iter().map(|guest| crowd.end_of(guest).and_then(Result::ok)).collect()
+}
+
+proptest! {
+    /// They get in at the very moments at which they would if nobody asked. (With the exception of
+    /// limits that count rejected requests: there, whoever asks too often keeps all out.)
+    #[test]
+    fn who_asks_takes_nothing_from_who_waits(
+        text in prop::sample::select(KINDS.to_vec()),
+        came in prop::collection::vec((0..50_u64, 1..=4_u64), 1..8),
+        asks_every in 20..500_u64,
+    ) {
+        prop_assert_eq!(waited(text, &came, Some(asks_every)), waited(text, &came, None));
+    }
+}
+
+/// Two wait, for 3 and for 1, at 100/s, and the burst of 10 is gone.
+#[test]
+fn who_gives_way_is_told_the_moment_of_the_first() {
+    let (clock, limiter) = limiter("100/s burst 10");
+    let ms = |n: u64| n * 1_000_000;
+    limiter.try_acquire_costs(10).unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let guests = [crowd.comes(Wait::new(3)), crowd.comes(Wait::new(1))];
+    clock.set(at(ms(25)));
+    assert_eq!(limiter.try_acquire(), not_until(ms(30)), "one is there, which the first will take");
+    assert_eq!(limiter.try_acquire_costs(9), too_early(ms(90)), "by itself");
+    assert_eq!(limiter.try_acquire_costs(0), Ok(()));
+    let never = Rejected::ExceedsCapacity { capacity: 10 };
+    assert_eq!(limiter.try_acquire_costs(11), Err(never.into()));
+    assert_eq!(limiter.try_acquire_costs(1), too_early(ms(30)));
+    let number = CostsRejected::Number { limits: 1, costs: 2 };
+    assert_eq!(limiter.try_acquire_costs(&[1, 1]), Err(number));
+    assert_eq!(limiter.reserve(1).map(drop), too_early(ms(30)));
+    crowd.wait_until(at(ms(35)));
+    assert_eq!(crowd.end_of(guests[0]), Some(Ok(Duration::from_millis(30))));
+    assert_eq!(limiter.try_acquire(), not_until(ms(40)), "the other one is the first now");
+    crowd.wait_until(at(ms(55)));
+    assert_eq!(limiter.try_acquire(), Ok(()), "nobody waits");
+}
+
+#[test]
+fn a_decision_that_gives_way_has_nothing_left() {
+    let (clock, limiter) = limiter("100/s burst 10");
+    limiter.try_acquire_costs(10).unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    crowd.comes(Wait::new(5));
+    clock.advance(Duration::from_millis(20));
+    for decision in [limiter.decide(), limiter.decide_costs(1).unwrap()] {
+        assert_eq!(decision.answer(), not_until(50_000_000));
+        assert_eq!((decision.remaining(), decision.limit()), (0, 10));
+        assert_eq!(decision.retry(), Some(Duration::from_millis(30)));
+    }
+    assert!(limiter.decide_costs(0).unwrap().is_allowed());
+    assert_eq!(limiter.standing().remaining, 2, "they took nothing");
+}
+
+#[test]
+fn who_does_not_want_to_be_fair_overtakes() {
+    let (clock, limiter) = limiter("100/s burst 10");
+    let unfair = limiter.clone().fair(false);
+    limiter.try_acquire_costs(10).unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let guest = crowd.comes(Wait::new(2));
+    for _ in 0..100 {
+        crowd.wait_for(Duration::from_millis(10));
+        assert!(limiter.try_acquire().is_err());
+        assert!(unfair.try_acquire().is_ok());
+    }
+    assert_eq!(crowd.end_of(guest), None);
+    assert!(unfair.fair(true).try_acquire().is_err());
+}
+
+/// A refused request is a refused request.
+#[test]
+fn who_gives_way_counts_where_rejected_requests_count() {
+    let (clock, limiter) = limiter("4/s sliding-log-all");
+    limiter.try_acquire_costs(2).unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    crowd.comes(Wait::new(3));
+    clock.advance(Duration::from_millis(900));
+    assert_eq!(limiter.try_acquire(), not_until(1_000_000_000));
+    crowd.wait_until(at(1_000_000_000));
+    assert_eq!(limiter.standing().remaining, 0, "3, and the one that gave way");
+}
+
+/// As a future does that is polled once, and then kept.
+#[test]
+fn a_place_is_not_kept_for_ever() {
+    let (clock, limiter) = limiter("10/day");
+    limiter.try_acquire_costs(9).unwrap();
+    let mut first = limiter.waiter(Wait::new(2));
+    let mut second = limiter.waiter(Wait::new(2));
+    assert!(matches!(first.step(Waker::noop()), Step::Until(_)));
+    assert!(matches!(second.step(Waker::noop()), Step::Until(_)));
+    clock.advance(Duration::from_secs(2));
+    assert!(limiter.try_acquire().is_err(), "it should have looked after one second");
+    clock.advance(Duration::from_nanos(1));
+    assert!(limiter.try_acquire_costs(0).is_ok());
+    limiter.reserve(1).expect("a second later still").commit_costs(0);
+    drop(first);
+    // Whoever gives way first says when the second should have looked.
+    assert!(limiter.try_acquire().is_err());
+    clock.advance(Duration::from_secs(1));
+    assert!(limiter.try_acquire().is_err());
+    clock.advance(Duration::from_nanos(1));
+    assert!(limiter.try_acquire().is_ok());
+    drop(second);
+}
+
+/// The moments are said, and then the same crowd waits for them.
+fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<End>, End) {
+    let micros = Duration::from_micros;
+    let (clock, limiter) = limiter(text);
+    limiter.try_acquire_costs(4).unwrap_or_else(|_| limiter.try_acquire().unwrap());
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let (last, others) = came.split_last().unwrap();
+    for (pause, n) in others {
+        crowd.wait_for(micros(*pause));
+        crowd.comes(Wait::new(*n));
+    }
+    crowd.wait_for(micros(last.0));
+    let wait = Wait::new(last.1);
+    let last =
+        crowd.comes(timeout.map_or(wait, |timeout| wait.timeout(Duration::from_nanos(timeout))));
+    let at_once = crowd.end_of(last);
+    crowd.wait_for_all();
+    (at_once, crowd.end_of(last).unwrap())
+}
+
+proptest! {
+    /// Where all stay and nobody comes between: who is told at once that it is too late would have
+    /// got in too late, at the moment that it was told, and everybody else gets in in time.
+    #[test]
+    fn what_is_said_of_a_timeout_is_true(
+        text in prop::sample::select([&KINDS[..], &["3/ms sliding-log-all"]].concat()),
+        came in prop::collection::vec((0..400_u64, 1..=3_u64), 1..30),
+        timeout in prop_oneof![Just(0), 0..40_000_000_u64],
+    ) {
+        let (_, without) = foretold(text, &came, None);
+        let (at_once, end) = foretold(text, &came, Some(timeout));
+        let Ok(needs) = without else {
+            prop_assert_eq!(at_once, Some(without), "it never gets in");
+            return Ok(());
+        };
+        if needs > Duration::from_nanos(timeout) {
+            prop_assert_eq!(at_once, Some(Err(WaitError::TooLate { retry: needs })));
+        } else {
+            prop_assert_eq!(end, Ok(needs));
+        }
+    }
+}
+
+/// The limit is lowered while it stands there.
+#[test]
+fn a_timeout_that_passes_behind_others_tells_a_true_moment() {
+    let (clock, limiter) = limiter("10/s burst 1");
+    limiter.try_acquire().unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    let ms = Duration::from_millis;
+    for _ in 0..3 {
+        crowd.comes(Wait::new(1));
+    }
+    let late = crowd.comes(Wait::new(1).timeout(ms(450)));
+    crowd.wait_for(ms(150));
+    limiter.set_limits("1/s burst 1".parse().unwrap());
+    crowd.settle();
+    crowd.wait_for(ms(300));
+    let Some(Err(WaitError::TooLate { retry })) = crowd.end_of(late) else {
+        panic!("{:?}", crowd.end_of(late))
+    };
+    assert!(retry > ms(1_000), "two are still in front: {retry:?}");
+    let patient = crowd.comes(Wait::new(1));
+    crowd.wait_for_all();
+    assert_eq!(crowd.end_of(patient), Some(Ok(retry)));
+}
+
+#[test]
+fn a_timeout_of_nothing_does_not_stand_behind_others() {
+    let (clock, limiter) = limiter("10/s burst 2");
+    limiter.try_acquire_costs(2).unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    crowd.comes(Wait::new(1));
+    let hasty = crowd.comes(Wait::new(1).timeout(Duration::ZERO));
+    let too_late = WaitError::TooLate { retry: Duration::from_millis(200) };
+    assert_eq!(crowd.end_of(hasty), Some(Err(too_late)));
+}
+
+/// Only the first thousand in front are looked at, so a later one is told an earlier moment.
+#[test]
+fn a_long_line_is_not_looked_at_to_its_end() {
+    let (clock, limiter) = limiter("1k/s burst 1");
+    limiter.try_acquire().unwrap();
+    let mut crowd = Crowd::new(&limiter, &clock);
+    for _ in 0..1_100 {
+        crowd.comes(Wait::new(1));
+    }
+    let late = crowd.comes(Wait::new(1).timeout(Duration::from_secs(1)));
+    let too_late = WaitError::TooLate { retry: Duration::from_millis(1_001) };
+    assert_eq!(crowd.end_of(late), Some(Err(too_late)));
+    let hopeful = crowd.comes(Wait::new(1).timeout(Duration::from_millis(1_001)));
+    assert_eq!(crowd.end_of(hopeful), None);
+}
+
+#[test]
+fn who_stands_behind_sleeps_until_its_deadline_and_hears_when_it_never_gets_in() {
+    let clock = ManualClock::new();
+    let limiter = Limiter::with_clock("5/day".parse().unwrap(), clock.clone());
+    limiter.try_acquire_costs(5).unwrap();
+    let mut first = limiter.waiter(Wait::new(1));
+    assert!(matches!(first.step(Waker::noop()), Step::Until(_)));
+    let mut patient = limiter.waiter(Wait::new(1));
+    assert_eq!(patient.step(Waker::noop()), Step::Until(Nanos::MAX));
+
+    let days = Duration::from_secs(3 * 86_400);
+    let mut large = limiter.waiter(Wait::new(4).timeout(days));
+    assert_eq!(large.step(Waker::noop()), Step::Until(Nanos::ZERO + days));
+    limiter.set_limits("1/day".parse().unwrap());
+    clock.advance(days);
+    let never = CostsRejected::Limit(Rejected::ExceedsCapacity { capacity: 1 });
+    assert_eq!(large.step(Waker::noop()), Step::Done(Err(WaitError::Rejected(never))));
+}
+
+#[test]
+fn who_leaves_from_behind_calls_nobody() {
+    struct Calls(AtomicU64);
+    impl Wake for Calls {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+    let limiter = Limiter::with_clock("1/day".parse().unwrap(), ManualClock::new());
+    limiter.try_acquire().unwrap();
+    let calls = Arc::new(Calls(AtomicU64::new(0)));
+    let waker = Waker::from(Arc::clone(&calls));
+    let mut waiters = [(); 3].map(|()| limiter.waiter(Wait::new(1)));
+    for waiter in &mut waiters {
+        assert!(matches!(waiter.step(&waker), Step::Until(_)));
+    }
+    let [first, second, third] = waiters;
+    drop(second);
+    assert_eq!(calls.0.load(Relaxed), 0);
+    drop(first);
+    assert_eq!(calls.0.load(Relaxed), 1);
+    drop(third);
+}
+
+#[test]
+fn who_looks_again_and_again_keeps_its_place() {
+    let clock = ManualClock::new();
+    let limiter = Limiter::with_clock("1/min burst 2".parse().unwrap(), clock.clone());
+    limiter.try_acquire().unwrap();
+    let mut waiter = limiter.waiter(Wait::new(2));
+    while let Step::Until(moment) = waiter.step(Waker::noop()) {
+        assert!(limiter.try_acquire().is_err());
+        clock.set(moment);
+    }
+    assert_eq!(clock.now(), Nanos::ZERO + Duration::from_secs(60));
+}
+
+#[test]
+fn who_gives_way_is_told_what_it_has_added_to_those_that_count_it() {
+    let limits = "2/200ms, 3/s sliding-log-all".parse().unwrap();
+    let limiter = Limiter::with_clock(limits, ManualClock::new());
+    limiter.try_acquire().unwrap();
+    let mut waiter = limiter.waiter(Wait::new(2));
+    assert!(matches!(waiter.step(Waker::noop()), Step::Until(_)));
+    limiter.try_acquire().unwrap_err();
+    let Err(Rejected::NotUntil(moment)) = limiter.try_acquire() else {
+        panic!("it does not give way")
+    };
+    assert_eq!(moment, Nanos::ZERO + Duration::from_secs(1), "three are counted");
+}
+
+#[test]
+fn of_several_limits_the_longest_wait_says_whether_it_is_hopeless() {
+    for text in ["1/s, 1/min", "1/min, 1/s"] {
+        let limiter = Limiter::with_clock(text.parse().unwrap(), ManualClock::new());
+        limiter.try_acquire().unwrap();
+        let mut waiter = limiter.waiter(Wait::new(1).timeout(Duration::from_secs(10)));
+        let retry = Duration::from_secs(60);
+        let hopeless = Step::Done(Err(WaitError::TooLate { retry }));
+        assert_eq!(waiter.step(Waker::noop()), hopeless, "{text}");
+    }
+}

@@ -1,0 +1,130 @@
+//! Limits by key in a store, for tasks.
+
+use crate::async_store::AsyncStore;
+use crate::core::{Start, StoreRequest};
+use crate::decide::{Answer, Step};
+use crate::error::{RemoteRejected, StoreError};
+use crate::keyed::RemoteKeyed;
+use nanopace_keyed::{LimitsOf, Uniform};
+use nanopace_limits::{Costs, Decision};
+use std::sync::Arc;
+
+/// A [`RemoteKeyed`] for tasks of tokio: decisions don't block, and share one connection. What it
+/// keeps and when is said there. It needs tokio's time and I/O.
+///
+/// ```no_run
+/// use nanopace_remote::{AsyncRemoteKeyed, Remote};
+///
+/// # async fn in_a_task() -> Result<(), Box<dyn std::error::Error>> {
+/// let users = Remote::lazy("redis://127.0.0.1/")?.limits("10/s burst 20").build()?;
+/// let users = AsyncRemoteKeyed::new(users);
+/// if users.try_acquire("alice").await.is_ok() {
+///     // go
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A decision that is dropped before it is made may be counted in the store:
+/// [`Stats::lost`](crate::Stats::lost).
+#[derive(Debug)]
+pub struct AsyncRemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
+    keyed: RemoteKeyed<C>,
+    store: Arc<AsyncStore>,
+}
+
+impl<C: LimitsOf<str>> Clone for AsyncRemoteKeyed<C> {
+    fn clone(&self) -> Self {
+        Self { keyed: self.keyed.clone(), store: Arc::clone(&self.store) }
+    }
+}
+
+impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
+    /// The same limits for tasks.
+    ///
+    /// ```
+    /// use nanopace_remote::{AsyncRemoteKeyed, Remote};
+    ///
+    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
+    /// let users = AsyncRemoteKeyed::new(users);
+    /// # let _ = users;
+    /// # Ok::<(), nanopace_remote::RemoteError>(())
+    /// ```
+    #[must_use]
+    pub fn new(keyed: RemoteKeyed<C>) -> Self {
+        let (client, settings) = keyed.store().pool().parts();
+        Self { keyed, store: AsyncStore::new(client, settings) }
+    }
+
+    /// The same limits for threads: for what they count, and to change them.
+    #[must_use]
+    pub fn keyed(&self) -> &RemoteKeyed<C> {
+        &self.keyed
+    }
+
+    /// [`RemoteKeyed::trouble`], of the connection that tasks share.
+    #[must_use]
+    pub fn trouble(&self) -> Option<StoreError> {
+        self.store.trouble()
+    }
+
+    /// [`RemoteKeyed::try_acquire`].
+    ///
+    /// # Errors
+    /// [`RemoteRejected`].
+    pub async fn try_acquire(&self, key: &str) -> Result<(), RemoteRejected> {
+        self.try_acquire_costs(key, 1).await
+    }
+
+    /// [`RemoteKeyed::try_acquire_costs`].
+    ///
+    /// # Errors
+    /// [`RemoteRejected`].
+    pub async fn try_acquire_costs<'a>(
+        &self,
+        key: &str,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<(), RemoteRejected> {
+        Ok(self.decide_costs(key, costs).await?.answer()?)
+    }
+
+    /// [`RemoteKeyed::decide`].
+    ///
+    /// # Errors
+    /// [`RemoteRejected`] if there is no decision.
+    pub async fn decide(&self, key: &str) -> Result<Decision, RemoteRejected> {
+        self.decide_costs(key, 1).await
+    }
+
+    /// [`RemoteKeyed::decide_costs`].
+    ///
+    /// # Errors
+    /// [`RemoteRejected`] if there is no decision.
+    pub async fn decide_costs<'a>(
+        &self,
+        key: &str,
+        costs: impl Into<Costs<'a>>,
+    ) -> Result<Decision, RemoteRejected> {
+        match self.keyed.core().begin(key, costs.into())? {
+            Start::Decided(decision) => Ok(decision),
+            Start::Ask(question) => {
+                let asked = self.ask(&question).await;
+                self.keyed.core().conclude(key, &question, asked)
+            }
+        }
+    }
+
+    async fn ask(&self, question: &StoreRequest) -> Result<Answer, StoreError> {
+        let deadline = self.store.deadline();
+        let mut conversation = self.keyed.core().conversation(question);
+        let mut call = conversation.call();
+        loop {
+            let answer = self.store.call_by(&call, deadline, || conversation.sent()).await;
+            let answer = answer.map_err(|error| conversation.failed(error))?;
+            match conversation.next(&answer)? {
+                Step::Call(next) => call = next,
+                Step::Done(answer) => return Ok(answer),
+            }
+        }
+    }
+}

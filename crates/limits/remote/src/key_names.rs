@@ -1,0 +1,135 @@
+//! The names of keys in the store.
+
+use crate::error::RemoteError;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// The most bytes of a subject that is kept as it is.
+const LONGEST: usize = 512;
+
+/// The names of a limiter's keys, all of which begin with its prefix.
+///
+/// As the prefix has no braces, it ends before `:{`, and the subject is all that follows but the last
+/// brace. So no two pairs of prefix and subject have one name. A long subject is named by its hash,
+/// behind `:#{`: no name of another subject has that before its first brace.
+#[derive(Debug)]
+pub(crate) struct KeyNames {
+    prefix: String,
+}
+
+impl KeyNames {
+    pub(crate) fn new(prefix: String) -> Result<Self, RemoteError> {
+        if prefix.contains(['{', '}']) {
+            Err(RemoteError::Prefix { prefix })
+        } else {
+            Ok(Self { prefix })
+        }
+    }
+
+    /// The key that has the subject's state. A cluster finds its place by what is between the first
+    /// braces.
+    pub(crate) fn subject(&self, subject: &str) -> String {
+        let prefix = &self.prefix;
+        match subject.len() {
+            ..=LONGEST => format!("{prefix}:{{{subject}}}"),
+            _ => format!("{prefix}:#{{{}}}", digest(subject)),
+        }
+    }
+
+    /// The set of processes that take tokens ahead.
+    pub(crate) fn processes(&self) -> String {
+        format!("{}/processes", self.prefix)
+    }
+}
+
+/// What `sha256sum` says.
+fn digest(subject: &str) -> String {
+    Sha256::digest(subject).iter().fold(String::new(), |mut digits, byte| {
+        write!(digits, "{byte:02x}").ok();
+        digits
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Few letters, so that they meet often.
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof!["[{}:/a]{0,6}", Just("/processes".to_owned()), any::<String>()]
+    }
+
+    /// By what a cluster places a key: <https://valkey.io/topics/cluster-spec/>.
+    fn tag(name: &str) -> &str {
+        let braces = name.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
+        braces.map(|(tag, _)| tag).filter(|tag| !tag.is_empty()).unwrap_or(name)
+    }
+
+    /// As `sha256sum` says, so that it can be found by hand.
+    #[test]
+    fn a_long_subject_is_found_by_its_sum() {
+        let name = KeyNames::new("users".to_owned()).unwrap().subject(&"a".repeat(1_000_000));
+        let sum = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
+        assert_eq!(name, format!("users:#{{{sum}}}"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_prefix_has_no_braces(prefix in text()) {
+            let has_braces = prefix.contains(['{', '}']);
+            match KeyNames::new(prefix.clone()) {
+                Ok(_) => prop_assert!(!has_braces),
+                Err(RemoteError::Prefix { prefix: told }) => prop_assert!(has_braces && told == prefix),
+                Err(error) => prop_assert!(false, "{}", error),
+            }
+        }
+
+        /// However a name is divided into a prefix and a subject, no other two have it.
+        #[test]
+        fn no_two_have_one_name(prefix in "[:/a]{0,6}", subject in text()) {
+            let names = KeyNames::new(prefix.clone()).unwrap();
+            let name = names.subject(&subject);
+            for (at, _) in name.match_indices(":{") {
+                let (other, rest) = (name[..at].to_owned(), &name[at + 2..name.len() - 1]);
+                let is_same = other == prefix && rest == subject;
+                prop_assert!(is_same || KeyNames::new(other).is_err(), "{}", name);
+            }
+            let is_a_subject = |name: &str| name.ends_with('}');
+            prop_assert!(is_a_subject(&name) && !is_a_subject(&names.processes()));
+        }
+
+        /// Of a subject of any length, the name is short; and only the subject itself has it.
+        #[test]
+        fn a_long_subject_has_a_short_name_of_its_own(
+            prefix in "[:/a#]{0,6}",
+            other in "[:/a#]{0,6}",
+            length in LONGEST - 2..LONGEST + 3,
+        ) {
+            let (names, others) = (KeyNames::new(prefix.clone()).unwrap(), KeyNames::new(other).unwrap());
+            let subject = "a".repeat(length);
+            let name = names.subject(&subject);
+            let is_short = name.len() <= prefix.len() + 3 + LONGEST;
+            prop_assert!(is_short, "{}", name);
+            prop_assert!(name.starts_with(&format!("{prefix}:")), "{}", name);
+            let is_kept = name == format!("{prefix}:{{{subject}}}");
+            prop_assert_eq!(is_kept, length <= LONGEST);
+            // Nobody can take the name of a long subject by asking for its hash.
+            prop_assert_ne!(&name, &others.subject(&tag(&name)[..64]));
+            prop_assert_ne!(&name, &names.subject(&format!("{subject}b")));
+        }
+
+        /// The prefix doesn't matter for where a subject is, but if the subject begins with `}`: then
+        /// there is nothing between the braces.
+        #[test]
+        fn the_tag_is_the_subjects_own(prefix in "[:/a]{0,6}", subject in text()) {
+            let name = KeyNames::new(prefix).unwrap().subject(&subject);
+            let own = format!("{{{subject}}}");
+            if subject.is_empty() || subject.starts_with('}') {
+                prop_assert_eq!(tag(&name), &name);
+            } else {
+                prop_assert_eq!(tag(&name), tag(&own));
+            }
+        }
+    }
+}

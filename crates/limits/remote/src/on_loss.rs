@@ -1,0 +1,122 @@
+//! Decisions while the store is lost, and the part of each limit that a process has to itself then.
+
+use nanopace_keyed::LimitsOf;
+use nanopace_limits::{Limit, LimitKind, Limits, Quota};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How requests are decided while the store is lost: it cannot be reached, does not answer in time, refuses, or
+/// has no memory left to count them ([`StoreError::Full`](crate::StoreError::Full)).
+///
+/// Errors of one key are no loss of the store: [`StoreError::Foreign`](crate::StoreError::Foreign) and
+/// [`StoreError::Contended`](crate::StoreError::Contended) reject that key's requests, and no others,
+/// whatever is said here.
+///
+/// ```
+/// use nanopace_remote::{OnLoss, Remote};
+///
+/// // Nobody listens there.
+/// let store = Remote::lazy("redis://127.0.0.1:1/")?;
+/// let denies = store.limits("10/s").build()?;
+/// assert!(denies.try_acquire("alice").is_err());
+///
+/// let allows = store.limits("10/s").on_loss(OnLoss::Allow).build()?;
+/// assert!(allows.try_acquire_costs("alice", 10).is_ok());
+/// assert!(allows.try_acquire_costs("alice", 11).is_err()); // that never gets in
+/// assert_eq!(allows.stats().degraded, 2);
+/// # Ok::<(), nanopace_remote::RemoteError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnLoss {
+    /// They are rejected, with [`RemoteRejected::Store`](crate::RemoteRejected::Store).
+    #[default]
+    Deny,
+    /// They are let in, but for those that are for more than ever gets in.
+    Allow,
+    /// They are decided in this process, by limits of which it has one part of so many: as many as
+    /// there are processes, 1 or more. Each limit's rate and burst is divided by it; a burst, or a
+    /// window's count, of less than one is one. What the store has counted before is not known there.
+    /// Moments, as in `NotUntil`, are then those of this process's clock and not the store's. It keeps
+    /// at most 65 536 keys at a time, as they are, however long, and rejects new ones beyond that.
+    LocalShare(u32),
+}
+
+/// The limits of another configuration, divided.
+#[derive(Debug)]
+pub(crate) struct Share<C> {
+    pub(crate) of: Arc<C>,
+    pub(crate) parts: u32,
+}
+
+impl<C: LimitsOf<str>> LimitsOf<String> for Share<C> {
+    fn version_for(&self, key: &String) -> u64 {
+        self.of.version_for(key)
+    }
+
+    fn limits_for(&self, key: &String) -> Option<Arc<Limits>> {
+        LimitsOf::<str>::limits_for(self, key)
+    }
+}
+
+impl<C: LimitsOf<str>> LimitsOf<str> for Share<C> {
+    fn version_for(&self, key: &str) -> u64 {
+        self.of.version_for(key)
+    }
+
+    fn limits_for(&self, key: &str) -> Option<Arc<Limits>> {
+        let limits = self.of.limits_for(key)?;
+        let parts = limits.each().iter().map(|limit| part(limit, self.parts.into()));
+        Some(Arc::new(Limits::new(parts)))
+    }
+}
+
+/// The limit divided by `parts`. What can't be divided further stays as it is.
+fn part(limit: &Limit, parts: u64) -> Limit {
+    divided(limit, parts).unwrap_or(*limit)
+}
+
+fn divided(limit: &Limit, parts: u64) -> Option<Limit> {
+    let quota = limit.quota();
+    match limit.kind() {
+        LimitKind::Gcra { burst } => {
+            let slower = slower(quota, quota.count(), parts)?;
+            Limit::gcra_with_burst(slower, (burst / parts).max(1)).ok()
+        }
+        LimitKind::FixedWindow => window(quota, parts).map(Limit::fixed_window),
+        LimitKind::SlidingCounter => window(quota, parts).map(Limit::sliding_counter),
+        _ => None,
+    }
+}
+
+/// The whole requests of a part in each window; or one, in as many windows as that takes.
+fn window(quota: Quota, parts: u64) -> Option<Quota> {
+    match quota.count() / parts {
+        0 => slower(quota, 1, parts.div_ceil(quota.count())),
+        whole => Quota::new(whole, quota.period()).ok(),
+    }
+}
+
+fn slower(quota: Quota, count: u64, times: u64) -> Option<Quota> {
+    let period_ns = quota.period_ns().checked_mul(times)?;
+    Quota::new(count, Duration::from_nanos(period_ns)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_parts_together_are_no_more_than_the_limit() {
+        for (limit, parts, expected) in [
+            ("10/s burst 20", 4, "10/4s burst 5"),
+            ("1/day", 3, "1/3days"),
+            ("10/s fixed-window", 3, "3/s fixed-window"),
+            ("2/s fixed-window", 5, "1/3s fixed-window"),
+            ("9/m sliding-counter", 2, "4/m sliding-counter"),
+            ("1/200years", 2, "1/200years"),
+        ] {
+            assert_eq!(part(&limit.parse().unwrap(), parts).to_string(), expected, "{limit}");
+        }
+    }
+}
