@@ -1,12 +1,83 @@
-//! Limits for each key of the requests.
+//! Limits for each key of the requests, and the keys of requests.
 
 use crate::decide::outcome;
-use crate::{Decide, Decided, Deciding, KeyOf, Rejection, Verdict};
-use http::Request;
+use crate::{Decide, Decided, Deciding, Rejection, Verdict};
+use http::{HeaderName, Request, StatusCode};
 use nanopace_keyed::{Keyed, LimitsOf};
 use std::borrow::{Borrow, Cow};
 use std::future::{Future, Ready};
 use std::hash::{BuildHasher, Hash};
+
+/// Finds the key of a request.
+///
+/// These do: the name of a header field, whose value is the key ([`HeaderName`]); the sender's
+/// address ([`Peer`](crate::Peer), [`Forwarded`](crate::Forwarded)); and every function from
+/// `&Request<B>` to `Option<K>`. One of your own can lend the key, so that nothing is copied for a
+/// key that is known already:
+///
+/// ```
+/// use http::Request;
+/// use nanopace_tower::{Keyed, KeyOf, LimitLayer};
+/// use std::borrow::Cow;
+///
+/// /// The first part of the path.
+/// #[derive(Clone, Debug)]
+/// struct Tenant;
+///
+/// impl<B> KeyOf<B> for Tenant {
+///     type Key = str;
+///
+///     fn key_of<'r>(&'r self, request: &'r Request<B>) -> Option<Cow<'r, str>> {
+///         request.uri().path().split('/').nth(1).map(Cow::Borrowed)
+///     }
+/// }
+///
+/// let layer = LimitLayer::by_key(Tenant, Keyed::<String>::per_second(10).build()?);
+/// # Ok::<(), nanopace_tower::LimitsError>(())
+/// ```
+pub trait KeyOf<B> {
+    /// The status of the response if there is no key: whose fault is that? It is the client's by
+    /// default.
+    const MISSING: StatusCode = StatusCode::BAD_REQUEST;
+
+    /// What a key is. The owned form of it is kept for each key that is counted.
+    type Key: ToOwned + ?Sized;
+
+    /// The key of the request, if it has one.
+    ///
+    /// ```
+    /// use http::{HeaderName, Request};
+    /// use nanopace_tower::KeyOf;
+    ///
+    /// let request = Request::get("/").header("x-api-key", "alice").body(())?;
+    /// let key = HeaderName::from_static("x-api-key");
+    /// assert_eq!(key.key_of(&request).as_deref(), Some("alice"));
+    /// # Ok::<(), http::Error>(())
+    /// ```
+    fn key_of<'r>(&'r self, request: &'r Request<B>) -> Option<Cow<'r, Self::Key>>;
+}
+
+/// The value of the field, the first if there are several. A value that is not visible ASCII is none.
+impl<B> KeyOf<B> for HeaderName {
+    type Key = str;
+
+    fn key_of<'r>(&'r self, request: &'r Request<B>) -> Option<Cow<'r, str>> {
+        let value = request.headers().get(self)?;
+        value.to_str().ok().map(Cow::Borrowed)
+    }
+}
+
+impl<B, F, K> KeyOf<B> for F
+where
+    F: Fn(&Request<B>) -> Option<K>,
+    K: Clone,
+{
+    type Key = K;
+
+    fn key_of<'r>(&'r self, request: &'r Request<B>) -> Option<Cow<'r, K>> {
+        self(request).map(Cow::Owned)
+    }
+}
 
 /// What happens to a request that has no key.
 ///
@@ -123,5 +194,52 @@ where
             }
         };
         self.limits.decide_key(&key, cost)
+    }
+}
+
+/// Limits that many processes share by a store.
+#[cfg(feature = "remote")]
+mod remote {
+    use super::{DecideKey, LimitsByKey};
+    use crate::decide::outcome;
+    use crate::{Decided, Deciding, Rejection, Verdict};
+    use nanopace_keyed::LimitsOf;
+    use nanopace_remote::{AsyncRemoteKeyed, RemoteRejected};
+    use std::future::Future;
+    use std::pin::Pin;
+
+    impl<K, C: LimitsOf<str>> LimitsByKey<K> for AsyncRemoteKeyed<C> {}
+
+    /// The store has keys by their text. So no two keys of a type may have the same.
+    impl<C, Q> DecideKey<Q> for AsyncRemoteKeyed<C>
+    where
+        C: LimitsOf<str> + Send + Sync + 'static,
+        Q: ToString + ?Sized,
+    {
+        /// A box is nothing beside a call over the network.
+        type Later = Pin<Box<dyn Future<Output = Decided> + Send>>;
+
+        fn decide_key(&self, key: &Q, cost: u64) -> Deciding<Self::Later> {
+            let (limits, key) = (self.clone(), key.to_string());
+            Deciding::Later(Box::pin(async move { decide(&limits, &key, cost).await }))
+        }
+    }
+
+    async fn decide<C: LimitsOf<str>>(
+        users: &AsyncRemoteKeyed<C>,
+        key: &str,
+        cost: u64,
+    ) -> Decided {
+        let decision = users.decide_costs(key, cost).await?;
+        outcome(Verdict::new(decision, users.keyed().config().limits_for(key)))
+    }
+
+    impl From<RemoteRejected> for Rejection {
+        fn from(rejected: RemoteRejected) -> Self {
+            match rejected {
+                RemoteRejected::Key(rejected) => Rejection::Key(rejected),
+                rejected => Rejection::Remote(rejected),
+            }
+        }
     }
 }

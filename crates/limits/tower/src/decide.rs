@@ -1,4 +1,4 @@
-//! Who decides on a request.
+//! Decisions on requests, and what a request costs.
 
 use crate::{Rejection, Verdict};
 use http::Request;
@@ -65,4 +65,35 @@ impl<B> Decide<B> for Limiter {
 /// What becomes of the request.
 pub(crate) fn outcome(verdict: Verdict) -> Decided {
     if verdict.decision().is_allowed() { Ok(Some(verdict)) } else { Err(Rejection::Limit(verdict)) }
+}
+
+/// What a request costs, of each of the limits. Every function from `&Request<B>` to `u64` is one.
+///
+/// ```
+/// use http::{Method, Request};
+/// use nanopace_tower::Cost;
+///
+/// let cost = |request: &Request<()>| if request.method() == Method::GET { 1 } else { 5 };
+/// assert_eq!(cost.cost(&Request::post("/").body(())?), 5);
+/// # Ok::<(), http::Error>(())
+/// ```
+pub trait Cost<B> {
+    /// What this one costs. One that costs nothing always gets in.
+    fn cost(&self, request: &Request<B>) -> u64;
+}
+
+/// Each request costs 1: the default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct One;
+
+impl<B> Cost<B> for One {
+    fn cost(&self, _: &Request<B>) -> u64 {
+        1
+    }
+}
+
+impl<B, F: Fn(&Request<B>) -> u64> Cost<B> for F {
+    fn cost(&self, request: &Request<B>) -> u64 {
+        self(request)
+    }
 }

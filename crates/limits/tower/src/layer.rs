@@ -1,6 +1,6 @@
 //! The front door: which requests are limited, how, and what the rejected ones are answered.
 
-use crate::rules::Rules;
+use crate::service::Settings;
 use crate::{
     ByKey, Fields, LimitService, LimitsByKey, One, OnlyGrpc, Rejection, TextOrGrpc, WithoutKey,
 };
@@ -23,7 +23,7 @@ use tower_layer::Layer;
 /// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct LimitLayer<D, C = One, A = TextOrGrpc>(Rules<D, C, A>);
+pub struct LimitLayer<D, C = One, A = TextOrGrpc>(Settings<D, C, A>);
 
 impl<D> LimitLayer<D> {
     /// Limits by whatever [decides](crate::Decide). A [`Limiter`](crate::Limiter) limits all
@@ -31,7 +31,7 @@ impl<D> LimitLayer<D> {
     #[must_use]
     pub fn new(decide: D) -> Self {
         let fields = Fields::default();
-        LimitLayer(Rules { decide, cost: One, answer: TextOrGrpc, fields })
+        LimitLayer(Settings { decide, cost: One, answer: TextOrGrpc, fields })
     }
 }
 
@@ -93,7 +93,7 @@ impl<F, K, L: LimitsByKey<K>, C, A> LimitLayer<ByKey<F, K, L>, C, A> {
     #[must_use]
     pub fn without_key(self, without_key: WithoutKey<K>) -> Self {
         let decide = self.0.decide.without_key(without_key);
-        LimitLayer(Rules { decide, ..self.0 })
+        LimitLayer(Settings { decide, ..self.0 })
     }
 }
 
@@ -114,8 +114,8 @@ impl<D, C, A> LimitLayer<D, C, A> {
     where
         G: Fn(&Request<B>) -> u64,
     {
-        let Rules { decide, answer, fields, .. } = self.0;
-        LimitLayer(Rules { decide, cost, answer, fields })
+        let Settings { decide, answer, fields, .. } = self.0;
+        LimitLayer(Settings { decide, cost, answer, fields })
     }
 
     /// What a rejected request is answered, in place of [`TextOrGrpc`]. The layer adds the header
@@ -149,14 +149,14 @@ impl<D, C, A> LimitLayer<D, C, A> {
     }
 
     fn answered_by<G>(self, answer: G) -> LimitLayer<D, C, G> {
-        let Rules { decide, cost, fields, .. } = self.0;
-        LimitLayer(Rules { decide, cost, answer, fields })
+        let Settings { decide, cost, fields, .. } = self.0;
+        LimitLayer(Settings { decide, cost, answer, fields })
     }
 
     /// Which responses tell how the limits stand. All of them do by default.
     #[must_use]
     pub fn fields(self, fields: Fields) -> Self {
-        LimitLayer(Rules { fields, ..self.0 })
+        LimitLayer(Settings { fields, ..self.0 })
     }
 }
 

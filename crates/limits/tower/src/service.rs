@@ -1,12 +1,61 @@
-//! A service in front of which the limits are.
+//! A service in front of which the limits are, and its responses to come.
 
-use crate::rules::Rules;
-use crate::{Answer, Cost, Decide, Deciding, LimitFuture};
-use http::{Request, Response};
+use crate::{Answer, Cost, Decide, Decided, Deciding, Rejection, Verdict};
+use http::header::RETRY_AFTER;
+use http::request::Parts;
+use http::{HeaderValue, Request, Response};
+use pin_project_lite::pin_project;
+use std::fmt;
+use std::future::{Future, Ready, ready};
 use std::mem;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tower_service::Service;
+
+/// Which responses have the fields `RateLimit` and `RateLimit-Policy`
+/// (`draft-ietf-httpapi-ratelimit-headers-10`). They name each limit by its text.
+///
+/// [`LimitLayer::fields`](crate::LimitLayer::fields) sets it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fields {
+    /// All responses: a client sees how much it has left.
+    #[default]
+    Always,
+    /// The answers to rejected requests.
+    WhenRejected,
+    /// No response has them. `Retry-After` is there all the same.
+    Never,
+}
+
+/// What a layer and its services share.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings<D, C, A> {
+    pub(crate) decide: D,
+    pub(crate) cost: C,
+    pub(crate) answer: A,
+    pub(crate) fields: Fields,
+}
+
+impl<D, C, A> Settings<D, C, A> {
+    /// The whole response to a rejected request.
+    pub(crate) fn reject<R>(&self, rejection: &Rejection, request: &Parts) -> Response<R>
+    where
+        A: Answer<R>,
+    {
+        let mut response = self.answer.answer(rejection, request);
+        let headers = response.headers_mut();
+        let Some(verdict) = rejection.verdict() else { return response };
+        let retry = verdict.decision().retry_after().map(HeaderValue::try_from);
+        if let Some(Ok(seconds)) = retry {
+            headers.entry(RETRY_AFTER).or_insert(seconds);
+        }
+        if self.fields != Fields::Never {
+            verdict.write(headers);
+        }
+        response
+    }
+}
 
 /// A service in front of which the limits are: what [`LimitLayer`](crate::LimitLayer) makes of a
 /// service. Its clones share the limits.
@@ -38,18 +87,18 @@ use tower_service::Service;
 #[derive(Debug)]
 pub struct LimitService<S, D, C, A> {
     inner: S,
-    rules: Arc<Rules<D, C, A>>,
+    settings: Arc<Settings<D, C, A>>,
 }
 
 impl<S: Clone, D, C, A> Clone for LimitService<S, D, C, A> {
     fn clone(&self) -> Self {
-        LimitService { inner: self.inner.clone(), rules: Arc::clone(&self.rules) }
+        LimitService { inner: self.inner.clone(), settings: Arc::clone(&self.settings) }
     }
 }
 
 impl<S, D, C, A> LimitService<S, D, C, A> {
-    pub(crate) fn new(inner: S, rules: Rules<D, C, A>) -> Self {
-        LimitService { inner, rules: Arc::new(rules) }
+    pub(crate) fn new(inner: S, settings: Settings<D, C, A>) -> Self {
+        LimitService { inner, settings: Arc::new(settings) }
     }
 }
 
@@ -69,17 +118,147 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let Rules { decide, cost, .. } = &*self.rules;
+        let Settings { decide, cost, .. } = &*self.settings;
         match decide.decide_on(&request, cost.cost(&request)) {
             Deciding::Now(decided) => {
-                LimitFuture::decided(&self.rules, decided, &mut self.inner, request)
+                LimitFuture::decided(&self.settings, decided, &mut self.inner, request)
             }
             Deciding::Later(decision) => {
                 // The one that is ready waits for the decision.
                 let other = self.inner.clone();
                 let inner = mem::replace(&mut self.inner, other);
-                LimitFuture::deciding(Arc::clone(&self.rules), decision, inner, request)
+                LimitFuture::deciding(Arc::clone(&self.settings), decision, inner, request)
             }
+        }
+    }
+}
+
+pin_project! {
+    /// The response of a [`LimitService`](crate::LimitService), to come: the inner service's, or the
+    /// answer to a rejected request.
+    pub struct LimitFuture<S, D, C, A, B>
+    where
+        S: Service<Request<B>>,
+        D: Decide<B>,
+    {
+        #[pin]
+        state: State<S, D, C, A, B>,
+    }
+}
+
+pin_project! {
+    #[project = StateProjection]
+    enum State<S, D, C, A, B>
+    where
+        S: Service<Request<B>>,
+        D: Decide<B>,
+    {
+        /// The request and its service wait until it is decided.
+        Deciding {
+            #[pin]
+            decision: D::Later,
+            waits: Option<(S, Request<B>)>,
+            settings: Arc<Settings<D, C, A>>,
+        },
+        /// The request is let in; `told` is what its response tells of the limits.
+        LetIn { #[pin] future: S::Future, told: Option<Verdict> },
+        Rejected { answer: Ready<S::Response> },
+    }
+}
+
+impl<S, D, C, A, B> fmt::Debug for LimitFuture<S, D, C, A, B>
+where
+    S: Service<Request<B>>,
+    D: Decide<B>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.state {
+            State::Deciding { .. } => "deciding",
+            State::LetIn { .. } => "let in",
+            State::Rejected { .. } => "rejected",
+        };
+        f.debug_tuple("LimitFuture").field(&state).finish()
+    }
+}
+
+impl<S, D, C, A, B, R> LimitFuture<S, D, C, A, B>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+    D: Decide<B>,
+    A: Answer<R>,
+{
+    pub(crate) fn deciding(
+        settings: Arc<Settings<D, C, A>>,
+        decision: D::Later,
+        inner: S,
+        request: Request<B>,
+    ) -> Self {
+        LimitFuture { state: State::Deciding { decision, waits: Some((inner, request)), settings } }
+    }
+
+    pub(crate) fn decided(
+        settings: &Settings<D, C, A>,
+        decided: Decided,
+        inner: &mut S,
+        request: Request<B>,
+    ) -> Self {
+        LimitFuture { state: State::decided(settings, decided, inner, request) }
+    }
+}
+
+impl<S, D, C, A, B, R> State<S, D, C, A, B>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+    D: Decide<B>,
+    A: Answer<R>,
+{
+    fn decided(
+        settings: &Settings<D, C, A>,
+        decided: Decided,
+        inner: &mut S,
+        request: Request<B>,
+    ) -> Self {
+        match decided {
+            Ok(verdict) => {
+                let told = verdict.filter(|_| settings.fields == Fields::Always);
+                State::LetIn { future: inner.call(request), told }
+            }
+            Err(rejection) => {
+                let answer = settings.reject(&rejection, &request.into_parts().0);
+                State::Rejected { answer: ready(answer) }
+            }
+        }
+    }
+}
+
+impl<S, D, C, A, B, R> Future for LimitFuture<S, D, C, A, B>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+    D: Decide<B>,
+    A: Answer<R>,
+{
+    type Output = Result<S::Response, S::Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.project().state;
+        if let StateProjection::Deciding { decision, waits, settings } = state.as_mut().project() {
+            let decided = ready!(decision.poll(context));
+            if let Some((mut inner, request)) = waits.take() {
+                let next = State::decided(settings, decided, &mut inner, request);
+                state.set(next);
+            }
+        }
+        match state.project() {
+            StateProjection::Deciding { .. } => Poll::Pending,
+            StateProjection::LetIn { future, told } => {
+                future.poll(context).map_ok(|mut response| {
+                    if let Some(verdict) = told {
+                        verdict.write(response.headers_mut());
+                    }
+                    response
+                })
+            }
+            StateProjection::Rejected { answer } => Pin::new(answer).poll(context).map(Ok),
         }
     }
 }

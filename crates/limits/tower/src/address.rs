@@ -1,11 +1,112 @@
-//! The address of a client behind proxies.
+//! The address of a client as a key: of the connection, or from header fields that proxies have written.
 
 use crate::KeyOf;
-use crate::prefix::Prefix;
 use http::header::{self, HeaderName};
 use http::{HeaderMap, Request, StatusCode};
 use std::borrow::Cow;
-use std::net::{IpAddr, SocketAddr};
+use std::marker::PhantomData;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// How many leading bits of an IPv6 address tell who it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Prefix(u8);
+
+/// A network of one subscriber (RFC 6177): it has 2^64 addresses to choose from for each request.
+impl Default for Prefix {
+    fn default() -> Prefix {
+        Prefix(64)
+    }
+}
+
+impl Prefix {
+    fn new(bits: u8) -> Prefix {
+        Prefix(bits.min(128))
+    }
+
+    /// The address with the other bits zero. An IPv4 address stays whole, also one that a socket for
+    /// both has mapped into IPv6 (RFC 4291, section 2.5.5.2).
+    fn of(self, address: IpAddr) -> IpAddr {
+        match address.to_canonical() {
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(u32::from(128 - self.0)).unwrap_or(0);
+                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & mask))
+            }
+            v4 @ IpAddr::V4(_) => v4,
+        }
+    }
+}
+
+/// The address at the other end of the connection, which the server has put into the request's
+/// extensions. The key is an [`IpAddr`].
+///
+/// Where each server has it:
+///
+/// ```
+/// use axum::extract::ConnectInfo;
+/// use nanopace_tower::Peer;
+/// use std::net::SocketAddr;
+/// use tonic::transport::server::TcpConnectInfo;
+///
+/// // axum, served by `into_make_service_with_connect_info::<SocketAddr>()`.
+/// let axum = Peer::of(|info: &ConnectInfo<SocketAddr>| info.0);
+/// // tonic, without TLS. With TLS it is `TlsConnectInfo<TcpConnectInfo>`, and `info.get_ref()`.
+/// let tonic = Peer::of(TcpConnectInfo::remote_addr);
+/// ```
+///
+/// If it is not there, that is the server's fault: the status is 500 then, unless
+/// [`without_key`](crate::LimitLayer::without_key) says otherwise.
+///
+/// Behind a proxy this is the address of the proxy, and all clients share one limit. Take
+/// [`Forwarded`](crate::Forwarded) there.
+#[derive(Debug)]
+pub struct Peer<F, T> {
+    address: F,
+    prefix: Prefix,
+    extension: PhantomData<fn(&T)>,
+}
+
+impl<F: Clone, T> Clone for Peer<F, T> {
+    fn clone(&self) -> Self {
+        Peer { address: self.address.clone(), ..*self }
+    }
+}
+
+impl<F, T> Peer<F, T> {
+    /// The address that the function finds in the extension of type `T`.
+    #[must_use]
+    pub fn of<A>(address: F) -> Peer<F, T>
+    where
+        F: Fn(&T) -> A,
+        A: Into<Option<SocketAddr>>,
+    {
+        Peer { address, prefix: Prefix::default(), extension: PhantomData }
+    }
+
+    /// How many leading bits of an IPv6 address tell who it is, 0 to 128; more are taken as 128. The
+    /// default is 64, because one subscriber has at least 2^64 addresses, and can send each request
+    /// from another one. An IPv4 address is always taken whole.
+    #[must_use]
+    pub fn ipv6_prefix(self, bits: u8) -> Peer<F, T> {
+        Peer { prefix: Prefix::new(bits), ..self }
+    }
+}
+
+impl<B, F, T, A> KeyOf<B> for Peer<F, T>
+where
+    F: Fn(&T) -> A,
+    A: Into<Option<SocketAddr>>,
+    T: Send + Sync + 'static,
+{
+    const MISSING: StatusCode = StatusCode::INTERNAL_SERVER_ERROR;
+
+    type Key = IpAddr;
+
+    fn key_of<'r>(&'r self, request: &'r Request<B>) -> Option<Cow<'r, IpAddr>> {
+        let info = request.extensions().get()?;
+        let peer: SocketAddr = (self.address)(info).into()?;
+        Some(Cow::Owned(self.prefix.of(peer.ip())))
+    }
+}
 
 /// The address of a client behind proxies, which these have written into a header field. The key is
 /// an [`IpAddr`].
@@ -15,8 +116,8 @@ use std::net::{IpAddr, SocketAddr};
 /// Each proxy adds to the end of the field the address that *it* was called from. A client may send
 /// the field too, with any address in it, and the proxies keep it in front of theirs. So only the
 /// entries that your own proxies wrote are true: the last `proxies` of them, of which the first is
-/// the client. Whoever takes the first entry of all lets each client choose its own key, and so has
-/// no limit. With one proxy too many, the same. With one too few, all clients are one.
+/// the client. A server that takes the first entry of all lets each client choose its own key, and has no limit. The same
+/// happens with one proxy too many. With one too few, all clients are one.
 ///
 /// The server must not be reached past the proxies, for the same reason.
 ///
