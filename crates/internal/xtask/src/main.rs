@@ -10,7 +10,8 @@
 //! cargo xtask loom [N]    the loom models, at N preemptions (2 by default), and whether the stored edits,
 //!                         which show that the models can fail, still apply
 //! cargo xtask lint        format, structure, clippy and documentation, with warnings as errors
-//! cargo xtask structure   only the structure: no modules of a crate depend on each other in a circle
+//! cargo xtask structure   only the structure: no modules of a crate depend on each other in a circle, no crate of
+//!                         the limits wing hides items from its documentation
 //! cargo xtask instructions  counts the instructions of each kind of start, and compares with the record
 //! cargo xtask package     packages the crates that are published, unpacks them elsewhere and checks them
 //!                         there, without the rest
@@ -315,7 +316,7 @@ fn lint() -> Vec<Step> {
 }
 
 fn structure() -> Step {
-    Step::new("structure: no circles between modules, wings as they should be", || {
+    Step::new("structure: no circles, no hidden items, wings as they should be", || {
         let root = Path::new(ROOT);
         lines::print(root);
         let crates = root.join("crates");

@@ -9,19 +9,13 @@ use std::path::{Path, PathBuf};
 struct Wing {
     name: &'static str,
     may_use: &'static [&'static str],
-    /// Whether public items may be left out of the documentation, by `doc(hidden)`.
-    may_hide: bool,
 }
 
 /// Crates of the same wing may depend on each other. The wing `internal` may depend on all.
 const WINGS: [Wing; 3] = [
-    Wing { name: "engine", may_use: &[], may_hide: true },
-    Wing { name: "limits", may_use: &["nanopace-nanos", "nanopace-async"], may_hide: true },
-    Wing {
-        name: "load",
-        may_use: &["nanopace-nanos", "nanopace", "nanopace-async"],
-        may_hide: false,
-    },
+    Wing { name: "engine", may_use: &[] },
+    Wing { name: "limits", may_use: &["nanopace-nanos", "nanopace-async"] },
+    Wing { name: "load", may_use: &["nanopace-nanos", "nanopace", "nanopace-async"] },
 ];
 
 /// The wing of crates that tests and tasks use, and nobody else.
@@ -100,20 +94,18 @@ fn wrong(members: &[Member]) -> Vec<String> {
     wrong
 }
 
-/// Hidden items of wings that may not have any.
+/// Hidden items of the published crates.
 fn hidden(crates: &Path) -> io::Result<Vec<String>> {
+    let mut folders = folders(crates)?;
+    folders.retain(|folder| !folder.starts_with(crates.join(INTERNAL)));
     let mut hidden = Vec::new();
-    for wing in WINGS.iter().filter(|wing| !wing.may_hide) {
-        let folders = folders(crates)?;
-        let of_wing = folders.iter().filter(|folder| folder.starts_with(crates.join(wing.name)));
-        for folder in of_wing {
-            for file in sources::files_below(&folder.join("src"))? {
-                let shown = file.strip_prefix(crates).unwrap_or(&file).display();
-                hidden.extend(
-                    hidden_lines(&fs::read_to_string(&file)?)
-                        .map(|line| format!("{shown}:{line}: make this private, or document it")),
-                );
-            }
+    for folder in folders {
+        for file in sources::files_below(&folder.join("src"))? {
+            let shown = file.strip_prefix(crates).unwrap_or(&file).display();
+            hidden.extend(
+                hidden_lines(&fs::read_to_string(&file)?)
+                    .map(|line| format!("{shown}:{line}: make this private, or document it")),
+            );
         }
     }
     Ok(hidden)
