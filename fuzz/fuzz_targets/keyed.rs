@@ -13,7 +13,7 @@ use nanopace_keyed::{
     ConfigStore, KeyRejected, Keyed, Limit, Limits, MemoryConfig, Scope, WhenFull,
 };
 use nanopace_limits::custom::LimitsState;
-use nanopace_limits::{Quota, Rejected, Rule};
+use nanopace_limits::{Rejected, Rule};
 use std::collections::HashMap;
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl World {
 
     fn move_clock(&mut self, change: Move) {
         let quota =
-            self.limits.each().first().map_or(Quota::per_second(1).expect("a quota"), Limit::quota);
+            self.limits.each().first().map_or("1/s".parse().expect("a quota"), Limit::quota);
         let oldest = Nanos::from_nanos(self.latest.as_nanos().saturating_sub(self.lag));
         self.now = change.from(self.now, quota).max(oldest);
         self.latest = self.latest.max(self.now);

@@ -45,7 +45,7 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 /// for the empty prefix.
 ///
 /// A key takes memory from its first admission until it is idle and a clean-up comes by. Each new key
-/// looks at eight cells of a table, so memory follows the number of active keys without any help. Removing an
+/// checks eight cells of a table for idle keys, so memory follows the number of active keys without any help. Removing an
 /// idle key never changes a decision, and at no moment are there more keys than
 /// [`max_keys`](crate::KeyedBuilder::max_keys).
 ///
@@ -58,10 +58,10 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 /// * A decision takes one hash of the key, and another one in a [`ConfigStore`](crate::ConfigStore), the lock of
 ///   a shard that few other keys have, and the steps of the rules.
 ///
-/// # Who waits
+/// # Waiting
 ///
-/// Those who [wait](Keyed::wait) for a key stand in a line, and get in in the order in which they
-/// came. Whoever does not wait gives way to them, unless its handle is not [`fair`](Keyed::fair).
+/// Requests that [wait](Keyed::wait) for the same key form a FIFO queue. While it is not empty, requests for the key that
+/// do not wait are rejected, unless their handle is not [`fair`](Keyed::fair).
 #[derive(Debug)]
 pub struct Keyed<K = String, C = Uniform, S = RandomState> {
     inner: Arc<Inner<K, C, S>>,
@@ -175,9 +175,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.store()
     }
 
-    /// Removes keys that are idle now; looks at no more than `cells` cells of tables, and returns how many
-    /// keys it removed. Memory follows the number of active keys without this, as long as new keys
-    /// come.
+    /// Removes keys that are idle now. It checks at most `cells` cells of the tables and returns the number of removed
+    /// keys. Memory follows the number of active keys without this, as long as new keys come.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn sweep(&self, cells: usize) -> usize {
         self.inner.engine.store().sweep(self.clock().now(), cells)
@@ -359,7 +358,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.step(key, || self.clock().now(), step)
     }
 
-    /// Counts what a request has really cost, and wakes whoever is first in line for the key.
+    /// Counts the actual cost of a request, and wakes the first in the key's queue.
     pub(crate) fn settle(&self, key: K, receipt: &Receipt, actual: Costs<'_>) {
         let Inner { engine, clock, queue } = &*self.inner;
         // A key that is new to the store had nothing to give back.

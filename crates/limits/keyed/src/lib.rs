@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "async")]
+mod async_keyed;
 #[cfg(any(feature = "disk", feature = "file"))]
 mod atomic_file;
 mod builder;
@@ -17,10 +19,11 @@ mod rejected;
 mod reservation;
 mod store;
 mod sync;
-#[cfg(feature = "async")]
-mod tasks;
 mod waiting;
 
+#[cfg(feature = "async")]
+#[cfg_attr(docsrs, doc(cfg(feature = "async")))]
+pub use async_keyed::AsyncKeyed;
 pub use builder::KeyedBuilder;
 pub use config::{Change, ConfigError, ConfigSnapshot, ConfigStore, MemoryConfig, Scope};
 #[cfg(feature = "disk")]
@@ -37,6 +40,3 @@ pub use nanopace_limits::{
 pub use rejected::KeyRejected;
 pub use reservation::KeyReservation;
 pub use store::WhenFull;
-#[cfg(feature = "async")]
-#[cfg_attr(docsrs, doc(cfg(feature = "async")))]
-pub use tasks::AsyncKeyed;

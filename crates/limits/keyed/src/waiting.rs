@@ -50,7 +50,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         end
     }
 
-    /// A waiter for `key` as `wait` says, to be driven by hand. It is not in line yet.
+    /// A request for `key` that waits as `wait` says, for an event loop of your own: [`Waiter::step`]. The metrics do not
+    /// count it.
     #[must_use]
     pub fn waiter<'a, 'l, Q>(
         &'l self,

@@ -1,17 +1,19 @@
 //! The front door: a limiter that owns its clock and is shared by its clones.
 
+#[cfg(feature = "async")]
+mod async_limiter;
 mod builder;
 mod fast_path;
 mod meter;
 mod reservation;
-#[cfg(feature = "async")]
-mod tasks;
 mod wait;
 
 use crate::limits::{LimitsState, Receipt};
 use crate::sync::{Mutex, lock};
 use crate::waiting::WaitQueue;
 use crate::{Costs, CostsRejected, Decision, Limits, Rejected, Rule, Standing};
+#[cfg(feature = "async")]
+pub use async_limiter::AsyncLimiter;
 pub use builder::LimitsBuilder;
 use crossbeam_utils::CachePadded;
 use fast_path::FastPath;
@@ -20,8 +22,6 @@ use nanopace_nanos::{Clock, Nanos};
 pub use reservation::Reservation;
 use std::convert::Infallible;
 use std::sync::Arc;
-#[cfg(feature = "async")]
-pub use tasks::AsyncLimiter;
 
 /// Limits for all of a program: it has its own clock, and its clones share what was let in.
 ///
@@ -48,13 +48,13 @@ pub use tasks::AsyncLimiter;
 /// The clock is read under the lock under which the decision is made, so decisions are in the
 /// order of their moments. Whatever threads do, a limit holds in every span of the clock.
 ///
-/// A single rate keeps its bound without that. So requests that do not wait need no lock there, while
-/// nobody waits, until the limits change.
+/// A single rate keeps its bound without that. So requests for it take no lock while the queue is empty, until the
+/// limits change.
 ///
-/// # Who waits
+/// # Waiting
 ///
-/// Those who [wait](Limiter::wait) stand in a line, and get in in the order in which they came. Whoever
-/// does not wait gives way to them, unless its handle is not [`fair`](Limiter::fair).
+/// Requests that [wait](Limiter::wait) form a FIFO queue. While it is not empty, requests that do not wait are rejected,
+/// unless their handle is not [`fair`](Limiter::fair).
 #[derive(Clone, Debug)]
 pub struct Limiter {
     inner: Arc<Inner>,
@@ -138,17 +138,16 @@ impl Limiter {
     /// take whatever is there, and then nobody who waits may ever get in. Other clones stay as they
     /// are.
     ///
-    /// By default a request gives way while others wait: it is refused, if it costs something, until
-    /// they have got in. It is told the moment of the first of them, or a later one.
-    /// The moment may have come, if whoever waits for it has not looked yet. So whoever asks
-    /// often, or for little, takes nothing from those who wait. Limits that count rejected requests
-    /// (`sliding-log-all`) count these too, so whoever asks them too often keeps all out, as ever.
+    /// By default a request that costs something is rejected while others wait. The rejection names the moment of the
+    /// first in the queue, or a later one. That moment may be past, if the first has not asked again yet. So a caller
+    /// that asks often, or for little, takes nothing from requests that wait. Limits that count rejected requests
+    /// (`sliding-log-all`) count these too.
     ///
     /// ```
     /// use nanopace_limits::Limiter;
     ///
     /// let limiter = Limiter::per_second(10).build()?;
-    /// let hasty = limiter.clone().fair(false); // takes what is there, whoever waits
+    /// let hasty = limiter.clone().fair(false); // takes what is left, even if others wait
     /// assert!(hasty.try_acquire().is_ok());
     /// # Ok::<(), nanopace_limits::LimitsError>(())
     /// ```
@@ -248,7 +247,7 @@ impl Limiter {
         &*self.inner.clock
     }
 
-    /// The line of those who wait.
+    /// The queue of requests that wait.
     pub(crate) fn queue(&self) -> &WaitQueue<()> {
         &self.inner.queue
     }
@@ -258,7 +257,7 @@ impl Limiter {
         &self.meter
     }
 
-    /// Counts what a request has really cost, and wakes whoever is first in line.
+    /// Counts the actual cost of a request, and wakes the first in the queue.
     pub(crate) fn settle(&self, receipt: &Receipt, actual: Costs<'_>) {
         self.with(|limits, state, now| limits.settle(state, now, receipt, actual));
         self.inner.queue.wake_first(&());

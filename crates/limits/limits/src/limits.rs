@@ -14,7 +14,7 @@ pub(crate) use limit::{Law, LimitState, MOST_AT_ONCE};
 pub use limit::{Limit, LimitKind, LimitsError};
 use nanopace_nanos::Nanos;
 pub use refund::Receipt;
-use replaced::{Account, Replaced};
+use replaced::{CountedLimit, Replaced};
 use smallvec::SmallVec;
 pub use state::LimitsState;
 
@@ -87,16 +87,18 @@ impl Limits {
     /// counted stays counted, as [`Limits`] say.
     #[must_use]
     pub fn carry_over(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
-        let account = |(limit, state): (&Limit, &LimitState)| Account::new(*limit, state.clone());
-        let mut accounts: Vec<Account> = old.0.iter().zip(state.in_force()).map(account).collect();
-        accounts.extend(state.replaced().into_iter().flat_map(Replaced::accounts).cloned());
+        let account =
+            |(limit, state): (&Limit, &LimitState)| CountedLimit::new(*limit, state.clone());
+        let mut accounts: Vec<CountedLimit> =
+            old.0.iter().zip(state.in_force()).map(account).collect();
+        accounts.extend(state.replaced().into_iter().flat_map(Replaced::counted).cloned());
         let opened = |(place, limit): (usize, &Limit)| {
             let same_place = accounts[..old.0.len()].get(place);
-            Account::opened(*limit, same_place, &accounts, now)
+            CountedLimit::begin(*limit, same_place, &accounts, now)
         };
-        let in_force: Vec<Account> = self.0.iter().enumerate().map(opened).collect();
+        let in_force: Vec<CountedLimit> = self.0.iter().enumerate().map(opened).collect();
         let replaced = Replaced::by(&in_force, accounts, now);
-        LimitsState::new(in_force.into_iter().map(Account::into_state).collect(), replaced)
+        LimitsState::new(in_force.into_iter().map(CountedLimit::into_state).collect(), replaced)
     }
 
     /// The number of the limit that has the least left, and how it stands. If several have nothing left, it

@@ -52,12 +52,11 @@ impl<'a> Wait<'a> {
         Wait { timeout: Some(timeout), ..self }
     }
 
-    /// Whoever has to wait goes on up to so much later than it is let in, by chance, but not after
-    /// its timeout. So several processes that wait for the same moment do not go on all at once.
+    /// A request that has to wait continues at a random time up to `jitter` after it is admitted, but not after its
+    /// timeout. So several processes that wait for the same moment do not continue all at once.
     ///
-    /// Others get in meanwhile, so it takes nothing of the throughput. But those who were let in one
-    /// after the other may go on together: in any span, as many as the limits let through in the
-    /// span and the jitter before it.
+    /// Others are admitted meanwhile, so jitter does not reduce throughput. But requests that were admitted one after
+    /// the other may continue together: in any span, as many as the limits admit in the span and the jitter before it.
     #[must_use]
     pub fn jitter(self, jitter: Duration) -> Wait<'a> {
         Wait { jitter, ..self }

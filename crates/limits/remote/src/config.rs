@@ -51,7 +51,7 @@ const VERSION: &str = "v";
 /// # In the store
 ///
 /// The configuration is one hash. The limits of a key are in the field whose name is `k` and the key, those
-/// of a prefix in that of `p` and the prefix. Whoever changes it by hand changes the field `v` too:
+/// of a prefix in that of `p` and the prefix. If you change it by hand, change the field `v` too:
 /// `HINCRBY limits v 1`.
 #[derive(Debug)]
 pub struct RemoteConfig {

@@ -7,16 +7,14 @@ use nanopace_async::timer::{self, Alarms};
 use std::io;
 use std::time::Duration;
 
-/// A [`Limiter`] for tasks: [`until_ready`](AsyncLimiter::until_ready) waits until a request gets
-/// in.
+/// A [`Limiter`] for tasks: [`until_ready`](AsyncLimiter::until_ready) waits until a request is admitted.
 ///
-/// Tasks and threads that wait for the same limiter stand in one line, and get in in the order in
-/// which they came. Whoever does not wait gives way to them ([`Limiter::fair`]).
+/// Tasks and threads that wait for the same limiter form one FIFO queue. Requests that do not wait yield to it
+/// ([`Limiter::fair`]).
 ///
-/// Cancelling is safe: a task that waits holds nothing, a future that is dropped leaves the line, and
-/// one that is dropped while it lets its [jitter](Wait::jitter) pass gives back what it took. A
-/// future that is polled once, and then kept without being polled, holds up those behind it. Those
-/// who do not wait give way to it for two seconds at most.
+/// Cancelling is safe: a task that waits holds nothing, a future that is dropped leaves the queue, and one that is
+/// dropped during its [jitter](Wait::jitter) refunds what it took. A future that is polled once and then never again
+/// holds up those behind it. Requests that do not wait yield to it for two seconds at most.
 ///
 /// ```
 /// use nanopace_limits::{AsyncLimiter, Limiter};

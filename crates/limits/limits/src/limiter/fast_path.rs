@@ -68,22 +68,21 @@ impl FastPath {
         None
     }
 
-    /// Takes the word in, if it lies open: moves it into the state behind the lock. Called under the lock, before
-    /// anything else.
+    /// Moves the word behind the lock, which the caller holds, before anything else is done there.
     pub(crate) fn close(&self, state: &mut LimitsState) {
         // Relaxed: only who holds the lock lays it open or takes it in. Model: as below.
         if self.word.load(Relaxed) == CLOSED {
             return;
         }
         if let Some(LimitState::Word { word, .. }) = state.only() {
-            // Relaxed: a swap takes the latest word, and whoever has seen it fails to exchange it.
+            // Relaxed: a swap takes the latest word, and a request that has loaded it fails to exchange it.
             // Model: `an_open_word_is_counted_once`.
             *word = self.word.swap(CLOSED, Relaxed);
         }
     }
 
-    /// Lays the word open, if it is all that decisions by these limits need. Called under the lock, after everything
-    /// else, when nobody waits in line.
+    /// Moves the word here, if it is all that decisions by these limits need. Called under the lock, after everything
+    /// else, while the queue is empty.
     pub(crate) fn open(&self, limits: &Limits, state: &mut LimitsState) {
         if let Some(LimitState::Word { word, .. }) = state.only()
             && limits.each() == self.limit.as_slice()

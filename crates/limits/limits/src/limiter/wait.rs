@@ -1,4 +1,4 @@
-//! Waiting until a limiter lets a request in.
+//! Waiting for a limiter, in a thread or by an event loop.
 
 use super::Limiter;
 use crate::limits::{LimitsState, Receipt};
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Limiter {
-    /// Waits in this thread until one request gets in, and returns how long that took. Threads and
-    /// tasks get in in the order in which they came.
+    /// Waits in this thread until one request is admitted, and returns how long that took. Threads and tasks are
+    /// admitted in the order in which they came.
     ///
     /// # Errors
     /// [`WaitError::Rejected`] if nothing ever gets in.
@@ -37,8 +37,8 @@ impl Limiter {
         end
     }
 
-    /// A request that waits as `wait` says, for an event loop of your own: [`Waiter::step`]. [`Limiter::named`] does
-    /// not count it.
+    /// A request that waits as `wait` says, for an event loop of your own: [`Waiter::step`]. The metrics do not
+    /// count it.
     #[must_use]
     pub fn waiter<'a>(&self, wait: Wait<'a>) -> Waiter<'a, &Limiter> {
         Waiter::new(self, wait)

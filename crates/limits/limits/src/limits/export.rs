@@ -1,7 +1,7 @@
 //! States as numbers, for a store outside of the process.
 
 use super::limit::{Law, Limit, LimitState};
-use super::replaced::{Account, Replaced};
+use super::replaced::{CountedLimit, Replaced};
 use super::{Limits, LimitsState};
 use crate::rules::{Counts, double, whole};
 use alloc::boxed::Box;
@@ -65,8 +65,8 @@ impl Limits {
     /// [`LimitKind::AggregatedWindow`]: crate::LimitKind::AggregatedWindow
     #[must_use]
     pub fn export(&self, state: &LimitsState, now: Nanos) -> Option<Vec<(Limit, [f64; 3])>> {
-        let replaced = state.replaced().into_iter().flat_map(Replaced::accounts);
-        let all = self.each_with(state).chain(replaced.map(Account::parts));
+        let replaced = state.replaced().into_iter().flat_map(Replaced::counted);
+        let all = self.each_with(state).chain(replaced.map(CountedLimit::as_pair));
         all.map(|(limit, state)| Some((*limit, limit.numbers(state, now)?))).collect()
     }
 
@@ -77,7 +77,7 @@ impl Limits {
         let (in_force, replaced) = numbers.split_at_checked(self.each().len())?;
         let in_force = in_force.iter().map(|(limit, numbers)| limit.state(*numbers));
         let account = |(limit, numbers): &(Limit, Numbers)| {
-            Some(Account::new(*limit, limit.state(*numbers)?))
+            Some(CountedLimit::new(*limit, limit.state(*numbers)?))
         };
         let replaced: Option<Vec<_>> = replaced.iter().map(account).collect();
         Some(LimitsState::new(in_force.collect::<Option<_>>()?, Replaced::of(replaced?)))

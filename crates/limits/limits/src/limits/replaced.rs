@@ -1,4 +1,4 @@
-//! What replaced limits still count, and what the limits that replace them begin with.
+//! Limits that were replaced and still count, and the states that new limits begin with.
 
 use super::limit::{Law, Limit, LimitKind, LimitState};
 use crate::Rejected;
@@ -9,9 +9,9 @@ use nanopace_nanos::Nanos;
 /// The most replaced limits that a key's entry keeps counting for.
 const MOST_REPLACED: usize = 8;
 
-/// A limit, and what it has counted.
+/// A limit and its state.
 #[derive(Clone, Debug)]
-pub(crate) struct Account {
+pub(crate) struct CountedLimit {
     limit: Limit,
     state: LimitState,
 }
@@ -19,46 +19,46 @@ pub(crate) struct Account {
 /// Limits that are no longer in force. They keep counting until nothing that they have counted
 /// matters any more. If one comes back into force before that, it has forgotten nothing.
 #[derive(Clone, Debug)]
-pub(crate) struct Replaced(Vec<Account>);
+pub(crate) struct Replaced(Vec<CountedLimit>);
 
-impl Account {
-    pub(crate) fn new(limit: Limit, state: LimitState) -> Account {
-        Account { limit, state }
+impl CountedLimit {
+    pub(crate) fn new(limit: Limit, state: LimitState) -> CountedLimit {
+        CountedLimit { limit, state }
     }
 
     pub(crate) fn into_state(self) -> LimitState {
         self.state
     }
 
-    pub(crate) fn parts(&self) -> (&Limit, &LimitState) {
+    pub(crate) fn as_pair(&self) -> (&Limit, &LimitState) {
         (&self.limit, &self.state)
     }
 
-    /// Goes on with the account of the same limit among `others`, or begins with what these have
-    /// counted by `now`. If there are several of the same limit, it is that in the `same_place`, or
-    /// the one that has counted most.
-    pub(crate) fn opened(
+    /// The state that `limit` begins with at `now`: that of the same limit among `others`, or else what these have
+    /// counted. If the same limit is there several times, the one in the `same_place` is taken, or the one that has
+    /// counted most.
+    pub(crate) fn begin(
         limit: Limit,
-        same_place: Option<&Account>,
-        others: &[Account],
+        same_place: Option<&CountedLimit>,
+        others: &[CountedLimit],
         now: Nanos,
-    ) -> Account {
-        let is_same = |other: &&Account| other.remembers_for(&limit);
+    ) -> CountedLimit {
+        let is_same = |other: &&CountedLimit| other.counts_for(&limit);
         let fullest = || others.iter().filter(is_same).max_by_key(|other| other.sum(now));
         if let Some(same) = same_place.filter(is_same).or_else(fullest) {
-            return Account::new(limit, same.state.clone());
+            return CountedLimit::new(limit, same.state.clone());
         }
         let level = others.iter().filter_map(|other| other.level(now)).max().unwrap_or_default();
         let counted = most_similar(&limit, others, now)
             .map_or_else(Vec::new, |other| other.limit.let_in(&other.state, now));
-        let mut account = Account::new(limit, limit.fresh());
-        account.take_over(level, counted, now);
+        let mut account = CountedLimit::new(limit, limit.fresh());
+        account.begin_with(level, counted, now);
         account
     }
 
-    /// Whether it is an account of that limit: a window's is the same for any count, unless rejected
-    /// requests count, because then no more than its own count is kept.
-    fn remembers_for(&self, limit: &Limit) -> bool {
+    /// Whether its state is also one of that limit. A window's state is the same for any count, unless rejected requests
+    /// count: then no more than its own count is stored.
+    fn counts_for(&self, limit: &Limit) -> bool {
         match self.limit.kind() {
             LimitKind::Gcra { .. } | LimitKind::SlidingLogAll => self.limit == *limit,
             kind => kind == limit.kind() && self.limit.quota().period() == limit.quota().period(),
@@ -84,7 +84,7 @@ impl Account {
     }
 
     /// Counts whichever is more: the level, or what was let in within the period.
-    fn take_over(&mut self, level: Level, counted: Vec<(Nanos, u64)>, now: Nanos) {
+    fn begin_with(&mut self, level: Level, counted: Vec<(Nanos, u64)>, now: Nanos) {
         let period = self.limit.quota().period();
         let recent: Vec<_> =
             counted.into_iter().filter(|(moment, _)| now - *moment < period).collect();
@@ -128,11 +128,11 @@ impl Replaced {
     /// The accounts that `in_force` do not go on with; if there are too many, those that count for
     /// longest.
     pub(crate) fn by(
-        in_force: &[Account],
-        mut accounts: Vec<Account>,
+        in_force: &[CountedLimit],
+        mut accounts: Vec<CountedLimit>,
         now: Nanos,
     ) -> Option<Replaced> {
-        let goes_on = |old: &Account| in_force.iter().any(|new| new.remembers_for(&old.limit));
+        let goes_on = |old: &CountedLimit| in_force.iter().any(|new| new.counts_for(&old.limit));
         accounts.retain(|account| !account.is_idle(now) && !goes_on(account));
         accounts.sort_by_key(|account| Reverse(account.idle_from()));
         accounts.truncate(MOST_REPLACED);
@@ -141,11 +141,11 @@ impl Replaced {
     }
 
     /// These accounts, if there are any.
-    pub(crate) fn of(accounts: Vec<Account>) -> Option<Replaced> {
+    pub(crate) fn of(accounts: Vec<CountedLimit>) -> Option<Replaced> {
         (!accounts.is_empty()).then_some(Replaced(accounts))
     }
 
-    pub(crate) fn accounts(&self) -> &[Account] {
+    pub(crate) fn counted(&self) -> &[CountedLimit] {
         &self.0
     }
 
@@ -161,14 +161,18 @@ impl Replaced {
     }
 
     pub(crate) fn idle_from(&self) -> Nanos {
-        self.0.iter().map(Account::idle_from).max().unwrap_or(Nanos::ZERO)
+        self.0.iter().map(CountedLimit::idle_from).max().unwrap_or(Nanos::ZERO)
     }
 }
 
 /// The window with the shortest period that is not shorter than the limit's. If there is none, the
 /// window with the longest period. No other remembers more of what counts within that period. One that
 /// may have forgotten a part of it is taken only if there is no such window.
-fn most_similar<'a>(limit: &Limit, others: &'a [Account], now: Nanos) -> Option<&'a Account> {
+fn most_similar<'a>(
+    limit: &Limit,
+    others: &'a [CountedLimit],
+    now: Nanos,
+) -> Option<&'a CountedLimit> {
     let period = limit.quota().period();
     let windows = others.iter().filter(|other| !matches!(other.limit.law, Law::Gcra { .. }));
     windows.min_by_key(|other| {
