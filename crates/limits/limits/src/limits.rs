@@ -10,7 +10,9 @@ use crate::{Costs, CostsRejected, Decision, Rejected, Rule, Standing};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::time::Duration;
-pub(crate) use limit::{Law, LimitState, MOST_AT_ONCE};
+pub(crate) use limit::LimitState;
+#[cfg(feature = "std")]
+pub(crate) use limit::{Law, MOST_AT_ONCE};
 pub use limit::{Limit, LimitKind, LimitsError};
 use nanopace_nanos::Nanos;
 pub use refund::Receipt;

@@ -254,6 +254,7 @@ impl Limit {
     }
 
     /// Like [`peek`](Limit::peek), for a request that is not counted if it is rejected.
+    #[cfg(feature = "std")]
     pub(crate) fn check_uncounted(
         &self,
         state: &LimitState,

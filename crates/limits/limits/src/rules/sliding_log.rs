@@ -90,6 +90,7 @@ impl SlidingLog {
     }
 
     /// Whether a request gets in, and otherwise from when on if it is not counted until then.
+    #[cfg(feature = "std")]
     pub(crate) fn check_uncounted(
         &self,
         state: &RollingCount,
