@@ -47,7 +47,24 @@ pub use waiting::{Wait, WaitError};
 /// Building blocks for a limiter of your own, such as `Keyed` of `nanopace-keyed`.
 ///
 /// [`Limits`] decide on a state ([`LimitsState`](custom::LimitsState)) that you keep wherever you like. A
-/// [`WaitQueue`](custom::WaitQueue) and a [`Waitable`](custom::Waitable) add waiting in FIFO order.
+/// [`Receipt`](custom::Receipt) refunds or corrects a request. A `WaitQueue` and a `Waitable` add waiting in FIFO order.
+///
+/// ```
+/// use nanopace_limits::{Limits, Rule};
+/// use nanopace_nanos::Nanos;
+/// use std::sync::Arc;
+///
+/// let limits: Arc<Limits> = Arc::new("10/s burst 20".parse()?);
+/// let (mut state, now) = (limits.fresh(), Nanos::ZERO);
+/// let receipt = limits.reserve(&mut state, now, 15)?;
+/// limits.settle(&mut state, now, &receipt, 5); // it has cost less
+/// assert_eq!(limits.remaining(&state, now), 15);
+///
+/// let new: Limits = "10/s burst 8".parse()?;
+/// let state = new.carry_over(&limits, &state, now); // the five still count
+/// assert_eq!(new.remaining(&state, now), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub mod custom {
     #[cfg(feature = "std")]
     pub use crate::limiter::Meter;

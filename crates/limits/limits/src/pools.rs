@@ -3,7 +3,6 @@
 //! Every other limiter works out what has come since it was last asked. These are refilled at the
 //! same moments for all callers, whether anybody asks or not.
 
-pub(crate) mod flow;
 mod managed_pool;
 pub(crate) mod pool_state;
 mod refill_thread;

@@ -1,7 +1,6 @@
 //! Tests: what limiters take in memory is what the README says.
 
-use crate::pools::flow::Stretch;
-use crate::pools::pool_state::State;
+use crate::pools::pool_state::{State, Stretch};
 use crate::pools::refilled_bucket::Stock;
 use crate::pools::{ManagedPool, RefilledBucket, TokenPool};
 use crate::sync::Mutex;

@@ -107,16 +107,16 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
     ) -> Result<Decision, RemoteRejected> {
         match self.keyed.core().begin(key, costs.into())? {
             Start::Decided(decision) => Ok(decision),
-            Start::Ask(question) => {
-                let asked = self.ask(&question).await;
-                self.keyed.core().conclude(key, &question, asked)
+            Start::Ask(request) => {
+                let asked = self.ask(&request).await;
+                self.keyed.core().conclude(key, &request, asked)
             }
         }
     }
 
-    async fn ask(&self, question: &StoreRequest) -> Result<Answer, StoreError> {
+    async fn ask(&self, request: &StoreRequest) -> Result<Answer, StoreError> {
         let deadline = self.store.deadline();
-        let mut conversation = self.keyed.core().conversation(question);
+        let mut conversation = self.keyed.core().conversation(request);
         let mut call = conversation.call();
         loop {
             let answer = self.store.call_by(&call, deadline, || conversation.sent()).await;

@@ -4,8 +4,7 @@ use crate::decide::{Answer, Decide};
 use crate::error::{Concerns, RemoteRejected, StoreError, UnsupportedLimit};
 use crate::key_names::KeyNames;
 use crate::lease::Leases;
-use crate::on_loss::OnLoss;
-use crate::on_loss::Share;
+use crate::on_loss::{OnLoss, Share};
 use crate::plan::Plan;
 use crate::stats::Counters;
 use nanopace_keyed::{KeyRejected, Keyed, LimitsOf};
@@ -79,7 +78,7 @@ impl<C: LimitsOf<str>> Core<C> {
         self.counters.decision();
         // The version first: limits that are newer than it are looked up again.
         let version = self.config.version_for(key);
-        if let Some(decision) = self.lent(key, version, costs) {
+        if let Some(decision) = self.from_lease(key, version, costs) {
             self.counters.local();
             return Ok(Start::Decided(decision));
         }
@@ -90,7 +89,7 @@ impl<C: LimitsOf<str>> Core<C> {
         let more = leases.filter(|_| is_one_cost).map_or(0, |leases| leases.block(&limits));
         let plan = self.plan_of(&limits)?;
         if plan.limits.each().is_empty() {
-            return self.by_nothing(&plan, &costs_of_each).map(Start::Decided);
+            return self.on_fresh_state(&plan, &costs_of_each).map(Start::Decided);
         }
         let (name, sent) = (self.names.subject(key), self.clock.now());
         let share = leases.map_or(1, Leases::share);
@@ -119,7 +118,7 @@ impl<C: LimitsOf<str>> Core<C> {
         Ok(plan)
     }
 
-    fn lent(&self, key: &str, version: u64, costs: Costs<'_>) -> Option<Decision> {
+    fn from_lease(&self, key: &str, version: u64, costs: Costs<'_>) -> Option<Decision> {
         match (&self.leases, costs) {
             (Some(leases), Costs::Same(n @ 1..)) => {
                 leases.take(key, version, n, || self.clock.now())
@@ -128,9 +127,9 @@ impl<C: LimitsOf<str>> Core<C> {
         }
     }
 
-    /// The conversation that a question begins.
-    pub(crate) fn conversation<'a>(&'a self, question: &'a StoreRequest) -> Decide<'a> {
-        let StoreRequest { plan, name, costs, more, share, .. } = question;
+    /// The conversation that a request begins.
+    pub(crate) fn conversation<'a>(&'a self, request: &'a StoreRequest) -> Decide<'a> {
+        let StoreRequest { plan, name, costs, more, share, .. } = request;
         let mut decide = Decide::new(plan, name, costs, &self.counters);
         (decide.more, decide.share, decide.micros) = (*more, *share, self.micros());
         decide
@@ -144,39 +143,39 @@ impl<C: LimitsOf<str>> Core<C> {
     pub(crate) fn conclude(
         &self,
         key: &str,
-        question: &StoreRequest,
+        request: &StoreRequest,
         asked: Result<Answer, StoreError>,
     ) -> Result<Decision, RemoteRejected> {
         match asked {
             Ok(Answer { decision, more }) => {
                 if let (Some(leases), Some(more)) = (&self.leases, more) {
-                    leases.keep(key, question.version, question.sent, decision, more);
+                    leases.keep(key, request.version, request.sent, decision, more);
                 }
                 Ok(decision)
             }
             Err(error) if error.concerns() == Concerns::Key => Err(error.into()),
-            Err(error) => self.without_store(key, question, error),
+            Err(error) => self.without_store(key, request, error),
         }
     }
 
     fn without_store(
         &self,
         key: &str,
-        question: &StoreRequest,
+        request: &StoreRequest,
         error: StoreError,
     ) -> Result<Decision, RemoteRejected> {
         self.counters.degraded();
         match (self.on_loss, &self.share) {
             (OnLoss::Deny, _) => Err(error.into()),
             (OnLoss::LocalShare(_), Some(share)) => {
-                Ok(share.decide_costs(key, &question.costs[..])?)
+                Ok(share.decide_costs(key, &request.costs[..])?)
             }
-            _ => self.by_nothing(&question.plan, &question.costs),
+            _ => self.on_fresh_state(&request.plan, &request.costs),
         }
     }
 
     /// The decision as if nothing had been let in before.
-    fn by_nothing(&self, plan: &Plan, costs: &[u64]) -> Result<Decision, RemoteRejected> {
+    fn on_fresh_state(&self, plan: &Plan, costs: &[u64]) -> Result<Decision, RemoteRejected> {
         let decision = plan.limits.decide_costs(&mut plan.limits.fresh(), self.clock.now(), costs);
         Ok(decision.map_err(KeyRejected::from)?)
     }
@@ -200,7 +199,7 @@ pub(crate) enum Start {
     Ask(StoreRequest),
 }
 
-/// A question to the store.
+/// A request to the store.
 pub(crate) struct StoreRequest {
     plan: Arc<Plan>,
     name: String,
@@ -224,10 +223,10 @@ mod tests {
         let config = Arc::new(Uniform::new("8/s".parse().unwrap()));
         let names = KeyNames::new("users".to_owned()).unwrap();
         let core = Core::new(config, names, on_loss, Arc::new(ManualClock::new()), None, None);
-        let Ok(Start::Ask(question)) = core.begin("alice", Costs::Same(1)) else {
+        let Ok(Start::Ask(request)) = core.begin("alice", Costs::Same(1)) else {
             unreachable!("nobody but the store knows")
         };
-        let decision = core.conclude("alice", &question, Err(error.clone()));
+        let decision = core.conclude("alice", &request, Err(error.clone()));
         let answer = decision.and_then(|decision| Ok(decision.answer()?));
         (answer, core.counters.stats(0).degraded)
     }

@@ -149,20 +149,20 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     ) -> Result<Decision, RemoteRejected> {
         match self.core().begin(key, costs.into())? {
             Start::Decided(decision) => Ok(decision),
-            Start::Ask(question) => {
-                let asked = self.ask(&question);
-                self.core().conclude(key, &question, asked)
+            Start::Ask(request) => {
+                let asked = self.ask(&request);
+                self.core().conclude(key, &request, asked)
             }
         }
     }
 
-    fn ask(&self, question: &StoreRequest) -> Result<Answer, StoreError> {
+    fn ask(&self, request: &StoreRequest) -> Result<Answer, StoreError> {
         let pool = self.inner.store().pool();
         if pool.is_lost() {
             return Err(StoreError::Broken);
         }
         let deadline = pool.deadline();
-        let mut conversation = self.core().conversation(question);
+        let mut conversation = self.core().conversation(request);
         let mut call = conversation.call();
         loop {
             let answer = pool.call_by(&call, deadline, || conversation.sent());

@@ -1,5 +1,6 @@
 //! Decisions by real servers. One test program, so that tests that wait do so side by side.
 
+mod alternating;
 mod common;
 mod config;
 mod expiry;
@@ -13,4 +14,3 @@ mod refused;
 mod strict;
 mod tasks;
 mod timeout;
-mod turns;
