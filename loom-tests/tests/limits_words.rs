@@ -51,7 +51,7 @@ fn departures_are_unique() {
     });
 }
 
-/// A limiter of one rate, whose word lies open.
+/// A limiter of one rate, whose fast path is open.
 fn open(limits: &str) -> Limiter {
     let limiter = Limiter::with_clock(limits.parse().unwrap(), ManualClock::new());
     assert!(limiter.standing().remaining > 0);
@@ -62,7 +62,7 @@ fn open(limits: &str) -> Limiter {
 ///
 /// Threads: one that asks twice without the lock, one that asks for a decision, which takes the lock, and
 /// then asks without; three may go.
-/// Edits: a request without the lock as a load and a store; `take_in` as a load and a store.
+/// Edits: a request without the lock as a load and a store; `close` as a load and a store.
 #[test]
 fn an_open_word_is_counted_once() {
     explore("an_open_word_is_counted_once", || {
@@ -78,10 +78,10 @@ fn an_open_word_is_counted_once() {
     });
 }
 
-/// Whoever has seen the word before the limits change does not count by the old ones afterwards.
+/// A request that has loaded the word before the limits change does not count by the old ones afterwards.
 ///
 /// Threads: one that asks without the lock, one that halves the limits, and asks; one of them gets in.
-/// Edit: the word is laid open whatever the limits are.
+/// Edit: the fast path is opened whatever the limits are.
 #[test]
 fn a_change_reaches_who_asks_without_the_lock() {
     explore("a_change_reaches_who_asks_without_the_lock", || {

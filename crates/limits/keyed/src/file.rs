@@ -1,12 +1,12 @@
 //! The configuration in a text file, which many processes read and any of them may change.
 
 mod document;
-mod stamp;
+mod fingerprint;
 
 use crate::sync::{Mutex, lock};
 use crate::{Change, ConfigError, ConfigSnapshot, ConfigStore, Limits, MemoryConfig};
-use document::{hold, with_path};
-use stamp::Stamp;
+use document::{lock_document, with_path};
+use fingerprint::Fingerprint;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -85,10 +85,10 @@ struct Followed {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// The stamp of the document that was read last, unless it may change and keep its stamp.
-    stamp: Option<Stamp>,
-    /// The stamp of the file as the thread has found it, and since when it stands still.
-    found: Option<(Stamp, Instant)>,
+    /// The fingerprint of the document that was read last, unless it may change and keep its fingerprint.
+    fingerprint: Option<Fingerprint>,
+    /// The fingerprint of the file as the thread has found it, and since when it stands still.
+    found: Option<(Fingerprint, Instant)>,
     trouble: Option<Arc<ConfigError>>,
 }
 
@@ -170,20 +170,23 @@ impl Followed {
 
     fn refresh(&self) {
         let mut seen = lock(&self.seen);
-        self.read(&mut seen, Stamp::of(&self.path));
+        self.read(&mut seen, Fingerprint::of(&self.path));
     }
 
     fn look(&self) {
         let mut seen = lock(&self.seen);
-        let stamp = Stamp::of(&self.path);
-        if stamp.as_ref().is_none_or(|stamp| seen.stands_still(stamp, Instant::now())) {
-            self.read(&mut seen, stamp);
+        let fingerprint = Fingerprint::of(&self.path);
+        if fingerprint
+            .as_ref()
+            .is_none_or(|fingerprint| seen.is_stable(fingerprint, Instant::now()))
+        {
+            self.read(&mut seen, fingerprint);
         }
     }
 
-    /// Reads the file, whose stamp was taken before, unless it is the document that was read last.
-    fn read(&self, seen: &mut Seen, stamp: Option<Stamp>) {
-        if stamp.is_some() && stamp == seen.stamp {
+    /// Reads the file, whose fingerprint was taken before, unless it is the document that was read last.
+    fn read(&self, seen: &mut Seen, fingerprint: Option<Fingerprint>) {
+        if fingerprint.is_some() && fingerprint == seen.fingerprint {
             return;
         }
         seen.trouble = match ConfigSnapshot::load(&self.path) {
@@ -193,12 +196,12 @@ impl Followed {
             }
             Err(error) => Some(Arc::new(error)),
         };
-        seen.stamp = stamp.filter(Stamp::is_settled);
+        seen.fingerprint = fingerprint.filter(Fingerprint::is_settled);
     }
 
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
         let mut seen = lock(&self.seen);
-        let _held = hold(&self.path).map_err(with_path(&self.path))?;
+        let _held = lock_document(&self.path).map_err(with_path(&self.path))?;
         let document = MemoryConfig::from(ConfigSnapshot::load(&self.path)?);
         let found = document.make(changes);
         document.snapshot().save(&self.path)?;
@@ -209,14 +212,14 @@ impl Followed {
 }
 
 impl Seen {
-    /// Whether nobody is writing into the file, which has that stamp `now`.
-    fn stands_still(&mut self, stamp: &Stamp, now: Instant) -> bool {
+    /// Whether nobody is writing into the file, which has that fingerprint `now`.
+    fn is_stable(&mut self, fingerprint: &Fingerprint, now: Instant) -> bool {
         match &self.found {
-            Some((found, since)) if found == stamp => now.duration_since(*since) >= STILL,
+            Some((found, since)) if found == fingerprint => now.duration_since(*since) >= STILL,
             found => {
                 let was_moved =
-                    found.as_ref().is_some_and(|(found, _)| stamp.was_moved_over(found));
-                self.found = Some((stamp.clone(), now));
+                    found.as_ref().is_some_and(|(found, _)| fingerprint.was_moved_over(found));
+                self.found = Some((fingerprint.clone(), now));
                 was_moved
             }
         }
@@ -236,20 +239,20 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("limits.toml");
         let (mut seen, start) = (Seen::default(), Instant::now());
-        let mut stands_still = |after| seen.stands_still(&Stamp::of(&path).unwrap(), start + after);
+        let mut is_stable = |after| seen.is_stable(&Fingerprint::of(&path).unwrap(), start + after);
         for (after, text) in [(0, ""), (1, "[keys]"), (2, "[keys]\nbob = '5/s'")] {
             fs::write(&path, text).unwrap();
-            assert!(!stands_still(after * STILL), "{text} was only just found");
-            assert!(!stands_still(after * STILL + STILL / 2));
+            assert!(!is_stable(after * STILL), "{text} was only just found");
+            assert!(!is_stable(after * STILL + STILL / 2));
         }
-        assert!(stands_still(3 * STILL));
+        assert!(is_stable(3 * STILL));
 
         let aside = directory.path().join("aside");
         fs::write(&aside, "").unwrap();
         fs::rename(&aside, &path).unwrap();
         let file = fs::File::open(&path).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap(); // before it was moved
-        assert_eq!(stands_still(3 * STILL), cfg!(unix));
+        assert_eq!(is_stable(3 * STILL), cfg!(unix));
     }
 
     /// A file of limits that nobody looks at by itself.
@@ -281,10 +284,10 @@ mod tests {
         let file = fs::File::options().write(true).open(&path).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
         config.refresh().unwrap();
-        let stamp = || lock(&config.followed.seen).stamp.clone();
-        assert_eq!(stamp(), Stamp::of(&path));
+        let fingerprint = || lock(&config.followed.seen).fingerprint.clone();
+        assert_eq!(fingerprint(), Fingerprint::of(&path));
         config.set(Scope::Key("bob"), "5/s".parse().unwrap()).unwrap();
-        assert_eq!(stamp(), None, "an old file that comes back would not be read");
+        assert_eq!(fingerprint(), None, "an old file that comes back would not be read");
 
         let good = fs::read(&path).unwrap();
         fs::write(&path, "[keys]\nbob = 'much'").unwrap();

@@ -81,7 +81,7 @@ fn permissions(path: &Path) -> Option<Permissions> {
 
 /// Locks the document for those who change it, as long as the file is open. Waits for others who do.
 /// A file that they have replaced meanwhile is the document no more.
-pub(super) fn hold(path: &Path) -> io::Result<File> {
+pub(super) fn lock_document(path: &Path) -> io::Result<File> {
     loop {
         let file = File::open(path)?;
         file.lock()?;

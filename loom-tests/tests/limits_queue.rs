@@ -1,4 +1,4 @@
-//! Models of the line of those who wait for a limit: no call is lost, and nobody is overtaken.
+//! Models of the queue of requests that wait for a limit: no wake-up is lost, and no waiter is overtaken.
 
 #![cfg(loom)]
 
@@ -21,8 +21,8 @@ fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
 /// A reservation that is taken back reaches a thread that waits, or is about to: it gets in without
 /// any time passing.
 ///
-/// Threads: one that waits, one that takes the reservation back. Edits: `settle` calls nobody; who
-/// comes to an empty line looks before it stands in line, and not again.
+/// Threads: one that waits, one that takes the reservation back. Edits: `settle` wakes nobody; a waiter that
+/// comes to an empty queue asks before it enters the queue, and not again.
 #[test]
 fn a_refund_reaches_who_waits() {
     explore("a_refund_reaches_who_waits", || {
@@ -38,7 +38,7 @@ fn a_refund_reaches_who_waits() {
 
 /// Of two that wait, the second gets in when the first has.
 ///
-/// Threads: two that wait, one that takes the reservation back. Edit: who leaves the line calls
+/// Threads: two that wait, one that takes the reservation back. Edit: a waiter that leaves the queue wakes
 /// nobody.
 #[test]
 fn the_next_in_line_is_called() {
@@ -55,12 +55,11 @@ fn the_next_in_line_is_called() {
     });
 }
 
-/// Whoever asks after somebody who waits has looked gives way to it, or stands behind it: there is one
-/// left, and the first waits for two.
+/// A request that comes after a waiter has asked yields to it, or waits after it: one is left, and the first waits for
+/// two.
 ///
-/// Threads: one that asks for one, if it knows that the other one has looked; one that waits for two.
-/// Edits: the count of those who stand is loaded before the lock is taken; the word of the limit is laid
-/// open whoever waits.
+/// Threads: one that asks for one, if it knows that the other one has asked; one that waits for two. Edits: the number of
+/// waiters is loaded before the lock is taken; the fast path is opened while a request waits.
 #[test]
 fn nobody_overtakes_who_waits_for_a_limit() {
     explore("nobody_overtakes_who_waits_for_a_limit", || {
@@ -86,8 +85,8 @@ fn nobody_overtakes_who_waits_for_a_limit() {
 
 /// A timeout after somebody who gets in meanwhile is not judged as if that one had still to get in.
 ///
-/// Threads: one that comes with a timeout when there is room for both, one that waits. Edit: who was
-/// let in costs what it did until it has left the line.
+/// Threads: one that comes with a timeout when there is room for both, one that waits. Edit: an admitted request keeps
+/// its cost until it has left the queue.
 #[test]
 fn a_timeout_is_judged_by_those_who_still_wait() {
     explore("a_timeout_is_judged_by_those_who_still_wait", || {

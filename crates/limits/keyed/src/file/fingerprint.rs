@@ -8,31 +8,35 @@ use std::time::{Duration, SystemTime};
 /// tick every few milliseconds, on some every two seconds.
 const TICK: Duration = Duration::from_secs(3);
 
-/// What a file system says of a file. Another document has another stamp, except within a tick of
+/// What a file system says of a file. Another document has another fingerprint, except within a tick of
 /// the file system's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct Fingerprint {
     modified: SystemTime,
     length: u64,
     place: [i64; 4],
 }
 
-impl Stamp {
+impl Fingerprint {
     /// None if the file system doesn't say.
-    pub(super) fn of(path: &Path) -> Option<Stamp> {
+    pub(super) fn of(path: &Path) -> Option<Fingerprint> {
         let file = fs::metadata(path).ok()?;
-        Some(Stamp { modified: file.modified().ok()?, length: file.len(), place: place(&file) })
+        Some(Fingerprint {
+            modified: file.modified().ok()?,
+            length: file.len(),
+            place: place(&file),
+        })
     }
 
     /// Whether this is a file that was written elsewhere, and then moved to where `before` was.
-    pub(super) fn was_moved_over(&self, before: &Stamp) -> bool {
+    pub(super) fn was_moved_over(&self, before: &Fingerprint) -> bool {
         let [device, inode, seconds, nanos] = self.place;
         let changed = SystemTime::UNIX_EPOCH
             + Duration::new(seconds.try_into().unwrap_or(0), nanos.try_into().unwrap_or(0));
         [device, inode] != before.place[..2] && self.modified < changed
     }
 
-    /// Whether any change from now on has another stamp. A file from the future is never settled.
+    /// Whether any change from now on has another fingerprint. A file from the future is never settled.
     pub(super) fn is_settled(&self) -> bool {
         SystemTime::now().duration_since(self.modified).is_ok_and(|age| age > TICK)
     }
@@ -63,7 +67,7 @@ mod tests {
         let file = File::create(&path).unwrap();
         let is_settled = |time: SystemTime| {
             file.set_modified(time).unwrap();
-            Stamp::of(&path).unwrap().is_settled()
+            Fingerprint::of(&path).unwrap().is_settled()
         };
         let now = SystemTime::now();
         assert!(!is_settled(now));
@@ -79,9 +83,9 @@ mod tests {
         for path in &paths {
             File::create(path).unwrap().set_modified(time).unwrap();
         }
-        let before = Stamp::of(&paths[0]);
-        assert_eq!(Stamp::of(&paths[0]), before);
+        let before = Fingerprint::of(&paths[0]);
+        assert_eq!(Fingerprint::of(&paths[0]), before);
         fs::rename(&paths[1], &paths[0]).unwrap();
-        assert_eq!(Stamp::of(&paths[0]) != before, cfg!(unix));
+        assert_eq!(Fingerprint::of(&paths[0]) != before, cfg!(unix));
     }
 }
