@@ -6,7 +6,7 @@
 //! # Words
 //!
 //! * `now` is what the clock says. `time` is the schedule's time, which stands still while the pacer is paused. When the
-//!   pacer is resumed, all moments of the schedule move later by the length of the pause. The history and its courses
+//!   pacer is resumed, all moments of the schedule move later by the length of the pause. The segments of the history
 //!   know no pause: all their moments are the schedule's.
 //! * A slot's *intended* start is its moment on the schedule; its *release* is the moment from which it may start. The
 //!   two differ only while time is owed.
@@ -14,7 +14,7 @@
 //! * Time is *forfeited* when a late start moves the slots after it. The forfeited time is `idle` in the account.
 //! * `asked` counts the slots that the load would have had without forfeits.
 //! * Time is *owed* when a late start moves no slot, but those after it may only start at a multiple of the rate. The
-//!   course of that multiple is the *catch-up*. The slots that it has come to are *paid*. Nothing is owed once it has
+//!   segment that runs at that multiple is the *catch-up*. The slots that it has come to are *paid*. Nothing is owed once it has
 //!   come as far as the schedule.
 //!
 //! # Rules
@@ -35,20 +35,17 @@
 
 mod account;
 mod asked;
-mod chord;
-mod course;
 mod curve;
+mod curve_fit;
 mod end;
 mod history;
-mod late;
+mod late_starts;
 mod line;
 mod load;
-mod parabola;
-mod policy;
 mod progress;
+mod segment;
 mod slots;
 mod stretch;
-mod unstarted;
 
 use crate::lease::Lease;
 use crate::position::{RANGE, after, before, earlier, first_after, later, ticks_between};
@@ -58,14 +55,13 @@ use crate::strictness::Rule;
 use crate::{Rate, Strictness};
 pub(crate) use account::Account;
 use asked::Asked;
-use course::{Course, Tempo};
 use curve::ONE_Q32;
 pub(crate) use end::End;
 use history::History;
-pub(crate) use late::Fate;
+pub(crate) use late_starts::{Fate, Policy};
 pub(crate) use line::Line;
 pub(crate) use load::Load;
-pub(crate) use policy::Policy;
+use segment::{Segment, Speed};
 pub(crate) use slots::Slots;
 use std::cell::Cell;
 pub(crate) use stretch::{Numbering, Stretch};
@@ -84,8 +80,8 @@ pub(crate) struct Schedule {
     end: End,
     /// The revision in which the end was looked for last, and the position at which it was found.
     found_end: Cell<(u64, Option<u64>)>,
-    /// While time is owed: the course that pays it back. A slot may start when this course has reached it, too.
-    catch_up: Option<Course>,
+    /// While time is owed: the segment that pays it back. A slot may start when this segment has reached it, too.
+    catch_up: Option<Segment>,
     /// Slots up to this position count as started and are judged no more. Kept up to date only
     /// under a late policy.
     settled: u64,
@@ -108,7 +104,7 @@ impl Schedule {
     pub(crate) fn new(load: Load, slots: Slots, policy: Policy, end: End, now: i64) -> Schedule {
         let end = end.with_shape(load.end(now));
         Schedule {
-            history: History::new(&load.tempo(&slots, now, ONE_Q32), slots, now),
+            history: History::new(&load.speed(&slots, now, ONE_Q32), slots, now),
             load,
             origin: now,
             policy,
@@ -222,8 +218,8 @@ impl Schedule {
     /// When the slot at `position` may start, unless the pacer is paused: later than intended while time is
     /// owed. At the end of a shape all its slots may start, whatever is owed.
     pub(crate) fn release(&self, position: u64) -> i64 {
-        let caught_up = self.catch_up.as_ref().map_or(i64::MIN, |course| {
-            course.time_of(position, self.history.slots()).min(self.end.of_shape())
+        let caught_up = self.catch_up.as_ref().map_or(i64::MIN, |segment| {
+            segment.time_of(position, self.history.slots()).min(self.end.of_shape())
         });
         self.intended(position).max(caught_up)
     }
@@ -238,8 +234,8 @@ impl Schedule {
     /// The position that the catch-up has come to by `time`: slots after it have to wait. None if no time is owed.
     /// When a shape ends, nothing is owed any more: what was owed becomes backlog.
     fn paid(&self, time: i64) -> Option<u64> {
-        let course = self.catch_up.as_ref().filter(|_| time < self.end.of_shape())?;
-        let paid = course.position_at(time, self.history.slots());
+        let segment = self.catch_up.as_ref().filter(|_| time < self.end.of_shape())?;
+        let paid = segment.position_at(time, self.history.slots());
         (ticks_between(paid, self.history.position_at(time)) > 0).then_some(paid)
     }
 
@@ -324,13 +320,13 @@ impl Schedule {
 
     /// Lets slots follow the load as it has been set, from `time` on.
     fn follow_load(&mut self, time: i64) {
-        self.history.append(&self.tempo(ONE_Q32), time);
+        self.history.append(&self.speed(ONE_Q32), time);
         self.rescale_catch_up(time);
     }
 
-    /// The load's tempo at this multiple of its rate, in units of 2^-32.
-    fn tempo(&self, ratio_q32: u64) -> Tempo {
-        self.load.tempo(self.history.slots(), self.origin, ratio_q32)
+    /// The load's speed at this multiple of its rate, in units of 2^-32.
+    fn speed(&self, ratio_q32: u64) -> Speed {
+        self.load.speed(self.history.slots(), self.origin, ratio_q32)
     }
 
     /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False,
@@ -392,8 +388,8 @@ impl Schedule {
     /// the new policy judges.
     fn rescale_catch_up(&mut self, time: i64) {
         self.catch_up = match (self.policy.strictness.rule(), &self.catch_up) {
-            (Rule::Burst(ratio), Some(course)) => {
-                Some(course.continued(&self.tempo(ratio), time, self.history.slots()))
+            (Rule::Burst(ratio), Some(segment)) => {
+                Some(segment.continued(&self.speed(ratio), time, self.history.slots()))
             }
             _ => None,
         };
@@ -427,8 +423,8 @@ impl Schedule {
         self.history.shift(pause);
         self.end.shift(pause);
         self.origin = self.origin.saturating_add(pause);
-        if let Some(course) = &mut self.catch_up {
-            course.shift(pause);
+        if let Some(segment) = &mut self.catch_up {
+            segment.shift(pause);
         }
         if let Some(asked) = &mut self.asked {
             asked.shift(pause);
@@ -449,11 +445,11 @@ impl Schedule {
         let time = self.schedule_time(now);
         self.drop_paid(time);
         let slots = self.history.slots();
-        if let Some(course) = self.catch_up.as_mut().filter(|course| course.is_far(next, time)) {
-            *course = course.continued(&course.tempo(), time, slots);
+        if let Some(segment) = self.catch_up.as_mut().filter(|segment| segment.is_far(next, time)) {
+            *segment = segment.continued(&segment.speed(), time, slots);
         }
         if self.history.current().is_far(next, time) && !self.ends_before(next) {
-            self.history.append(&self.history.current().tempo(), time);
+            self.history.append(&self.history.current().speed(), time);
         }
         // A slot that somebody holds may still forfeit time.
         let is_judged = !self.policy.is_open_loop();

@@ -5,10 +5,10 @@
 //!
 //! A slot *has come* if its moment in the load as it was asked for has passed.
 
-use super::course::Course;
 use super::end::End;
 use super::history::History;
 use super::load::Load;
+use super::segment::Segment;
 use crate::count::Count;
 use crate::position::{before, earlier, first_after};
 
@@ -35,13 +35,13 @@ impl Asked {
     /// corrected. `load` is the one in force.
     pub(super) fn new(history: &History, end: &End, load: &Load) -> Asked {
         let (origin, since, count, first_of_load) = match history.current() {
-            Course::Curve(curve) => (
+            Segment::Curve(curve) => (
                 curve.origin,
                 curve.since,
                 curve.count_at(curve.since),
                 first_after(curve.position),
             ),
-            Course::Line(line) => {
+            Segment::Line(line) => {
                 let since = history.since();
                 let count = history.count_of_load(load, since);
                 (line.time.min(since), since, count, history.first_from(since.saturating_add(1)))

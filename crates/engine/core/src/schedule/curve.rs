@@ -1,11 +1,11 @@
-//! A course that need not be straight: a shape from a moment on, for slots that lie
+//! A segment that need not be straight: a shape from a moment on, for slots that lie
 //! wherever the arrival process puts them.
 //!
 //! Two counts run along a curve. The *shape's count* begins at 0 with the shape. Slots lie on the *load's count*. At
 //! the moment `since`, the two have the values `shape_since` and `load_since`. Whenever the shape's count grows by
 //! one, the load's grows by `ratio_q32` / 2^32. Variables of these counts are called `shape_count` and `load_count`.
 //!
-//! As a rule `since` is when the course begins. A *corrected* load is given the times that it would have if it had
+//! As a rule `since` is when the segment begins. A *corrected* load is given the times that it would have if it had
 //! followed another shape since it began ([`History::correct`](super::history::History::correct)). Its curve counts
 //! from that beginning, where the load's count was 0. Its anchor is the position to which the load had come when it was
 //! corrected, and may lie before or after what the new shape has come to at that moment.
@@ -20,20 +20,20 @@ use crate::position::{RANGE, SLOT, later};
 use crate::shape::Shape;
 use std::cell::Cell;
 
-/// A course that follows a shape.
+/// A segment that follows a shape.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
     pub(crate) shape: Shape,
     /// The moment at which the shape begins, in nanoseconds of the clock.
     pub(crate) origin: i64,
-    /// The course's anchor: it has the slots after this position.
+    /// The segment's anchor: it has the slots after this position.
     pub(crate) position: u64,
-    /// The moment from which both counts run: when the course begins, or when a corrected load began, which is before
+    /// The moment from which both counts run: when the segment begins, or when a corrected load began, which is before
     /// its piece came into force. It can't be found from the counts, which stay the same for long where the shape is
     /// very slow.
     pub(crate) since: i64,
     /// The load's count at `since`: that of `position` or up to a tick more, or much more where it was not known which
-    /// slots come next. Of a corrected load it is 0. Of the courses after one that was corrected to less, it is less
+    /// slots come next. Of a corrected load it is 0. Of the segments after one that was corrected to less, it is less
     /// than that of `position`.
     load_since: Count,
     /// The shape's count at `since`.
@@ -57,7 +57,7 @@ struct Known {
 pub(crate) const ONE_Q32: u64 = 1 << 32;
 
 impl Curve {
-    /// The course after `position` that begins `now`, where the load's count is `load_since`.
+    /// The segment after `position` that begins `now`, where the load's count is `load_since`.
     pub(crate) fn new(
         shape: &Shape,
         origin: i64,
@@ -120,7 +120,7 @@ impl Curve {
         let time_of =
             |shape_count| self.origin.saturating_add(self.shape.time_of_count(shape_count));
         if load_count < self.load_since {
-            // That count lies before the course. If it lies before the shape, too, the slot starts when the shape
+            // That count lies before the segment. If it lies before the shape, too, the slot starts when the shape
             // begins: it does not wait for the rate to rise from zero.
             let less = self.load_to_shape(self.load_since - load_count);
             return self.shape_since.checked_sub(less).map_or(self.origin, time_of);

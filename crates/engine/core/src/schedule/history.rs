@@ -10,11 +10,10 @@
 mod forfeit;
 mod forget;
 
-use super::chord;
-use super::course::{Course, Tempo};
 use super::curve::Curve;
+use super::curve_fit;
 use super::load::Load;
-use super::parabola;
+use super::segment::{Segment, Speed};
 use super::slots::Slots;
 use super::stretch::{Begin, Numbering, Stretch};
 use crate::count::Count;
@@ -23,10 +22,10 @@ use crate::position::{RANGE, REACH, SLOT, before, earlier, first_after, later, t
 use crate::shape::Shape;
 use crate::shard::Shard;
 
-/// A course, and where it is in force.
+/// A segment, and where it is in force.
 #[derive(Clone, Debug)]
 struct Piece {
-    course: Course,
+    segment: Segment,
     /// When the piece came into force. A line reaches its anchor up to a tick before that, or later, where a load was
     /// corrected to less.
     since: i64,
@@ -36,14 +35,14 @@ struct Piece {
 }
 
 impl Piece {
-    fn new(course: Course, since: i64) -> Piece {
-        let ends_at = course.anchor().wrapping_add_signed(REACH);
-        Piece { course, since, ends_at }
+    fn new(segment: Segment, since: i64) -> Piece {
+        let ends_at = segment.anchor().wrapping_add_signed(REACH);
+        Piece { segment, since, ends_at }
     }
 
     /// Whether its anchor lies before `position`.
     fn is_before(&self, position: u64) -> bool {
-        ticks_between(self.course.anchor(), position) > 0
+        ticks_between(self.segment.anchor(), position) > 0
     }
 }
 
@@ -55,7 +54,7 @@ pub(crate) struct History {
     /// forfeited on a corrected load.
     pieces: Vec<Piece>,
     /// The last slot after which time was forfeited. The piece that is anchored there begins after the forfeited
-    /// time. (A change of tempo within a tick after a slot anchors a piece there, too, with nothing forfeited: by
+    /// time. (A change of speed within a tick after a slot anchors a piece there, too, with nothing forfeited: by
     /// this field the two are told apart.) See [`passes`](History::passes).
     forfeited_at: u64,
     /// A number that grows with everything that moves a slot, but not when unneeded pieces are forgotten.
@@ -66,16 +65,16 @@ pub(crate) struct History {
 
 impl History {
     /// A history of one piece, which reaches the count 0 at `time`.
-    pub(crate) fn new(tempo: &Tempo, slots: Slots, time: i64) -> History {
-        let course = Course::starting(tempo, time);
-        let pieces = vec![Piece::new(course, time)];
+    pub(crate) fn new(speed: &Speed, slots: Slots, time: i64) -> History {
+        let segment = Segment::starting(speed, time);
+        let pieces = vec![Piece::new(segment, time)];
         // The revision is not 0, which a curve uses for a time that it has not computed yet.
         History { slots, pieces, forfeited_at: before(0), revision: 1, enough: 0 }
     }
 
-    /// The course of the piece in force.
-    pub(crate) fn current(&self) -> &Course {
-        &self.last().course
+    /// The segment of the piece in force.
+    pub(crate) fn current(&self) -> &Segment {
+        &self.last().segment
     }
 
     /// The piece in force.
@@ -104,7 +103,7 @@ impl History {
 
     /// The last position that the piece at `index` has.
     fn ends_at(&self, index: usize) -> u64 {
-        let next = self.pieces.get(index + 1).map(|next| next.course.anchor());
+        let next = self.pieces.get(index + 1).map(|next| next.segment.anchor());
         let ends_at = self.pieces[index].ends_at;
         next.map_or(ends_at, |next| earlier(next, ends_at))
     }
@@ -117,14 +116,14 @@ impl History {
         (ticks_between(self.pieces[index].ends_at, position) > 0).then_some(next.since)
     }
 
-    /// Slots around the one at `position` whose intended starts lie on one line, [`chord`] or [`parabola`]. None if
+    /// Slots around the one at `position` whose intended starts lie on one line, a chord or a parabola. None if
     /// they lie on none, are not known yet or never come, or if that slot lies on a piece that was forgotten.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let index = self.index_of(position);
         let ends_at = self.ends_at(index);
-        match &self.pieces[index].course {
+        match &self.pieces[index].segment {
             _ if self.forgotten_until(index, position).is_some() => None,
-            &Course::Line(line) => Some(Stretch {
+            &Segment::Line(line) => Some(Stretch {
                 line,
                 bend: 0,
                 // Nothing comes before the first piece, so it also has the slot at its anchor.
@@ -132,10 +131,10 @@ impl History {
                 ends_at,
                 numbers: Numbering::new(self.slots.even_from(position)?, position, line.position),
             }),
-            Course::Curve(curve) => {
+            Segment::Curve(curve) => {
                 let begin = self.begin(curve, position, ends_at)?;
-                let bent = parabola::along(curve, &begin, &self.slots);
-                let chord = || chord::along(curve, &begin, &self.slots, self.revision);
+                let bent = curve_fit::parabola(curve, &begin, &self.slots);
+                let chord = || curve_fit::chord(curve, &begin, &self.slots, self.revision);
                 Some(bent.unwrap_or_else(chord))
             }
         }
@@ -172,9 +171,9 @@ impl History {
     #[inline]
     pub(crate) fn time_of(&self, position: u64) -> i64 {
         let index = self.index_of(position);
-        self.forgotten_until(index, position).unwrap_or_else(|| match &self.pieces[index].course {
-            Course::Line(line) => line.time_of(position),
-            Course::Curve(curve) => curve.time_in(self.revision, position, &self.slots),
+        self.forgotten_until(index, position).unwrap_or_else(|| match &self.pieces[index].segment {
+            Segment::Line(line) => line.time_of(position),
+            Segment::Curve(curve) => curve.time_in(self.revision, position, &self.slots),
         })
     }
 
@@ -184,9 +183,9 @@ impl History {
         if self.forfeited_at != position {
             return self.time_of(position);
         }
-        let is_at = |piece: &&Piece| ticks_between(piece.course.anchor(), position) >= 0;
+        let is_at = |piece: &&Piece| ticks_between(piece.segment.anchor(), position) >= 0;
         let piece = self.pieces.iter().rfind(is_at).unwrap_or(&self.pieces[0]);
-        piece.course.time_of(position, &self.slots)
+        piece.segment.time_of(position, &self.slots)
     }
 
     /// The first slot whose intended start is at `time` or later, as the piece in force just before `time` says. Where a
@@ -209,7 +208,7 @@ impl History {
     /// The count that the schedule has come to at `time`.
     pub(crate) fn count_at(&self, time: i64) -> Count {
         let piece = &self.pieces[self.index_before(time.saturating_add(1))];
-        piece.course.count_at(time.max(piece.since), &self.slots)
+        piece.segment.count_at(time.max(piece.since), &self.slots)
     }
 
     /// The count that the schedule has come to at `time` if no time was forfeited. `load` is the one in force.
@@ -217,7 +216,7 @@ impl History {
         match (load, self.current()) {
             // The load counts exactly from the anchor on. The line would count from a position's time, which is
             // rounded to a whole nanosecond.
-            (Load::Rate(_), Course::Line(line)) if line.time <= time => self
+            (Load::Rate(_), Segment::Line(line)) if line.time <= time => self
                 .slots
                 .count_of(line.position)
                 .saturating_add(load.count_at_ns(time - line.time)),
@@ -234,7 +233,7 @@ impl History {
     /// that were unknown at a change lie after that change.
     pub(crate) fn is_known_until(&self, time: i64) -> bool {
         match &self.pieces[self.index_before(time)..] {
-            [Piece { course: Course::Curve(curve), .. }] => {
+            [Piece { segment: Segment::Curve(curve), .. }] => {
                 curve.is_known_until(time.saturating_sub(1), &self.slots)
             }
             _ => true,
@@ -248,11 +247,11 @@ impl History {
 
     /// The last position that has been reached at `time`, when the piece at `index` was in force.
     fn reached_on(&self, index: usize, time: i64) -> u64 {
-        let course = &self.pieces[index].course;
-        let reached = course.position_at(time, &self.slots);
+        let segment = &self.pieces[index].segment;
+        let reached = segment.position_at(time, &self.slots);
         // What lies on earlier pieces was due when this one came into force, also while a load that was corrected to less
         // has not come to the anchor yet.
-        if index == 0 { reached } else { later(reached, course.anchor()) }
+        if index == 0 { reached } else { later(reached, segment.anchor()) }
     }
 
     /// The oldest intended start that is within the range of positions at `time`.
@@ -260,38 +259,38 @@ impl History {
         self.current().oldest(time)
     }
 
-    /// The course that goes on from the one in force at `time`, at another tempo.
-    pub(crate) fn continued(&self, tempo: &Tempo, time: i64) -> Course {
-        self.current().continued(tempo, time, &self.slots)
+    /// The segment that goes on from the one in force at `time`, at another speed.
+    pub(crate) fn continued(&self, speed: &Speed, time: i64) -> Segment {
+        self.current().continued(speed, time, &self.slots)
     }
 
-    /// Lets the schedule go at this tempo, from `time` on.
-    pub(crate) fn append(&mut self, tempo: &Tempo, time: i64) {
-        self.put_in_force(self.continued(tempo, time), time);
+    /// Lets the schedule go at this speed, from `time` on.
+    pub(crate) fn append(&mut self, speed: &Speed, time: i64) {
+        self.put_in_force(self.continued(speed, time), time);
     }
 
     /// From `time` on, lets the schedule go on as if it had followed this shape since `origin`, with slot 0 then.
     pub(crate) fn correct(&mut self, shape: &Shape, origin: i64, time: i64) {
         let position = self.current().position_at(time, &self.slots);
         let curve = Curve::new(shape, origin, origin, position, 0);
-        self.put_in_force(Course::Curve(curve.into()), time);
+        self.put_in_force(Segment::Curve(curve.into()), time);
     }
 
-    /// Puts this course in force, from `time` on.
-    fn put_in_force(&mut self, course: Course, time: i64) {
+    /// Puts this segment in force, from `time` on.
+    fn put_in_force(&mut self, segment: Segment, time: i64) {
         let last = self.last();
         let since = time.max(last.since);
-        // Where a load was corrected to less, `course` begins before the last anchor. The slots up to that anchor
+        // Where a load was corrected to less, `segment` begins before the last anchor. The slots up to that anchor
         // were due already. They stay on the pieces that they were due on.
-        let course = course.anchored_no_earlier(last.course.anchor());
+        let segment = segment.anchored_no_earlier(last.segment.anchor());
         // Two changes at one moment become one, if no slot lies between them.
         if last.since >= time
-            && has_no_slot(last.course.anchor(), course.anchor())
+            && has_no_slot(last.segment.anchor(), segment.anchor())
             && self.pieces.len() > 1
         {
             self.pieces.pop();
         }
-        self.push(Piece::new(course, since));
+        self.push(Piece::new(segment, since));
     }
 
     fn push(&mut self, piece: Piece) {
@@ -306,7 +305,7 @@ impl History {
     /// Moves all pieces to `span_ns` later.
     pub(crate) fn shift(&mut self, span_ns: i64) {
         for piece in &mut self.pieces {
-            piece.course.shift(span_ns);
+            piece.segment.shift(span_ns);
             piece.since = piece.since.saturating_add(span_ns);
         }
         self.revision += 1;
@@ -340,7 +339,7 @@ impl History {
     /// The first slot that has certainly not started. Slots before `not_started` may have, and so may all up to the
     /// anchor of any piece but the first: they were due when it came into force.
     fn first_not_started(&self, not_started: u64) -> u64 {
-        let changed = self.pieces.iter().skip(1).map(|piece| first_after(piece.course.anchor()));
+        let changed = self.pieces.iter().skip(1).map(|piece| first_after(piece.segment.anchor()));
         changed.fold(not_started, later)
     }
 }
@@ -358,9 +357,9 @@ mod tests {
     /// Its slots have times from before it came into force.
     #[test]
     fn the_first_slot_along_a_corrected_load_is_found_at_once() {
-        let tempo = Tempo::Scale(Rate::per_second(10).unwrap().scale_at(1 << 32));
+        let speed = Speed::Scale(Rate::per_second(10).unwrap().scale_at(1 << 32));
         let slots = Slots::new(&Arrivals::even(), Shard::whole());
-        let mut history = History::new(&tempo, slots, 0);
+        let mut history = History::new(&speed, slots, 0);
         let shape: Shape = "hold 20/s 1h".parse().unwrap();
         history.correct(&shape, 0, 1_000_000_000);
         for (from, time_ms, expected) in [(11, 700, 14), (11, 720, 15), (15, 700, 15), (5, 700, 7)]

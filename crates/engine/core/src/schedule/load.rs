@@ -1,6 +1,6 @@
 //! The load that is asked for: a constant rate, or one that follows a shape.
 
-use super::course::Tempo;
+use super::segment::Speed;
 use super::slots::Slots;
 use crate::count::{Count, Fine, whole};
 use crate::shape::Shape;
@@ -38,12 +38,12 @@ impl Load {
         }
     }
 
-    /// The tempo of the load that began at `origin`, at this multiple of its rate in units of 2^-32.
-    pub(super) fn tempo(&self, slots: &Slots, origin: i64, ratio_q32: u64) -> Tempo {
+    /// The speed of the load that began at `origin`, at this multiple of its rate in units of 2^-32.
+    pub(super) fn speed(&self, slots: &Slots, origin: i64, ratio_q32: u64) -> Speed {
         match self {
-            Load::Rate(rate) if slots.is_plain() => Tempo::Scale(rate.scale_at(ratio_q32)),
-            Load::Rate(rate) => Tempo::Shape { shape: Shape::constant(*rate), origin, ratio_q32 },
-            Load::Shape(shape) => Tempo::Shape { shape: Shape::clone(shape), origin, ratio_q32 },
+            Load::Rate(rate) if slots.is_plain() => Speed::Scale(rate.scale_at(ratio_q32)),
+            Load::Rate(rate) => Speed::Shape { shape: Shape::constant(*rate), origin, ratio_q32 },
+            Load::Shape(shape) => Speed::Shape { shape: Shape::clone(shape), origin, ratio_q32 },
         }
     }
 

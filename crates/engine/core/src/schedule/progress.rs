@@ -1,9 +1,15 @@
-//! How many slots the load has asked for by a moment: whole ones, or with parts of slots.
+//! How many slots the load has asked for by a moment, and which of a range of slots were due in a span.
 
 use super::Schedule;
 use super::asked::Asked;
 use crate::count::{Count, approximate, fine};
-use crate::position::earlier;
+use crate::position::{after, before, earlier, later, slots_between, ticks_between};
+use std::iter;
+use std::ops::Range;
+
+/// The slots of a batch are intended to start within a time that is this many times shorter than their age.
+/// Their age is counted to the end of the span that was asked for.
+const FINENESS: i64 = 10_000;
 
 impl Schedule {
     /// How many of this process's slots the load has asked for before `moment`. That must not be before the last
@@ -39,12 +45,12 @@ impl Schedule {
 
     /// This moment, or the nanosecond after the beginning of the pause if that comes first. From there on no slot
     /// comes.
-    pub(super) fn stopped(&self, moment: i64) -> i64 {
+    fn stopped(&self, moment: i64) -> i64 {
         self.paused_since.map_or(moment, |since| moment.min(since.saturating_add(1)))
     }
 
     /// The first slot that is intended to start at `moment` or later, or the end if that comes first.
-    pub(super) fn first_from(&self, moment: i64) -> u64 {
+    fn first_from(&self, moment: i64) -> u64 {
         let first = self.history.first_from(moment);
         self.end().map_or(first, |end| earlier(first, end))
     }
@@ -62,6 +68,29 @@ impl Schedule {
         if self.asked.is_none() {
             self.asked = Some(Box::new(Asked::new(&self.history, &self.end, &self.load)));
         }
+    }
+
+    /// The slots at positions from `from` on and before `to` that are intended to start in `span` and are not
+    /// stopped by a pause, in batches. Each batch is the intended start of its last slot, and how many slots it
+    /// has.
+    pub(crate) fn batches(
+        &self,
+        (from, to): (u64, u64),
+        span: &Range<i64>,
+    ) -> impl Iterator<Item = (i64, u64)> {
+        let end = span.end;
+        let mut at = later(from, self.first_from(span.start));
+        let to = earlier(to, self.first_from(self.stopped(end)));
+        iter::from_fn(move || {
+            let begin = at;
+            if ticks_between(begin, to) <= 0 {
+                return None;
+            }
+            let due = self.intended(begin);
+            let until = due.saturating_add(end.saturating_sub(due) / FINENESS).saturating_add(1);
+            at = earlier(later(self.first_from(until), after(begin, 1)), to);
+            Some((self.intended(before(at)), slots_between(begin, at)))
+        })
     }
 }
 

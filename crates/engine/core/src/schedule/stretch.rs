@@ -10,7 +10,7 @@ use crate::search;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) line: Line,
-    /// Of a [`parabola`](super::parabola): for the k-th slot after the anchor, the mantissa is less by k times
+    /// Of a [parabola](super::curve_fit): for the k-th slot after the anchor, the mantissa is less by k times
     /// this. Zero: the line is straight. Negative: slots get further apart.
     pub(crate) bend: i64,
     /// The slots lie after this position, not at it.

@@ -8,14 +8,14 @@
 //! force:
 //!
 //! * For slots after its anchor it rules from when the load began.
-//! * Where it was corrected to *less*, its course may not have reached the slot that starts: that was due by the load
-//!   before. Then the slots after that one wait for it: its course stays as it is, only the anchor moves. At 10/s, slots 0
+//! * Where it was corrected to *less*, its segment may not have reached the slot that starts: that was due by the load
+//!   before. Then the slots after that one wait for it: its segment stays as it is, only the anchor moves. At 10/s, slots 0
 //!   to 8 have started; at 1 s the load is corrected to 1/s. Slots 9 and 10 are due, and slot 11 comes at 11 s. If slot
 //!   9 starts at 1.6 s and forfeits the time until then, slot 10 comes at 10 s, as the load says, and not at 2.6 s.
-//! * Where it was corrected to *more* after `time`, it is put in force again as a mere change of tempo. What it had brought
+//! * Where it was corrected to *more* after `time`, it is put in force again as a mere change of speed. What it had brought
 //!   at once is forfeited, too.
 
-use super::super::course::Course;
+use super::super::segment::Segment;
 use super::{History, Piece, has_no_slot};
 use crate::position::{before, earlier, ticks_between};
 
@@ -23,8 +23,8 @@ impl Piece {
     /// Whether this piece says how the slots after the one at `position` go if that slot starts at `time`. Slots of a
     /// corrected load have times from before its piece came into force.
     fn rules(&self, position: u64, time: i64) -> bool {
-        let began = match &self.course {
-            Course::Curve(curve) if ticks_between(curve.position, position) >= 0 => curve.since,
+        let began = match &self.segment {
+            Segment::Curve(curve) if ticks_between(curve.position, position) >= 0 => curve.since,
             _ => self.since,
         };
         began <= time
@@ -40,48 +40,48 @@ impl History {
         let index = self.pieces.iter().rposition(rules).unwrap_or(0);
         let changes = self.pieces[index + 1..].to_vec();
         // Nothing has changed yet if a curve of the user's panics here. (`append_again` asks it for nothing new.)
-        let course = self.moved(&self.pieces[index].course, position, time);
+        let segment = self.moved(&self.pieces[index].segment, position, time);
         let kept = self.pieces.partition_point(|piece| piece.is_before(position));
         self.pieces.truncate(kept);
         if is_started {
             self.drop_started(position);
         }
         self.forfeited_at = position;
-        self.push(Piece::new(course, time));
+        self.push(Piece::new(segment, time));
         for piece in &changes {
             self.append_again(piece);
         }
     }
 
-    /// The course for the slots after `position`, if that slot starts at `time` and they go at the tempo of `course`; or
-    /// `course` itself, if it has not come there by then.
-    fn moved(&self, course: &Course, position: u64, time: i64) -> Course {
-        if course.count_at(time, &self.slots) < self.slots.count_of(position) {
-            return course.clone().anchored(position);
+    /// The segment for the slots after `position`, if that slot starts at `time` and they go at the speed of `segment`; or
+    /// `segment` itself, if it has not come there by then.
+    fn moved(&self, segment: &Segment, position: u64, time: i64) -> Segment {
+        if segment.count_at(time, &self.slots) < self.slots.count_of(position) {
+            return segment.clone().anchored(position);
         }
-        Course::through(&course.tempo(), position, time, &self.slots)
+        Segment::through(&segment.speed(), position, time, &self.slots)
     }
 
     /// Puts a piece in force again where it was, after slots have moved. If it had not come as far by then as these slots
     /// have, they wait for it, and so do slots that were not known then. Otherwise slots that were not known then go by
     /// the piece before, as if they had been.
     fn append_again(&mut self, piece: &Piece) {
-        let count_at = |course: &Course| course.count_at(piece.since, &self.slots);
-        if count_at(&piece.course) < count_at(self.current()) {
-            let position = earlier(self.position_at(piece.since), piece.course.anchor());
-            self.put_in_force(piece.course.clone().anchored(position), piece.since);
+        let count_at = |segment: &Segment| segment.count_at(piece.since, &self.slots);
+        if count_at(&piece.segment) < count_at(self.current()) {
+            let position = earlier(self.position_at(piece.since), piece.segment.anchor());
+            self.put_in_force(piece.segment.clone().anchored(position), piece.since);
         } else {
-            self.append(&piece.course.tempo(), piece.since);
+            self.append(&piece.segment.speed(), piece.since);
         }
     }
 
     /// Called when the slot at `position` has started and the next piece begins there. Forgets the last piece if that
-    /// slot is the only one on it and its tempo is that of the piece before. Such pieces come from the time that the
+    /// slot is the only one on it and its speed is that of the piece before. Such pieces come from the time that the
     /// slot before forfeited.
     fn drop_started(&mut self, position: u64) {
         if let [.., previous, last] = &self.pieces[..] {
-            let is_for_it_alone = has_no_slot(last.course.anchor(), before(position));
-            if is_for_it_alone && previous.course.tempo().is_same(&last.course.tempo()) {
+            let is_for_it_alone = has_no_slot(last.segment.anchor(), before(position));
+            if is_for_it_alone && previous.segment.speed().is_same(&last.segment.speed()) {
                 self.pieces.pop();
             }
         }

@@ -23,7 +23,7 @@ impl History {
             return;
         }
         let is_held = |piece: &Piece, next: &Piece| {
-            is_held(first_after(piece.course.anchor()), next.course.anchor())
+            is_held(first_after(piece.segment.anchor()), next.segment.anchor())
         };
         self.forget_unneeded(free, is_held);
         self.forget_slightest(is_held);
@@ -48,7 +48,7 @@ impl History {
     fn forget_unneeded(&mut self, free: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
         let (time, old) = (self.time_of(free), self.old());
         let is_unneeded = |(index, (piece, next)): (usize, (&Piece, &Piece))| {
-            let is_empty = has_no_slot(piece.course.anchor(), next.course.anchor());
+            let is_empty = has_no_slot(piece.segment.anchor(), next.segment.anchor());
             let is_done = || index < old && next.is_before(free) && !is_held(piece, next);
             next.since <= time && (is_empty || is_done())
         };
@@ -58,7 +58,7 @@ impl History {
         self.pieces.dedup_by(|piece, previous| {
             let is_unneeded = unneeded.next().unwrap_or(false);
             if is_unneeded {
-                previous.ends_at = earlier(previous.ends_at, piece.course.anchor());
+                previous.ends_at = earlier(previous.ends_at, piece.segment.anchor());
             }
             is_unneeded
         });
@@ -81,7 +81,7 @@ impl History {
             };
             let Some(at) = (0..unheld.len()).min_by_key(span) else { return };
             let index = unheld.remove(at);
-            let anchor = self.pieces.remove(index).course.anchor();
+            let anchor = self.pieces.remove(index).segment.anchor();
             let previous = &mut self.pieces[index - 1];
             previous.ends_at = earlier(previous.ends_at, anchor);
             unheld[at..].iter_mut().for_each(|index| *index -= 1);
@@ -98,7 +98,7 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::course::Tempo;
+    use super::super::super::segment::Speed;
     use super::super::super::slots::Slots;
     use super::*;
     use crate::position::{SLOT, before, ticks_between};
@@ -107,14 +107,14 @@ mod tests {
 
     /// Pieces of a second each, at these rates.
     fn history(rates: &[u64]) -> History {
-        let tempos = rates
+        let speeds = rates
             .iter()
-            .map(|&rate| Tempo::Scale(Rate::per_second(rate).unwrap().scale_at(1 << 32)));
-        let mut tempos = tempos.zip((0..).map(|second| second * 1_000_000_000));
-        let (tempo, time) = tempos.next().unwrap();
+            .map(|&rate| Speed::Scale(Rate::per_second(rate).unwrap().scale_at(1 << 32)));
+        let mut speeds = speeds.zip((0..).map(|second| second * 1_000_000_000));
+        let (speed, time) = speeds.next().unwrap();
         let slots = Slots::new(&Arrivals::even(), Shard::whole());
-        let mut history = History::new(&tempo, slots, time);
-        tempos.for_each(|(tempo, now)| history.append(&tempo, now));
+        let mut history = History::new(&speed, slots, time);
+        speeds.for_each(|(speed, now)| history.append(&speed, now));
         history
     }
 

@@ -5,18 +5,18 @@
 //! nanosecond here, while the real pacer may use whole ones. It claims one slot at a time, forgets
 //! nothing, and gets the time as an argument.
 
-mod course;
 mod lanes;
 mod pay_back;
+mod segment;
 mod slack;
 mod slots;
 mod state;
 
-use course::Course;
-pub(crate) use course::{Curve, Pace, Part};
 use lanes::Lane;
 use nanopace::{Arrivals, Shard};
 use pay_back::PayBack;
+use segment::Segment;
+pub(crate) use segment::{Curve, Pace, Part};
 use slack::Slack;
 pub(crate) use slack::When;
 use slots::Slots;
@@ -25,12 +25,12 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard};
 
-/// Slots behind `from` start on this course, whose pace holds since `since`.
+/// Slots behind `from` start on this segment, whose pace holds since `since`.
 #[derive(Clone, Debug)]
 struct Piece {
     from: f64,
     since: f64,
-    course: Course,
+    segment: Segment,
     /// Whether it begins with a slot that has forfeited time, and not with a change of the pace.
     is_forfeit: bool,
 }
@@ -145,8 +145,8 @@ impl Oracle {
         }
         let interval = load.interval();
         let load = load.over(&slots, 0.0);
-        let course = Course::through(&load, 1.0, 0.0, 0.0);
-        let piece = Piece { from: -1.0, since: 0.0, course, is_forfeit: false };
+        let segment = Segment::through(&load, 1.0, 0.0, 0.0);
+        let piece = Piece { from: -1.0, since: 0.0, segment, is_forfeit: false };
         Oracle(Mutex::new(State {
             rules,
             pieces: vec![piece],
@@ -331,7 +331,7 @@ impl Oracle {
         let pause = now - since;
         state.paused += pause;
         for piece in &mut state.pieces {
-            piece.course.shift(pause);
+            piece.segment.shift(pause);
             piece.since += pause;
         }
         if let Some(paid) = &mut state.pay_back {

@@ -1,51 +1,51 @@
-//! The course on which owed time is paid back, and how far off the real pacer's may be.
+//! The segment on which owed time is paid back, and how far off the real pacer's may be.
 //!
 //! It goes through a slot at a moment. If that is a reading of the clock, the real pacer has the
 //! same one. If a caller was held back until then, the real one returned at another moment, because
-//! it returns in a whole nanosecond, and by what the course before was off already. What the course
+//! it returns in a whole nanosecond, and by what the segment before was off already. What the segment
 //! makes between both moments is how far off its count is, and that many slots it stays off. At
 //! another rate they take another time: 1 ns at 100/s is 10^-7 slots, which are 20 ns at 5/s.
 //!
-//! So a course that begins with a slot that was held back on another one, as where what is too late
+//! So a segment that begins with a slot that was held back on another one, as where what is too late
 //! makes place, is off by d' = d + r n: the slots d before, and those of the nanoseconds n that a
 //! moment may be off, at the rate r of that moment. Between such moments, only the rounding of the
 //! ratio adds to it, with so much for each slot.
 
-use super::course::{Course, Pace};
+use super::segment::{Pace, Segment};
 use super::slack::{Q32, Slack, When};
 
 #[derive(Debug)]
 pub(super) struct PayBack {
-    course: Course,
-    /// The count that the course goes through.
+    segment: Segment,
+    /// The count that the segment goes through.
     through: f64,
-    /// How far off the course may be there, in slots.
+    /// How far off the segment may be there, in slots.
     off: f64,
 }
 
 impl PayBack {
     /// `count` is reached at `now`, and what comes then at a multiple of the pace.
     pub(super) fn through(pace: &Pace, ratio: f64, count: f64, now: When, slack: Slack) -> PayBack {
-        PayBack::anchored(Course::through(pace, ratio, count, now.at), count, now, slack)
+        PayBack::anchored(Segment::through(pace, ratio, count, now.at), count, now, slack)
     }
 
     /// The same pace from here on.
     pub(super) fn again(&self, count: f64, now: When, slack: Slack) -> PayBack {
-        PayBack::anchored(self.course.again(count, now.at), count, now, slack)
+        PayBack::anchored(self.segment.again(count, now.at), count, now, slack)
     }
 
-    fn anchored(course: Course, through: f64, now: When, slack: Slack) -> PayBack {
+    fn anchored(segment: Segment, through: f64, now: When, slack: Slack) -> PayBack {
         let moments = if now.is_reading() { now } else { now.blurred(slack.nanos) };
-        let made = moments.map(|time| course.count_at(time));
-        PayBack { course, through, off: (made.at - made.low).max(made.high - made.at) }
+        let made = moments.map(|time| segment.count_at(time));
+        PayBack { segment, through, off: (made.at - made.low).max(made.high - made.at) }
     }
 
     /// From where it has come at `now`, at another pace and multiple.
     pub(super) fn continued(self, pace: &Pace, ratio: f64, now: f64, slack: &mut Slack) -> PayBack {
-        let through = self.course.count_at(now);
-        let course = Course::through(pace, ratio, through, now);
-        slack.change(&self.course, &course, now);
-        PayBack { course, through, off: self.off_by(through) }
+        let through = self.segment.count_at(now);
+        let segment = Segment::through(pace, ratio, through, now);
+        slack.change(&self.segment, &segment, now);
+        PayBack { segment, through, off: self.off_by(through) }
     }
 
     fn off_by(&self, count: f64) -> f64 {
@@ -54,17 +54,17 @@ impl PayBack {
 
     /// To which count it has come: at least, about, and at most.
     pub(super) fn count_at(&self, time: f64) -> When {
-        let count = self.course.count_at(time);
+        let count = self.segment.count_at(time);
         When::from(count).blurred(self.off_by(count))
     }
 
     /// When it comes to a count that may be off by so much besides.
     pub(super) fn time_of(&self, count: f64, off: f64) -> When {
         let counts = When::from(count).blurred(off + self.off_by(count));
-        counts.map(|count| self.course.time_of(count))
+        counts.map(|count| self.segment.time_of(count))
     }
 
     pub(super) fn shift(&mut self, span: f64) {
-        self.course.shift(span);
+        self.segment.shift(span);
     }
 }

@@ -1,6 +1,6 @@
 //! The rounding that the real pacer is allowed, as it adds up.
 
-use super::course::Course;
+use super::segment::Segment;
 use std::ops::Sub;
 
 /// How far the real pacer's rounding may have taken it from here: in every amount in nanoseconds,
@@ -36,15 +36,15 @@ impl Slack {
 
     /// A change at a constant rate splits an interval with a resolution of 2^-16, and rounds to
     /// nanoseconds at either rate. From shape to shape nothing is rounded.
-    pub(super) fn change(&mut self, old: &Course, new: &Course, time: f64) {
-        let lines = [old, new].map(|course| !course.pace.is_shape());
+    pub(super) fn change(&mut self, old: &Segment, new: &Segment, time: f64) {
+        let lines = [old, new].map(|segment| !segment.pace.is_shape());
         if lines[0] || lines[1] {
             self.slots += old.blur(time, self.nanos) + TICK + new.blur(time, TWICE_NS);
         }
     }
 
     /// So much time was forfeited, and slots go on from a moment that may be `off`.
-    pub(super) fn forfeit(&mut self, new: &Course, time: f64, closed: f64, off: f64) {
+    pub(super) fn forfeit(&mut self, new: &Segment, time: f64, closed: f64, off: f64) {
         let blur = new.blur(time, off + TWICE_NS + closed * Q32);
         self.slots = self.slots.max(blur);
         self.by_policy = true;

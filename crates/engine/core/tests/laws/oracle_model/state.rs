@@ -1,7 +1,7 @@
 //! The plain pacer's rules.
 
-use super::course::{Course, Pace};
 use super::pay_back::PayBack;
+use super::segment::{Pace, Segment};
 use super::slack::{CHORD_NS, TICK, When};
 use super::{Answer, Books, Piece, Rules, State, Undecided};
 
@@ -9,8 +9,8 @@ use super::{Answer, Books, Piece, Rules, State, Undecided};
 const EXACT_PIECES: usize = 38;
 
 impl State {
-    pub(super) fn current(&self) -> &Course {
-        &self.pieces.last().expect("never empty").course
+    pub(super) fn current(&self) -> &Segment {
+        &self.pieces.last().expect("never empty").segment
     }
 
     pub(super) fn schedule_time(&self, now: f64) -> f64 {
@@ -83,15 +83,15 @@ impl State {
     fn append(&mut self, pace: &Pace, now: f64) {
         let old = self.current().clone();
         let count = old.count_at(now);
-        let course = Course::through(pace, 1.0, count, now);
-        self.slack.change(&old, &course, now);
+        let segment = Segment::through(pace, 1.0, count, now);
+        self.slack.change(&old, &segment, now);
         // What was due keeps its intended start. While the rate is zero the slot at this count is
         // not: it comes when the rate rises. Behind the last slot there is none at any count.
         let last = self.slot_by(count);
         let is_waiting = old.is_flat_at(now) && self.count_of(last) > count - 1e-9;
         let last = last - if is_waiting { 1e-9 } else { 0.0 };
         let from = last.max(self.pieces[self.pieces.len() - 1].from);
-        self.pieces.push(Piece { from, since: now, course, is_forfeit: false });
+        self.pieces.push(Piece { from, since: now, segment, is_forfeit: false });
     }
 
     /// What is owed is paid back at the strictness and pace now in force.
@@ -139,7 +139,7 @@ impl State {
         {
             last += 1;
         }
-        let time = |piece: usize, count: f64| self.pieces[piece].course.time_of(count);
+        let time = |piece: usize, count: f64| self.pieces[piece].segment.time_of(count);
         let earliest = (first..=last).map(|piece| time(piece, low)).fold(f64::INFINITY, f64::min);
         let latest =
             (first..=last).map(|piece| time(piece, high)).fold(f64::NEG_INFINITY, f64::max);
@@ -411,11 +411,11 @@ impl State {
         let at = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
         let later: Vec<Piece> = self.pieces[at..].to_vec();
         self.pieces.retain(|piece| piece.from <= slot);
-        let course = later[0].course.again(self.count_of(slot), time);
-        self.slack.forfeit(&course, time, closed, off);
-        self.pieces.push(Piece { from: slot, since: time, course, is_forfeit: true });
+        let segment = later[0].segment.again(self.count_of(slot), time);
+        self.slack.forfeit(&segment, time, closed, off);
+        self.pieces.push(Piece { from: slot, since: time, segment, is_forfeit: true });
         for piece in &later[1..] {
-            self.append(&piece.course.pace, piece.since);
+            self.append(&piece.segment.pace, piece.since);
         }
         // Behind the end there is no time to be idle.
         let end = self.ends_by_time();

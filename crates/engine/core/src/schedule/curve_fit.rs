@@ -1,11 +1,23 @@
-//! A bent line along a curve, for callers that take no lock: it is within 1 ns of the curve as far as it
-//! reaches, which is much farther than a [`chord`](super::chord) does.
+//! Straight and bent lines along a curve, for callers that take no lock: a chord or a parabola, within 1 ns of the
+//! curve as far as it reaches.
 //!
-//! The time of the k-th slot after the anchor is `gap_ns k - bend_ns k^2` after the anchor's, which is a slot's
+//! # Chord
+//!
+//! The first slot's intended start is exact, so a plan that a caller has for it stays true. The times of the
+//! chord's two ends are rounded up to whole nanoseconds, as intended starts are.
+//!
+//! * Where the rate rises, the chord's times are before the curve's. Rounding up makes that less.
+//! * Where the rate falls, the chord's times are after the curve's, and rounding up makes that more. So the chord
+//!   reaches half as far, which makes it four times as close, and its end is taken a nanosecond earlier. Where it goes
+//!   farther than that, only to have the slot that is asked for, its end is exact.
+//!
+//! # Parabola
+//!
+//! It reaches much farther than a chord. The time of the k-th slot after the anchor is `gap_ns k - bend_ns k^2` after the anchor's, which is a slot's
 //! intended start, in whole nanoseconds. That
 //! is a [`Line`] whose scale has a mantissa that is less by the same number for each slot.
 //!
-//! # Why it is within 1 ns
+//! # Why a parabola is within 1 ns
 //!
 //! The parabola meets the curve where half of the time has passed and where all of it has. The counts there are
 //! exact, because both moments are whole nanoseconds. Only the anchor is rounded: the curve reaches its slot f ns
@@ -40,7 +52,7 @@ use super::curve::Curve;
 use super::line::Line;
 use super::slots::Slots;
 use super::stretch::{Begin, Stretch};
-use crate::position::{SLOT, after, earlier};
+use crate::position::{SLOT, after, earlier, later};
 use crate::scale::Scale;
 
 /// Where a parabola has fewer slots than this, a chord is as good.
@@ -59,14 +71,27 @@ const LONGEST_NS: i64 = 1 << 32;
 const TICKS: f64 = 65_536.0;
 const _: () = assert!(SLOT == 65_536);
 
-/// The stretch from `begin` on; none where a chord is as good.
+/// The stretch along a chord from `begin` on. The curve keeps the time of the last slot for this revision of the schedule,
+/// because that is asked for next.
+pub(super) fn chord(curve: &Curve, begin: &Begin, slots: &Slots, revision: u64) -> Stretch {
+    let (straight_ns, falls) = curve.straight(begin.time);
+    let until_ns = begin.time.saturating_add(if falls { straight_ns / 2 } else { straight_ns });
+    let reached = curve.position_at(until_ns, slots);
+    let last = earlier(reached, begin.ends_at_most) & !(SLOT - 1);
+    let ends_at = later(begin.wanted, last);
+    let early_ns = i64::from(falls && ends_at == last);
+    let end = (ends_at, curve.time_in(revision, ends_at, slots) - early_ns);
+    begin.stretch(Line::between((begin.position, begin.time), end), 0, ends_at)
+}
+
+/// The stretch along a parabola from `begin` on; none where a chord is as good.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
     reason = "all are positive, and few or small"
 )]
-pub(super) fn along(curve: &Curve, begin: &Begin, slots: &Slots) -> Option<Stretch> {
+pub(super) fn parabola(curve: &Curve, begin: &Begin, slots: &Slots) -> Option<Stretch> {
     let all_ns = curve.bent_ns(begin.time).min(LONGEST_NS);
     if all_ns < SHORTEST_NS {
         return None;
@@ -123,7 +148,11 @@ mod tests {
         let position = after(0, slot);
         let (time, even) = (curve.time_of(position, &slots), slots.even_from(position).unwrap());
         let ends_at_most = after(position, 1 << 40);
-        along(&curve, &Begin { position, time, wanted: position, ends_at_most, even }, &slots)
+        super::parabola(
+            &curve,
+            &Begin { position, time, wanted: position, ends_at_most, even },
+            &slots,
+        )
     }
 
     /// The proof needs all three limits.
@@ -156,7 +185,7 @@ mod tests {
             let (time, even) = (curve.time_of(position, &slots), slots.even_from(position));
             let Some(even) = even.filter(|_| time < i64::MAX) else { return Ok(()) };
             let begin = Begin { position, time, wanted: position, ends_at_most: after(position, 1 << 40), even };
-            let Some(stretch) = along(&curve, &begin, &slots) else { return Ok(()) };
+            let Some(stretch) = super::parabola(&curve, &begin, &slots) else { return Ok(()) };
             let last = (stretch.ends_at - position) / SLOT;
             let near = [0, 1, 2, 3, last - 1, last].map(|slot| slot.min(last));
             let slots_there = parts.map(|part| ((u128::from(last) * u128::from(part)) >> 32) as u64);

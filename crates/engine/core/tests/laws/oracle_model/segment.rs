@@ -126,7 +126,7 @@ impl Curve {
     }
 }
 
-/// What a course follows.
+/// What a segment follows.
 #[derive(Clone, Debug)]
 pub(crate) enum Pace {
     /// So many nanoseconds for each slot.
@@ -172,21 +172,21 @@ impl Pace {
 
 /// `count` is reached at `time`, and what comes then and came before at a multiple of the pace.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub(super) struct Segment {
     pub(super) pace: Pace,
     ratio: f64,
     count: f64,
     time: f64,
 }
 
-impl Course {
-    pub(super) fn through(pace: &Pace, ratio: f64, count: f64, time: f64) -> Course {
-        Course { pace: pace.clone(), ratio, count, time }
+impl Segment {
+    pub(super) fn through(pace: &Pace, ratio: f64, count: f64, time: f64) -> Segment {
+        Segment { pace: pace.clone(), ratio, count, time }
     }
 
     /// The same pace from here on.
-    pub(super) fn again(&self, count: f64, time: f64) -> Course {
-        Course { count, time, ..self.clone() }
+    pub(super) fn again(&self, count: f64, time: f64) -> Segment {
+        Segment { count, time, ..self.clone() }
     }
 
     pub(super) fn count_at(&self, time: f64) -> f64 {

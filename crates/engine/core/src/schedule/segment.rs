@@ -1,4 +1,4 @@
-//! The course of a piece of schedule: a line or a curve.
+//! A segment of the schedule: a line or a curve that says when the slots after its anchor start.
 
 use super::curve::Curve;
 use super::line::Line;
@@ -10,118 +10,120 @@ use crate::shape::Shape;
 
 /// Says when the slots after a position, its *anchor*, start.
 #[derive(Clone, Debug)]
-pub(crate) enum Course {
+pub(crate) enum Segment {
     /// At a constant rate. Only where slot n of the load is slot n of this process and lies at the count n.
     Line(Line),
     /// Along a shape, which may be constant. Boxed, because a pacer remembers many lines and is small.
     Curve(Box<Curve>),
 }
 
-/// How fast a course goes.
+/// How fast a segment goes.
 #[derive(Clone, Debug)]
-pub(crate) enum Tempo {
+pub(crate) enum Speed {
     /// As fast as this scale says: it has the nanoseconds of a tick.
     Scale(Scale),
     /// A shape that begins at `origin`, at a multiple of its rate in units of 2^-32.
     Shape { shape: Shape, origin: i64, ratio_q32: u64 },
 }
 
-impl Course {
-    /// The position after which the course says when slots start.
+impl Segment {
+    /// The position after which the segment says when slots start.
     pub(crate) fn anchor(&self) -> u64 {
         match self {
-            Course::Line(line) => line.position,
-            Course::Curve(curve) => curve.position,
+            Segment::Line(line) => line.position,
+            Segment::Curve(curve) => curve.position,
         }
     }
 
-    /// When the course reaches `position`.
+    /// When the segment reaches `position`.
     pub(crate) fn time_of(&self, position: u64, slots: &Slots) -> i64 {
         match self {
-            Course::Line(line) => line.time_of(position),
-            Course::Curve(curve) => curve.time_of(position, slots),
+            Segment::Line(line) => line.time_of(position),
+            Segment::Curve(curve) => curve.time_of(position, slots),
         }
     }
 
     /// The last position that is reached at `time`.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         match self {
-            Course::Line(line) => line.position_at(time),
-            Course::Curve(curve) => curve.position_at(time, slots),
+            Segment::Line(line) => line.position_at(time),
+            Segment::Curve(curve) => curve.position_at(time, slots),
         }
     }
 
     /// The count that is reached at `time`.
     pub(crate) fn count_at(&self, time: i64, slots: &Slots) -> Count {
         match self {
-            Course::Line(line) => line.count_at(time, slots.count_of(line.position_at(time))),
-            Course::Curve(curve) => curve.count_at(time),
+            Segment::Line(line) => line.count_at(time, slots.count_of(line.position_at(time))),
+            Segment::Curve(curve) => curve.count_at(time),
         }
     }
 
-    /// The course that goes on from here at `now`. What has passed of the current interval stays
+    /// The segment that goes on from here at `now`. What has passed of the current interval stays
     /// passed.
-    pub(crate) fn continued(&self, tempo: &Tempo, now: i64, slots: &Slots) -> Course {
+    pub(crate) fn continued(&self, speed: &Speed, now: i64, slots: &Slots) -> Segment {
         let position = self.position_at(now, slots);
-        match (self, tempo) {
-            (Course::Line(line), &Tempo::Scale(scale)) => Course::Line(line.continued(now, scale)),
-            (Course::Curve(curve), &Tempo::Scale(scale)) => {
+        match (self, speed) {
+            (Segment::Line(line), &Speed::Scale(scale)) => {
+                Segment::Line(line.continued(now, scale))
+            }
+            (Segment::Curve(curve), &Speed::Scale(scale)) => {
                 let count = curve.count_at(now);
                 // Where a load was corrected to less, the curve has not come to its anchor yet.
                 let is_reached = slots.count_of(position) <= count;
                 let position = if is_reached { position } else { slots.position_by(count) };
                 let ahead = count - slots.count_of(position);
-                Course::Line(Line::having_reached(position, ahead, now, scale))
+                Segment::Line(Line::having_reached(position, ahead, now, scale))
             }
-            (_, Tempo::Shape { shape, origin, ratio_q32 }) => {
+            (_, Speed::Shape { shape, origin, ratio_q32 }) => {
                 let count = self.count_at(now, slots);
                 let curve = Curve::new(shape, *origin, now, position, count);
-                Course::Curve(curve.times(*ratio_q32).into())
+                Segment::Curve(curve.times(*ratio_q32).into())
             }
         }
     }
 
-    /// This course without the slots up to `position`: its anchor moves there. It is unchanged if its anchor lies
+    /// This segment without the slots up to `position`: its anchor moves there. It is unchanged if its anchor lies
     /// there or after that already.
-    pub(crate) fn anchored_no_earlier(self, position: u64) -> Course {
+    pub(crate) fn anchored_no_earlier(self, position: u64) -> Segment {
         if ticks_between(self.anchor(), position) <= 0 { self } else { self.anchored(position) }
     }
 
-    /// This course for the slots after another position.
-    pub(crate) fn anchored(self, position: u64) -> Course {
+    /// This segment for the slots after another position.
+    pub(crate) fn anchored(self, position: u64) -> Segment {
         match self {
-            Course::Line(line) => Course::Line(line.anchored(position)),
-            Course::Curve(curve) => Course::Curve(curve.anchored(position).into()),
+            Segment::Line(line) => Segment::Line(line.anchored(position)),
+            Segment::Curve(curve) => Segment::Curve(curve.anchored(position).into()),
         }
     }
 
-    /// The course at this tempo that reaches the count 0 at `time`.
-    pub(crate) fn starting(tempo: &Tempo, time: i64) -> Course {
-        match tempo {
-            &Tempo::Scale(scale) => Course::Line(Line { time, position: 0, scale }),
-            Tempo::Shape { shape, origin, ratio_q32 } => {
+    /// The segment at this speed that reaches the count 0 at `time`.
+    pub(crate) fn starting(speed: &Speed, time: i64) -> Segment {
+        match speed {
+            &Speed::Scale(scale) => Segment::Line(Line { time, position: 0, scale }),
+            Speed::Shape { shape, origin, ratio_q32 } => {
                 // Slot 0 lies after its anchor.
                 let curve = Curve::new(shape, *origin, time, 0_u64.wrapping_sub(1), 0);
-                Course::Curve(curve.times(*ratio_q32).into())
+                Segment::Curve(curve.times(*ratio_q32).into())
             }
         }
     }
 
-    /// The course at this tempo that reaches `position` at `time`.
-    pub(crate) fn through(tempo: &Tempo, position: u64, time: i64, slots: &Slots) -> Course {
-        match tempo {
-            &Tempo::Scale(scale) => Course::Line(Line { time, position, scale }),
-            Tempo::Shape { shape, origin, ratio_q32 } => {
+    /// The segment at this speed that reaches `position` at `time`.
+    pub(crate) fn through(speed: &Speed, position: u64, time: i64, slots: &Slots) -> Segment {
+        match speed {
+            &Speed::Scale(scale) => Segment::Line(Line { time, position, scale }),
+            Speed::Shape { shape, origin, ratio_q32 } => {
                 let curve = Curve::new(shape, *origin, time, position, slots.count_of(position));
-                Course::Curve(curve.times(*ratio_q32).into())
+                Segment::Curve(curve.times(*ratio_q32).into())
             }
         }
     }
 
-    pub(crate) fn tempo(&self) -> Tempo {
+    pub(crate) fn speed(&self) -> Speed {
         match self {
-            Course::Line(line) => Tempo::Scale(line.scale),
-            Course::Curve(curve) => Tempo::Shape {
+            Segment::Line(line) => Speed::Scale(line.scale),
+            Segment::Curve(curve) => Speed::Shape {
                 shape: curve.shape.clone(),
                 origin: curve.origin,
                 ratio_q32: curve.ratio_q32,
@@ -129,19 +131,19 @@ impl Course {
         }
     }
 
-    /// Moves the course to `span_ns` later.
+    /// Moves the segment to `span_ns` later.
     pub(crate) fn shift(&mut self, span_ns: i64) {
         match self {
-            Course::Line(line) => line.time = line.time.saturating_add(span_ns),
-            Course::Curve(curve) => curve.shift(span_ns),
+            Segment::Line(line) => line.time = line.time.saturating_add(span_ns),
+            Segment::Curve(curve) => curve.shift(span_ns),
         }
     }
 
     /// How far apart the slots of the whole load are at `time`, on average.
     pub(crate) fn interval_ns(&self, time: i64) -> i64 {
         match self {
-            Course::Line(line) => line.scale.nanos(SLOT),
-            Course::Curve(curve) => curve.interval_ns(time),
+            Segment::Line(line) => line.scale.nanos(SLOT),
+            Segment::Curve(curve) => curve.interval_ns(time),
         }
     }
 
@@ -149,8 +151,8 @@ impl Course {
     /// before that is late by more than the range.
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         match self {
-            Course::Line(line) => now.saturating_sub(line.scale.nanos(RANGE.unsigned_abs())),
-            Course::Curve(curve) => curve.oldest(now),
+            Segment::Line(line) => now.saturating_sub(line.scale.nanos(RANGE.unsigned_abs())),
+            Segment::Curve(curve) => curve.oldest(now),
         }
     }
 
@@ -162,21 +164,21 @@ impl Course {
             // Beyond its reach a line can't tell which position it has come to. With an anchor moved there, fewer slots
             // would seem to have been asked for than there were. Lateness beyond the range is forfeited instead, and
             // that makes a new anchor nearby.
-            Course::Line(line) => line.has_reached(RANGE, now) && !line.has_reached(REACH, now),
+            Segment::Line(line) => line.has_reached(RANGE, now) && !line.has_reached(REACH, now),
             // A curve is computed from counts. Its anchor is only compared with positions.
-            Course::Curve(curve) => ticks_between(curve.position, next) > RANGE,
+            Segment::Curve(curve) => ticks_between(curve.position, next) > RANGE,
         }
     }
 }
 
-impl Tempo {
+impl Speed {
     /// Whether both are the same rate or shape, so that nothing changes from one to the other.
-    pub(crate) fn is_same(&self, other: &Tempo) -> bool {
+    pub(crate) fn is_same(&self, other: &Speed) -> bool {
         match (self, other) {
-            (Tempo::Scale(a), Tempo::Scale(b)) => a == b,
+            (Speed::Scale(a), Speed::Scale(b)) => a == b,
             (
-                Tempo::Shape { shape, origin, ratio_q32 },
-                Tempo::Shape { shape: other, origin: other_origin, ratio_q32: other_ratio },
+                Speed::Shape { shape, origin, ratio_q32 },
+                Speed::Shape { shape: other, origin: other_origin, ratio_q32: other_ratio },
             ) => shape.is_same(other) && origin == other_origin && ratio_q32 == other_ratio,
             _ => false,
         }
