@@ -1,11 +1,11 @@
 //! Slots that are taken ahead of their start.
 
-use crate::border::{guarded, out, read};
+use crate::exclusive::{Exclusive, start};
+use crate::ffi::{guarded, out, read};
 use crate::freed::Freed;
 use crate::grant::Grant;
 use crate::pacer::{PacerHandle, live};
 use crate::status::Status;
-use crate::turn::{OneByOne, start};
 use nanopace::Claim;
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// One or more slots in a row that have been taken, to be started as one operation when they are due. Any
 /// thread may use it, one at a time: another one gets `NANOPACE_STATUS_BUSY` meanwhile.
 #[derive(Debug)]
-pub struct ClaimHandle(OneByOne<Claim<'static>>);
+pub struct ClaimHandle(Exclusive<Claim<'static>>);
 
 static FREED: Freed<ClaimHandle> = Freed::new();
 
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn nanopace_claim_new(
         let place = unsafe { out(claim) }?;
         // SAFETY: the crate's page.
         let claimed = unsafe { live(pacer) }?.pacer.claim_many(n)?.into_owned();
-        place.write(Box::into_raw(Box::new(ClaimHandle(OneByOne::new(claimed)))));
+        place.write(Box::into_raw(Box::new(ClaimHandle(Exclusive::new(claimed)))));
         Ok(())
     })
 }

@@ -1,6 +1,6 @@
 //! A grant, and where a refusal's moment goes.
 
-use crate::border::out;
+use crate::ffi::out;
 use crate::status::Failure;
 use nanopace::{Nanos, Refused};
 

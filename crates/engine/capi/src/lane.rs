@@ -1,6 +1,6 @@
 //! The handle of one worker.
 
-use crate::border::{guarded, out, read};
+use crate::ffi::{guarded, out, read};
 use crate::freed::Freed;
 use crate::grant::{Grant, refusal};
 use crate::pacer::{PacerHandle, live};

@@ -16,30 +16,30 @@
     reason = "it is the same for all, and the crate's page has it"
 )]
 
-mod border;
-mod changing;
+mod changes;
 mod claim;
+mod exclusive;
+mod ffi;
 mod freed;
 mod grant;
 mod lane;
 mod options;
 mod pacer;
 mod poller;
+mod queries;
 mod status;
-mod telling;
 mod thread;
-mod turn;
 #[cfg(target_os = "linux")]
 mod watch;
 
-pub use changing::*;
+pub use changes::*;
 pub use claim::*;
 pub use grant::Grant;
 pub use lane::*;
 pub use options::{Clock, Options, Start};
 pub use pacer::*;
 pub use poller::*;
+pub use queries::*;
 pub use status::*;
-pub use telling::*;
 #[cfg(target_os = "linux")]
 pub use watch::*;

@@ -1,6 +1,6 @@
 //! The settings of a pacer.
 
-use crate::border::maybe_text;
+use crate::ffi::maybe_text;
 use crate::status::Failure;
 use nanopace::{Arrivals, ManualClock, MonotonicClock, PacerBuilder, Strictness};
 use std::ffi::c_char;

@@ -1,6 +1,6 @@
 //! The pacer: made, freed, and asked for slots.
 
-use crate::border::{guarded, out, read, text};
+use crate::ffi::{guarded, out, read, text};
 use crate::freed::Freed;
 use crate::grant::{Grant, refusal};
 use crate::options::Options;

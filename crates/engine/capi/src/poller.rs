@@ -1,11 +1,11 @@
 //! Slot after slot without blocking.
 
-use crate::border::{guarded, out, read};
+use crate::exclusive::{Exclusive, start};
+use crate::ffi::{guarded, out, read};
 use crate::freed::Freed;
 use crate::grant::Grant;
 use crate::pacer::{PacerHandle, live};
 use crate::status::Status;
-use crate::turn::{OneByOne, start};
 use nanopace::Poller;
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// What starts one slot after the other and keeps a slot that is not due. Any thread may use it, one at a
 /// time: another one gets `NANOPACE_STATUS_BUSY` meanwhile.
 #[derive(Debug)]
-pub struct PollerHandle(OneByOne<Poller>);
+pub struct PollerHandle(Exclusive<Poller>);
 
 static FREED: Freed<PollerHandle> = Freed::new();
 
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn nanopace_poller_new(
         let place = unsafe { out(poller) }?;
         // SAFETY: the crate's page.
         let poller = unsafe { live(pacer) }?.pacer.poller();
-        place.write(Box::into_raw(Box::new(PollerHandle(OneByOne::new(poller)))));
+        place.write(Box::into_raw(Box::new(PollerHandle(Exclusive::new(poller)))));
         Ok(())
     })
 }
@@ -85,6 +85,6 @@ pub unsafe extern "C" fn nanopace_poller_wait(
 pub unsafe extern "C" fn nanopace_poller_give_back(poller: *mut PollerHandle) -> Status {
     guarded(|| {
         // SAFETY: the crate's page.
-        unsafe { read(poller) }?.0.turn(Poller::give_back)
+        unsafe { read(poller) }?.0.with(Poller::give_back)
     })
 }

@@ -1,6 +1,6 @@
 //! Changes of the schedule, by a file descriptor.
 
-use crate::border::{guarded, out, read};
+use crate::ffi::{guarded, out, read};
 use crate::freed::Freed;
 use crate::pacer::{PacerHandle, live};
 use crate::status::{Failure, Status};

@@ -1,8 +1,8 @@
 //! The pacer: what callers use. They take slots here; the other files have how its load is changed, and
 //! what it tells of that.
 
-mod changing;
-mod telling;
+mod changes;
+mod queries;
 
 use crate::engine::Engine;
 use crate::timeline::{Attempt, NotGranted};

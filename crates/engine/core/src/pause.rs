@@ -1,23 +1,19 @@
 //! How a caller that is early is held back.
 //!
-//! Each strategy is a file: [`sleep`], [`hybrid`], [`yielding`], [`spin`]. All of them hold a
-//! caller back until its moment comes or the plan changes. Only they let go of the processor.
-//! [`estimates`] and [`forecast`] have what a thread learns from its own pauses, [`slack`] sets the
-//! precision of timers, [`processor`] measures how much processor time a pause takes, and
-//! [`permits`] limits how many threads spin at once.
+//! The strategies are in [`sleep`], [`hybrid`] and [`busy`]. All of them hold a caller back until its moment comes or
+//! the plan changes. Only they let go of the processor. [`estimates`] and [`forecast`] have what a thread learns from
+//! its own pauses, [`slack`] sets the precision of timers, and [`permits`] limits how many threads spin at once.
 
+mod busy;
 mod caller_pause;
 mod estimates;
 mod forecast;
 mod hybrid;
 mod pausing;
 mod permits;
-mod processor;
 mod slack;
 mod sleep;
-mod spin;
 mod strategy;
-mod yielding;
 
 use crate::Nanos;
 pub(crate) use caller_pause::CallerPause;
@@ -32,7 +28,7 @@ pub(crate) fn run(pause: &CallerPause<'_>) -> Nanos {
         _ if pause.plan.is_paused() => sleep::until(pause, pause.until()),
         Pause::Sleep => sleep::run(pause),
         Pause::Hybrid => hybrid::run(pause),
-        Pause::Yield => yielding::run(pause),
-        Pause::Spin => spin::run(pause),
+        Pause::Yield => busy::yield_until_due(pause),
+        Pause::Spin => busy::spin(pause),
     }
 }

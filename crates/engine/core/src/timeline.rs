@@ -37,8 +37,6 @@
 //! * **Slots.** A slot has one holder at most. It becomes another's only after its holder has given it back.
 
 mod attempt;
-mod claimed;
-mod counter;
 mod drawn;
 mod guarded;
 mod held;
@@ -58,8 +56,7 @@ use crate::sync::{AtomicU64, Mutex, Relaxed};
 use crate::{Clock, Ended, Grant, Nanos, Refused, Shard};
 use attempt::AskLock;
 use attempt::EndedPause;
-pub(crate) use attempt::{Attempt, Next, Plan};
-pub(crate) use claimed::{Claimed, NotGranted};
+pub(crate) use attempt::{Attempt, Claimed, Next, NotGranted, Plan};
 use crossbeam_utils::CachePadded;
 use drawn::Drawn;
 pub(crate) use guarded::Block;

@@ -317,7 +317,7 @@ fn only_clocks_ask_the_machine_for_the_time() {
     only(
         &["Instant", "SystemTime", "quanta", "clock_gettime"],
         &[
-            "core/pause/processor.rs",
+            "core/pause/sleep.rs",
             "nanos/clock/monotonic.rs",
             "nanos/clock/std.rs",
             "nanos/clock/tsc.rs",
@@ -343,8 +343,8 @@ fn threads_give_up_the_processor_in_few_files() {
     only(
         &["yield_now()", "spin_loop()", ".park(", "park_timeout("],
         &[
+            "core/pause/busy.rs",
             "core/pause/sleep.rs",
-            "core/pause/yielding.rs",
             "nanos/clock.rs",
             "nanos/clock/manual.rs",
             "nanos/sync.rs",

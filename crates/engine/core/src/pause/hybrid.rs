@@ -2,14 +2,14 @@
 
 use super::caller_pause::CallerPause;
 use super::estimates::ThreadEstimates;
-use super::{sleep, spin};
+use super::{busy, sleep};
 use crate::Nanos;
 
 pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
     let (now, until) = (pause.plan.now, pause.until().signed());
     let learnt =
         ThreadEstimates::update(pause, |estimates| estimates.pass(now, pause.pausing.spin_share));
-    let Some(estimates) = learnt else { return spin::run(pause) };
+    let Some(estimates) = learnt else { return busy::spin(pause) };
     let margin = estimates.margin();
     if estimates.credit() < margin {
         return sleep_through(pause);

@@ -2,7 +2,6 @@
 
 use super::caller_pause::CallerPause;
 use super::estimates::ThreadEstimates;
-use super::processor::thread_time_ns;
 use super::slack::FineTimer;
 use crate::sync::with_parker;
 use crate::{Nanos, Parker};
@@ -43,4 +42,18 @@ fn park_until(pause: &CallerPause<'_>, parker: &Parker, until: Nanos) -> Nanos {
     let now = pause.clock.now();
     ThreadEstimates::update(pause, |estimates| estimates.slept(until.signed(), now.signed()));
     now
+}
+
+/// The CPU time of this thread in nanoseconds, from the operating system.
+#[cfg(target_os = "linux")]
+fn thread_time_ns() -> i64 {
+    use rustix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
+}
+
+/// The CPU time is not known here. It stays zero, and nothing is learnt from it.
+#[cfg(not(target_os = "linux"))]
+fn thread_time_ns() -> i64 {
+    0
 }

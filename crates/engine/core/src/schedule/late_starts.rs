@@ -1,10 +1,9 @@
-//! The late policy: what a late start does to the schedule. Each start is judged once, and may move the slots after it.
+//! What late starts do to the schedule. Each start is judged once, and may move the slots after it.
 
 use super::Schedule;
+use super::policy::Verdict;
 use super::segment::Segment;
-use crate::Strictness;
 use crate::position::{RANGE, SLOT, after, before, earlier, later, ticks_between};
-use crate::strictness::{ONE, Rule};
 
 /// How long the range of positions takes at the fastest rate, 10 slots per nanosecond.
 const LEAST_RANGE_NS: i64 = RANGE / SLOT.cast_signed() / 10;
@@ -16,60 +15,6 @@ pub(crate) enum Fate {
     Starts,
     /// It is too late to start and is skipped.
     Skipped,
-}
-
-/// What is done about late starts: the policy in force. All spans are in nanoseconds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Policy {
-    pub(crate) strictness: Strictness,
-    /// Lateness up to this is left alone by every strictness but 1.
-    pub(crate) tolerance: i64,
-    /// Lateness beyond this is forfeited, if there is a limit.
-    pub(crate) max_backlog: Option<i64>,
-    /// Slots that are later than this are skipped, if there is a limit.
-    pub(crate) skip_later_than: Option<i64>,
-}
-
-/// The policy's answer to a late start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Verdict {
-    /// How much time the start forfeits, in nanoseconds.
-    forfeits_ns: i64,
-    /// If the start makes time owed: the multiple of the rate at which it is paid back, in units of 2^-32.
-    owes_at: Option<u64>,
-}
-
-impl Policy {
-    /// Whether the policy never acts on lateness, so that a slot may start without being judged.
-    pub(crate) fn is_open_loop(&self) -> bool {
-        let limits = self.max_backlog.is_some() || self.skip_later_than.is_some();
-        self.strictness.rule() == Rule::Average && !limits
-    }
-
-    /// The lateness up to which the policy does nothing, in nanoseconds.
-    pub(crate) fn tolerated_ns(&self) -> i64 {
-        let by_rule = match self.strictness.rule() {
-            Rule::Average => i64::MAX,
-            Rule::Close(ONE) => 0,
-            Rule::Close(_) | Rule::Burst(_) => self.tolerance,
-        };
-        let limits = [self.max_backlog, self.skip_later_than];
-        limits.into_iter().flatten().fold(by_rule, i64::min)
-    }
-
-    /// Judges a slot that starts `late` nanoseconds after its release and `gap` nanoseconds after its intended
-    /// start.
-    fn judge(&self, late: i64, gap: i64) -> Verdict {
-        let is_late = late > self.tolerance;
-        let (closed, owes_at) = match self.strictness.rule() {
-            Rule::Close(ONE) => (gap, None),
-            Rule::Close(fraction) if is_late => (fraction_of(gap, fraction), None),
-            Rule::Burst(ratio) if is_late => (0, Some(ratio)),
-            _ => (0, None),
-        };
-        let beyond = self.max_backlog.map_or(0, |limit| gap.saturating_sub(limit));
-        Verdict { forfeits_ns: closed.max(beyond).max(0), owes_at }
-    }
 }
 
 impl Schedule {
@@ -171,9 +116,4 @@ impl Schedule {
     pub(crate) fn is_unsettled(&self, position: u64) -> bool {
         ticks_between(self.settled, position) > 0
     }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a fraction of an i64 is an i64")]
-fn fraction_of(span: i64, fraction: u64) -> i64 {
-    ((i128::from(span) * i128::from(fraction)) >> 32) as i64
 }

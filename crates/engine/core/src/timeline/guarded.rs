@@ -7,7 +7,6 @@
 mod block;
 mod upkeep;
 
-use super::counter::SlotCounter;
 use super::returned::Returned;
 use super::{Attempt, Claimed, Next, Plan, Spacing, Timeline};
 use crate::position::{RANGE, after, before, slots_between, ticks_between};
@@ -32,8 +31,9 @@ pub(super) struct Locked {
     published_revision: Option<u64>,
     /// How many slots have been skipped.
     skipped: u64,
-    /// How many slots have been claimed.
-    counter: SlotCounter,
+    /// How many slots had been claimed when `counted_to` was the next position to be claimed.
+    claimed: u64,
+    counted_to: u64,
     /// The latest reading of the clock that a holder of the lock has made or was given. Under the lock nothing starts,
     /// is drawn or is changed by a caller at an earlier one. Only [`upkeep`](Entry::upkeep) may tidy up at one: its
     /// reading was made before the lock was taken.
@@ -49,7 +49,8 @@ impl Locked {
             is_finished: false,
             published_revision: None,
             skipped: 0,
-            counter: SlotCounter::default(),
+            claimed: 0,
+            counted_to: 0,
             latest_reading: now,
         }
     }

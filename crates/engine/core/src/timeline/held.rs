@@ -9,7 +9,7 @@
 //! moment between its claim and its sleep, and between its sleep and its start, its slot is known to nobody. The last
 //! pieces are kept for such slots.
 
-use super::claimed::Claimed;
+use super::attempt::Claimed;
 use crate::position::{REACH, earlier, last_up_to, ticks_between};
 use crate::sync::Mutex;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 
 use super::{Entry, Locked};
 use crate::Clock;
-use crate::position::{RANGE, earlier, first_after, slots_between};
+use crate::position::{RANGE, SLOT, earlier, first_after, slots_between, ticks_between};
 use crate::schedule::Stretch;
 use crate::timeline::published::State;
 use crate::timeline::{Timeline, Totals};
@@ -17,6 +17,15 @@ impl Locked {
             && self.returned.is_empty()
             && self.schedule.policy().is_open_loop()
             && !self.schedule.is_paused()
+    }
+
+    /// How many slots have been claimed in all, when `next` is the next position to be claimed. It must not be more
+    /// than half of all positions away from that of the last call.
+    fn claimed_by(&mut self, next: u64) -> u64 {
+        let slots = ticks_between(self.counted_to, next) / SLOT.cast_signed();
+        self.claimed = self.claimed.saturating_add_signed(slots);
+        self.counted_to = next;
+        self.claimed
     }
 }
 
@@ -110,7 +119,7 @@ impl Entry<'_> {
     /// Called long before positions wrap around.
     fn count_claimed(&mut self) -> (u64, u64) {
         let next = self.timeline.next();
-        let claimed = self.locked.counter.count(next);
+        let claimed = self.locked.claimed_by(next);
         self.locked.schedule.count_claimed(next, claimed);
         (next, claimed)
     }

@@ -1,6 +1,6 @@
-//! What a pacer tells of its load.
+//! Queries of a pacer's load and state.
 
-use crate::border::{guarded, out};
+use crate::ffi::{guarded, out};
 use crate::pacer::{PacerHandle, live};
 use crate::status::Status;
 use nanopace::{Nanos, Pacer, Rate};

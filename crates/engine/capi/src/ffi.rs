@@ -1,4 +1,4 @@
-//! The border: what comes in from C is looked at, and nothing unwinds out.
+//! The C boundary: arguments from C are checked, and no panic unwinds into C.
 
 use crate::status::{Failure, Status};
 use std::ffi::{CStr, c_char};

@@ -1,4 +1,4 @@
-//! What a pacer tells of its load: what has come, what has started, and what is left.
+//! Queries of a pacer: what has come, what has started, and what is left.
 
 use super::Pacer;
 use crate::engine::Engine;

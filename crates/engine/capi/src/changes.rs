@@ -1,6 +1,6 @@
 //! How a load is changed while it runs, and how a clock of tests is moved.
 
-use crate::border::{guarded, text};
+use crate::ffi::{guarded, text};
 use crate::pacer::{PacerHandle, live};
 use crate::status::{Failure, Status};
 use nanopace::{Pacer, Shard, Strictness};

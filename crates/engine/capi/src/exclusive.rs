@@ -1,6 +1,6 @@
-//! What one call at a time may use, from any thread.
+//! Access by one call at a time, from any thread.
 
-use crate::border::{guarded, out};
+use crate::ffi::{guarded, out};
 use crate::grant::{Grant, refusal};
 use crate::status::{Failure, Status};
 use nanopace::Refused;
@@ -8,9 +8,9 @@ use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Something of the engine's that has no two callers at once. A second one is told, and not held back.
+/// A part of the engine that one call at a time may use. A second call gets [`Status::Busy`] and does not wait.
 #[derive(Debug)]
-pub(crate) struct OneByOne<T> {
+pub(crate) struct Exclusive<T> {
     state: AtomicU8,
     /// Touched by the call alone that has set the state to [`BUSY`], until it is freed.
     inner: UnsafeCell<ManuallyDrop<T>>,
@@ -21,20 +21,20 @@ const BUSY: u8 = 1;
 const FREE: u8 = 2;
 
 // SAFETY: what is inside is reached by one call at a time, from any thread, which `T` allows.
-unsafe impl<T: Send> Sync for OneByOne<T> {}
+unsafe impl<T: Send> Sync for Exclusive<T> {}
 
-/// A call that has it; another one may have it when this is dropped.
-struct Turn<'a, T>(&'a OneByOne<T>);
+/// The access of one call. The next call may have it when this is dropped.
+struct Access<'a, T>(&'a Exclusive<T>);
 
-impl<T> OneByOne<T> {
-    pub(crate) fn new(inner: T) -> OneByOne<T> {
+impl<T> Exclusive<T> {
+    pub(crate) fn new(inner: T) -> Exclusive<T> {
         let inner = UnsafeCell::new(ManuallyDrop::new(inner));
-        OneByOne { state: AtomicU8::new(IDLE), inner }
+        Exclusive { state: AtomicU8::new(IDLE), inner }
     }
 
     /// From idle to `state`, which nobody else can do then.
     fn leave_idle(&self, state: u8) -> Result<(), Failure> {
-        // Acquire: what the call before did is done. Partner: the drop of a turn. Relaxed: who fails
+        // Acquire: what the call before did is done. Partner: the drop of an access. Relaxed: who fails
         // touches nothing. No model: it is a lock that nobody waits for.
         match self.state.compare_exchange(IDLE, state, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => Ok(()),
@@ -44,11 +44,11 @@ impl<T> OneByOne<T> {
     }
 
     /// Runs what a call does with it.
-    pub(crate) fn turn<R>(&self, run: impl FnOnce(&mut T) -> R) -> Result<R, Failure> {
+    pub(crate) fn with<R>(&self, run: impl FnOnce(&mut T) -> R) -> Result<R, Failure> {
         self.leave_idle(BUSY)?;
-        let turn = Turn(self);
-        // SAFETY: there is one turn at a time.
-        Ok(run(unsafe { &mut *turn.0.inner.get() }))
+        let access = Access(self);
+        // SAFETY: there is one access at a time.
+        Ok(run(unsafe { &mut *access.0.inner.get() }))
     }
 
     /// Drops what is inside. Only one call gets [`Ok`]: it may free the handle.
@@ -62,19 +62,19 @@ impl<T> OneByOne<T> {
     }
 }
 
-impl<T> Drop for Turn<'_, T> {
+impl<T> Drop for Access<'_, T> {
     fn drop(&mut self) {
         // Release: the next call sees what this one did. Partner: `leave_idle`.
         self.0.state.store(IDLE, Ordering::Release);
     }
 }
 
-/// Starts a slot in a turn.
+/// Starts a slot by the call that has access.
 ///
 /// # Safety
 /// The crate's page.
 pub(crate) unsafe fn start<T>(
-    handle: Result<&OneByOne<T>, Failure>,
+    handle: Result<&Exclusive<T>, Failure>,
     grant: *mut Grant,
     due_ns: *mut u64,
     start: impl FnOnce(&mut T) -> Result<nanopace::Grant, Refused>,
@@ -82,7 +82,7 @@ pub(crate) unsafe fn start<T>(
     guarded(|| {
         // SAFETY: as this function asks.
         let place = unsafe { out(grant) }?;
-        let started = handle?.turn(start)?;
+        let started = handle?.with(start)?;
         // SAFETY: as this function asks.
         place.write(started.map_err(|refused| unsafe { refusal(refused, due_ns) })?.into());
         Ok(())

@@ -1,0 +1,26 @@
+//! Stay awake until the moment has come: spin, or let other threads run again and again.
+
+use super::caller_pause::CallerPause;
+use crate::Nanos;
+use crate::sync::yield_now;
+
+pub(super) fn spin(pause: &CallerPause<'_>) -> Nanos {
+    stay_awake(pause, false)
+}
+
+pub(super) fn yield_until_due(pause: &CallerPause<'_>) -> Nanos {
+    stay_awake(pause, true)
+}
+
+fn stay_awake(pause: &CallerPause<'_>, yields: bool) -> Nanos {
+    loop {
+        let now = pause.clock.now();
+        if !pause.goes_on(now) {
+            return now;
+        }
+        if yields {
+            yield_now();
+        }
+        pause.clock.relax(now, pause.until());
+    }
+}
