@@ -41,7 +41,7 @@ impl Trend {
     /// Let n slots come in the first half of the time h, and N in all of it. Where the third derivative
     /// of time by count is at most d, the parabola leaves the curve by d / 6 times the most of
     /// x (x - n) (x - N). That is 0.051 N^3, since n is between 31/64 and 33/64 of N, also with a half that is
-    /// rounded to a whole nanosecond (`schedule/parabola.rs`), and N is at most 33/32 r h. If the rate has the
+    /// rounded to a whole nanosecond (`schedule/curve_fit.rs`), and N is at most 33/32 r h. If the rate has the
     /// derivatives r' and r'', then d is (3 r'^2 - r r'') / r^5 at most, which within the bounds above is no more
     /// than (7/2 s^2 + 3/2 r b) / (31/32 r)^5, because of 3 (s + b h)^2 <= 7/2 s^2 + 24 b^2 h^2 and b h^2 <= r / 64.
     /// All that comes to less than 1/4 ns at h^3 = 22 r^2 / (7/2 s^2 + 3/2 r b).
