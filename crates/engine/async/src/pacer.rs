@@ -110,16 +110,6 @@ impl AsyncPacer {
 
     /// For how long tasks have held on to the processor until their slots were due, instead of
     /// waiting for a wake-up. All tasks of this line together; a quarter of a core at most.
-    ///
-    /// ```
-    /// use nanopace::Pacer;
-    /// use nanopace_async::AsyncPacer;
-    /// use std::time::Duration;
-    ///
-    /// let pacer = AsyncPacer::new(Pacer::new("1k/s".parse()?))?;
-    /// assert_eq!(pacer.spun(), Duration::ZERO); // nobody has waited yet
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn spun(&self) -> Duration {
         self.0.spun()

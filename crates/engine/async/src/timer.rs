@@ -1,6 +1,5 @@
 //! What wakes the leader of a line when its slot is due.
 
-mod alarm;
 mod alarms;
 #[cfg(feature = "async-io")]
 mod async_io;
@@ -8,8 +7,7 @@ mod thread;
 #[cfg(all(feature = "tokio", target_os = "linux"))]
 mod tokio;
 
-pub use alarm::Timer;
-pub use alarms::{Alarm, Alarms};
+pub use alarms::{Alarm, Alarms, Timer};
 #[cfg(feature = "async-io")]
 pub use async_io::AsyncIoTimer;
 pub use thread::ThreadTimer;

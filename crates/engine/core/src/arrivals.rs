@@ -179,14 +179,6 @@ impl Arrivals {
     }
 
     /// This process with another seed. Even slots and a replay have none, and stay as they are.
-    ///
-    /// ```
-    /// use nanopace::Arrivals;
-    ///
-    /// let arrivals: Arrivals = "poisson".parse::<Arrivals>()?.with_seed(42);
-    /// assert_eq!(format!("{arrivals:?}"), format!("{:?}", Arrivals::poisson(42)));
-    /// # Ok::<(), nanopace::ArrivalsError>(())
-    /// ```
     #[must_use]
     pub fn with_seed(mut self, new: u64) -> Arrivals {
         match &mut self.0 {

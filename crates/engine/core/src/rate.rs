@@ -50,24 +50,8 @@ const MOST_PER_SECOND: u128 = 10_000_000_000;
 
 impl Rate {
     /// The slowest rate: one operation per day.
-    ///
-    /// ```
-    /// use nanopace::Rate;
-    /// use std::time::Duration;
-    ///
-    /// let fortnight = Duration::from_secs(14 * 86_400);
-    /// assert_eq!(Rate::per(1, fortnight).unwrap_or(Rate::SLOWEST), "1/d".parse()?);
-    /// # Ok::<(), nanopace::RateError>(())
-    /// ```
     pub const SLOWEST: Rate = Rate { operations: 1, period_ns: NANOS_PER_DAY };
     /// The fastest rate: 10 G operations per second.
-    ///
-    /// ```
-    /// use nanopace::Rate;
-    ///
-    /// assert_eq!(Rate::per_second(u64::MAX).unwrap_or(Rate::FASTEST), "10G/s".parse()?);
-    /// # Ok::<(), nanopace::RateError>(())
-    /// ```
     pub const FASTEST: Rate = Rate { operations: MOST_PER_SECOND / NANOS_PER_SECOND, period_ns: 1 };
 
     /// `operations` per second, from 1 to 10 G.

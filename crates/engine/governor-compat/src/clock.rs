@@ -6,7 +6,6 @@
 mod fake;
 #[cfg(feature = "quanta")]
 mod quanta;
-mod spans;
 mod system;
 mod traits;
 

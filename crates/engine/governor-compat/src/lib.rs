@@ -4,7 +4,6 @@ pub mod clock;
 mod error;
 #[cfg(feature = "jitter")]
 mod jitter;
-mod kind;
 mod limiter;
 pub mod middleware;
 pub mod nanos;
@@ -21,17 +20,5 @@ pub use not_until::NotUntil;
 pub use quota::Quota;
 
 /// A limiter on the default clock: what [`RateLimiter::direct`] returns.
-///
-/// ```
-/// use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
-/// use std::num::NonZeroU32;
-///
-/// struct Client {
-///     limiter: DefaultDirectRateLimiter,
-/// }
-///
-/// let client = Client { limiter: RateLimiter::direct(Quota::per_second(NonZeroU32::MIN)) };
-/// assert!(client.limiter.check().is_ok());
-/// ```
 pub type DefaultDirectRateLimiter<MW = middleware::NoOpMiddleware> =
     RateLimiter<state::NotKeyed, state::InMemoryState, clock::DefaultClock, MW>;

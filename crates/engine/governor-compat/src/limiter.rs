@@ -3,9 +3,9 @@
 #[cfg(feature = "jitter")]
 use crate::Jitter;
 use crate::clock::{Clock, DefaultClock, GivenClock, ReasonablyRealtime};
-use crate::kind::{InMemoryState, NotKeyed};
 use crate::middleware::NoOpMiddleware;
 use crate::pace::Pace;
+use crate::state::{InMemoryState, NotKeyed};
 use crate::{InsufficientCapacity, NotUntil, Quota};
 #[cfg(feature = "jitter")]
 use futures_timer::Delay;

@@ -15,7 +15,22 @@
 //! assert!(limiter.check().is_ok());
 //! ```
 
-pub mod direct;
-
-pub use crate::kind::{InMemoryState, NotKeyed};
 pub use crate::limiter::RateLimiter;
+
+/// The limiters that this crate has: without keys.
+pub mod direct {
+    pub use super::NotKeyed;
+}
+
+/// A limiter without keys: one schedule for all callers.
+#[derive(Debug, PartialEq, Eq)]
+pub enum NotKeyed {
+    /// The only key there is.
+    NonKey,
+}
+
+/// A limiter whose state is in memory. The state itself is inside the limiter's pacer.
+#[derive(Debug, Default)]
+pub struct InMemoryState {
+    _private: (),
+}

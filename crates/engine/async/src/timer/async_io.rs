@@ -1,6 +1,6 @@
 //! A timer in the reactor that smol and async-std share.
 
-use super::alarm::Timer;
+use super::alarms::Timer;
 use futures_core::Stream;
 use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
 //! A thread that sleeps until the alarm: for runtimes without a timer that is exact.
 
-use super::alarm::Timer;
+use super::alarms::Timer;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::Waker;

@@ -1,7 +1,7 @@
 //! A timer of the operating system in tokio's reactor, because tokio's own timers count whole
 //! milliseconds.
 
-use super::alarm::Timer;
+use super::alarms::Timer;
 use super::thread::ThreadTimer;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,

@@ -51,13 +51,6 @@ impl Pause {
     /// further apart have a sleep of their own each.
     ///
     /// It is what a tenth of a core allows if a sleep costs 3 us, as on bare metal.
-    ///
-    /// ```
-    /// use nanopace::Pause;
-    ///
-    /// let rate = 1.0 / Pause::CLUMPED_BELOW.as_secs_f64();
-    /// assert_eq!(rate.round(), 33_333.0); // per second
-    /// ```
     pub const CLUMPED_BELOW: Duration = Duration::from_micros(30);
 
     /// The default of [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share), as a
@@ -75,15 +68,6 @@ impl Pause {
 
     /// The default of [`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share), as a fraction
     /// of a core.
-    ///
-    /// ```
-    /// use nanopace::{Pacer, Pause};
-    ///
-    /// let half = Pause::DEFAULT_SPIN_SHARE / 2.0;
-    /// let pacer = Pacer::builder("10k/s".parse()?).pause(Pause::Hybrid).spin_share(half).build();
-    /// assert!(pacer.acquire().is_ok());
-    /// # Ok::<(), nanopace::RateError>(())
-    /// ```
     pub const DEFAULT_SPIN_SHARE: f64 = 0.25;
 }
 

@@ -13,7 +13,6 @@ mod habits;
 mod held;
 mod leases;
 mod ledger;
-mod meanwhile;
 mod oracle;
 mod oracle_model;
 mod oracle_steps;

@@ -216,6 +216,28 @@ fn a_thread_that_loses_the_processor_while_spinning_sleeps_for_twenty_millisecon
     });
 }
 
+/// 10/s at ratio 2, so slots may start every 50 ms while time is owed. Slot 1 started at 10 s.
+/// Slots 2 and 3 are given back while a caller sleeps for slot 4, and slot 2 is taken at 10.14 s,
+/// 90 ms later than it might have started. Slot 4 comes 100 ms after it.
+#[test]
+fn a_second_stall_while_time_is_owed_holds_back_a_caller_that_sleeps_already() {
+    let clock = Arc::new(Staged::default());
+    let builder = Pacer::builder(rate("10/s")).strictness(strictness(2.0));
+    let pacer = clock.pacer(builder.tolerance(Duration::ZERO));
+    clock.set(10 * SECOND);
+    pacer.try_acquire().expect("late");
+    let claims = [(); 2].map(|()| pacer.claim().expect("open").into_owned());
+    clock.then(move || claims.into_iter().for_each(drop));
+    let (meanwhile, other) = (clock.clone(), pacer.clone());
+    clock.then(move || {
+        meanwhile.set(10_140 * MILLI);
+        assert!(other.claim().expect("open").start().is_ok());
+        meanwhile.set(10_150 * MILLI);
+    });
+    let row = pacer.acquire_many(2).expect("open");
+    assert_eq!(row.actual_start(), at(10_240 * MILLI + MICRO)); // it overslept
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use super::*;

@@ -4,6 +4,7 @@ use crate::nanos::Nanos;
 use std::fmt::Debug;
 use std::ops::Add;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A moment on a clock.
 pub trait Reference: Sized + Add<Nanos, Output = Self> + Ord + Copy + Send + Sync + Debug {
@@ -90,5 +91,33 @@ impl<C: Clock> GivenClock<C> for C {
 impl<C: Clock + Clone> GivenClock<C> for &C {
     fn into_clock(self) -> C {
         self.clone()
+    }
+}
+
+impl Reference for Nanos {
+    fn duration_since(&self, earlier: Nanos) -> Nanos {
+        Nanos::saturating_sub(*self, earlier)
+    }
+
+    fn saturating_sub(&self, span: Nanos) -> Nanos {
+        Nanos::saturating_sub(*self, span)
+    }
+}
+
+impl Reference for Duration {
+    fn duration_since(&self, earlier: Duration) -> Nanos {
+        Duration::saturating_sub(*self, earlier).into()
+    }
+
+    fn saturating_sub(&self, span: Nanos) -> Duration {
+        self.checked_sub(span.into()).unwrap_or(*self)
+    }
+}
+
+impl Add<Nanos> for Duration {
+    type Output = Duration;
+
+    fn add(self, span: Nanos) -> Duration {
+        self.saturating_add(span.into())
     }
 }
