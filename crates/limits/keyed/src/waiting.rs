@@ -111,7 +111,7 @@ where
         }
     }
 
-    fn take_back(&self, receipt: &Receipt) {
+    fn refund(&self, receipt: &Receipt) {
         self.keyed.settle(self.key.to_owned(), receipt, Costs::Same(0));
     }
 }

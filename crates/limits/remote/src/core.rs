@@ -78,7 +78,7 @@ impl<C: LimitsOf<str>> Core<C> {
         self.counters.decision();
         // The version first: limits that are newer than it are looked up again.
         let version = self.config.version_for(key);
-        if let Some(decision) = self.from_lease(key, version, costs) {
+        if let Some(decision) = self.try_leased(key, version, costs) {
             self.counters.local();
             return Ok(Start::Decided(decision));
         }
@@ -118,7 +118,7 @@ impl<C: LimitsOf<str>> Core<C> {
         Ok(plan)
     }
 
-    fn from_lease(&self, key: &str, version: u64, costs: Costs<'_>) -> Option<Decision> {
+    fn try_leased(&self, key: &str, version: u64, costs: Costs<'_>) -> Option<Decision> {
         match (&self.leases, costs) {
             (Some(leases), Costs::Same(n @ 1..)) => {
                 leases.take(key, version, n, || self.clock.now())

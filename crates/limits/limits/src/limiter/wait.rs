@@ -73,7 +73,7 @@ impl Waitable for &Limiter {
         refusal.not_until()
     }
 
-    fn take_back(&self, receipt: &Receipt) {
+    fn refund(&self, receipt: &Receipt) {
         self.settle(receipt, Costs::Same(0));
     }
 }

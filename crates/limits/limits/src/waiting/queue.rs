@@ -207,8 +207,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// The holder of the ticket was admitted and is about to leave: its cost is counted already.
-    pub(crate) fn is_counted<Q>(&self, key: &Q, Ticket(number): Ticket)
+    /// Removes the cost of the holder of the ticket, which was admitted and is about to leave: it is counted already.
+    pub(crate) fn mark_counted<Q>(&self, key: &Q, Ticket(number): Ticket)
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
@@ -285,7 +285,7 @@ impl<K: Hash + Eq> Default for WaitQueue<K> {
 impl<K> fmt::Debug for WaitQueue<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys = lock(&self.queues).keys.len();
-        f.debug_struct("Line").field("keys", &keys).finish_non_exhaustive()
+        f.debug_struct("WaitQueue").field("keys", &keys).finish_non_exhaustive()
     }
 }
 

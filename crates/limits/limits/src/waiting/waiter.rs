@@ -47,8 +47,8 @@ pub trait Waitable {
     /// The moment from which on a request that was refused gets in, if it ever does.
     fn not_until(refusal: &Self::Refusal) -> Option<Nanos>;
 
-    /// Takes a request back that was counted, and wakes the first in the queue.
-    fn take_back(&self, receipt: &Receipt);
+    /// Refunds a request that was counted, and wakes the first in the queue.
+    fn refund(&self, receipt: &Receipt);
 }
 
 /// The result of a step of a [`Waiter`].
@@ -166,7 +166,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
                 limits.admit_with_receipt(state, at, costs).map(Some)
             };
             match (&is_admitted, self.ticket) {
-                (Ok(_), Some(ticket)) => queue.is_counted(key, ticket),
+                (Ok(_), Some(ticket)) => queue.mark_counted(key, ticket),
                 (Err(rejected), _) => {
                     if let Some(admitted_from) = rejected.not_until() {
                         queue.note_try(
@@ -257,7 +257,7 @@ impl<G: Waitable> Drop for Waiter<'_, G> {
     fn drop(&mut self) {
         self.leave();
         if let Some((receipt, _)) = self.admitted.take() {
-            self.limiter.take_back(&receipt);
+            self.limiter.refund(&receipt);
         }
     }
 }

@@ -63,7 +63,7 @@ impl Waitable for &Interrupted {
         refusal.not_until()
     }
 
-    fn take_back(&self, _: &Receipt) {}
+    fn refund(&self, _: &Receipt) {}
 }
 
 /// The first in line was let in and has not left yet. Its cost is counted once, not as one in front too.
