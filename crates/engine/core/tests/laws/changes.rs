@@ -2,7 +2,7 @@
 //! what has passed, and no caller sleeps on for ever.
 
 use crate::common::{
-    HOUR, MICRO, MILLI, SECOND, actual_ns, assert_balanced, at, build, drain, finish, intended_ns,
+    HOUR, MICRO, MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns,
     intended_starts, put_off_to, rate, sleepers, span, until, wait_ns,
 };
 use nanopace::{Ended, ManualClock, Pacer, Refused};
@@ -47,21 +47,6 @@ fn what_was_ten_seconds_late_is_ten_seconds_late_after_a_rate_change() {
 }
 
 #[test]
-fn a_backlog_from_several_rates_keeps_every_intended_start() {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
-    let mut expected = Vec::new();
-    // One second at each rate: the slots of that second, at whole intervals from its beginning.
-    for (second, per_second) in (0..).zip([10, 100, 1, 20, 1_000, 2]) {
-        pacer.set_rate(rate(&format!("{per_second}/s")));
-        expected.extend((0..per_second).map(|k| second * SECOND + k * (SECOND / per_second)));
-        clock.advance(span(SECOND));
-    }
-    expected.push(6 * SECOND);
-    assert_eq!(drain(&pacer).into_iter().map(intended_ns).collect::<Vec<_>>(), expected);
-}
-
-#[test]
 fn sixty_four_sleepers_at_two_a_second_start_within_64_us_of_a_change_to_a_million() {
     let clock = ManualClock::new();
     let pacer = build("2/s", &clock).build();
@@ -103,20 +88,6 @@ fn a_sleeper_is_held_back_longer_when_the_rate_falls() {
 }
 
 #[test]
-fn ten_thousand_changes_at_one_a_second_do_not_drift() {
-    let clock = ManualClock::new();
-    let pacer = build("1/s", &clock).build();
-    pacer.try_acquire().expect("due at once");
-    for _ in 0..10_000 {
-        clock.advance(span(99_991));
-        pacer.set_rate(rate("1/s"));
-    }
-    // 10 000 x 99 991 ns = 999 910 000 ns: slot 1 is still due at 1 s. Each change may round twice,
-    // a nanosecond each.
-    assert!(put_off_to(&pacer).abs_diff(SECOND) <= 20_000, "{}", put_off_to(&pacer));
-}
-
-#[test]
 fn ten_thousand_changes_between_two_rates_do_not_drift() {
     let clock = ManualClock::new();
     let pacer = build("1/s", &clock).build();
@@ -132,22 +103,6 @@ fn ten_thousand_changes_between_two_rates_do_not_drift() {
     // Slot 11 is 0.999 94 intervals of 1 s away; each change may round by a nanosecond at 3/s.
     let left = put_off_to(&pacer) - pacer.now().as_nanos();
     assert!(left.abs_diff(999_940_000) <= 30_000, "{left}");
-}
-
-#[test]
-fn a_pause_leaves_all_slots_as_late_as_before_and_bursts_nothing() {
-    let (clock, pacer) = ten_seconds_late();
-    pacer.pause();
-    assert!(pacer.is_paused());
-    clock.advance(span(HOUR));
-    assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
-    assert_eq!(pacer.ledger().elapsed, span(10_100 * MILLI));
-    assert_balanced(&pacer);
-    pacer.resume();
-    let grants = drain(&pacer);
-    assert_eq!(grants.len(), 101);
-    assert_eq!((wait_ns(grants[0]), wait_ns(grants[100])), (10 * SECOND, 0));
-    assert_eq!(put_off_to(&pacer), HOUR + 10_200 * MILLI);
 }
 
 #[test]
@@ -169,22 +124,6 @@ fn nothing_starts_while_paused() {
     let grants = finish("sleepers", threads, || ()).into_iter().map(|grant| grant.expect("open"));
     // Slots 1 to 8 at 20/s from the end of the pause on.
     assert_eq!(intended_starts(grants), (1..=8).map(|k| HOUR + k * 50 * MILLI).collect::<Vec<_>>());
-}
-
-#[test]
-fn pausing_and_resuming_twice_is_as_once() {
-    let clock = ManualClock::new();
-    let pacer = build("1/s", &clock).build();
-    pacer.try_acquire().expect("due at once");
-    pacer.resume();
-    clock.advance(span(SECOND / 4));
-    pacer.pause();
-    clock.advance(span(SECOND));
-    pacer.pause();
-    clock.advance(span(SECOND));
-    pacer.resume();
-    pacer.resume();
-    assert_eq!(put_off_to(&pacer), 3 * SECOND);
 }
 
 #[test]
@@ -260,27 +199,6 @@ fn a_claim_outlives_changes_and_is_told_of_the_close() {
 }
 
 #[test]
-fn refused_until_means_granted_then_and_not_before() {
-    for (text, number) in
-        [("3/s", 0.0), ("70k/s", 0.5), ("333.3/s", 1.0), ("10/s", 1.1), ("7/s", 2.0)]
-    {
-        let clock = ManualClock::new();
-        let pacer = build(text, &clock).strictness(crate::common::strictness(number)).build();
-        for step in 0..500 {
-            if step % 37 == 0 {
-                clock.advance(span(SECOND / 3));
-            }
-            while pacer.try_acquire().is_ok() {}
-            let moment = put_off_to(&pacer);
-            clock.set(at(moment - 1));
-            assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(at(moment))), "{text}, {number}");
-            clock.set(at(moment));
-            assert_eq!(pacer.try_acquire().map(actual_ns), Ok(moment), "{text}, {number}");
-        }
-    }
-}
-
-#[test]
 fn deadlines_and_timeouts_take_nothing_they_cannot_start() {
     let clock = ManualClock::jumping();
     let pacer = build("10/s", &clock).build();
@@ -350,29 +268,6 @@ fn a_backlog_keeps_every_intended_start_over_a_thousand_changes() {
             "{pieces} pieces"
         );
     }
-}
-
-/// Once granted, an intended start stays, whatever is changed, paused or forfeited later.
-#[test]
-fn what_has_started_keeps_its_intended_start() {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
-    clock.set(at(100 * SECOND));
-    let mut lane = pacer.lane();
-    let grants = [pacer.acquire(), pacer.acquire(), lane.acquire(), lane.acquire(), lane.acquire()];
-    for strictness in [0.5, 1.0, 1.1] {
-        pacer.set_rate(rate("3/s"));
-        pacer.set_strictness(crate::common::strictness(strictness));
-        clock.advance(span(MILLI));
-        pacer.pause();
-        clock.advance(span(SECOND));
-        pacer.resume();
-        let _ = pacer.try_acquire();
-    }
-    assert_eq!(
-        grants.map(|grant| intended_ns(grant.expect("due"))),
-        [0, 100, 200, 300, 400].map(|ms| ms * MILLI)
-    );
 }
 
 /// At 10 G/s ten slots start in each nanosecond. From 1000 s on it is one per second, and the limit

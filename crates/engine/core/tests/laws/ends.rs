@@ -78,62 +78,6 @@ fn a_row_that_does_not_fit_takes_nothing() {
     assert_eq!(pacer.ledger().granted, 5);
 }
 
-/// A slot that is given back is there again, also when others have been told that there is none.
-#[test]
-fn what_comes_back_is_handed_out_again() {
-    let clock = ManualClock::jumping();
-    let pacer = build("10/s", &clock).slots(3).build();
-    let claims = [(); 3].map(|()| pacer.claim().expect("three slots"));
-    assert!(matches!(pacer.claim(), Err(Ended::Finished)));
-    assert_eq!(pacer.acquire(), Err(Ended::Finished));
-    let [first, second, third] = claims;
-    drop(second);
-    assert_eq!(pacer.acquire().map(intended_ns), Ok(SECOND / 10));
-    assert_eq!(pacer.acquire(), Err(Ended::Finished));
-    drop((first, third));
-    assert_eq!(count(&pacer), 2);
-}
-
-/// Time that the pacer was paused does not count, and the account of time stands still at the end.
-#[test]
-fn the_end_moves_with_a_pause_and_time_ends_there() {
-    let clock = ManualClock::jumping();
-    let pacer = build("10/s", &clock).until(span(SECOND)).start_paused().build();
-    clock.advance(span(5 * SECOND));
-    pacer.resume();
-    for _ in 0..5 {
-        pacer.acquire().expect("ten slots");
-    }
-    pacer.pause();
-    clock.advance(span(7 * SECOND));
-    pacer.resume();
-    assert_eq!(count(&pacer), 5);
-    clock.advance(span(3_600 * SECOND));
-    pacer.set_rate(rate("1k/s"));
-    assert_eq!(pacer.acquire(), Err(Ended::Finished), "it does not start again");
-    let ledger = pacer.ledger();
-    assert_eq!((ledger.elapsed, ledger.backlog_slots), (span(SECOND), 0));
-    assert_eq!((ledger.allocated, ledger.backlog), (span(SECOND), span(0)));
-    assert_balanced(&pacer);
-}
-
-/// What was due before the end starts, however late; what was too late is skipped up to the end.
-#[test]
-fn what_was_due_before_the_end_is_started_or_skipped() {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).until(span(SECOND)).build();
-    clock.advance(span(60 * SECOND));
-    assert_eq!(pacer.ledger().backlog_slots, 10);
-    assert_eq!(drain(&pacer).len(), 10);
-
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).slots(50).skip_later_than(span(SECOND)).build();
-    clock.advance(span(60 * SECOND));
-    assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
-    assert_eq!((pacer.ledger().granted, pacer.ledger().skipped), (0, 50));
-    assert_balanced(&pacer);
-}
-
 /// A slower rate leaves fewer slots. A caller that sleeps for one that is no more is told at once.
 #[test]
 fn a_sleeper_whose_slot_is_no_more_is_told() {
@@ -235,22 +179,6 @@ fn what_is_due_at_the_end_outlives_the_range_of_positions() {
     assert_eq!(pacer.ledger().backlog_slots, due - 1);
     assert_eq!(pacer.ledger().elapsed, span(SECOND / 2));
     assert_balanced(&pacer);
-}
-
-/// A schedule without a slot has no time either, whatever the rate becomes.
-#[test]
-fn a_schedule_of_nothing_has_no_backlog() {
-    for by_time in [false, true] {
-        let clock = ManualClock::new();
-        let builder = build("1k/s", &clock);
-        let pacer = if by_time { builder.until(span(0)) } else { builder.slots(0) }.build();
-        clock.advance(span(1));
-        pacer.set_rate(rate("123/s"));
-        clock.advance(span(SECOND));
-        let ledger = pacer.ledger();
-        assert_eq!((ledger.elapsed, ledger.backlog), (span(0), span(0)));
-        assert_balanced(&pacer);
-    }
 }
 
 /// Time that a late start forfeits moves slots behind the end. The account of time still ends there,

@@ -2,28 +2,11 @@
 //! twice.
 
 use crate::common::{
-    MICRO, MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns, intended_starts,
-    put_off_to, rate, sleepers, span, strictness, wait_ns,
+    MICRO, MILLI, SECOND, assert_balanced, build, drain, finish, intended_ns, intended_starts,
+    rate, sleepers, span,
 };
+use nanopace::ManualClock;
 use nanopace::driver::Drive as _;
-use nanopace::{ManualClock, Refused};
-
-#[test]
-fn claims_given_back_are_handed_out_once_each_and_in_order() {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
-    let mut claims: Vec<_> = (0..10).map(|_| Some(pacer.claim().expect("open"))).collect();
-    for slot in [7, 2, 5, 9] {
-        claims[slot] = None;
-    }
-    assert_eq!(pacer.ledger().granted, 6);
-    clock.advance(span(SECOND));
-    // Slots 2, 5, 7 and 9 first, then the one that is new at 1 s.
-    let starts: Vec<u64> = drain(&pacer).into_iter().map(intended_ns).collect();
-    assert_eq!(starts, [200, 500, 700, 900, 1_000].map(|ms| ms * MILLI));
-    assert_eq!(pacer.ledger().granted, 11);
-    assert_balanced(&pacer);
-}
 
 /// Slots that are held are nobody's.
 #[test]
@@ -154,105 +137,6 @@ fn a_lane_gives_back_when_the_rate_falls() {
     assert_eq!(pacer.ledger().granted, 3);
 }
 
-#[test]
-fn a_row_takes_as_many_intervals_as_slots() {
-    let pacer = build("10/s", &ManualClock::jumping()).build();
-    // Weights 3, 1, 0, 7: starts at 0, 3, (now), 4 and 11 intervals.
-    let starts: Vec<u64> =
-        [3, 1, 0, 7, 1].map(|n| intended_ns(pacer.acquire_many(n).expect("open"))).to_vec();
-    assert_eq!(starts, [0, 300, 300, 400, 1_100].map(|ms| ms * MILLI));
-    assert_eq!(pacer.ledger().granted, 12);
-}
-
-#[test]
-fn a_row_of_none_takes_nothing_and_starts_now() {
-    let clock = ManualClock::new();
-    let pacer = build("1/h", &clock).build();
-    clock.advance(span(7));
-    let grant = pacer.acquire_many(0).expect("open");
-    assert_eq!((intended_ns(grant), wait_ns(grant)), (7, 0));
-    assert_eq!(pacer.ledger().granted, 0);
-}
-
-#[test]
-fn claims_given_back_are_backlog_from_their_own_moments_on() {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
-    let mut claims: Vec<_> = (0..10).map(|_| Some(pacer.claim().expect("open"))).collect();
-    for slot in [2, 3, 7] {
-        claims[slot] = None;
-    }
-    // Slots 2, 3 and 7 have come back; slot 10 is the next new one.
-    for (millis, backlog_slots) in [
-        (199, 0),
-        (200, 1),
-        (299, 1),
-        (300, 2),
-        (699, 2),
-        (700, 3),
-        (999, 3),
-        (1_000, 4),
-        (1_100, 5),
-    ] {
-        clock.set(at(millis * MILLI));
-        assert_eq!(pacer.ledger().backlog_slots, backlog_slots, "at {millis} ms");
-        assert_balanced(&pacer);
-    }
-}
-
-/// Slot 0, half a second late, is claimed and given back, and claimed again ten seconds later: that
-/// start is 10.5 s late.
-#[test]
-fn the_latest_claim_given_back_gets_a_new_reading() {
-    for number in [0.0, 0.5, 1.0, 1.1] {
-        let clock = ManualClock::new();
-        let pacer = build("1/s", &clock).strictness(strictness(number)).build();
-        clock.advance(span(SECOND / 2));
-        drop(pacer.claim().expect("open"));
-        clock.advance(span(10 * SECOND));
-        assert_eq!(pacer.try_acquire().map(wait_ns), Ok(10 * SECOND + SECOND / 2), "{number}");
-    }
-}
-
-/// At 10 s strict forfeits all of slot 2's lateness, so slot 3 comes at 11 s. Slots 0 and 1 are
-/// from before that, and later than the limit. Slot 0 comes back; slot 1 is held, and is still too
-/// late when it starts.
-#[test]
-fn a_late_slot_that_comes_back_is_skipped_and_none_behind_the_gap() {
-    let clock = ManualClock::new();
-    let pacer = build("1/s", &clock).strictness(strictness(1.0)).build();
-    let [first, mut second] = [(); 2].map(|()| pacer.claim().expect("open"));
-    clock.advance(span(10 * SECOND));
-    pacer.try_acquire().expect("late");
-    pacer.set_skip_later_than(Some(span(SECOND)));
-    clock.advance(span(SECOND / 2));
-    drop(first);
-    assert_eq!(put_off_to(&pacer), 11 * SECOND);
-    assert_eq!(pacer.ledger().skipped, 1);
-    // A claim whose slot is skipped goes on with the next one.
-    assert_eq!(second.start(), Err(Refused::NotUntil(at(11 * SECOND))));
-    assert_eq!(second.due(), Ok(at(11 * SECOND)));
-    assert_eq!((pacer.ledger().skipped, pacer.ledger().granted), (2, 2));
-    clock.advance(span(SECOND));
-    assert_eq!(second.start().map(intended_ns), Ok(11 * SECOND));
-    assert_balanced(&pacer);
-}
-
-/// A slot that was known to be due on a reading of long ago comes back. The caller that takes it
-/// then gets its lateness as of now.
-#[test]
-fn a_slot_that_comes_back_is_stamped_by_a_new_reading() {
-    let clock = ManualClock::new();
-    let pacer = build("1M/s", &clock).build();
-    clock.advance(span(3_500));
-    pacer.acquire().expect("due, and shows others to be due");
-    let claim = pacer.claim().expect("open");
-    clock.advance(span(SECOND));
-    drop(claim);
-    let grant = pacer.acquire().expect("due");
-    assert_eq!((intended_ns(grant), grant.wait_nanos()), (1_000, SECOND + 2_500));
-}
-
 /// A row that is too late is replaced by as many slots, and started or held as one operation.
 #[test]
 fn a_row_that_is_skipped_is_replaced_by_a_row() {
@@ -278,17 +162,4 @@ fn what_came_back_is_skipped_with_a_row_that_is_too_late() {
     row.start().expect("the first slot that is not too late is due");
     assert_eq!((pacer.ledger().granted, pacer.ledger().skipped), (500, 1_900));
     assert_balanced(&pacer);
-}
-
-/// Slot 0 comes back while slot 1 is claimed. A caller that sleeps would take it instead; a claim
-/// does not.
-#[test]
-fn a_claim_starts_its_own_slot_when_an_earlier_one_has_come_back() {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
-    let [earlier, mut claim] = [(); 2].map(|()| pacer.claim().expect("open"));
-    drop(earlier);
-    clock.advance(span(SECOND));
-    assert_eq!(claim.start().map(intended_ns), Ok(100 * MILLI));
-    assert_eq!(pacer.try_acquire().map(intended_ns), Ok(0));
 }

@@ -69,36 +69,6 @@ fn a_slot_that_is_held_keeps_its_intended_start_while_others_forfeit() {
     }
 }
 
-/// At 10 k/s slot 1 is held, in each possible way, while others start on time. When it starts late,
-/// that moves none of them.
-#[test]
-fn a_slot_that_is_late_behind_others_moves_none_of_them() {
-    for builder in [
-        |builder: nanopace::PacerBuilder| builder.strictness(strictness(0.5)),
-        |builder: nanopace::PacerBuilder| builder.strictness(strictness(1.0)),
-        |builder: nanopace::PacerBuilder| builder.strictness(strictness(1.1)),
-        |builder: nanopace::PacerBuilder| builder.max_backlog(span(MILLI)),
-    ] {
-        let clock = ManualClock::jumping();
-        let pacer = builder(build("10k/s", &clock)).build();
-        pacer.acquire().expect("open");
-        let mut held = pacer.claim().expect("slot 1");
-        for slot in 2..100 {
-            assert_eq!(
-                pacer.acquire().map(|grant| (intended_ns(grant), wait_ns(grant))),
-                Ok((slot * 100 * MICRO, 0))
-            );
-        }
-        assert_eq!(
-            held.start().map(|grant| (intended_ns(grant), wait_ns(grant))),
-            Ok((100 * MICRO, 9_800 * MICRO))
-        );
-        assert_eq!(put_off_to(&pacer), 10_000 * MICRO);
-        assert_eq!((pacer.ledger().idle, pacer.ledger().waiting), (Duration::ZERO, Duration::ZERO));
-        assert_balanced(&pacer);
-    }
-}
-
 /// Lateness from 100 us to 2 ms, in a mixed order.
 fn late_ns(index: u64) -> u64 {
     100 * MICRO + index * 7_919 % 1_900 * MICRO

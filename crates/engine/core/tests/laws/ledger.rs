@@ -28,25 +28,6 @@ fn the_ledger_begins_with_the_schedule_and_stands_still_while_paused() {
     assert_eq!(pacer.ledger().allocated, span(SECOND));
 }
 
-/// At 1 s slots 0 to 1000 are due. The first start skips 0 to 499. The others and five beyond are
-/// claimed, and three of those that are due are given back.
-#[test]
-fn what_is_taken_is_granted_until_it_is_given_back() {
-    let clock = ManualClock::new();
-    let pacer = build("1000/s", &clock).skip_later_than(span(SECOND / 2)).build();
-    assert_eq!(pacer.ledger().granted, 0);
-    clock.advance(span(SECOND));
-    pacer.acquire().expect("due");
-    let mut claims: Vec<_> = (0..505).map(|_| pacer.claim().expect("open")).collect();
-    let counts = || {
-        let ledger = pacer.ledger();
-        (ledger.granted, ledger.skipped, ledger.backlog_slots)
-    };
-    assert_eq!(counts(), (506, 500, 0));
-    claims.drain(10..13);
-    assert_eq!(counts(), (503, 500, 3));
-}
-
 #[test]
 fn lanes_that_are_gone_are_forgotten() {
     let clock = ManualClock::jumping();

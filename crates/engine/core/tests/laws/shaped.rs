@@ -4,7 +4,7 @@ use crate::common::random::shapes;
 use crate::common::{MILLI, at, span};
 use nanopace::driver::Drive as _;
 use nanopace::{
-    Arrivals, Curve, Ended, Grant, Level, ManualClock, Nanos, Pacer, Rate, Refused, Shape, Shard,
+    Arrivals, Curve, Ended, Grant, ManualClock, Nanos, Pacer, Rate, Refused, Shape, Shard,
     Strictness,
 };
 use proptest::prelude::*;
@@ -79,22 +79,6 @@ proptest! {
                     break;
                 }
             }
-        }
-    }
-
-    /// The ledger adds up under every shape, and an ended one has neither idle time nor backlog.
-    #[test]
-    fn the_ledger_balances(shape in shapes(), strictness in prop::sample::select(vec![0.0, 0.5, 1.0, 1.5]), steps in prop::collection::vec((0_u64..100_000_000, 0..200), 1..30)) {
-        let clock = ManualClock::new();
-        let builder = Pacer::shaped(shape).strictness(crate::common::strictness(strictness));
-        let pacer = builder.clock(clock.clone()).build();
-        for (step, mut acquires) in steps {
-            clock.advance(span(step));
-            while acquires > 0 && pacer.try_acquire().is_ok() {
-                acquires -= 1;
-            }
-            let ledger = pacer.ledger();
-            prop_assert_eq!(ledger.elapsed, ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog);
         }
     }
 
@@ -177,28 +161,6 @@ proptest! {
         }
     }
 
-    /// Processes that all change at one slot take each slot once.
-    #[test]
-    fn a_change_of_shards_loses_no_slot(weights in prop::collection::vec((1_u32..4, 1_u32..4), 1..4), from in 1_u64..60, poisson in any::<bool>()) {
-        let built = |shard| {
-            let arrivals = if poisson { Arrivals::poisson(5) } else { Arrivals::even() };
-            let builder = Pacer::builder(crate::common::rate("1k/s")).arrivals(arrivals).shard(shard);
-            builder.clock(ManualClock::jumping()).build()
-        };
-        let (before, after): (Vec<u32>, Vec<u32>) = weights.into_iter().unzip();
-        let mut parts = Vec::new();
-        for (index, _) in (0..).zip(&before) {
-            let pacer = built(Shard::weighted(index, &before).unwrap());
-            prop_assert_eq!(pacer.set_shard(Shard::weighted(index, &after).unwrap(), from), Ok(()));
-            parts.extend(starts(|| pacer.acquire().ok(), 200));
-        }
-        parts.sort_unstable();
-        let whole = built(Shard::new(0, 1).unwrap());
-        for (whole, part) in starts(|| whole.acquire().ok(), 150).iter().zip(&parts) {
-            prop_assert!(whole.abs_diff(*part).as_nanos() <= 2, "{:?}", (whole, part));
-        }
-    }
-
     /// The slots of all processes together are the load's.
     #[test]
     fn shards_make_the_whole_load(shape in shapes(), weights in prop::collection::vec(1_u32..4, 1..4), poisson in any::<bool>()) {
@@ -218,53 +180,6 @@ proptest! {
             prop_assert!(whole.abs_diff(*part).as_nanos() <= 2, "{:?}", (whole, part));
         }
     }
-}
-
-#[test]
-fn a_ramp_from_zero_has_its_slots_where_they_belong() {
-    let shape = shape("ramp 0/s..100/s 10s");
-    let clock = ManualClock::jumping();
-    let pacer = pacer(&shape, &clock);
-    let starts = starts(|| pacer.acquire().ok(), 1_000);
-    assert_eq!(starts.len(), 500);
-    for (n, start) in (0_u32..).zip(starts) {
-        let exact = (2.0 * f64::from(n) / 10.0).sqrt();
-        assert!((start.as_secs_f64() - exact).abs() < 2e-9, "slot {n}: {start:?}");
-    }
-}
-
-#[test]
-fn a_change_of_shape_is_one_step_without_a_burst() {
-    let clock = ManualClock::new();
-    let pacer = pacer(&shape("hold 100/s 10s"), &clock);
-    clock.advance(span(1_005_000_000));
-    pacer.set_shape(shape("ramp 1k/s..3k/s 1s"));
-    let mut starts = starts(|| pacer.try_acquire().ok(), 1_000);
-    assert_eq!(starts.len(), 101, "what was due at the old rate, and nothing more");
-    assert_eq!(starts.pop(), Some(Duration::from_secs(1)));
-    // Half an interval had passed. The other half is the new shape's.
-    assert_eq!(pacer.rate(), Rate::per_second(1_000).unwrap());
-    let Err(Refused::NotUntil(next)) = pacer.try_acquire() else { panic!("due") };
-    let wait = next - pacer.now();
-    assert!((499_000..=500_000).contains(&wait.as_nanos()), "{wait:?}");
-}
-
-#[test]
-fn a_pause_moves_the_rest_of_a_shape() {
-    let shape = shape("ramp 0/s..100/s 10s");
-    let clock = ManualClock::new();
-    let pacer = pacer(&shape, &clock);
-    clock.advance(Duration::from_secs(5));
-    assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 126);
-    pacer.pause();
-    clock.advance(Duration::from_secs(100));
-    pacer.resume();
-    clock.advance(Duration::from_secs(6));
-    let rest: Vec<Grant> = iter::from_fn(|| pacer.try_acquire().ok()).collect();
-    assert_eq!(rest.len(), 374);
-    let moved = at(100 * crate::common::SECOND);
-    let starts: Vec<Duration> = rest.iter().map(|grant| grant.intended_start() - moved).collect();
-    assert_on(&shape, &starts, 126..);
 }
 
 proptest! {
@@ -294,31 +209,6 @@ proptest! {
         for ((slot, expected), start) in own.into_iter().zip(starts) {
             prop_assert!(start.abs_diff(expected).as_nanos() <= 3, "slot {slot}: {start:?}, not {expected:?}");
         }
-    }
-}
-
-#[test]
-fn where_the_rate_is_zero_nobody_starts() {
-    let clock = ManualClock::new();
-    let pacer = pacer(&shape("hold 10/s 1s, hold 0/s 1h, hold 10/s 1s"), &clock);
-    clock.advance(Duration::from_secs(1_800));
-    assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 10);
-    let again = Nanos::ZERO + Duration::from_secs(3_601);
-    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(again)));
-    clock.set(again);
-    assert!(pacer.try_acquire().is_ok());
-}
-
-#[test]
-fn a_replay_plays_what_was_recorded_at_its_speed() {
-    let offsets = [0, 10, 10, 250, 1_000].map(Duration::from_millis);
-    for (rate, speed) in [("1/s", 1), ("2/s", 2)] {
-        let clock = ManualClock::jumping();
-        let builder =
-            Pacer::builder(rate.parse().unwrap()).arrivals(Arrivals::replay(move || offsets));
-        let pacer = builder.clock(clock).build();
-        assert_eq!(starts(|| pacer.acquire().ok(), 10), offsets.map(|offset| offset / speed));
-        assert_eq!(pacer.acquire(), Err(Ended::Finished));
     }
 }
 
@@ -370,17 +260,6 @@ fn the_slot_at_the_beginning_of_a_break() {
         assert_eq!((starts.len(), starts[9]), (20, Duration::from_millis(900)), "{shape}");
         assert_eq!(starts[10], tenth, "{shape}");
     }
-}
-
-#[test]
-fn nothing_is_made_up_for_that_was_behind_the_end() {
-    let clock = ManualClock::new();
-    let pacer = pacer(&shape("hold 10/s 1s"), &clock);
-    clock.advance(Duration::from_secs(100));
-    assert_eq!(crate::common::drain(&pacer).len(), 10);
-    pacer.set_rate(Rate::per_second(10).unwrap());
-    clock.advance(span(999_999_000));
-    assert_eq!(crate::common::drain(&pacer).len(), 10);
 }
 
 #[test]
@@ -439,22 +318,6 @@ fn a_replay_on_a_ramp_gets_faster() {
 }
 
 #[test]
-fn a_shape_that_is_set_during_a_pause_begins_after_it() {
-    let clock = ManualClock::new();
-    let pacer = pacer(&shape("hold 1/h 1h"), &clock);
-    assert!(pacer.try_acquire().is_ok());
-    pacer.pause();
-    pacer.set_shape(shape("hold 10/s 1s"));
-    clock.advance(Duration::from_secs(60));
-    pacer.resume();
-    clock.advance(Duration::from_secs(2));
-    let starts = starts(|| pacer.try_acquire().ok(), 100);
-    // An interval has begun with slot 0, and passes first.
-    assert_eq!(starts.len(), 9);
-    assert_eq!(starts[0].as_millis(), 60_100);
-}
-
-#[test]
 fn a_shape_reaches_callers_that_are_asleep() {
     let pacer = Pacer::new(Rate::SLOWEST);
     assert!(pacer.acquire().is_ok());
@@ -464,17 +327,6 @@ fn a_shape_reaches_callers_that_are_asleep() {
         pacer.set_shape(shape("hold 1k/s 1s"));
         assert!(caller.join().unwrap().is_ok());
     });
-}
-
-#[test]
-fn at_a_rate_of_zero_for_ever_nobody_starts_until_it_changes() {
-    let clock = ManualClock::new();
-    let pacer = pacer(&Shape::constant(Level::ZERO), &clock);
-    clock.advance(Duration::from_secs(1_000));
-    assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
-    pacer.set_rate(Rate::per_second(10).unwrap());
-    clock.advance(Duration::from_secs(1));
-    assert_eq!(crate::common::drain(&pacer).len(), 10);
 }
 
 /// Its end would lie in the past, and with it the end of the ledger.
@@ -507,22 +359,6 @@ fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
     drop(second);
     // The time of slot 1, which is from 100 ms until slot 2.
     assert_eq!(pacer.ledger().backlog, Duration::from_millis(100));
-    crate::common::assert_balanced(&pacer);
-}
-
-/// Owed time is paid back at a multiple of the shape's rate, and behind its end that is zero.
-#[test]
-fn what_is_owed_when_a_shape_ends_becomes_backlog() {
-    let clock = ManualClock::jumping();
-    let builder = Pacer::shaped(shape("hold 10/s 10s")).strictness(crate::common::strictness(1.1));
-    let pacer = builder.clock(clock.clone()).build();
-    clock.advance(Duration::from_secs(8));
-    let grants: Vec<Grant> = iter::from_fn(|| pacer.acquire().ok()).collect();
-    assert_eq!(grants.len(), 100);
-    // 2 s at 11/s.
-    let paid = grants.iter().filter(|grant| grant.actual_start() < at(10 * crate::common::SECOND));
-    assert_eq!(paid.count(), 22);
-    assert_eq!(pacer.now(), at(10 * crate::common::SECOND));
     crate::common::assert_balanced(&pacer);
 }
 

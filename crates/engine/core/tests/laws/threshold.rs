@@ -1,10 +1,7 @@
 //! The sleep threshold: shorter delays are not paused for, nothing starts early by the threshold or
-//! more, and early starts never add up.
+//! more.
 
-use crate::common::{
-    MICRO, MILLI, SECOND, actual_ns, assert_balanced, at, build, drain, intended_ns, rate, span,
-    strictness, wait_ns,
-};
+use crate::common::{MICRO, MILLI, SECOND, actual_ns, at, build, intended_ns, span, wait_ns};
 use nanopace::driver::Drive as _;
 use nanopace::{ManualClock, Nanos, Pacer, Refused};
 
@@ -73,54 +70,4 @@ fn nothing_is_due_while_the_pacer_is_paused() {
     pacer.pause();
     assert_eq!(pacer.next_due(), Ok(Nanos::MAX));
     assert_eq!(pacer.next_due_many(2), Ok(Nanos::MAX));
-}
-
-/// A thousand starts, each early by 99.999 us, at moments that are never far enough away to sleep.
-/// The last one is early by no more than the first.
-#[test]
-fn early_starts_never_add_up() {
-    for number in [0.0, 0.5, 1.0, 1.1] {
-        let clock = ManualClock::new();
-        let builder = build("1000/s", &clock).strictness(strictness(number));
-        let pacer = builder.sleep_threshold(span(100 * MICRO)).build();
-        for slot in 0..1_000 {
-            clock.set(at((slot * MILLI).saturating_sub(100 * MICRO - 1)));
-            let grants = drain_early(&pacer);
-            assert_eq!(grants, [slot * MILLI], "strictness {number}");
-            assert_balanced(&pacer);
-        }
-        assert_eq!((pacer.counters().early_starts, pacer.ledger().granted), (999, 1_000));
-        assert_eq!(pacer.ledger().idle, span(0));
-    }
-}
-
-fn drain_early(pacer: &Pacer) -> Vec<u64> {
-    std::iter::from_fn(|| pacer.try_acquire().ok().map(intended_ns)).collect()
-}
-
-#[test]
-fn without_a_threshold_nothing_is_early() {
-    let clock = ManualClock::new();
-    let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
-    for _ in 0..1_000 {
-        clock.advance(span(777));
-        // It asserts that nothing is.
-        drain(&pacer);
-    }
-    assert_eq!(pacer.counters().early_starts, 0);
-}
-
-/// Slots 0 to 2 may start at once, and slot 1 is held. From there on starts are judged: slot 2 has
-/// started, so slot 1 moves nothing, however late it is.
-#[test]
-fn what_started_early_counts_as_started_when_a_policy_begins_to_judge() {
-    let clock = ManualClock::new();
-    let pacer = build("100k/s", &clock).sleep_threshold(span(25 * MICRO)).build();
-    pacer.acquire().expect("slot 0");
-    let mut held = pacer.claim().expect("slot 1");
-    assert_eq!(pacer.try_acquire().map(intended_ns), Ok(20 * MICRO));
-    pacer.set_strictness(strictness(1.0));
-    clock.advance(span(MILLI));
-    assert_eq!(held.start().map(wait_ns), Ok(990 * MICRO));
-    assert_eq!(pacer.try_acquire().map(intended_ns), Ok(30 * MICRO));
 }
