@@ -48,12 +48,37 @@ impl Local {
         let moments = [micros, micros - 1, micros + 1, micros - most, micros + most];
         moments.into_iter().any(|micros| {
             let mut other = Local { limits: self.limits.clone(), state: self.state.clone() };
-            let is_like = is_like(decision, &other.decide(micros, costs), most);
+            let is_like = self.is_like(decision, &other.decide(micros, costs), most);
             if is_like {
                 *self = other;
             }
             is_like
         })
+    }
+
+    /// Whether the decisions are the same, except for so many microseconds.
+    fn is_like(&self, a: &Decision, b: &Decision, most: u64) -> bool {
+        let apart = |a: Option<Duration>, b: Option<Duration>| match (a, b) {
+            (Some(a), Some(b)) => a.abs_diff(b) <= Duration::from_micros(most),
+            (a, b) => a == b,
+        };
+        let numbers = |decision: &Decision| (decision.which(), decision.limit());
+        numbers(a) == numbers(b)
+            && a.is_allowed() == b.is_allowed()
+            && a.remaining().abs_diff(b.remaining()) <= self.requests_in(most, b.which())
+            && apart(a.retry(), b.retry())
+            && apart(Some(a.reset()), Some(b.reset()))
+    }
+
+    /// How many requests become possible in so many microseconds: none, unless there are more than one in a
+    /// microsecond.
+    fn requests_in(&self, micros: u64, limit: usize) -> u64 {
+        let limit = self.limits.each()[limit];
+        let quota = limit.quota();
+        match limit.kind() {
+            LimitKind::FixedWindow => 0,
+            _ => micros * 1_000 * quota.count() / quota.period_ns(),
+        }
     }
 }
 
@@ -66,19 +91,6 @@ fn allowed(limits: &[Limits]) -> u64 {
     let longest_ns = limits.iter().flat_map(Limits::each).map(burst_ns).max().unwrap_or(0);
     let parts = longest_ns / (365 * 86_400_000_000_000);
     1 + u64::try_from(parts).unwrap()
-}
-
-/// Whether the decisions are the same, except for so many microseconds.
-fn is_like(a: &Decision, b: &Decision, most: u64) -> bool {
-    let apart = |a: Option<Duration>, b: Option<Duration>| match (a, b) {
-        (Some(a), Some(b)) => a.abs_diff(b) <= Duration::from_micros(most),
-        (a, b) => a == b,
-    };
-    let numbers = |decision: &Decision| (decision.which(), decision.limit(), decision.remaining());
-    numbers(a) == numbers(b)
-        && a.is_allowed() == b.is_allowed()
-        && apart(a.retry(), b.retry())
-        && apart(Some(a.reset()), Some(b.reset()))
 }
 
 /// When a request comes, in microseconds.
