@@ -373,15 +373,6 @@ nanopace_status nanopace_poller_wait(nanopace_poller *poller,
 // Gives back the slot that the poller has, if any: another caller gets it.
 nanopace_status nanopace_poller_give_back(nanopace_poller *poller);
 
-// Says in words what a status means, of what the calling thread's last failure with that status was:
-// where a text has its error, for example.
-//
-// Copies as much as fits into the `length` bytes of `buffer`, with a zero byte at the end, and returns
-// the length of the whole text without that, as `snprintf` does. `buffer` may be null if `length` is 0.
-size_t nanopace_describe(uint32_t status,
-                         char *buffer,
-                         size_t length);
-
 // The pacer's clock, in nanoseconds: the end of an operation, less its intended start, is its response
 // time. 0 for a handle that is null or freed.
 uint64_t nanopace_now(const nanopace_pacer *pacer);
@@ -399,6 +390,15 @@ nanopace_status nanopace_get_state(const nanopace_pacer *pacer, nanopace_state *
 nanopace_status nanopace_asked_before(const nanopace_pacer *pacer,
                                       uint64_t moment_ns,
                                       uint64_t *slots);
+
+// Says in words what a status means, of what the calling thread's last failure with that status was:
+// where a text has its error, for example.
+//
+// Copies as much as fits into the `length` bytes of `buffer`, with a zero byte at the end, and returns
+// the length of the whole text without that, as `snprintf` does. `buffer` may be null if `length` is 0.
+size_t nanopace_describe(uint32_t status,
+                         char *buffer,
+                         size_t length);
 
 // Makes a watch. `fd` is an `eventfd` that is readable when the schedule has changed: the load or the
 // policy was changed, a slot has come back, the last one was taken, or the pacer was resumed or closed.

@@ -17,11 +17,6 @@
 
 pub use crate::limiter::RateLimiter;
 
-/// The limiters that this crate has: without keys.
-pub mod direct {
-    pub use super::NotKeyed;
-}
-
 /// A limiter without keys: one schedule for all callers.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NotKeyed {
@@ -33,4 +28,9 @@ pub enum NotKeyed {
 #[derive(Debug, Default)]
 pub struct InMemoryState {
     _private: (),
+}
+
+/// The limiters that this crate has: without keys.
+pub mod direct {
+    pub use crate::state::NotKeyed;
 }

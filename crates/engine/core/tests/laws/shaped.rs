@@ -182,6 +182,22 @@ proptest! {
     }
 }
 
+#[test]
+fn a_change_of_shape_is_one_step_without_a_burst() {
+    let clock = ManualClock::new();
+    let pacer = pacer(&shape("hold 100/s 10s"), &clock);
+    clock.advance(span(1_005_000_000));
+    pacer.set_shape(shape("ramp 1k/s..3k/s 1s"));
+    let mut starts = starts(|| pacer.try_acquire().ok(), 1_000);
+    assert_eq!(starts.len(), 101, "what was due at the old rate, and nothing more");
+    assert_eq!(starts.pop(), Some(Duration::from_secs(1)));
+    // Half an interval had passed. The other half is the new shape's.
+    assert_eq!(pacer.rate(), Rate::per_second(1_000).unwrap());
+    let Err(Refused::NotUntil(next)) = pacer.try_acquire() else { panic!("due") };
+    let wait = next - pacer.now();
+    assert!((499_000..=500_000).contains(&wait.as_nanos()), "{wait:?}");
+}
+
 proptest! {
     /// A change of shards at any moment moves no slot, but for rounding.
     #[test]

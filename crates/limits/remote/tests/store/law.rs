@@ -56,18 +56,21 @@ impl Local {
         })
     }
 
-    /// Whether the decisions are the same, except for so many microseconds.
+    /// Whether the decisions are the same, except for so many microseconds. If two limits reject for times that
+    /// differ by less, either may be the one that is named.
     fn is_like(&self, a: &Decision, b: &Decision, most: u64) -> bool {
-        let apart = |a: Option<Duration>, b: Option<Duration>| match (a, b) {
-            (Some(a), Some(b)) => a.abs_diff(b) <= Duration::from_micros(most),
+        let apart = |a: Duration, b: Duration| a.abs_diff(b) <= Duration::from_micros(most);
+        let is_retried_alike = match (a.retry(), b.retry()) {
+            (Some(a), Some(b)) => apart(a, b),
             (a, b) => a == b,
         };
-        let numbers = |decision: &Decision| (decision.which(), decision.limit());
-        numbers(a) == numbers(b)
-            && a.is_allowed() == b.is_allowed()
+        let is_same_limit = a.which() == b.which()
+            && a.limit() == b.limit()
             && a.remaining().abs_diff(b.remaining()) <= self.requests_in(most, b.which())
-            && apart(a.retry(), b.retry())
-            && apart(Some(a.reset()), Some(b.reset()))
+            && apart(a.reset(), b.reset());
+        a.is_allowed() == b.is_allowed()
+            && is_retried_alike
+            && (is_same_limit || (a.which() != b.which() && a.retry().is_some()))
     }
 
     /// How many requests become possible in so many microseconds: none, unless there are more than one in a
