@@ -22,15 +22,18 @@ use crate::running::search::Job;
 use crate::running::setup::Setup;
 use anyhow::Context;
 use args::{HttpRunArgs, HttpSearchArgs, RequestArgs};
-use client::addresses::Addresses;
-use client::args::{ClientArgs, HAS_HTTP2};
-use client::endpoint::Endpoint;
+use client::args::HAS_HTTP2;
 use client::failure::{Failure as Why, GROUPS};
-use client::kernel::Kernel;
 use client::plan::{Draft, Memory, Plan};
+use client::request::targets;
+use client::response::item_times::StreamTimings;
 use client::session::Session;
-use client::timed::Streams;
-use client::{environment, single, targets};
+use client::single_request;
+use client::transport::addresses::Addresses;
+use client::transport::args::ConnectionArgs;
+use client::transport::endpoint::Endpoint;
+use client::transport::environment_proxy;
+use client::transport::kernel_delays::KernelDelays;
 use data::args::DataEnd;
 use embedded::{Embedded, EmbeddedTarget};
 use nanopace::{Nanos, Pacer, Rate};
@@ -49,7 +52,8 @@ pub(crate) fn written<E: EmbeddedTarget>(
     load: &RunArgs,
 ) -> anyhow::Result<impl FnMut(u64) -> usize + use<E>> {
     let (_, draft) = what(args, load)?;
-    let plan = draft.complete(trust(&args.client, None), load.timeout, load.schedule.seed)?;
+    let plan =
+        draft.complete(trust(&args.client.connection, None), load.timeout, load.schedule.seed)?;
     let mut memory = Memory::new();
     Ok(move |number| {
         plan.text(plan.of_slot(number), &mut memory).parts.map(<[u8]>::len).iter().sum()
@@ -78,7 +82,7 @@ pub(crate) struct Http {
     /// What is sent.
     plan: Arc<Plan>,
     /// The times of streamed answers, if they are asked for.
-    streams: Option<Streams>,
+    streams: Option<StreamTimings>,
     /// The embedded target, if that is where requests go.
     embedded: Option<Embedded>,
     clock: Mutex<Pacer>,
@@ -94,16 +98,21 @@ impl Http {
         let url = draft.url.clone();
         let scenario_hash = draft.scenario_hash.map(|hash| format!("{hash:016x}"));
         let seed = load.schedule.seed;
-        let plan = draft.complete(trust(&args.client, embedded.as_ref()), load.timeout, seed)?;
+        let plan = draft.complete(
+            trust(&args.client.connection, embedded.as_ref()),
+            load.timeout,
+            seed,
+        )?;
         let plan = Arc::new(plan);
-        let has_proxy = args.client.proxy.is_some();
-        if let Some(told) = environment::unused_proxy(&plan.endpoints).filter(|_| !has_proxy) {
+        let has_proxy = args.client.connection.proxy.is_some();
+        if let Some(told) = environment_proxy::unused_proxy(&plan.endpoints).filter(|_| !has_proxy)
+        {
             Progress::of_a_job().add_line(&told);
         }
-        let by = by(&args.client);
+        let by = by(&args.client.connection);
         // Its rate does not matter: it is the clock.
         let clock = Mutex::new(Pacer::new(Rate::per_second(1)?));
-        let streams = plan.items.as_ref().map(|_| Streams::new());
+        let streams = plan.items.as_ref().map(|_| StreamTimings::new());
         let counted_by = Mutex::new(None);
         let scenarios =
             args.scenario.as_ref().map(|path| format!("scenarios of {}", path.display()));
@@ -239,8 +248,8 @@ impl Backend for Http {
     }
 
     fn take_own_times(&self) -> Vec<OwnTimes> {
-        let streams = self.streams.iter().flat_map(Streams::take);
-        streams.chain(self.plan.kernel.iter().flat_map(Kernel::take)).collect()
+        let streams = self.streams.iter().flat_map(StreamTimings::take);
+        streams.chain(self.plan.kernel.iter().flat_map(KernelDelays::take)).collect()
     }
 
     fn has_timed(&self, part: Part) -> &'static str {
@@ -255,7 +264,7 @@ impl Backend for Http {
 /// A session that sends a request. What was seen of the answer is recorded at the end, also if nobody waits for
 /// that any more and this is dropped.
 struct Watched<'run> {
-    streams: Option<&'run Streams>,
+    streams: Option<&'run StreamTimings>,
     session: &'run mut Session,
     due: Nanos,
     is_given_up: bool,
@@ -284,11 +293,11 @@ fn what<'a, E: EmbeddedTarget>(
         "--http2: build nanopace-cli with its feature http2"
     );
     anyhow::ensure!(
-        !args.client.kernel_timestamps || !args.client.http2,
+        !args.client.connection.kernel_timestamps || !args.client.http2,
         "--kernel-timestamps is for HTTP/1.1: leave --http2 out"
     );
     anyhow::ensure!(
-        !args.client.kernel_timestamps || args.client.unix_socket.is_none(),
+        !args.client.connection.kernel_timestamps || args.client.connection.unix_socket.is_none(),
         "--kernel-timestamps is for TCP: leave --unix-socket out"
     );
     args.client.check()?;
@@ -314,16 +323,16 @@ fn what<'a, E: EmbeddedTarget>(
         return Ok((None, draft));
     }
     if let Some(url) = &args.url {
-        draft.add(&single::target(url, &args.client)?)?;
+        draft.add(&single_request::target(url, &args.client)?)?;
         return Ok((None, draft));
     }
     let embedded = args.target.start().map_err(anyhow::Error::from_boxed);
     let embedded = embedded.context("cannot start the embedded target")?;
-    draft.add(&single::target(&embedded.url, &args.client)?)?;
+    draft.add(&single_request::target(&embedded.url, &args.client)?)?;
     Ok((Some(embedded), draft))
 }
 
-fn trust<'a>(args: &'a ClientArgs, embedded: Option<&'a Embedded>) -> Trust<'a> {
+fn trust<'a>(args: &'a ConnectionArgs, embedded: Option<&'a Embedded>) -> Trust<'a> {
     let certificate = embedded.and_then(|embedded| embedded.certificate_pem.as_deref());
     match (&args.cacert, certificate) {
         _ if args.insecure => Trust::Anyone,
@@ -334,7 +343,7 @@ fn trust<'a>(args: &'a ClientArgs, embedded: Option<&'a Embedded>) -> Trust<'a> 
 }
 
 /// By which socket or proxy requests go, if the URL does not say it.
-fn by(args: &ClientArgs) -> String {
+fn by(args: &ConnectionArgs) -> String {
     match (&args.unix_socket, &args.proxy) {
         (Some(path), _) => format!(" by {}", path.display()),
         (_, Some(proxy)) => format!(" by the proxy {}:{}", proxy.host, proxy.port),

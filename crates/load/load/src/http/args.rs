@@ -82,9 +82,9 @@ impl<E: EmbeddedTarget> RequestArgs<E> {
             ("--targets", &self.targets),
             ("--scenario", &self.scenario),
             ("--body-file", &self.client.body_file),
-            ("--cacert", &self.client.cacert),
-            ("--cert", &self.client.cert),
-            ("--key", &self.client.key),
+            ("--cacert", &self.client.connection.cacert),
+            ("--cert", &self.client.connection.cert),
+            ("--key", &self.client.connection.key),
             ("--data", &self.data.data),
         ];
         let files = files.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?)));

@@ -1,9 +1,9 @@
 //! The requests of a recording: each slot is sent that of its own row.
 
 use super::args::RequestArgs;
-use super::client::content::Content;
 use super::client::plan::Draft;
-use super::client::targets::{self, TargetSpec};
+use super::client::request::body::Content;
+use super::client::request::targets::{self, TargetSpec};
 use super::embedded::EmbeddedTarget;
 use super::template;
 use crate::console::Progress;

@@ -4,11 +4,11 @@ mod file;
 pub(crate) mod run;
 mod think;
 
-use super::client::filled::Use;
 use super::client::plan::Draft;
-use super::client::steps::look::{Part, Source, is_pointer};
+use super::client::request::targets::{self, TargetSpec};
+use super::client::request::templates::Use;
+use super::client::response::extraction::{Part, Source, is_pointer};
 use super::client::steps::{Check, Condition, Scenario, Step, Take};
-use super::client::targets::{self, TargetSpec};
 use super::template::values::{fits_header, fits_json, fits_path, fits_url};
 use super::template::{self, is_one};
 use super::template::{Form, Place};

@@ -2,10 +2,10 @@
 
 use super::failure::Failure;
 use super::plan::{Memory, Plan, Prepared};
-use super::shared::Shared;
-use super::stream::{Delays, Io};
-use super::watch::Watch;
-use super::{http1, http2, proxy};
+use super::response::observer::ResponseObserver;
+use super::transport::pool::SharedConnection;
+use super::transport::stream::{Delays, Io};
+use super::transport::{http1, http2, proxy};
 use crate::load::details::SetUp;
 use crate::net::tls;
 use crate::net::trust::Tls;
@@ -21,7 +21,7 @@ pub(crate) enum Connection {
     Http2 {
         connection: http2::Connection,
         /// Keeps the place of who shares it, if it is shared.
-        place: Option<Arc<Shared>>,
+        place: Option<Arc<SharedConnection>>,
     },
 }
 
@@ -108,15 +108,15 @@ impl Connection {
         request: Prepared,
         memory: &mut Memory,
         deadline: &mut Deadline,
-        watch: Option<&mut Watch>,
+        observer: Option<&mut ResponseObserver>,
     ) -> Result<StatusCode, Failure> {
         match self {
             Connection::Http1(connection) => {
-                connection.exchange(&plan.text(request, memory), deadline, watch).await
+                connection.exchange(&plan.text(request, memory), deadline, observer).await
             }
             Connection::Http2 { connection, .. } => {
                 // Boxed: a call by HTTP/1.1 is then not moved with room for this.
-                Box::pin(connection.exchange(plan.http2(request, memory), deadline, watch)).await
+                Box::pin(connection.exchange(plan.http2(request, memory), deadline, observer)).await
             }
         }
     }

@@ -1,6 +1,6 @@
 //! How a request can fail.
 
-use super::content::Unreadable;
+use super::request::body::Unreadable;
 use crate::load::kind::Kind;
 use crate::load::shortage::{GENERATOR, Shortage};
 use crate::net::tls;

@@ -1,6 +1,6 @@
 //! By what requests are counted apart: where they go, and the status of the answer.
 
-use super::targets::TargetSpec;
+use super::request::targets::TargetSpec;
 use hyper::StatusCode;
 use percent_encoding::percent_decode_str;
 use std::collections::HashMap;

@@ -1,23 +1,24 @@
 //! What is sent, and where: everything about requests that is known before the run.
 
 use super::args::{ClientArgs, Header};
-use super::content::Flow;
 use super::cookies::Jar;
-use super::endpoint::Endpoint;
-use super::environment;
 use super::failure::Failure;
-use super::filled::{Compiler, Filled, Templates, Use, is_filled};
-use super::http1::request::{Lines, Outgoing, Written};
-use super::http2::request::request as whole;
-use super::items::Items;
-use super::kernel::Kernel;
 use super::labels::Labels;
-use super::proxy;
-use super::requests::{Common, Parts, Requests, authority};
-use super::shared::Pool;
+use super::request::body::Flow;
+use super::request::buffer::{Common, Requests, authority};
+use super::request::rotation::Rotation;
+use super::request::targets::TargetSpec;
+use super::request::templates::{Compiler, FilledRequest, Templates, Use, is_filled};
+use super::response::stream_items::Items;
 use super::steps::Scenario;
-use super::targets::TargetSpec;
-use super::turns::Turns;
+use super::transport::endpoint::Endpoint;
+use super::transport::environment_proxy;
+use super::transport::http1::request::{Lines, Outgoing, Written};
+use super::transport::http2::request::request as whole;
+use super::transport::kernel_delays::KernelDelays;
+use super::transport::pool::Pool;
+use super::transport::proxy;
+use crate::http::client::request::parts::RequestParts;
 use crate::http::data::Data;
 use crate::http::template::values::Values;
 use crate::http::template::{Place, Template, is_one};
@@ -40,7 +41,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Plan {
     requests: Requests,
-    turns: Turns,
+    rotation: Rotation,
     /// Of what turns are, if it is not requests.
     scenarios: Vec<Scenario>,
     /// What requests have in common, for each server.
@@ -75,7 +76,7 @@ pub(crate) struct Plan {
     /// What items of answers are, if they are timed.
     pub(crate) items: Option<Items>,
     /// What the kernel stamped, if it is asked to.
-    pub(crate) kernel: Option<Kernel>,
+    pub(crate) kernel: Option<KernelDelays>,
     /// Connections that are shared, if they are.
     pub(crate) pool: Option<Pool>,
     /// The longest time for a request.
@@ -100,7 +101,7 @@ pub(crate) struct Prepared {
 #[derive(Debug)]
 pub(crate) struct Memory {
     written: Written,
-    filled: Filled,
+    filled: FilledRequest,
     /// What was taken from the slot's earlier answers.
     pub(crate) taken: Vec<Vec<u8>>,
     /// The cookies of each server, if they are sent back.
@@ -112,7 +113,7 @@ impl Memory {
     pub(crate) fn new() -> Memory {
         Memory {
             written: Written::new(),
-            filled: Filled::default(),
+            filled: FilledRequest::default(),
             taken: Vec::new(),
             jars: Vec::new(),
         }
@@ -124,7 +125,7 @@ impl Memory {
 pub(crate) struct Draft<'args> {
     args: &'args ClientArgs,
     requests: Requests,
-    turns: Turns,
+    rotation: Rotation,
     scenarios: Vec<Scenario>,
     labels: Labels,
     endpoints: Vec<Endpoint>,
@@ -143,11 +144,12 @@ impl Draft<'_> {
     pub(crate) fn new(args: &ClientArgs) -> Draft<'_> {
         let (requests, labels, known) = (Requests::default(), Labels::default(), HashMap::new());
         let (endpoints, common, url) = (Vec::new(), Vec::new(), String::new());
-        let (compiler, turns, scenarios) = (Compiler::default(), Turns::default(), Vec::new());
+        let (compiler, rotation, scenarios) =
+            (Compiler::default(), Rotation::default(), Vec::new());
         Draft {
             args,
             requests,
-            turns,
+            rotation,
             scenarios,
             labels,
             endpoints,
@@ -164,11 +166,11 @@ impl Draft<'_> {
         self.compiler = Compiler::new(data);
     }
 
-    /// Adds a request that has turns.
+    /// Adds a request that has a weight in the rotation.
     pub(crate) fn add(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
         let label = self.labels.number(target);
         self.request(target, label)?;
-        self.turns.add(target.weight);
+        self.rotation.add(target.weight);
         Ok(())
     }
 
@@ -180,7 +182,7 @@ impl Draft<'_> {
 
     /// Gives the next slot the request with this index.
     pub(crate) fn add_slot(&mut self, request: u32) {
-        self.turns.list(request);
+        self.rotation.list(request);
     }
 
     /// Adds a request of a scenario, in which these values have been taken before. Returns its number.
@@ -202,7 +204,7 @@ impl Draft<'_> {
     /// Adds a scenario of requests that have been added.
     pub(crate) fn add_scenario(&mut self, scenario: Scenario, weight: u32) {
         self.scenarios.push(scenario);
-        self.turns.add(weight);
+        self.rotation.add(weight);
     }
 
     /// Where values that were taken have been used since this was asked.
@@ -232,7 +234,8 @@ impl Draft<'_> {
         let is_user = self.args.basic_auth.is_some();
         self.check_twice(target, is_user.then_some(("--basic-auth", AUTHORIZATION)))?;
         self.check_twice(target, self.args.cookies.then_some(("--cookies", COOKIE)))?;
-        let is_proxys = self.args.proxy.as_ref().is_some_and(|proxy| proxy.user.is_some());
+        let is_proxys =
+            self.args.connection.proxy.as_ref().is_some_and(|proxy| proxy.user.is_some());
         let proxys = is_proxys.then_some(("a user of --proxy", PROXY_AUTHORIZATION));
         self.check_twice(target, proxys)?;
         let templates = self.templates(target)?;
@@ -283,11 +286,13 @@ impl Draft<'_> {
         if let Some(index) = self.known.get(&server) {
             return Ok(*index);
         }
-        let endpoint = Endpoint::new(url, self.args).map_err(|error| {
-            let is_unresolved = self.args.proxy.is_none() && error.is::<io::Error>();
-            let advice = if is_unresolved { environment::advice(url) } else { String::new() };
-            anyhow!("{error:#}{advice}")
-        })?;
+        let endpoint =
+            Endpoint::new(url, &self.args.connection, self.args.http2).map_err(|error| {
+                let is_unresolved = self.args.connection.proxy.is_none() && error.is::<io::Error>();
+                let advice =
+                    if is_unresolved { environment_proxy::advice(url) } else { String::new() };
+                anyhow!("{error:#}{advice}")
+            })?;
         self.common.push(common(url, &endpoint.authority, self.args)?);
         self.endpoints.push(endpoint);
         self.known.insert(server, self.endpoints.len() - 1);
@@ -315,7 +320,7 @@ impl Draft<'_> {
             seed,
             lines,
             requests,
-            turns: self.turns.complete(),
+            rotation: self.rotation.complete(),
             scenarios: self.scenarios,
             common,
             labels,
@@ -331,10 +336,10 @@ impl Draft<'_> {
             retries_idle: !args.no_retry_idle,
             cookies: args.cookies,
             items: args.items.clone(),
-            kernel: args.kernel_timestamps.then(Kernel::begin).transpose()?,
+            kernel: args.connection.kernel_timestamps.then(KernelDelays::begin).transpose()?,
             pool: (args.streams > 1).then(|| Pool::new(args.streams as usize)),
             timeout,
-            connect_timeout: args.connect_timeout.min(timeout),
+            connect_timeout: args.connection.connect_timeout.min(timeout),
         })
     }
 }
@@ -343,7 +348,7 @@ impl Plan {
     /// The request of the slot with this number, round and round: the same in each process that has a part of
     /// the load, and in each run of it.
     pub(crate) fn of_slot(&self, number: u64) -> Prepared {
-        let index = self.turns.of_slot(number);
+        let index = self.rotation.of_slot(number);
         self.of_step(index, number, 0)
     }
 
@@ -394,7 +399,7 @@ impl Plan {
 
     /// The scenario of the slot with this number, if slots have scenarios.
     pub(crate) fn scenario(&self, number: u64) -> Option<&Scenario> {
-        self.has_scenarios().then(|| &self.scenarios[self.turns.of_slot(number)])
+        self.has_scenarios().then(|| &self.scenarios[self.rotation.of_slot(number)])
     }
 
     /// The values of a slot, with what was taken from its answers.
@@ -444,10 +449,10 @@ impl Plan {
     fn parts<'a>(
         &'a self,
         request: Prepared,
-        filled: &'a mut Filled,
+        filled: &'a mut FilledRequest,
         taken: &[Vec<u8>],
         jars: &'a [Jar],
-    ) -> Parts<'a> {
+    ) -> RequestParts<'a> {
         let parts = self.requests.get(request.index);
         let parts = match self.requests.templates(request.index) {
             Some(templates) => {
@@ -459,7 +464,7 @@ impl Plan {
             None => parts,
         };
         let cookie = jars.get(request.endpoint).map_or(parts.cookie, Jar::header);
-        Parts { cookie, ..parts }
+        RequestParts { cookie, ..parts }
     }
 }
 
@@ -469,7 +474,7 @@ fn connector(
     args: &ClientArgs,
     has_tls: bool,
 ) -> anyhow::Result<Option<Connector>> {
-    let identity = args.identity();
+    let identity = args.connection.identity();
     let trust = match trust {
         Trust::File(_) => trust,
         _ if has_tls => trust,
@@ -485,7 +490,7 @@ fn own<'a>(target: &'a TargetSpec, name: &HeaderName) -> Option<&'a HeaderValue>
     target.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value)
 }
 
-fn written(parts: &Parts<'_>, lines: &Lines) -> Written {
+fn written(parts: &RequestParts<'_>, lines: &Lines) -> Written {
     let mut written = Written::new();
     lines.write(parts, &mut written);
     written
@@ -525,7 +530,7 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
         given.append(AUTHORIZATION, proxy::basic(user.as_bytes()));
     }
     // What goes to the server through a tunnel is nothing that the proxy sees.
-    let proxy = args.proxy.as_ref().filter(|_| url.scheme_str() == Some("http"));
+    let proxy = args.connection.proxy.as_ref().filter(|_| url.scheme_str() == Some("http"));
     if let Some(user) = proxy.and_then(|proxy| proxy.user.as_ref()) {
         given.append(PROXY_AUTHORIZATION, user.clone());
     }

@@ -3,12 +3,12 @@
 use super::connection::Connection;
 use super::cookies::Jar;
 use super::failure::Failure;
-use super::kept::{Kept, Wanted};
 use super::plan::{Memory, Plan, Prepared};
+use super::response::extraction::SearchedResponse;
+use super::response::item_times::{ItemTimer, SeenItems};
+use super::response::observer::ResponseObserver;
+use super::response::retained::{RetainedResponse, Wanted};
 use super::steps::Step;
-use super::steps::look::Looked;
-use super::timed::{Seen, Timed};
-use super::watch::Watch;
 use crate::http::template::values::Values;
 use crate::load::backend::Steps;
 use crate::load::details::SetUp;
@@ -35,7 +35,7 @@ pub(crate) struct Session {
     /// Memory for the request in flight.
     memory: Memory,
     /// Looks at answers, if anything does.
-    watch: Option<Watch>,
+    observer: Option<ResponseObserver>,
     /// Its number.
     pub(crate) index: usize,
     /// Whether its requests are recorded.
@@ -109,7 +109,7 @@ impl Session {
             carried: vec![0; plan.endpoints.len()],
             opened: vec![Nanos::ZERO; plan.endpoints.len()],
             deadline: Deadline::new(plan.timeout),
-            watch: watch(plan, clock),
+            observer: observer(plan, clock),
             index,
             is_recorded: false,
             counted_by: None,
@@ -135,17 +135,19 @@ impl Session {
     }
 
     /// What was seen of the last answer, if items are timed.
-    pub(crate) fn seen(&self) -> Option<&Seen> {
-        match &self.watch {
-            Some(Watch::Timed(timed)) => Some(timed.seen()),
+    pub(crate) fn seen(&self) -> Option<&SeenItems> {
+        match &self.observer {
+            Some(ResponseObserver::ItemTimes(timed)) => Some(timed.seen()),
             _ => None,
         }
     }
 
-    /// The last answer to look at, if it is kept. This is its status.
-    pub(crate) fn looked(&self, status: StatusCode) -> Option<Looked<'_>> {
-        match &self.watch {
-            Some(Watch::Kept(kept)) => Some(Looked::new(status, kept)),
+    /// The last answer to look at, if it is retained. This is its status.
+    pub(crate) fn searched(&self, status: StatusCode) -> Option<SearchedResponse<'_>> {
+        match &self.observer {
+            Some(ResponseObserver::Retained(retained)) => {
+                Some(SearchedResponse::new(status, retained))
+            }
             _ => None,
         }
     }
@@ -189,9 +191,11 @@ impl Session {
     /// answer comes with its label.
     pub(crate) async fn send(&mut self, number: u64, now: Nanos) -> (Answer, &'static str) {
         let request = self.plan.of_slot(number);
-        match &mut self.watch {
-            Some(Watch::Timed(timed)) => timed.begin(),
-            Some(Watch::Kept(kept)) => kept.begin(Wanted { headers: true, body: false }),
+        match &mut self.observer {
+            Some(ResponseObserver::ItemTimes(timed)) => timed.begin(),
+            Some(ResponseObserver::Retained(retained)) => {
+                retained.begin(Wanted { headers: true, body: false });
+            }
             None => {}
         }
         let answer = self.send_prepared(request, now).await;
@@ -206,9 +210,9 @@ impl Session {
         (slot, number): (u64, u64),
         now: Nanos,
     ) -> Answer {
-        if let Some(Watch::Kept(kept)) = &mut self.watch {
+        if let Some(ResponseObserver::Retained(retained)) = &mut self.observer {
             let wanted = step.wanted();
-            kept.begin(Wanted { headers: wanted.headers || self.plan.cookies, ..wanted });
+            retained.begin(Wanted { headers: wanted.headers || self.plan.cookies, ..wanted });
         }
         self.send_prepared(self.plan.of_step(step.request, slot, number), now).await
     }
@@ -253,7 +257,7 @@ impl Session {
     /// Sends the first request of slot 0, to see whether it is answered. Of a stream the head is enough: it may
     /// never end.
     pub(crate) async fn probe(&mut self) -> Answer {
-        if let Some(Watch::Timed(timed)) = &mut self.watch {
+        if let Some(ResponseObserver::ItemTimes(timed)) = &mut self.observer {
             timed.is_head_enough = true;
         }
         self.send_prepared(self.plan.probe(), Nanos::ZERO).await
@@ -262,9 +266,17 @@ impl Session {
     /// Sends the request on the connection that is open, and reads the answer.
     async fn exchange(&mut self, request: Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
         let Session {
-            plan, clock, connections, carried, memory, deadline, watch, is_recorded, ..
+            plan,
+            clock,
+            connections,
+            carried,
+            memory,
+            deadline,
+            observer,
+            is_recorded,
+            ..
         } = self;
-        if let Some(Watch::Timed(timed)) = watch {
+        if let Some(ResponseObserver::ItemTimes(timed)) = observer {
             timed.sent(sent);
         }
         let Some(connection) = &mut connections[request.endpoint] else {
@@ -274,10 +286,11 @@ impl Session {
             jar.send(SystemTime::now);
         }
         let reads = connection.reads();
-        let mut status = connection.exchange(plan, request, memory, deadline, watch.as_mut()).await;
+        let mut status =
+            connection.exchange(plan, request, memory, deadline, observer.as_mut()).await;
         if status == Err(Failure::Refused) {
             // Once more, as the server has not processed it (RFC 9113, section 8.7).
-            status = connection.exchange(plan, request, memory, deadline, watch.as_mut()).await;
+            status = connection.exchange(plan, request, memory, deadline, observer.as_mut()).await;
         }
         if let Some(kernel) = plan.kernel.as_ref().filter(|_| *is_recorded && status.is_ok())
             && let Some(delays) = connection.delays()
@@ -289,8 +302,8 @@ impl Session {
             status = Err(Failure::ClosedIdle);
         }
         let jar = memory.jars.get_mut(request.endpoint);
-        if let (Some(jar), Some(Watch::Kept(kept))) = (jar, watch) {
-            jar.set(&kept.headers, SystemTime::now);
+        if let (Some(jar), Some(ResponseObserver::Retained(retained))) = (jar, observer) {
+            jar.set(&retained.headers, SystemTime::now);
         }
         let traffic = connection.take_traffic();
         // What others have heard on it meanwhile tells that it is not the connection that is silent.
@@ -312,7 +325,11 @@ impl Session {
     }
 }
 
-fn watch(plan: &Plan, clock: &Pacer) -> Option<Watch> {
-    let timed = plan.items.clone().map(|items| Watch::Timed(Timed::new(items, clock)));
-    timed.or_else(|| (plan.has_scenarios() || plan.cookies).then(|| Watch::Kept(Kept::default())))
+fn observer(plan: &Plan, clock: &Pacer) -> Option<ResponseObserver> {
+    let timed =
+        plan.items.clone().map(|items| ResponseObserver::ItemTimes(ItemTimer::new(items, clock)));
+    timed.or_else(|| {
+        (plan.has_scenarios() || plan.cookies)
+            .then(|| ResponseObserver::Retained(RetainedResponse::default()))
+    })
 }

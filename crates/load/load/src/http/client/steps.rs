@@ -1,14 +1,13 @@
 //! Scenarios: requests that are sent one after the other, what is taken from an answer for the next ones, and
 //! what answers must be like.
 
-pub(crate) mod look;
 mod number;
 
-use super::kept::Wanted;
+use super::response::extraction::{Missing, Part, SearchedResponse, Source};
+use super::response::retained::Wanted;
 use crate::http::template::Template;
 use crate::http::template::values::Values;
 use crate::load::kind::Kind;
-use look::{Looked, Missing, Part, Source};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -87,7 +86,7 @@ impl Take {
     ///
     /// # Errors
     /// It is not there, or can't be where it goes to.
-    pub(crate) fn value(&self, answer: &Looked<'_>) -> Result<Vec<u8>, Kind> {
+    pub(crate) fn value(&self, answer: &SearchedResponse<'_>) -> Result<Vec<u8>, Kind> {
         let value = answer.find(&self.source);
         let value = value.and_then(|value| {
             let fits = self.fits.iter().all(|fits| fits(&value));
@@ -102,13 +101,21 @@ impl Check {
     ///
     /// # Errors
     /// It is not.
-    pub(crate) fn of(&self, answer: &Looked<'_>, values: &mut Values<'_>) -> Result<(), Kind> {
+    pub(crate) fn of(
+        &self,
+        answer: &SearchedResponse<'_>,
+        values: &mut Values<'_>,
+    ) -> Result<(), Kind> {
         let holds = self.holds(answer, values);
         let holds = holds.and_then(|holds| if holds { Ok(()) } else { Err(Missing::Absent) });
         holds.map_err(|why| Kind::of_group("check", &why.named(&self.name)))
     }
 
-    fn holds(&self, answer: &Looked<'_>, values: &mut Values<'_>) -> Result<bool, Missing> {
+    fn holds(
+        &self,
+        answer: &SearchedResponse<'_>,
+        values: &mut Values<'_>,
+    ) -> Result<bool, Missing> {
         Ok(match &self.condition {
             Condition::Status(status) => answer.status.as_u16() == *status,
             Condition::At(source, None) => answer.find(source).map(|_| true)?,

@@ -21,7 +21,7 @@ use super::args::ClientArgs;
 use super::connection::Connection;
 use super::plan::{Draft, Plan};
 use super::session::Session;
-use super::single;
+use super::single_request;
 use crate::net::trust::Trust;
 use clap::Parser;
 use nanopace::{Nanos, Pacer, Rate};
@@ -42,7 +42,7 @@ fn plan(url: &str, options: &[&str], timeout: Duration) -> anyhow::Result<Arc<Pl
     let args = Line::try_parse_from(options)?.client;
     args.check()?;
     let mut draft = Draft::new(&args);
-    draft.add(&single::target(url, &args)?)?;
+    draft.add(&single_request::target(url, &args)?)?;
     draft.complete(Trust::Anyone, timeout, 0).map(Arc::new)
 }
 

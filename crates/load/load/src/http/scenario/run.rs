@@ -58,7 +58,7 @@ fn outcome(step: &Step, session: &mut Session, number: u64, answer: &Answer) -> 
         let kind = why.kind();
         Kind::of_group(kind.group(), &format!("{}: {kind}", step.label))
     })?;
-    if let Some(looked) = answer.status.ok().and_then(|status| session.looked(status)) {
+    if let Some(looked) = answer.status.ok().and_then(|status| session.searched(status)) {
         let mut values = session.values(number);
         step.checks.iter().try_for_each(|check| check.of(&looked, &mut values))?;
         for take in &step.takes {

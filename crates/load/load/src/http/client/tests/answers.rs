@@ -2,8 +2,8 @@
 
 use super::server::{Answer, Server, Then};
 use super::{block_on, plan, session};
-use crate::http::client::kernel::Kernel;
 use crate::http::client::session;
+use crate::http::client::transport::kernel_delays::KernelDelays;
 use Then::{Closes, Goes, Resets, Waits};
 use nanopace::Nanos;
 use std::fs;
@@ -62,7 +62,7 @@ impl Case {
             let mut told = Vec::new();
             for _ in 0..2 {
                 let (answer, _) = session.send(0, Nanos::ZERO).await;
-                for own in plan.kernel.iter().flat_map(Kernel::take) {
+                for own in plan.kernel.iter().flat_map(KernelDelays::take) {
                     let known = own.times.len() + own.unknown;
                     let told = format!("{}: {:?} of {known}", self.name, own.part);
                     assert_eq!(known == 1, answer.status.is_ok(), "{told}");

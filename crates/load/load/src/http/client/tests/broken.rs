@@ -1,6 +1,6 @@
 //! A connection on which writing fails, while an answer is on its way.
 
-use crate::http::client::stream::Io;
+use crate::http::client::transport::stream::Io;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::mem;

@@ -3,9 +3,9 @@
 use super::broken::{Broken, RESET};
 use super::{block_on, plan, session};
 use crate::http::client::failure::Failure;
-use crate::http::client::http1::Connection;
-use crate::http::client::http1::head::Asked;
-use crate::http::client::http1::request::Outgoing;
+use crate::http::client::transport::http1::Connection;
+use crate::http::client::transport::http1::head::Asked;
+use crate::http::client::transport::http1::request::Outgoing;
 use crate::running::workers::deadline::Deadline;
 use nanopace::Nanos;
 use std::fs::{self, File};

@@ -3,8 +3,8 @@
 use super::broken::{Broken, RESET};
 use super::{block_on, plan};
 use crate::http::client::failure::Failure;
-use crate::http::client::http2::Connection;
 use crate::http::client::plan::{Memory, Plan};
+use crate::http::client::transport::http2::Connection;
 use crate::running::workers::deadline::Deadline;
 use std::io::{self, ErrorKind, Write};
 use std::time::Duration;

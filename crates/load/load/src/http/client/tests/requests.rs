@@ -1,9 +1,10 @@
 //! What is sent, byte by byte, and what is refused before anything is sent.
 
 use super::super::plan::{Draft, Memory};
-use super::super::{single, targets};
 use super::server::{Answer, Server, Then};
 use super::{Line, block_on, plan, session};
+use crate::http::client::request::targets;
+use crate::http::client::single_request;
 use crate::net::trust::Trust;
 use clap::Parser;
 use http_body_util::BodyExt;
@@ -173,7 +174,7 @@ fn requests_are_sent_as_they_are_given() {
 fn headers(own: &[(&str, &str)], options: &[&str]) -> anyhow::Result<Vec<(String, String)>> {
     let args = Line::try_parse_from(options)?.client;
     args.check()?;
-    let mut target = single::target("http://127.0.0.1:1/", &args)?;
+    let mut target = single_request::target("http://127.0.0.1:1/", &args)?;
     target.headers.extend(own.iter().map(|&(name, value)| targets::header(name, value).unwrap()));
     let mut draft = Draft::new(&args);
     draft.add(&target)?;

@@ -3,7 +3,7 @@
 use super::{Line, block_on, session};
 use crate::http::client::failure::Failure;
 use crate::http::client::plan::Draft;
-use crate::http::client::single;
+use crate::http::client::single_request;
 use crate::net::trust::Trust;
 use clap::Parser;
 use h2::server;
@@ -51,7 +51,7 @@ fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
     let args = Line::try_parse_from(["--http2", "--streams", "2"]).unwrap().client;
     let mut draft = Draft::new(&args);
     for path in ["/", "/never"] {
-        draft.add(&single::target(&format!("{url}{path}"), &args).unwrap()).unwrap();
+        draft.add(&single_request::target(&format!("{url}{path}"), &args).unwrap()).unwrap();
     }
     let plan = Arc::new(draft.complete(Trust::Anyone, Duration::from_secs(2), 0).unwrap());
     block_on(async {

@@ -3,10 +3,10 @@
 
 use super::plan;
 use crate::http::client::failure::Failure;
-use crate::http::client::http1::answer::Answer;
-use crate::http::client::http1::head::Asked;
 use crate::http::client::plan::Memory;
 use crate::http::client::plan::Plan;
+use crate::http::client::transport::http1::answer::Answer;
+use crate::http::client::transport::http1::head::Asked;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;

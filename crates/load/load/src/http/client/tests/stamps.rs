@@ -1,11 +1,11 @@
 //! What is known of a request by the stamps of the kernel.
 
 use super::{block_on, plan, session};
-use crate::http::client::http1::Connection;
-use crate::http::client::http1::head::Asked;
-use crate::http::client::http1::request::Outgoing;
-use crate::http::client::kernel::Kernel;
-use crate::http::client::stream::{Delays, Io};
+use crate::http::client::transport::http1::Connection;
+use crate::http::client::transport::http1::head::Asked;
+use crate::http::client::transport::http1::request::Outgoing;
+use crate::http::client::transport::kernel_delays::KernelDelays;
+use crate::http::client::transport::stream::{Delays, Io};
 use crate::load::own_times::Part;
 use crate::running::workers::deadline::Deadline;
 use nanopace::Nanos;
@@ -102,7 +102,7 @@ fn a_request_that_is_not_sent_yet_has_no_stamp() {
         session.send(0, Nanos::ZERO).await
     });
     assert_eq!(answer.status.unwrap().as_u16(), 200);
-    let own = plan.kernel.iter().flat_map(Kernel::take);
+    let own = plan.kernel.iter().flat_map(KernelDelays::take);
     let sent = own.filter(|own| own.part == Part::Sending).map(|own| own.unknown);
     assert_eq!(sent.collect::<Vec<_>>(), [1]);
     drop(answered);

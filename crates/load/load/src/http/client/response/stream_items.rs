@@ -1,7 +1,7 @@
 //! Items of streamed answers: where in a body one ends.
 
-use super::kept::LONGEST_BODY;
-use super::steps::look::is_pointer;
+use super::extraction::is_pointer;
+use super::retained::LONGEST_BODY;
 use serde_json::Value;
 use std::mem;
 use std::str::FromStr;

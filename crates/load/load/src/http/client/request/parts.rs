@@ -1,16 +1,16 @@
-//! A request in its parts, none of which can hold the end of a line.
+//! A request taken apart into method, path, headers and body; no part can contain a line break.
 
-use super::content::{Content, LargeFile};
+use super::body::{Content, LargeFile};
 use std::iter;
 use std::sync::Arc;
 
 /// A request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parts<'a> {
+pub(crate) struct RequestParts<'a> {
     pub(crate) method: &'a [u8],
     pub(crate) path: &'a [u8],
     /// Two lines for each: name and value.
-    pub(super) headers: &'a [u8],
+    pub(crate) headers: &'a [u8],
     /// What is written before a large piece that all requests share, that piece, and what is behind it.
     pub(crate) body: [&'a [u8]; 3],
     /// A file that is the body, in place of that.
@@ -19,7 +19,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) cookie: &'a [u8],
 }
 
-impl<'a> Parts<'a> {
+impl<'a> RequestParts<'a> {
     /// How many bytes its body has.
     pub(crate) fn body_length(&self) -> u64 {
         let file = self.file.map_or(0, |file| file.bytes());
@@ -27,8 +27,8 @@ impl<'a> Parts<'a> {
     }
 
     /// The same request with this body.
-    pub(crate) fn with(self, body: &'a Content) -> Parts<'a> {
-        Parts { body: [body.memory(), b"", b""], file: body.file(), ..self }
+    pub(crate) fn with(self, body: &'a Content) -> RequestParts<'a> {
+        RequestParts { body: [body.memory(), b"", b""], file: body.file(), ..self }
     }
 
     /// Names, in small letters, and values of its own headers.

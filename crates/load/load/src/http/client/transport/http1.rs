@@ -8,10 +8,10 @@ pub(crate) mod head;
 pub(crate) mod request;
 mod sending;
 
-use super::failure::Failure;
-use super::patience::before;
 use super::stream::{Delays, Io, charge};
-use super::watch::Watch;
+use super::time_limit::before;
+use crate::http::client::failure::Failure;
+use crate::http::client::response::observer::ResponseObserver;
 use crate::running::workers::deadline::Deadline;
 use answer::Answer;
 use buffer::Buffer;
@@ -65,14 +65,14 @@ impl Connection {
         &mut self,
         request: &Outgoing<'_>,
         deadline: &mut Deadline,
-        mut watch: Option<&mut Watch>,
+        mut observer: Option<&mut ResponseObserver>,
     ) -> Result<StatusCode, Failure> {
         let mut answer = Answer::to(request.asked);
         let mut sending = Sending::new(request);
         // Nor does one follow a request that is given up.
         self.is_over = true;
         let exchanged = |cx: &mut Context<'_>| {
-            self.poll_exchange(cx, &mut sending, &mut answer, watch.as_deref_mut())
+            self.poll_exchange(cx, &mut sending, &mut answer, observer.as_deref_mut())
         };
         let status = before(deadline, exchanged).await?;
         self.is_sent = sending.is_done();
@@ -90,10 +90,10 @@ impl Connection {
         cx: &mut Context<'_>,
         sending: &mut Sending<'_>,
         answer: &mut Answer,
-        watch: Option<&mut Watch>,
+        observer: Option<&mut ResponseObserver>,
     ) -> Poll<Result<StatusCode, Failure>> {
         let unsent = sending.poll(&mut *self.io, &mut self.written, cx);
-        match (self.poll_answer(cx, answer, unsent, watch), unsent) {
+        match (self.poll_answer(cx, answer, unsent, observer), unsent) {
             // The server waits for the rest of the body.
             (Poll::Pending, Some(Failure::BodyFile)) => Poll::Ready(Err(Failure::BodyFile)),
             (Poll::Ready(Err(Failure::HungUp | Failure::Connection(_))), Some(unsent)) => {
@@ -109,15 +109,15 @@ impl Connection {
         cx: &mut Context<'_>,
         answer: &mut Answer,
         unsent: Option<Failure>,
-        mut watch: Option<&mut Watch>,
+        mut observer: Option<&mut ResponseObserver>,
     ) -> Poll<Result<StatusCode, Failure>> {
         loop {
-            let taken = answer.take(self.buffer.unread(), watch.as_deref_mut())?;
+            let taken = answer.take(self.buffer.unread(), observer.as_deref_mut())?;
             self.buffer.take(taken);
-            let is_head_enough = watch.as_deref().is_some_and(Watch::is_head_enough);
+            let is_head_enough = observer.as_deref().is_some_and(ResponseObserver::is_head_enough);
             let status = if is_head_enough { answer.status_so_far() } else { answer.status() };
             if let Some(status) = status {
-                watch.into_iter().for_each(Watch::end);
+                observer.into_iter().for_each(ResponseObserver::end);
                 return Poll::Ready(Ok(status));
             }
             let read = match ready!(self.poll_read(cx)) {
@@ -127,10 +127,10 @@ impl Connection {
                 Ok(bytes) => Ok(bytes),
             };
             if read.map_err(|failure| answer.cut_by(failure))? == 0 {
-                watch.into_iter().for_each(Watch::end);
+                observer.into_iter().for_each(ResponseObserver::end);
                 return Poll::Ready(answer.end(self.buffer.unread()));
             }
-            watch.as_deref_mut().into_iter().for_each(Watch::came);
+            observer.as_deref_mut().into_iter().for_each(ResponseObserver::came);
         }
     }
 

@@ -2,8 +2,9 @@
 //! read: no part of it can hold the end of a line, so none begins another line or another request.
 
 use super::head::{Asked, has_token, is_chunked};
-use crate::http::client::content::LargeFile;
-use crate::http::client::requests::{Common, Parts};
+use crate::http::client::request::body::LargeFile;
+use crate::http::client::request::buffer::Common;
+use crate::http::client::request::parts::RequestParts;
 use hyper::header::{CONNECTION, CONTENT_LENGTH, COOKIE, TRANSFER_ENCODING};
 use std::fmt::Arguments;
 use std::io::Write;
@@ -78,7 +79,7 @@ impl Lines {
     }
 
     /// Writes a request.
-    pub(crate) fn write(&self, parts: &Parts<'_>, to: &mut Written) {
+    pub(crate) fn write(&self, parts: &RequestParts<'_>, to: &mut Written) {
         let head = &mut to.head;
         head.clear();
         for part in [parts.method, &self.before_path, parts.path, b" HTTP/1.1\r\n"] {
@@ -141,7 +142,7 @@ impl About {
 
     /// Ends a head, by what says where the body ends: either its length, or its coding (RFC 9112, section
     /// 6.3). Returns what follows the body.
-    fn end(&self, head: &mut Vec<u8>, parts: &Parts<'_>) -> &'static [u8] {
+    fn end(&self, head: &mut Vec<u8>, parts: &RequestParts<'_>) -> &'static [u8] {
         let length = parts.body_length();
         // Otherwise only a body has a length, and some servers insist on it.
         let is_usual = [&b"POST"[..], b"PUT", b"PATCH"].contains(&parts.method);

@@ -1,9 +1,9 @@
-//! The one request that the options describe.
+//! Builds the request that the command-line options describe.
 
 use super::args::ClientArgs;
-use super::content::Content;
-use super::form::{self, Piece};
-use super::targets::TargetSpec;
+use super::request::body::Content;
+use super::request::form::{self, Piece};
+use super::request::targets::TargetSpec;
 use crate::http::template;
 use anyhow::{Context, ensure};
 use hyper::body::Bytes;

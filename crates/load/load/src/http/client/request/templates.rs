@@ -1,8 +1,8 @@
-//! Requests with places that are filled for each slot, and the memory for one that is.
+//! Compiles requests with placeholders, and fills them for each slot in memory that is reused.
 
-use super::content::{Content, LargeFile};
+use super::body::{Content, LargeFile};
 use super::form::Piece;
-use super::parts::Parts;
+use super::parts::RequestParts;
 use super::targets::TargetSpec;
 use crate::http::data::{Data, shown};
 use crate::http::template::values::{Values, fits_header, fits_json, fits_url};
@@ -44,7 +44,7 @@ impl Body {
 
 /// Memory for a request that is filled.
 #[derive(Debug, Default)]
-pub(crate) struct Filled {
+pub(crate) struct FilledRequest {
     path: Vec<u8>,
     headers: Vec<u8>,
     /// Before and after a large piece.
@@ -177,7 +177,7 @@ impl Compiler {
     }
 
     /// Takes a text apart, and sees whether all rows fit.
-    pub(super) fn template(&mut self, text: &str, place: Place) -> anyhow::Result<Template> {
+    pub(crate) fn template(&mut self, text: &str, place: Place) -> anyhow::Result<Template> {
         let Compiler { data, checked, taken, uses } = self;
         let names = Names { data: data.as_ref(), taken };
         let template = Template::new(text, place, names).map_err(anyhow::Error::msg)?;
@@ -211,9 +211,9 @@ impl Templates {
         &'a self,
         method: &'a [u8],
         values: &mut Values<'_>,
-        memory: &'a mut Filled,
-    ) -> Parts<'a> {
-        let Filled { path, headers, body: [before, after] } = memory;
+        memory: &'a mut FilledRequest,
+    ) -> RequestParts<'a> {
+        let FilledRequest { path, headers, body: [before, after] } = memory;
         for part in [&mut *path, &mut *headers, &mut *before, &mut *after] {
             part.clear();
         }
@@ -224,13 +224,13 @@ impl Templates {
             value.fill(values, headers);
             headers.push(b'\n');
         }
-        let parts = Parts { method, path, headers, body: [b""; 3], file: None, cookie: b"" };
+        let parts = RequestParts { method, path, headers, body: [b""; 3], file: None, cookie: b"" };
         match &self.body {
             Body::AsItIs(body) => parts.with(body),
             Body::Filled(first, large, last) => {
                 first.fill(values, before);
                 last.fill(values, after);
-                Parts { body: [before, &large[..], after], ..parts }
+                RequestParts { body: [before, &large[..], after], ..parts }
             }
         }
     }

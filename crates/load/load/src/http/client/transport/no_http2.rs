@@ -4,10 +4,10 @@
 #[path = "http2/request.rs"]
 pub(crate) mod request;
 
-use super::content::Flow;
-use super::failure::Failure;
 use super::stream::Io;
-use super::watch::Watch;
+use crate::http::client::failure::Failure;
+use crate::http::client::request::body::Flow;
+use crate::http::client::response::observer::ResponseObserver;
 use crate::running::workers::deadline::Deadline;
 use hyper::{Request, StatusCode};
 
@@ -33,7 +33,7 @@ impl Connection {
         &mut self,
         _: Request<Flow>,
         _: &mut Deadline,
-        _: Option<&mut Watch>,
+        _: Option<&mut ResponseObserver>,
     ) -> Result<StatusCode, Failure> {
         match *self {}
     }

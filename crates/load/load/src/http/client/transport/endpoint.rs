@@ -1,10 +1,10 @@
 //! A server: where its connections go.
 
 use super::addresses::Addresses;
-use super::args::ClientArgs;
-use super::failure::Failure;
-use super::stamped;
+use super::args::ConnectionArgs;
+use super::stamped_stream;
 use super::stream::Io;
+use crate::http::client::failure::Failure;
 use crate::net::tls::Name;
 use anyhow::{Context, bail};
 use hyper::Uri;
@@ -38,7 +38,7 @@ enum Route {
 
 impl Endpoint {
     /// The server of `url`.
-    pub(crate) fn new(url: &Uri, args: &ClientArgs) -> anyhow::Result<Endpoint> {
+    pub(crate) fn new(url: &Uri, args: &ConnectionArgs, http2: bool) -> anyhow::Result<Endpoint> {
         let is_tls = url.scheme_str() == Some("https");
         let (Some(authority), Some(host)) = (url.authority(), url.host()) else {
             bail!("{url} has no host")
@@ -53,7 +53,7 @@ impl Endpoint {
         if args.kernel_timestamps && is_tls {
             bail!("--kernel-timestamps is for plain TCP: write http://, or leave --target-tls out");
         }
-        if args.proxy.is_some() && args.http2 && !is_tls {
+        if args.proxy.is_some() && http2 && !is_tls {
             bail!("--proxy and --http2: HTTP/2 goes through a proxy only with TLS; write https://");
         }
         let tunnel = args.proxy.as_ref().filter(|_| is_tls).map(|proxy| proxy.connect(host, port));
@@ -90,7 +90,7 @@ impl Endpoint {
                 let stream = addresses.connect(within, TcpStream::connect).await?;
                 stream.set_nodelay(true).map_err(failed)?;
                 if self.is_stamped {
-                    return stamped::connection(stream).map_err(failed);
+                    return stamped_stream::connection(stream).map_err(failed);
                 }
                 Ok(Box::new(stream))
             }
@@ -112,7 +112,7 @@ impl Endpoint {
     }
 }
 
-fn route(host: &str, port: u16, args: &ClientArgs) -> anyhow::Result<Route> {
+fn route(host: &str, port: u16, args: &ConnectionArgs) -> anyhow::Result<Route> {
     if let Some(path) = &args.unix_socket {
         return unix(path.clone());
     }

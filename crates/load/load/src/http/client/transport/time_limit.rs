@@ -1,6 +1,6 @@
-//! Waiting no longer than a request may take.
+//! Limits a wait to the time that a request may take.
 
-use super::failure::Failure;
+use crate::http::client::failure::Failure;
 use crate::running::workers::deadline::Deadline;
 use std::future::poll_fn;
 use std::task::{Context, Poll};

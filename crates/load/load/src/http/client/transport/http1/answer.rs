@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::head::{Asked, Head};
 use crate::http::client::failure::{Failure, LONGEST_HEAD};
-use crate::http::client::watch::Watch;
+use crate::http::client::response::observer::ResponseObserver;
 use hyper::StatusCode;
 
 /// An answer that is being read.
@@ -33,7 +33,7 @@ impl Answer {
     pub(crate) fn take(
         &mut self,
         bytes: &[u8],
-        mut watch: Option<&mut Watch>,
+        mut observer: Option<&mut ResponseObserver>,
     ) -> Result<usize, Failure> {
         let mut taken = 0;
         while taken < bytes.len() && self.status().is_none() {
@@ -42,16 +42,18 @@ impl Answer {
                 Place::Head(seen) => {
                     let seen = *seen;
                     let taken = self.take_head(seen, rest)?;
-                    if let (Some(watch), Place::Body(..)) = (watch.as_deref_mut(), &self.place) {
-                        watch.head(&rest[..taken]);
+                    if let (Some(observer), Place::Body(..)) =
+                        (observer.as_deref_mut(), &self.place)
+                    {
+                        observer.head(&rest[..taken]);
                     }
                     taken
                 }
                 Place::Body(_, body) => {
                     let is_content = body.is_content();
                     let taken = body.take(rest)?;
-                    if let Some(watch) = watch.as_deref_mut().filter(|_| is_content) {
-                        watch.look(&rest[..taken]);
+                    if let Some(observer) = observer.as_deref_mut().filter(|_| is_content) {
+                        observer.look(&rest[..taken]);
                     }
                     taken
                 }

@@ -1,4 +1,4 @@
-//! An answer that is kept, for who looks into it when it is whole.
+//! The headers and the body of a response, retained until values in them are looked up.
 
 use httparse::{EMPTY_HEADER, Response};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -6,7 +6,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 /// A body that is longer is not looked into, in bytes.
 pub(crate) const LONGEST_BODY: usize = 1 << 20;
 
-/// What of an answer is kept.
+/// What of an answer is retained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) headers: bool,
@@ -15,14 +15,14 @@ pub(crate) struct Wanted {
 
 /// The answer, in memory that is used again for the next one.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct RetainedResponse {
     wanted: Wanted,
     pub(crate) headers: HeaderMap,
     body: Vec<u8>,
     is_too_long: bool,
 }
 
-impl Kept {
+impl RetainedResponse {
     /// An answer begins to be awaited, of which this is wanted.
     pub(crate) fn begin(&mut self, wanted: Wanted) {
         self.wanted = wanted;
@@ -85,22 +85,22 @@ mod tests {
 
     #[test]
     fn what_is_wanted_of_the_last_answer_is_kept() {
-        let mut kept = Kept::default();
+        let mut retained = RetainedResponse::default();
         let head = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nx-a: \xe9\r\n\r\n";
         for (headers, body) in [(true, false), (false, true), (true, true)] {
-            kept.begin(Wanted { headers, body });
-            kept.head(head);
-            kept.look(b"a");
-            kept.look(b"b");
-            let values: Vec<_> = kept.headers.get_all("x-a").iter().collect();
+            retained.begin(Wanted { headers, body });
+            retained.head(head);
+            retained.look(b"a");
+            retained.look(b"b");
+            let values: Vec<_> = retained.headers.get_all("x-a").iter().collect();
             assert_eq!(values.len(), if headers { 2 } else { 0 });
-            assert_eq!(kept.body(), Some(if body { &b"ab"[..] } else { b"" }));
+            assert_eq!(retained.body(), Some(if body { &b"ab"[..] } else { b"" }));
         }
-        kept.head(head);
-        assert_eq!((kept.body(), kept.headers.len()), (Some(&b""[..]), 2));
-        kept.look(&vec![b'x'; LONGEST_BODY]);
-        assert!(kept.body().is_some());
-        kept.look(b"x");
-        assert_eq!(kept.body(), None);
+        retained.head(head);
+        assert_eq!((retained.body(), retained.headers.len()), (Some(&b""[..]), 2));
+        retained.look(&vec![b'x'; LONGEST_BODY]);
+        assert!(retained.body().is_some());
+        retained.look(b"x");
+        assert_eq!(retained.body(), None);
     }
 }

@@ -1,8 +1,8 @@
-//! Which of several requests a slot has: round and round, each as often as its weight says, or as a list has them.
+//! Chooses the request of a slot: in turn, by weight, or from a list.
 
 /// The turns of requests.
 #[derive(Debug)]
-pub(crate) enum Turns {
+pub(crate) enum Rotation {
     /// Each of so many has one.
     Even { count: u64 },
     /// By their weights: how many turns a round has up to and with each request.
@@ -11,43 +11,43 @@ pub(crate) enum Turns {
     Listed(Vec<u32>),
 }
 
-impl Default for Turns {
-    fn default() -> Turns {
-        Turns::Even { count: 0 }
+impl Default for Rotation {
+    fn default() -> Rotation {
+        Rotation::Even { count: 0 }
     }
 }
 
-impl Turns {
+impl Rotation {
     /// Adds a request.
     pub(crate) fn add(&mut self, weight: u32) {
         match self {
-            Turns::Even { count } if weight == 1 => *count += 1,
-            Turns::Even { count } => {
+            Rotation::Even { count } if weight == 1 => *count += 1,
+            Rotation::Even { count } => {
                 let up_to = (1..=*count).chain([*count + u64::from(weight)]).collect();
-                *self = Turns::Weighted(up_to);
+                *self = Rotation::Weighted(up_to);
             }
-            Turns::Weighted(up_to) => {
+            Rotation::Weighted(up_to) => {
                 up_to.push(up_to.last().map_or(0, |before| *before) + u64::from(weight));
             }
             // A list is never mixed with what has turns.
-            Turns::Listed(_) => {}
+            Rotation::Listed(_) => {}
         }
     }
 
     /// The next slot has this request.
     pub(crate) fn list(&mut self, request: u32) {
         match self {
-            Turns::Listed(list) => list.push(request),
-            _ => *self = Turns::Listed(vec![request]),
+            Rotation::Listed(list) => list.push(request),
+            _ => *self = Rotation::Listed(vec![request]),
         }
     }
 
     /// Nothing is added any more.
-    pub(crate) fn complete(mut self) -> Turns {
+    pub(crate) fn complete(mut self) -> Rotation {
         match &mut self {
-            Turns::Even { .. } => {}
-            Turns::Weighted(up_to) => up_to.shrink_to_fit(),
-            Turns::Listed(list) => list.shrink_to_fit(),
+            Rotation::Even { .. } => {}
+            Rotation::Weighted(up_to) => up_to.shrink_to_fit(),
+            Rotation::Listed(list) => list.shrink_to_fit(),
         }
         self
     }
@@ -55,9 +55,9 @@ impl Turns {
     /// The request of a slot. There is at least one.
     pub(crate) fn of_slot(&self, number: u64) -> usize {
         let index = match self {
-            Turns::Even { count } => number % count,
-            Turns::Weighted(up_to) => return weighted(up_to, number % up_to[up_to.len() - 1]),
-            Turns::Listed(list) => {
+            Rotation::Even { count } => number % count,
+            Rotation::Weighted(up_to) => return weighted(up_to, number % up_to[up_to.len() - 1]),
+            Rotation::Listed(list) => {
                 u64::from(list[usize::try_from(number).unwrap_or_default() % list.len()])
             }
         };
@@ -99,8 +99,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn turns(weights: &[u32]) -> Turns {
-        let mut turns = Turns::default();
+    fn turns(weights: &[u32]) -> Rotation {
+        let mut turns = Rotation::default();
         for weight in weights {
             turns.add(*weight);
         }
@@ -111,12 +111,12 @@ mod tests {
     fn without_weights_it_goes_round_and_round() {
         let turns = turns(&[1, 1, 1]);
         assert!((0..7).map(|slot| turns.of_slot(slot)).eq([0, 1, 2, 0, 1, 2, 0]));
-        assert!(matches!(turns, Turns::Even { count: 3 }));
+        assert!(matches!(turns, Rotation::Even { count: 3 }));
     }
 
     #[test]
     fn a_list_says_which_request_each_slot_has() {
-        let mut turns = Turns::default();
+        let mut turns = Rotation::default();
         for request in [0, 1, 0, 2, 2] {
             turns.list(request);
         }

@@ -5,7 +5,7 @@
 //! it, is tried last for [`AVOIDED`]. So the other addresses get even shares, and a dead one does not delay every
 //! connection.
 
-use super::failure::Failure;
+use crate::http::client::failure::Failure;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};

@@ -1,6 +1,6 @@
-//! What is in an answer, and where.
+//! Finds values in a retained response: headers, JSON pointers and regular expressions.
 
-use crate::http::client::kept::Kept;
+use super::retained::RetainedResponse;
 use hyper::StatusCode;
 use hyper::header::HeaderName;
 use regex::bytes::Regex;
@@ -55,16 +55,16 @@ impl Missing {
 
 /// An answer that is looked into. Whether its body is JSON is looked at once at most.
 #[derive(Debug)]
-pub(crate) struct Looked<'a> {
+pub(crate) struct SearchedResponse<'a> {
     pub(crate) status: StatusCode,
-    kept: &'a Kept,
+    retained: &'a RetainedResponse,
     whole: OnceCell<Result<&'a RawValue, Missing>>,
 }
 
-impl<'a> Looked<'a> {
+impl<'a> SearchedResponse<'a> {
     /// An answer with this status.
-    pub(crate) fn new(status: StatusCode, kept: &'a Kept) -> Looked<'a> {
-        Looked { status, kept, whole: OnceCell::new() }
+    pub(crate) fn new(status: StatusCode, retained: &'a RetainedResponse) -> SearchedResponse<'a> {
+        SearchedResponse { status, retained, whole: OnceCell::new() }
     }
 
     /// What is there, as text. Null is nothing.
@@ -80,7 +80,7 @@ impl<'a> Looked<'a> {
     fn part(&self, part: &Part) -> Result<Cow<'a, [u8]>, Missing> {
         match part {
             Part::Header(name) => {
-                let value = self.kept.headers.get(name).ok_or(Missing::Absent)?;
+                let value = self.retained.headers.get(name).ok_or(Missing::Absent)?;
                 Ok(value.as_bytes().into())
             }
             Part::Json(pointer) => {
@@ -100,7 +100,7 @@ impl<'a> Looked<'a> {
     }
 
     fn body(&self) -> Result<&'a [u8], Missing> {
-        self.kept.body().ok_or(Missing::TooLong)
+        self.retained.body().ok_or(Missing::TooLong)
     }
 
     /// What is at a place of its JSON, as it is written.
@@ -136,17 +136,17 @@ fn child<'a>(value: &'a RawValue, token: &str) -> Option<&'a RawValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::client::kept::{LONGEST_BODY, Wanted};
+    use crate::http::client::response::retained::{LONGEST_BODY, Wanted};
     use crate::http::client::steps::{Check, Condition};
     use crate::http::template::values::Values;
     use serde_json::Value;
 
-    fn kept(body: &str) -> Kept {
-        let mut kept = Kept::default();
-        kept.begin(Wanted { headers: true, body: true });
-        kept.head(b"HTTP/1.1 201 Created\r\nlocation: /a/7\r\n\r\n");
-        kept.look(body.as_bytes());
-        kept
+    fn retained(body: &str) -> RetainedResponse {
+        let mut retained = RetainedResponse::default();
+        retained.begin(Wanted { headers: true, body: true });
+        retained.head(b"HTTP/1.1 201 Created\r\nlocation: /a/7\r\n\r\n");
+        retained.look(body.as_bytes());
+        retained
     }
 
     fn header(name: &'static str) -> Source {
@@ -167,10 +167,10 @@ mod tests {
 
     #[test]
     fn what_is_in_an_answer_is_found() {
-        let kept = kept(
+        let retained = retained(
             r#"{"a": {"b/c": ["x", 1.50, null, true]}, "id=12": "é", "n": [1e2, -0, 18446744073709551616, 1e400]}"#,
         );
-        let answer = Looked::new(StatusCode::CREATED, &kept);
+        let answer = SearchedResponse::new(StatusCode::CREATED, &retained);
         for (source, found) in [
             (header("location"), Some("/a/7")),
             (header("x"), None),
@@ -209,8 +209,12 @@ mod tests {
             (&"x".repeat(LONGEST_BODY + 1), regex("x"), Missing::TooLong),
             (&"x".repeat(LONGEST_BODY + 1), json(""), Missing::TooLong),
         ] {
-            let kept = kept(body);
-            assert_eq!(Looked::new(StatusCode::OK, &kept).find(&source), Err(why), "{source:?}");
+            let retained = retained(body);
+            assert_eq!(
+                SearchedResponse::new(StatusCode::OK, &retained).find(&source),
+                Err(why),
+                "{source:?}"
+            );
         }
         let told = Missing::NoJson.named("one: take t");
         assert_eq!(
@@ -221,8 +225,9 @@ mod tests {
 
     #[test]
     fn an_answer_is_as_it_must_be_or_not() {
-        let kept = kept(r#"{"n": 1, "t": "1", "f": false, "l": 9007199254740992, "d": 150e-2}"#);
-        let answer = Looked::new(StatusCode::CREATED, &kept);
+        let retained =
+            retained(r#"{"n": 1, "t": "1", "f": false, "l": 9007199254740992, "d": 150e-2}"#);
+        let answer = SearchedResponse::new(StatusCode::CREATED, &retained);
         let header = || header("location");
         for (condition, holds) in [
             (Condition::Status(201), true),

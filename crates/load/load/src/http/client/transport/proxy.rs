@@ -1,8 +1,8 @@
 //! The proxy that requests go through, if one is asked for, and ways through it to servers.
 
-use super::failure::Failure;
 use super::http1::head::{Asked, Head};
 use super::stream::Io;
+use crate::http::client::failure::Failure;
 use crate::net::url;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

@@ -1,9 +1,9 @@
 //! A request that is being sent.
 
 use super::request::Outgoing;
-use crate::http::client::content::Flow;
 use crate::http::client::failure::Failure;
-use crate::http::client::stream::Io;
+use crate::http::client::request::body::Flow;
+use crate::http::client::transport::stream::Io;
 use hyper::body::Buf;
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! What a request carries: bytes in memory, or a large file that is read while it is sent.
+//! Request bodies: bytes in memory, or a large file that is read while it is sent.
 
 use crate::console::input::{self, is_stdin};
 use crate::http::template::has_open;

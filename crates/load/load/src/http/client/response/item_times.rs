@@ -1,6 +1,6 @@
-//! When the parts of an answer came.
+//! Times the items of streamed responses.
 
-use super::items::{Items, Scanner};
+use super::stream_items::{Items, Scanner};
 use crate::load::own_times::{OwnTimes, Part, no_times, record};
 use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer};
@@ -9,20 +9,20 @@ use std::sync::{Mutex, PoisonError};
 
 /// Times one answer after the other.
 #[derive(Debug)]
-pub(crate) struct Timed {
+pub(crate) struct ItemTimer {
     items: Items,
     clock: Pacer,
     scanner: Scanner,
     /// When its last part came.
     now: Nanos,
-    seen: Seen,
+    seen: SeenItems,
     /// Whether nobody waits for more of an answer than its head.
     pub(crate) is_head_enough: bool,
 }
 
 /// What was seen of an answer.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct SeenItems {
     /// When its request was sent.
     sent: Nanos,
     first_byte: Option<Nanos>,
@@ -30,11 +30,11 @@ pub(crate) struct Seen {
     pub(crate) items: Vec<Nanos>,
 }
 
-impl Timed {
+impl ItemTimer {
     /// For items of this kind, by this clock.
-    pub(crate) fn new(items: Items, clock: &Pacer) -> Timed {
-        let (scanner, seen) = (Scanner::new(items.clone()), Seen::default());
-        Timed {
+    pub(crate) fn new(items: Items, clock: &Pacer) -> ItemTimer {
+        let (scanner, seen) = (Scanner::new(items.clone()), SeenItems::default());
+        ItemTimer {
             items,
             clock: clock.clone(),
             scanner,
@@ -77,27 +77,27 @@ impl Timed {
     }
 
     /// What was seen of the last answer.
-    pub(crate) fn seen(&self) -> &Seen {
+    pub(crate) fn seen(&self) -> &SeenItems {
         &self.seen
     }
 }
 
 /// The times of all streamed answers of a run, in the order of [`PARTS`].
 #[derive(Debug)]
-pub(crate) struct Streams {
+pub(crate) struct StreamTimings {
     times: Mutex<[Histogram<u64>; 4]>,
 }
 
 const PARTS: [Part; 4] = [Part::FirstByte, Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
 
-impl Streams {
-    pub(crate) fn new() -> Streams {
-        Streams { times: Mutex::new(PARTS.map(|_| no_times())) }
+impl StreamTimings {
+    pub(crate) fn new() -> StreamTimings {
+        StreamTimings { times: Mutex::new(PARTS.map(|_| no_times())) }
     }
 
     /// Records an answer, as far as it came, to a request that was due then. First byte and first item are timed
     /// from when it was sent; the response time of the first item, from when it was due.
-    pub(crate) fn record(&self, seen: &Seen, due: Nanos) {
+    pub(crate) fn record(&self, seen: &SeenItems, due: Nanos) {
         let sent = seen.sent;
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         let [first_byte, first_item, response, gaps] = &mut *times;
@@ -132,8 +132,8 @@ mod tests {
     fn times(parts: &[(u64, &str)]) -> [Vec<u64>; 4] {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
-        let (streams, at) = (Streams::new(), |ms| Nanos::ZERO + Duration::from_millis(ms));
-        let mut timed = Timed::new("sse".parse().unwrap(), &pacer);
+        let (streams, at) = (StreamTimings::new(), |ms| Nanos::ZERO + Duration::from_millis(ms));
+        let mut timed = ItemTimer::new("sse".parse().unwrap(), &pacer);
         timed.begin();
         timed.sent(at(5));
         clock.advance(Duration::from_millis(5));

@@ -3,11 +3,11 @@
 mod failure;
 pub(crate) mod request;
 
-use super::content::Flow;
-use super::failure::{Failure, LONGEST_HEAD};
-use super::patience::before;
 use super::stream::{Counted, Io, Traffic};
-use super::watch::Watch;
+use super::time_limit::before;
+use crate::http::client::failure::{Failure, LONGEST_HEAD};
+use crate::http::client::request::body::Flow;
+use crate::http::client::response::observer::ResponseObserver;
 use crate::running::workers::deadline::Deadline;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Frame, Incoming};
@@ -57,18 +57,18 @@ impl Connection {
         &mut self,
         request: Request<Flow>,
         deadline: &mut Deadline,
-        mut watch: Option<&mut Watch>,
+        mut observer: Option<&mut ResponseObserver>,
     ) -> Result<StatusCode, Failure> {
         let mut answer = pin!(self.sender.try_send_request(request));
         let answer = before(deadline, |cx| answer.as_mut().poll(cx)).await?.map_err(of)?;
-        if let Some(watch) = watch.as_deref_mut() {
-            watch.came();
-            watch.headers(answer.headers());
-            if watch.is_head_enough() {
+        if let Some(observer) = observer.as_deref_mut() {
+            observer.came();
+            observer.headers(answer.headers());
+            if observer.is_head_enough() {
                 return Ok(answer.status());
             }
         }
-        whole(answer, deadline, watch).await
+        whole(answer, deadline, observer).await
     }
 
     /// How often anything was read, ever, also of clones.
@@ -86,7 +86,7 @@ impl Connection {
 async fn whole(
     mut answer: Response<Incoming>,
     deadline: &mut Deadline,
-    mut watch: Option<&mut Watch>,
+    mut observer: Option<&mut ResponseObserver>,
 ) -> Result<StatusCode, Failure> {
     while !answer.body().is_end_stream() {
         let frame = {
@@ -96,9 +96,10 @@ async fn whole(
         match frame {
             Some(frame) => {
                 let frame = frame.map_err(|error| of(error).after(answer.status()))?;
-                if let (Some(watch), Some(content)) = (watch.as_deref_mut(), frame.data_ref()) {
-                    watch.came();
-                    watch.look(content);
+                if let (Some(observer), Some(content)) = (observer.as_deref_mut(), frame.data_ref())
+                {
+                    observer.came();
+                    observer.look(content);
                 }
             }
             // A reset without an error looks like the end of the body, which it is not.
@@ -106,7 +107,7 @@ async fn whole(
             None => break,
         }
     }
-    watch.into_iter().for_each(Watch::end);
+    observer.into_iter().for_each(ResponseObserver::end);
     Ok(answer.status())
 }
 

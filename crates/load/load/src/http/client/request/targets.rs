@@ -25,7 +25,7 @@
 //! `header` (an object of lists), `body` (base64) and `weight` if they are needed. A file whose first target
 //! begins with a brace is in this format.
 
-use super::content::Content;
+use super::body::Content;
 use super::form::Piece;
 use crate::console::input;
 use crate::console::position::{column, line_and_column, utf8};

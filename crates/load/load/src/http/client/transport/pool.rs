@@ -1,5 +1,5 @@
-//! Connections of HTTP/2 that several sessions of a thread share. Not those of different threads: a connection
-//! ends with the runtime of its thread.
+//! Shares HTTP/2 connections between the sessions of a thread. Threads do not share them: a connection ends with
+//! the runtime of its thread.
 
 use super::http2;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -8,7 +8,7 @@ use tokio::sync::OnceCell;
 
 /// A connection, which the first one that needs it opens. It is kept by those that use it.
 #[derive(Debug, Default)]
-pub(crate) struct Shared(pub(crate) OnceCell<http2::Connection>);
+pub(crate) struct SharedConnection(pub(crate) OnceCell<http2::Connection>);
 
 /// The connections of all threads.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Pool {
     /// How many sessions use one.
     most: usize,
     /// By thread and server.
-    known: Mutex<Vec<(ThreadId, usize, Weak<Shared>)>>,
+    known: Mutex<Vec<(ThreadId, usize, Weak<SharedConnection>)>>,
 }
 
 impl Pool {
@@ -31,7 +31,7 @@ impl Pool {
     }
 
     /// A connection of this thread to a server: one with room for one more, or a new one, which is not open.
-    pub(crate) fn join(&self, server: usize) -> Arc<Shared> {
+    pub(crate) fn join(&self, server: usize) -> Arc<SharedConnection> {
         let thread = thread::current().id();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(.., shared)| shared.strong_count() > 0);
@@ -40,14 +40,14 @@ impl Pool {
         });
         let open = with_room.find_map(|(.., shared)| shared.upgrade().filter(|it| !it.is_over()));
         open.unwrap_or_else(|| {
-            let shared = Arc::<Shared>::default();
+            let shared = Arc::<SharedConnection>::default();
             known.push((thread, server, Arc::downgrade(&shared)));
             shared
         })
     }
 }
 
-impl Shared {
+impl SharedConnection {
     fn is_over(&self) -> bool {
         self.0.get().is_some_and(http2::Connection::is_over)
     }

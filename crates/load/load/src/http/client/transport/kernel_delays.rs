@@ -1,6 +1,6 @@
-//! What the kernel stamped of all exchanges of a run.
+//! Histograms of the delays between this process and the kernel, from kernel timestamps.
 
-use super::stamped::{self, Begun};
+use super::stamped_stream::{self, Begun};
 use super::stream::Delays;
 use crate::load::own_times::{OwnTimes, Part, no_times, record};
 use std::mem;
@@ -9,18 +9,18 @@ use std::time::Duration;
 
 /// Collects it.
 #[derive(Debug)]
-pub(crate) struct Kernel {
+pub(crate) struct KernelDelays {
     times: Mutex<[OwnTimes; 2]>,
     _begun: Begun,
 }
 
-impl Kernel {
+impl KernelDelays {
     /// From now on, the kernel stamps.
     ///
     /// # Errors
     /// It does not.
-    pub(crate) fn begin() -> anyhow::Result<Kernel> {
-        Ok(Kernel { times: Mutex::new(nothing()), _begun: stamped::begin()? })
+    pub(crate) fn begin() -> anyhow::Result<KernelDelays> {
+        Ok(KernelDelays { times: Mutex::new(nothing()), _begun: stamped_stream::begin()? })
     }
 
     /// Records an exchange that took so long.
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn what_was_taken_is_gone() {
-        let kernel = Kernel::begin().unwrap();
+        let kernel = KernelDelays::begin().unwrap();
         let delays = Delays { sending: Some(Duration::from_nanos(1)), reading: None };
         kernel.record(delays, Duration::from_nanos(1));
         for all in [[(1, 0), (0, 1)], [(0, 0); 2]] {

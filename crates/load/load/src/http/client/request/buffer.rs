@@ -1,9 +1,9 @@
-//! The requests of a run in one buffer: one of a million takes its text and 16 bytes.
+//! Stores all requests of a run in one buffer: each takes its text and 16 bytes.
 
-use super::content::Content;
-use super::filled::Templates;
-pub(crate) use super::parts::Parts;
+use super::body::Content;
+use super::parts::RequestParts;
 use super::targets::TargetSpec;
+use super::templates::Templates;
 use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::http::uri::{Authority, InvalidUri, PathAndQuery};
@@ -152,13 +152,13 @@ impl Requests {
     }
 
     /// A request. One that is filled has only its method.
-    pub(crate) fn get(&self, index: usize) -> Parts<'_> {
+    pub(crate) fn get(&self, index: usize) -> RequestParts<'_> {
         let entry = self.entries[index];
         let begin = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
         let mut lines = self.heads[begin..entry.end].splitn(3, |byte| *byte == b'\n');
         let mut line = || lines.next().expect("it was added whole");
         let (method, path, headers) = (line(), line(), line());
-        let parts = Parts { method, path, headers, body: [b""; 3], file: None, cookie: b"" };
+        let parts = RequestParts { method, path, headers, body: [b""; 3], file: None, cookie: b"" };
         if entry.is_filled { parts } else { parts.with(self.body_of(index)) }
     }
 }

@@ -1,4 +1,4 @@
-//! Proxies that the environment names: requests do not go through them, and that is said.
+//! Warns that requests do not use the proxies that environment variables name.
 
 use super::endpoint::Endpoint;
 use hyper::Uri;

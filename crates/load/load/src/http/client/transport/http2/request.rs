@@ -1,7 +1,8 @@
 //! Requests as hyper takes them.
 
-use crate::http::client::content::Flow;
-use crate::http::client::requests::{Common, Parts, authority};
+use crate::http::client::request::body::Flow;
+use crate::http::client::request::buffer::{Common, authority};
+use crate::http::client::request::parts::RequestParts;
 use hyper::header::{CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Request, Uri, Version};
@@ -10,7 +11,7 @@ use hyper::{Method, Request, Uri, Version};
 const CHECKED: &str = "it was read before";
 
 /// A request, to be sent once.
-pub(crate) fn request(parts: &Parts<'_>, body: Flow, common: &Common) -> Request<Flow> {
+pub(crate) fn request(parts: &RequestParts<'_>, body: Flow, common: &Common) -> Request<Flow> {
     let method = Method::from_bytes(parts.method).expect(CHECKED);
     let path = PathAndQuery::try_from(parts.path).expect(CHECKED);
     let mut headers = headers(parts, common);
@@ -38,7 +39,7 @@ fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
 }
 
 /// What is given, for all or for one, takes the place of what would be sent otherwise.
-fn headers(parts: &Parts<'_>, common: &Common) -> HeaderMap {
+fn headers(parts: &RequestParts<'_>, common: &Common) -> HeaderMap {
     let mut given = common.given.clone();
     for (name, value) in parts.headers() {
         let name = HeaderName::from_bytes(name).expect(CHECKED);
@@ -55,8 +56,8 @@ fn headers(parts: &Parts<'_>, common: &Common) -> HeaderMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::client::requests::Requests;
-    use crate::http::client::targets::TargetSpec;
+    use crate::http::client::request::buffer::Requests;
+    use crate::http::client::request::targets::TargetSpec;
     use hyper::body::Bytes;
     use hyper::header::USER_AGENT;
 

@@ -1,0 +1,9 @@
+//! What is sent: targets, templates, forms and bodies, and the buffer that holds all requests of a run.
+
+pub(crate) mod body;
+pub(crate) mod buffer;
+pub(crate) mod form;
+pub(crate) mod parts;
+pub(crate) mod rotation;
+pub(crate) mod targets;
+pub(crate) mod templates;

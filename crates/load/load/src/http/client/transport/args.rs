@@ -1,0 +1,118 @@
+//! The options for connections.
+
+use super::proxy::Proxy;
+use crate::console::human::positive_duration;
+use crate::net::trust::Identity;
+use clap::Args;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Where connections go, and whom they trust.
+#[derive(Debug, Args)]
+pub(crate) struct ConnectionArgs {
+    /// Have the kernel stamp what is sent and what comes (Linux; plain TCP with HTTP/1.1): the report tells how much of
+    /// the service time was the generator's own, and requirements may be about it: "p99 reading < 100us"
+    #[arg(long)]
+    pub(crate) kernel_timestamps: bool,
+
+    /// Give up opening a connection after this time; the request counts as failed
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_duration)]
+    pub(crate) connect_timeout: Duration,
+
+    /// Connect to this Unix socket; the URL still gives path and Host header
+    #[arg(long, value_name = "PATH")]
+    pub(crate) unix_socket: Option<PathBuf>,
+
+    /// Use these addresses for a host, as HOST:PORT:ADDRESS[,ADDRESS...]; may be given again
+    #[arg(long, value_name = "WHERE", conflicts_with = "unix_socket")]
+    pub(crate) resolve: Vec<Resolve>,
+
+    /// Trust only the certificates in this PEM file, instead of the system's
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    pub(crate) cacert: Option<PathBuf>,
+
+    /// PEM file with the certificate of the client, for servers that ask for one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cert: Option<PathBuf>,
+
+    /// PEM file with the private key of --cert [default: the file of --cert]
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(crate) key: Option<PathBuf>,
+
+    /// Trust any certificate
+    #[arg(long, short = 'k')]
+    pub(crate) insecure: bool,
+
+    /// Send requests through this proxy, as http://USER:PASSWORD@HOST:PORT; host and port are enough. Times are the
+    /// proxy's as well
+    #[arg(long, value_name = "URL", conflicts_with = "unix_socket")]
+    pub(crate) proxy: Option<Proxy>,
+}
+
+impl ConnectionArgs {
+    /// Refuses addresses that nobody asks for: a proxy resolves the names of servers, so only its own address can be
+    /// given.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        let Some(proxy) = &self.proxy else { return Ok(()) };
+        for Resolve { host, port, .. } in &self.resolve {
+            let is_its = proxy.host.eq_ignore_ascii_case(host) && proxy.port == *port;
+            anyhow::ensure!(is_its, "--resolve {host}:{port}: the proxy resolves it; leave it out");
+        }
+        Ok(())
+    }
+
+    /// Who the client is, if it says so.
+    pub(crate) fn identity(&self) -> Option<Identity<'_>> {
+        let certificate = self.cert.as_deref()?;
+        Some(Identity { certificate, key: self.key.as_deref().unwrap_or(certificate) })
+    }
+}
+
+/// The addresses to use for a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Resolve {
+    /// The host, as it is in the URL.
+    pub(crate) host: String,
+    /// The port.
+    pub(crate) port: u16,
+    /// At least one.
+    pub(crate) addresses: Vec<IpAddr>,
+}
+
+impl FromStr for Resolve {
+    type Err = String;
+
+    /// Reads `HOST:PORT:ADDRESS[,ADDRESS...]`.
+    fn from_str(text: &str) -> Result<Resolve, String> {
+        let usage = "write HOST:PORT:ADDRESS, as in example.com:443:127.0.0.1";
+        let (host, rest) = text.split_once(':').ok_or(usage)?;
+        let (port, addresses) = rest.split_once(':').ok_or(usage)?;
+        let address = |text: &str| {
+            let bare = text.trim_start_matches('[').trim_end_matches(']');
+            bare.parse().map_err(|_| format!("{text:?} is not an IP address; {usage}"))
+        };
+        Ok(Resolve {
+            host: host.to_ascii_lowercase(),
+            port: port.parse().map_err(|_| format!("{port:?} is not a port; {usage}"))?,
+            addresses: addresses.split(',').map(address).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_follow_host_and_port() {
+        let resolve: Resolve = "Example.com:443:127.0.0.1,[::1]".parse().unwrap();
+        assert_eq!((resolve.host.as_str(), resolve.port), ("example.com", 443));
+        let both: [IpAddr; 2] = ["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()];
+        assert_eq!(resolve.addresses, both);
+        for text in ["", "a", "a:1", "a:b:127.0.0.1", "a:1:", "a:1:name", "a:70000:::1"] {
+            assert!(text.parse::<Resolve>().is_err(), "{text:?}");
+        }
+    }
+}
