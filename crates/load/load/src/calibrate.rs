@@ -22,7 +22,7 @@ use crate::console::{Output, Progress, ResultFile, is_stdout, keep_apart};
 use anyhow::ensure;
 use args::CalibrateArgs;
 use measure::Bounds;
-use report::Report;
+use report::CalibrationReport;
 use results::Results;
 use std::io;
 use std::sync::Arc;
@@ -76,6 +76,6 @@ impl Calibration {
         if let Some(svg) = &self.svg {
             svg.write_text(&plot::svg(results).map_err(io::Error::other)?)?;
         }
-        self.output.write_text(&Report(results))
+        self.output.write_text(&CalibrationReport(results))
     }
 }

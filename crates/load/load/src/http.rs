@@ -11,7 +11,7 @@ mod template;
 use crate::console::Progress;
 use crate::load::backend::{Backend, Steps};
 use crate::load::details::SetUp;
-use crate::load::kind::{self, Kind};
+use crate::load::kind::{self, FailureKind};
 use crate::load::own_times::{OwnTimes, Part};
 use crate::load::shortage::Shortage;
 use crate::load::target::{Done, Failure, Slot};
@@ -352,7 +352,7 @@ fn by(args: &ConnectionArgs) -> String {
 }
 
 /// What to do about it.
-fn advice(kind: Kind) -> String {
+fn advice(kind: FailureKind) -> String {
     if let Some(shortage) = Shortage::of_kind(kind) {
         return format!("; {}", shortage.advice());
     }

@@ -9,7 +9,7 @@ use crossterm::event::KeyCode;
 
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
-struct Line {
+struct CommandLine {
     #[command(flatten)]
     run: HttpRunArgs<NoTarget>,
 }
@@ -22,7 +22,7 @@ struct Line {
 /// The error message of the program about these options.
 pub fn requests(options: &[&str]) -> Result<impl FnMut(u64) -> usize + use<>, String> {
     let HttpRunArgs { requests, load, .. } =
-        Line::try_parse_from(options).map_err(|error| error.to_string())?.run;
+        CommandLine::try_parse_from(options).map_err(|error| error.to_string())?.run;
     written(&requests, &load).map_err(|error| format!("{error:#}"))
 }
 

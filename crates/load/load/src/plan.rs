@@ -13,7 +13,7 @@ use crate::console::{ResultFile, chart as console, keep_apart};
 use anyhow::ensure;
 use args::PlanArgs;
 use chart::Chart;
-use load::Load;
+use load::PlannedLoad;
 use outline::Outline;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use summary::Summary;
 
 /// A plan that is ready: the load can be made, and the files can be written.
 pub(crate) struct Plan<'args> {
-    load: Load<'args>,
+    load: PlannedLoad<'args>,
     outline: Outline,
     svg: Option<ResultFile>,
     csv: Option<ResultFile>,
@@ -32,7 +32,7 @@ pub(crate) struct Plan<'args> {
 impl Plan<'_> {
     /// Reads the recording, if there is one, and finds the files.
     pub(crate) fn new(args: &PlanArgs) -> anyhow::Result<Plan<'_>> {
-        let load = Load::new(args)?;
+        let load = PlannedLoad::new(args)?;
         ensure!(
             args.csv.is_none() || load.has_end(),
             "--csv: this load never ends: give --duration or --requests"

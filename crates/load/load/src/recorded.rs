@@ -1,22 +1,22 @@
 //! What is recorded of operations: times, why they were late, and how many there were.
 
 pub(crate) mod asked;
-pub(crate) mod attention;
 pub(crate) mod burst;
 pub(crate) mod confidence;
+pub(crate) mod cpu_time;
 pub(crate) mod gaps;
-pub(crate) mod kept;
 pub(crate) mod labels;
+pub(crate) mod last_poll;
 pub(crate) mod lateness;
+pub(crate) mod machine_cpu;
 pub(crate) mod nodes;
 pub(crate) mod operation;
 pub(crate) mod outcome;
 pub(crate) mod over_time;
 pub(crate) mod percentiles;
-pub(crate) mod processor;
-pub(crate) mod processors;
 pub(crate) mod quota;
 pub(crate) mod randomness;
-pub(crate) mod rests;
+pub(crate) mod retained_histograms;
 pub(crate) mod stats;
 pub(crate) mod tally;
+pub(crate) mod think_times;

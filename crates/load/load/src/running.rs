@@ -1,6 +1,7 @@
 //! What runs: threads and workers, the controller of a run, searches, nodes of a fleet.
 
 pub(crate) mod args;
+mod before_start;
 pub(crate) mod closed_loop;
 pub(crate) mod compare;
 pub(crate) mod control;
@@ -12,8 +13,7 @@ pub(crate) mod keyboard;
 pub(crate) mod member;
 pub(crate) mod message;
 pub(crate) mod open_files;
-mod opening;
-pub(crate) mod outlets;
+pub(crate) mod outputs;
 pub(crate) mod policy;
 #[cfg(feature = "otlp")]
 pub(crate) mod push;

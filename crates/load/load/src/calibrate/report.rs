@@ -9,9 +9,9 @@ use std::time::Duration;
 
 /// Shows results as text of many lines.
 #[derive(Debug)]
-pub(crate) struct Report<'run>(pub(crate) &'run Results);
+pub(crate) struct CalibrationReport<'run>(pub(crate) &'run Results);
 
-impl Display for Report<'_> {
+impl Display for CalibrationReport<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let results = self.0;
         machine(f, results)?;

@@ -5,7 +5,7 @@ use crate::load::schedule::table::WrittenShape;
 use crate::load::target::Target;
 use crate::running::args::{MOST_CONNECTIONS, MOST_THREADS, RunArgs};
 use crate::running::message::Message;
-use crate::running::outlets::Outlets;
+use crate::running::outputs::Outputs;
 use crate::running::run::{self, Ran};
 use crate::running::setup::Setup;
 use crate::shown::live::Live;
@@ -325,8 +325,8 @@ impl Load {
     ) -> Result<Report, LoadError> {
         self.check()?;
         let setup = Setup::new(self.args, &[], |_| Ok(target))?;
-        let outlets = Outlets::only(Live::Nowhere);
-        let Ran { summary, .. } = run::perform(&setup, None, outlets, sender, messages)?;
+        let outputs = Outputs::only(Live::Nowhere);
+        let Ran { summary, .. } = run::perform(&setup, None, outputs, sender, messages)?;
         Ok(Report::new(summary))
     }
 

@@ -18,7 +18,7 @@ use crate::shown::json;
 use crate::shown::junit;
 use crate::shown::markdown::Markdown;
 use crate::shown::page;
-use crate::shown::report::{MissedLines, Report};
+use crate::shown::report::{MissedLines, RunReport};
 use std::env;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -94,7 +94,7 @@ fn publish<T: Backend>(
     ran: &mut Ran,
     member: Option<Member>,
 ) -> (io::Result<()>, anyhow::Result<Option<Whole>>) {
-    let text = setup.output.write_text(&Report(&ran.summary));
+    let text = setup.output.write_text(&RunReport(&ran.summary));
     let node = member.as_ref().map(ToString::to_string);
     let finished = member.map_or(Ok(None), |member| finish(setup, ran, member));
     let text = text.and(match (&finished, node) {

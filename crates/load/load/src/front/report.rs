@@ -6,7 +6,7 @@ use crate::load::own_times::Part;
 use crate::recorded::confidence::{Batched, Range};
 use crate::recorded::labels::Labelled;
 use crate::recorded::percentiles::Sample;
-use crate::shown::report::Report as Text;
+use crate::shown::report::RunReport as Text;
 use crate::shown::{json, page};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;

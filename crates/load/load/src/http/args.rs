@@ -102,7 +102,7 @@ mod tests {
 
     #[derive(Debug, Parser)]
     #[command(no_binary_name = true)]
-    struct Line {
+    struct CommandLine {
         #[command(flatten)]
         run: HttpRunArgs<NoTarget>,
     }
@@ -117,7 +117,7 @@ mod tests {
                 "--targets reads this file",
             ),
         ] {
-            let HttpRunArgs { requests, load, .. } = Line::parse_from(options).run;
+            let HttpRunArgs { requests, load, .. } = CommandLine::parse_from(options).run;
             let error = files::check(&load, &requests.inputs()).unwrap_err().to_string();
             assert!(error.contains(told), "{options:?}: {error}");
         }

@@ -11,7 +11,7 @@ mod side;
 #[cfg(test)]
 mod tests;
 
-use crate::recorded::kept::Times;
+use crate::recorded::retained_histograms::Times;
 pub(crate) use figure::{Estimate, Figure};
 use recording::Recording;
 use side::Side;

@@ -25,7 +25,7 @@ pub(crate) fn warnings(stats: &OperationStats) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::kind::Kind;
+    use crate::load::kind::FailureKind;
     use crate::load::shortage::GENERATOR;
 
     #[test]
@@ -33,9 +33,10 @@ mod tests {
         let mut stats = OperationStats::new();
         assert_eq!(warnings(&stats), [""; 0]);
         let step = format!("log in: {}", Shortage::OpenFiles);
-        let step = Kind::of_group(GENERATOR, &step);
+        let step = FailureKind::of_group(GENERATOR, &step);
         let (files, ports) = (Shortage::OpenFiles.kind(), Shortage::Ports.kind());
-        stats.failures = [(step, 3), (files, 4), (ports, 5), (Kind::new("timeout"), 6)].into();
+        stats.failures =
+            [(step, 3), (files, 4), (ports, 5), (FailureKind::new("timeout"), 6)].into();
         let mut told = warnings(&stats);
         told.sort();
         let files = "7 requests failed by a limit of the generator's machine, too many open files (EMFILE): raise the \

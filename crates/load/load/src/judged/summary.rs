@@ -10,15 +10,15 @@ use crate::console::machine::Machine;
 use crate::load::own_times::{OwnTimes, Part};
 use crate::recorded::asked::RunEnd;
 use crate::recorded::confidence::Confidence;
+use crate::recorded::cpu_time::CpuTime;
 use crate::recorded::gaps::Quality;
 use crate::recorded::lateness::Lateness;
+use crate::recorded::machine_cpu::Meanwhile;
 use crate::recorded::over_time::OverTime;
-use crate::recorded::processor::ProcessorTime;
-use crate::recorded::processors::Meanwhile;
 use crate::recorded::quota::Quota;
 use crate::recorded::randomness::Randomness;
-use crate::recorded::rests::Rests;
 use crate::recorded::stats::OperationStats;
+use crate::recorded::think_times::ThinkTimes;
 use nanopace::{Ledger, Nanos};
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -48,7 +48,7 @@ pub(crate) struct Summary {
     /// The pacer's ledger at the end.
     pub(crate) ledger: Ledger,
     /// What the load threads had of the processor, where the system says it.
-    pub(crate) processor: Option<ProcessorTime>,
+    pub(crate) processor: Option<CpuTime>,
     /// How long it took to resolve all names.
     pub(crate) resolved_in: Duration,
     /// Times that only the target knows.
@@ -125,7 +125,7 @@ pub(crate) struct RunResults<'run> {
     /// How many sessions were not open when the load began.
     pub(crate) unopened: usize,
     /// What the load threads had of the processor.
-    pub(crate) processor: Option<ProcessorTime>,
+    pub(crate) processor: Option<CpuTime>,
     /// What the machine's processors did.
     pub(crate) meanwhile: Option<Meanwhile>,
     /// The CPU quota that was reached, if one was.
@@ -163,7 +163,7 @@ impl Summary {
         let is_recorded = run_end.at > from || stats.due() > 0;
         let scarcity = results.processor.and_then(|time| scarcity(time, duration, stats));
         let mut findings = findings(&results);
-        let late = oversleeping(stats.rests);
+        let late = oversleeping(stats.think_times);
         let warnings =
             [unopened(results.unopened), scarcity, stopping(stats), late, holding(stats)];
         let warnings = warnings.into_iter().flatten();
@@ -344,7 +344,7 @@ fn unrecorded(is_in_warm_up: bool) -> &'static str {
 
 /// Says so if threads had less than half of the processor time that they wanted, unless they wanted
 /// little, and how long each answer waited for it, if any did.
-fn scarcity(time: ProcessorTime, duration: Duration, stats: &OperationStats) -> Option<String> {
+fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option<String> {
     let answers = u32::try_from(stats.completed() + stats.failed()).unwrap_or(u32::MAX);
     let is_scarce = time.wanted >= duration / 10 && time.had < time.wanted / 2;
     let each = stats.queued.checked_div(answers)?;
@@ -369,7 +369,7 @@ fn stopping(stats: &OperationStats) -> Option<String> {
 }
 
 /// Says so if a percent of the think times or more ended late.
-fn oversleeping(Rests { over, late, most, .. }: Rests) -> Option<String> {
+fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<String> {
     (late > 0 && late * 100 >= over).then(|| {
         let most = human::time(most);
         format!(
@@ -420,7 +420,7 @@ fn share(part: f64, whole: f64, otherwise: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::asked::Asked;
+    use crate::recorded::asked::AskedLoad;
     use crate::shown::fixture;
 
     #[test]
@@ -473,8 +473,8 @@ mod tests {
             run_end: RunEnd {
                 at: end,
                 asked_until: end,
-                asked: Asked::default(),
-                recorded: Asked::default(),
+                asked: AskedLoad::default(),
+                recorded: AskedLoad::default(),
                 required: 100.0,
                 ledger: fixture.ledger,
             },
@@ -524,9 +524,8 @@ mod tests {
     fn scarce_processor_time_is_told_with_its_size() {
         let second = Duration::from_secs(1);
         let mut stats = OperationStats::new();
-        let told = |had, wanted, stats: &OperationStats| {
-            scarcity(ProcessorTime { had, wanted }, second, stats)
-        };
+        let told =
+            |had, wanted, stats: &OperationStats| scarcity(CpuTime { had, wanted }, second, stats);
         // Without an answer nothing has waited.
         assert_eq!(told(second / 8, second / 2, &stats), None);
         stats.service.record_n(1_000_000, 100).unwrap();

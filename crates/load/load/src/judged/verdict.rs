@@ -22,8 +22,8 @@
 use crate::console::human::{float, percent};
 use crate::recorded::lateness::Lateness;
 use crate::recorded::percentiles;
-use crate::recorded::rests::HICCUP;
 use crate::recorded::stats::OperationStats;
+use crate::recorded::think_times::HICCUP;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ impl Evidence {
             others,
             failed: share(stats.failed(), stats.started()),
             failed_by_generator: share(stats.failed_by_generator(), stats.started()),
-            late: share(stats.rests.late, stats.rests.over),
+            late: share(stats.think_times.late, stats.think_times.over),
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) const STATUS: &str = "status";
 
 /// A kind of failure. Kinds with the same text are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Kind(&'static Entry);
+pub(crate) struct FailureKind(&'static Entry);
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
@@ -43,25 +43,27 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The kinds that there have been. They stay for as long as the process, so that a kind is as cheap as
 /// a number.
-static KNOWN: Mutex<BTreeMap<&'static str, Kind>> = Mutex::new(BTreeMap::new());
+static KNOWN: Mutex<BTreeMap<&'static str, FailureKind>> = Mutex::new(BTreeMap::new());
 
 /// Counts of kinds, by their texts. They are put in one by one: each kind of map that is collected brings a sort into
 /// the program.
-pub(crate) fn in_words(counts: impl IntoIterator<Item = (Kind, u64)>) -> BTreeMap<String, u64> {
+pub(crate) fn in_words(
+    counts: impl IntoIterator<Item = (FailureKind, u64)>,
+) -> BTreeMap<String, u64> {
     let mut in_words = BTreeMap::new();
     in_words.extend(counts.into_iter().map(|(kind, count)| (kind.to_string(), count)));
     in_words
 }
 
-impl Kind {
+impl FailureKind {
     /// The kind with this text, in a group of its own.
-    pub(crate) fn new(text: &str) -> Kind {
-        Kind::known(text, |text| text)
+    pub(crate) fn new(text: &str) -> FailureKind {
+        FailureKind::known(text, |text| text)
     }
 
     /// The kind with this text. Metrics count its group, of which there are only a few.
-    pub(crate) fn of_group(group: &'static str, text: &str) -> Kind {
-        Kind::known(text, |_| group)
+    pub(crate) fn of_group(group: &'static str, text: &str) -> FailureKind {
+        FailureKind::known(text, |_| group)
     }
 
     /// What metrics count it as.
@@ -69,37 +71,40 @@ impl Kind {
         self.0.group
     }
 
-    fn known(text: &str, group: impl FnOnce(&'static str) -> &'static str) -> Kind {
+    fn known(text: &str, group: impl FnOnce(&'static str) -> &'static str) -> FailureKind {
         let mut known = locked(&KNOWN);
         let text = if known.len() < MOST || known.contains_key(text) { text } else { OTHERS };
         if let Some(kind) = known.get(text) {
             return *kind;
         }
         let text: &'static str = Box::leak(text.into());
-        let kind = Kind(Box::leak(Box::new(Entry { text, group: group(text) })));
+        let kind = FailureKind(Box::leak(Box::new(Entry { text, group: group(text) })));
         known.insert(text, kind);
         kind
     }
 }
 
-impl Display for Kind {
+impl Display for FailureKind {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.text)
     }
 }
 
 /// Its group and its text, for another node.
-impl Serialize for Kind {
+impl Serialize for FailureKind {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         (self.0.group, self.0.text).serialize(to)
     }
 }
 
 /// A kind that this process knows keeps its group.
-impl<'de> Deserialize<'de> for Kind {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Kind, D::Error> {
+impl<'de> Deserialize<'de> for FailureKind {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<FailureKind, D::Error> {
         let (group, text) = <(String, String)>::deserialize(from)?;
-        Ok(Kind::known(&text, |text| if group == text { text } else { Box::leak(group.into()) }))
+        Ok(FailureKind::known(
+            &text,
+            |text| if group == text { text } else { Box::leak(group.into()) },
+        ))
     }
 }
 
@@ -109,14 +114,14 @@ mod tests {
 
     #[test]
     fn a_kind_is_its_text() {
-        let kind = Kind::of_group("connection", "the line is dead");
+        let kind = FailureKind::of_group("connection", "the line is dead");
         assert_eq!((kind.group(), kind.to_string()), ("connection", "the line is dead".to_owned()));
-        assert_eq!(Kind::new("the line is dead"), kind);
-        assert_eq!(Kind::new("alone").group(), "alone");
+        assert_eq!(FailureKind::new("the line is dead"), kind);
+        assert_eq!(FailureKind::new("alone").group(), "alone");
         let sent = serde_json::to_string(&kind).unwrap();
-        assert_eq!(serde_json::from_str::<Kind>(&sent).unwrap(), kind);
+        assert_eq!(serde_json::from_str::<FailureKind>(&sent).unwrap(), kind);
         // Another node's.
-        let told: Kind = serde_json::from_str(r#"["tls","the line is tapped"]"#).unwrap();
+        let told: FailureKind = serde_json::from_str(r#"["tls","the line is tapped"]"#).unwrap();
         assert_eq!((told.group(), told.to_string()), ("tls", "the line is tapped".to_owned()));
     }
 }

@@ -1,7 +1,7 @@
 //! Recognises system errors that mean: the generator's machine ran out of something. They say nothing about the target,
 //! so they have a group of their own among failures.
 
-use super::kind::Kind;
+use super::kind::FailureKind;
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::io;
@@ -53,7 +53,7 @@ impl Shortage {
 
     /// The shortage that a kind of failures names. The kind of a step has the label of the step in front.
     #[must_use]
-    pub(crate) fn of_kind(kind: Kind) -> Option<Shortage> {
+    pub(crate) fn of_kind(kind: FailureKind) -> Option<Shortage> {
         let text = kind.to_string();
         let is_own = kind.group() == GENERATOR;
         ALL.into_iter().find(|it| is_own && text.ends_with(&it.to_string()))
@@ -61,8 +61,8 @@ impl Shortage {
 
     /// The kind of failures by it.
     #[must_use]
-    pub(crate) fn kind(self) -> Kind {
-        Kind::of_group(GENERATOR, &self.to_string())
+    pub(crate) fn kind(self) -> FailureKind {
+        FailureKind::of_group(GENERATOR, &self.to_string())
     }
 
     /// Advice for the user, without a full stop.
@@ -186,14 +186,14 @@ mod tests {
             assert_eq!(Shortage::of_connecting(&error(errno)), Some(shortage));
             assert_eq!((shortage.kind().group(), shortage.to_string().as_str()), (GENERATOR, told));
             assert_eq!(Shortage::of_kind(shortage.kind()), Some(shortage));
-            let step = Kind::of_group(GENERATOR, &format!("log in: {shortage}"));
+            let step = FailureKind::of_group(GENERATOR, &format!("log in: {shortage}"));
             assert_eq!(Shortage::of_kind(step), Some(shortage));
         }
         for errno in [Errno::CONNREFUSED, Errno::CONNRESET, Errno::TIMEDOUT, Errno::NETUNREACH] {
             assert_eq!(Shortage::of_connecting(&error(errno)), None);
         }
         assert_eq!(
-            Shortage::of_kind(Kind::new("the server has too many open files (EMFILE)")),
+            Shortage::of_kind(FailureKind::new("the server has too many open files (EMFILE)")),
             None
         );
     }

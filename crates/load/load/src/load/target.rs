@@ -1,7 +1,7 @@
 //! What is loaded: a target, its sessions, and what becomes of a call.
 
 use super::details::{Details, SetUp};
-use super::kind::Kind;
+use super::kind::FailureKind;
 use super::shortage::Shortage;
 pub use super::slot::Slot;
 use crate::console::human;
@@ -240,7 +240,7 @@ impl Done {
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Failure {
-    pub(crate) kind: Kind,
+    pub(crate) kind: FailureKind,
     pub(crate) is_broken: bool,
     /// Whether nothing was asked of the target, because it could not be connected to.
     pub(crate) is_unconnected: bool,
@@ -250,7 +250,7 @@ pub struct Failure {
 impl Failure {
     /// A failure of this kind. The session is good: other calls may use it.
     pub fn new(kind: impl Display) -> Failure {
-        Failure::of(Kind::new(&short(kind)))
+        Failure::of(FailureKind::new(&short(kind)))
     }
 
     /// The session can't be used any more. It is opened again for the next call.
@@ -266,7 +266,7 @@ impl Failure {
     }
 
     /// A failure of this kind, as above.
-    pub(crate) fn of(kind: Kind) -> Failure {
+    pub(crate) fn of(kind: FailureKind) -> Failure {
         Failure { kind, is_broken: false, is_unconnected: false, done: Done::new() }
     }
 
@@ -278,7 +278,7 @@ impl Failure {
 
     /// Its kind.
     #[must_use]
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> FailureKind {
         self.kind
     }
 }

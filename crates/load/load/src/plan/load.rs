@@ -11,7 +11,7 @@ const STRETCH: Duration = Duration::from_secs(60);
 
 /// A load that can be made as often as it is looked at.
 #[derive(Debug)]
-pub(crate) struct Load<'plan> {
+pub(crate) struct PlannedLoad<'plan> {
     pub(crate) schedule: &'plan ScheduleArgs,
     pub(crate) shape: Shape,
     pub(crate) shard: Shard,
@@ -21,16 +21,16 @@ pub(crate) struct Load<'plan> {
     requests: u64,
 }
 
-impl Load<'_> {
+impl PlannedLoad<'_> {
     /// The load that is asked for; its recording, if it has one, is sound.
-    pub(crate) fn new(args: &PlanArgs) -> anyhow::Result<Load<'_>> {
+    pub(crate) fn new(args: &PlanArgs) -> anyhow::Result<PlannedLoad<'_>> {
         let schedule = &args.schedule;
         schedule.arrivals()?;
         ensure!(
             args.duration.is_none_or(|duration| duration < Nanos::MAX - Nanos::ZERO),
             "--duration: that is too long: a load may last 292 years"
         );
-        Ok(Load {
+        Ok(PlannedLoad {
             shape: schedule.shape()?,
             shard: schedule.shard()?,
             duration: args.duration,

@@ -1,6 +1,6 @@
 //! A load over time: how many requests there are by when.
 
-use super::load::Load;
+use super::load::PlannedLoad;
 use crate::console::human;
 use crate::load::schedule::tally::tally;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) struct Outline {
 
 impl Outline {
     /// All of a load, or how it begins.
-    pub(crate) fn new(load: &Load<'_>) -> anyhow::Result<Outline> {
+    pub(crate) fn new(load: &PlannedLoad<'_>) -> anyhow::Result<Outline> {
         let arrivals = load.schedule.arrivals()?;
         let end = load.end(&arrivals)?;
         if load.schedule.is_replay() {

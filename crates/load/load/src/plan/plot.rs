@@ -27,7 +27,7 @@ pub(crate) fn svg(outline: &Outline, title: &str) -> Result<String, Box<dyn Erro
 }
 
 /// A line in a panel of its own.
-struct Line {
+struct PlotLine {
     points: Vec<Point>,
     name: &'static str,
     colour: RGBColor,
@@ -38,13 +38,18 @@ fn draw(area: &Panel<'_>, outline: &Outline, title: &str) -> Result<(), Box<dyn 
     area.fill(&WHITE)?;
     let area = area.titled(title, ("sans-serif", 15))?;
     let lines = [
-        Line {
+        PlotLine {
             points: steps(outline),
             name: "requests per second",
             colour: RATE,
             label: human::short_hz,
         },
-        Line { points: sums(outline), name: "requests so far", colour: COUNT, label: short_count },
+        PlotLine {
+            points: sums(outline),
+            name: "requests so far",
+            colour: COUNT,
+            label: short_count,
+        },
     ];
     for (line, panel) in lines.into_iter().zip(area.split_evenly((2, 1))) {
         draw_panel(&panel, outline, line)?;
@@ -72,7 +77,7 @@ fn moments(outline: &Outline) -> Vec<f64> {
     (0..=COLUMNS as u64).map(|index| column * human::float(index)).collect()
 }
 
-fn draw_panel(panel: &Panel<'_>, outline: &Outline, line: Line) -> Result<(), Box<dyn Error>> {
+fn draw_panel(panel: &Panel<'_>, outline: &Outline, line: PlotLine) -> Result<(), Box<dyn Error>> {
     let (unit, seconds) = TimeAxis::new(outline.end, MOMENTS).unit();
     let top = line.points.iter().map(|point| point.1).fold(0.0, f64::max);
     let mut chart = ChartBuilder::on(panel)

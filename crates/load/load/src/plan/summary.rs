@@ -1,6 +1,6 @@
 //! The load in a few lines.
 
-use super::load::Load;
+use super::load::PlannedLoad;
 use super::outline::Outline;
 use crate::console::human;
 use std::fmt::{self, Display, Formatter};
@@ -13,7 +13,7 @@ const COLUMNS: usize = 100;
 /// What the load is, how long it lasts and how many requests it has.
 pub(crate) struct Summary<'plan> {
     /// The load.
-    pub(crate) load: &'plan Load<'plan>,
+    pub(crate) load: &'plan PlannedLoad<'plan>,
     /// What is shown of it.
     pub(crate) outline: &'plan Outline,
 }

@@ -136,13 +136,13 @@ impl Labelled {
 pub(crate) mod tests {
     use super::*;
     use crate::load::details::Details;
-    use crate::load::kind::Kind;
+    use crate::load::kind::FailureKind;
     use crate::recorded::operation::Answer;
     use nanopace::Nanos;
 
     /// An operation that had this label and took so long.
     pub(crate) fn ended(label: &'static str, is_well: bool, ms: u64) -> Operation {
-        let outcome = if is_well { Ok(()) } else { Err(Kind::new("refused")) };
+        let outcome = if is_well { Ok(()) } else { Err(FailureKind::new("refused")) };
         let traffic = Traffic { read: 2, written: 1, items: 4, retried: 1 };
         let details = Details { label: Some(label), traffic, ..Details::default() };
         let answer = Answer { outcome, details, ..Answer::completed(Nanos::ZERO) };

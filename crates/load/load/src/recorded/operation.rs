@@ -1,7 +1,7 @@
 //! One operation, from its slot to its end.
 
 use crate::load::details::Details;
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use crate::load::target::{Done, Failure};
 use nanopace::Nanos;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     /// Success, or why it is none.
-    pub(crate) outcome: Result<(), Kind>,
+    pub(crate) outcome: Result<(), FailureKind>,
     /// When it was sent: later than its start if a connection had to be opened.
     pub(crate) sent: Nanos,
     pub(crate) details: Details,

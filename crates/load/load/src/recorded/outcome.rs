@@ -1,7 +1,7 @@
 //! What became of slots, by when they were due.
 
 use super::percentiles::{Sample, record};
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use hdrhistogram::Histogram;
 use nanopace::Nanos;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub(crate) enum Ending {
     Completed,
-    Failed(Kind),
+    Failed(FailureKind),
     /// Started, and given up when the run was over.
     Unfinished,
     /// Not started before the schedule ended.
@@ -90,7 +90,7 @@ impl Due {
     }
 
     /// How many failed, and why.
-    pub(crate) fn failures(&self) -> impl Iterator<Item = (Kind, u64)> {
+    pub(crate) fn failures(&self) -> impl Iterator<Item = (FailureKind, u64)> {
         self.endings.iter().filter_map(|(ending, slots)| match ending {
             Ending::Failed(failure) => Some((*failure, *slots)),
             _ => None,
@@ -122,7 +122,7 @@ mod tests {
             ending,
             slots,
         };
-        let status = Kind::new("status 503");
+        let status = FailureKind::new("status 503");
         let mut due = Due::new();
         due.count(&outcome(Ending::Completed, Some(second), 1));
         due.count(&outcome(Ending::Failed(status), Some(second), 1));

@@ -4,10 +4,10 @@ use super::labels::{Labelled, Labels};
 use super::lateness::Lateness;
 use super::operation::{Answer, Operation};
 use super::percentiles::{GROWS, Sample, record};
-use super::rests::Rests;
+use super::think_times::ThinkTimes;
 use crate::console::human::float;
 use crate::load::details::{Details, SetUp, Traffic};
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use crate::load::shortage::GENERATOR;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub(crate) struct OperationStats {
     /// The response times that are such lower bounds.
     pub(crate) bounds: Histogram<u64>,
     /// How many operations failed, and why.
-    pub(crate) failures: BTreeMap<Kind, u64>,
+    pub(crate) failures: BTreeMap<FailureKind, u64>,
     /// How many operations had no end when the run was over.
     pub(crate) unfinished: u64,
     /// Slots that were due and had not been started when the schedule ended.
@@ -59,7 +59,7 @@ pub(crate) struct OperationStats {
     /// Answers that were awaited while their thread was stopped, and for how long at most.
     pub(crate) stopped: (u64, Duration),
     /// Rests of calls between their requests.
-    pub(crate) rests: Rests,
+    pub(crate) think_times: ThinkTimes,
     /// Calls that held a thread which other sessions needed, and for how long at most.
     pub(crate) held: (u64, Duration),
     /// How long threads have spun on the clock until slots were due, warm-up included.
@@ -100,7 +100,7 @@ impl OperationStats {
             causes: Lateness::default(),
             queued: Duration::ZERO,
             stopped: (0, Duration::ZERO),
-            rests: Rests::default(),
+            think_times: ThinkTimes::default(),
             held: (0, Duration::ZERO),
             spun: Duration::ZERO,
         }
@@ -187,7 +187,7 @@ impl OperationStats {
 
     /// Counts a rest that ended so late: what follows it begins late by the generator.
     pub(crate) fn late_after_rest(&mut self, late: Duration) {
-        self.rests.end(late);
+        self.think_times.end(late);
         self.lateness.generator += late.as_secs_f64();
     }
 
@@ -243,7 +243,7 @@ impl OperationStats {
         self.queued += other.queued;
         self.stopped.0 += other.stopped.0;
         self.stopped.1 = self.stopped.1.max(other.stopped.1);
-        self.rests.add(other.rests);
+        self.think_times.add(other.think_times);
         self.held.0 += other.held.0;
         self.held.1 = self.held.1.max(other.held.1);
         self.spun += other.spun;
@@ -276,7 +276,7 @@ impl OperationStats {
         (self.lateness, self.causes) = (Lateness::default(), Lateness::default());
         (self.queued, self.spun) = (Duration::ZERO, Duration::ZERO);
         (self.stopped, self.held) = ((0, Duration::ZERO), (0, Duration::ZERO));
-        self.rests = Rests::default();
+        self.think_times = ThinkTimes::default();
     }
 
     fn histograms(&mut self) -> [&mut Histogram<u64>; 7] {
@@ -357,7 +357,7 @@ mod tests {
     fn count(
         stats: &mut OperationStats,
         [start, sent, end]: [u64; 3],
-        outcome: Result<(), Kind>,
+        outcome: Result<(), FailureKind>,
         code: Option<u16>,
     ) {
         let details = Details { status: code, traffic: traffic(1), ..Details::default() };
@@ -367,8 +367,8 @@ mod tests {
         stats.end(&operation);
     }
 
-    fn status(code: u16) -> Kind {
-        Kind::new(&format!("status {code}"))
+    fn status(code: u16) -> FailureKind {
+        FailureKind::new(&format!("status {code}"))
     }
 
     fn is_ms(histogram: &Histogram<u64>, ms: u64) -> bool {
@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn a_failure_is_never_timed_as_a_success() {
         let mut stats = OperationStats::new();
-        count(&mut stats, [130, 130, 150], Err(Kind::new("timeout")), None);
+        count(&mut stats, [130, 130, 150], Err(FailureKind::new("timeout")), None);
         assert_eq!((stats.started(), stats.completed(), stats.failed()), (1, 0, 1));
         assert_eq!((stats.service.len(), stats.responses().at_least()), (0, 1));
         assert!(is_ms(&stats.response, 50));

@@ -2,10 +2,10 @@
 
 use super::labels::Labelled;
 use super::lateness::Lateness;
-use super::rests::Rests;
 use super::stats::OperationStats;
+use super::think_times::ThinkTimes;
 use crate::load::details::Traffic;
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -46,8 +46,8 @@ pub(crate) struct Tally {
     /// What lateness was spent on.
     pub(crate) lateness: Lateness,
     /// Rests of operations.
-    pub(crate) rests: Rests,
-    pub(crate) failures: BTreeMap<Kind, u64>,
+    pub(crate) think_times: ThinkTimes,
+    pub(crate) failures: BTreeMap<FailureKind, u64>,
     pub(crate) statuses: BTreeMap<u16, u64>,
     /// Connections that were opened.
     pub(crate) connections: u64,
@@ -93,7 +93,7 @@ impl Tally {
         self.unfinished += stats.unfinished;
         self.unstarted += stats.unstarted;
         self.lateness = self.lateness.plus(stats.lateness);
-        self.rests.add(stats.rests);
+        self.think_times.add(stats.think_times);
         for (failure, count) in &stats.failures {
             *self.failures.entry(*failure).or_default() += count;
         }
@@ -131,7 +131,7 @@ impl Tally {
     /// Operations that were started, have no end yet, and do not rest.
     pub(crate) fn in_flight(&self) -> u64 {
         let ended = self.completed + self.failed() + self.unfinished;
-        self.started.saturating_sub(ended + self.rests.now())
+        self.started.saturating_sub(ended + self.think_times.now())
     }
 }
 

@@ -16,11 +16,11 @@
 
 pub(crate) mod args;
 mod body;
-mod desk;
+mod connections;
 mod guard;
+mod handlers;
 mod refused;
 mod route;
-mod seats;
 mod server;
 mod state;
 
@@ -28,8 +28,8 @@ use super::message::Message;
 use crate::shown::snapshot::Snapshot;
 use anyhow::Context;
 use args::ControlArgs;
-use desk::Desk;
 use guard::{Guard, Token};
+use handlers::Handlers;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -39,21 +39,21 @@ use tokio::sync::watch;
 
 /// An address to listen on: clients may connect, and are answered once the run has begun.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct ControlListener {
     listener: TcpListener,
     address: SocketAddr,
     token: Option<Token>,
 }
 
-impl Door {
+impl ControlListener {
     /// Opens what the options ask for, if they do.
-    pub(crate) fn open(args: &ControlArgs) -> anyhow::Result<Option<Door>> {
+    pub(crate) fn open(args: &ControlArgs) -> anyhow::Result<Option<ControlListener>> {
         let Some(address) = args.control else { return Ok(None) };
         let token = args.token()?;
         let listener = TcpListener::bind(address)
             .with_context(|| format!("--control {address}: cannot listen there"))?;
         listener.set_nonblocking(true)?;
-        Ok(Some(Door { address: listener.local_addr()?, listener, token }))
+        Ok(Some(ControlListener { address: listener.local_addr()?, listener, token }))
     }
 
     /// Where it is.
@@ -70,19 +70,20 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Starts to answer those who came to the door, about a run that sends requests to `url`.
+    /// Starts to serve the listener, for a run that sends requests to `url`.
     pub(crate) fn start(
-        door: &Door,
+        control_listener: &ControlListener,
         url: &str,
         snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
         messages: Sender<Message>,
     ) -> anyhow::Result<Control> {
-        let guard = Guard { token: door.token.clone() };
-        let desk = Arc::new(Desk::new(url, door.url(), guard, snapshots, messages));
-        let listener = door.listener.try_clone()?;
+        let guard = Guard { token: control_listener.token.clone() };
+        let handlers =
+            Arc::new(Handlers::new(url, control_listener.url(), guard, snapshots, messages));
+        let listener = control_listener.listener.try_clone()?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (over, is_over) = watch::channel(false);
-        let answer = move || answer(&runtime, listener, desk, is_over);
+        let answer = move || answer(&runtime, listener, handlers, is_over);
         let thread = thread::Builder::new().name("control".to_owned()).spawn(answer)?;
         Ok(Control { over, thread: Some(thread) })
     }
@@ -91,13 +92,13 @@ impl Control {
 fn answer(
     runtime: &Runtime,
     listener: TcpListener,
-    desk: Arc<Desk>,
+    handlers: Arc<Handlers>,
     is_over: watch::Receiver<bool>,
 ) {
     runtime.block_on(async {
         // It listens already: this fails only where a runtime can't be used at all.
         if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
-            server::serve(listener, desk, is_over).await;
+            server::serve(listener, handlers, is_over).await;
         }
     });
 }

@@ -1,17 +1,17 @@
 //! Controls a run: acts on keys, signals and programs, collects and shows, and ends the run.
 
-mod audience;
-mod books;
-mod course;
-mod helm;
-mod looks;
+mod checkpoints;
+mod commands;
 mod machine;
+mod observers;
+mod run_state;
 #[cfg(test)]
 mod simulated;
+mod totals;
 
 use super::member::Member;
 use super::message::{Message, Stage};
-use super::outlets::Outlets;
+use super::outputs::Outputs;
 use super::policy::Policy;
 use super::workers::shared::RunShared;
 use super::workers::span::RunSpan;
@@ -19,16 +19,16 @@ use super::workers::threads::{self, Threads};
 use crate::judged::summary::{Ending, RunResults, Summary, Title};
 use crate::load::action::{Action, Refusal};
 use crate::recorded::asked::RunEnd;
-use crate::recorded::rests::HICCUP;
+use crate::recorded::think_times::HICCUP;
 use crate::shown::snapshot::Phase;
-use audience::Audience;
-use books::Books;
-use course::Course;
+use commands::Commands;
 use crossterm::event::KeyEvent;
-use helm::Helm;
 use nanopace::Nanos;
+use observers::Observers;
+use run_state::RunState;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
+use totals::RunTotals;
 
 /// How long threads have for their end when the answers are given up. Those that need longer are stuck.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -37,11 +37,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// start.
 #[derive(Debug)]
 pub(crate) struct Controller<'run> {
-    course: Course<'run>,
+    state: RunState<'run>,
     policy: Policy,
-    helm: Helm<'run>,
-    books: Books<'run>,
-    audience: Audience,
+    commands: Commands<'run>,
+    totals: RunTotals<'run>,
+    observers: Observers,
     /// Slots that were due and not started at the end, in batches.
     left: Vec<(Nanos, u64)>,
     /// How many of them were overdue.
@@ -59,16 +59,16 @@ impl<'run> Controller<'run> {
         span: &'run RunSpan,
         member: Option<&'run Member>,
         policy: Policy,
-        outlets: Outlets,
+        outputs: Outputs,
     ) -> Controller<'run> {
-        let course = Course { shared, span, member };
-        let Outlets { logs, live, watch } = outlets;
+        let state = RunState { shared, span, member };
+        let Outputs { logs, live, watch } = outputs;
         Controller {
-            course,
+            state,
             policy,
-            helm: Helm::new(course),
-            books: Books::new(course, logs),
-            audience: Audience::new(live, watch),
+            commands: Commands::new(state),
+            totals: RunTotals::new(state, logs),
+            observers: Observers::new(live, watch),
             left: Vec::new(),
             overdue: 0,
             unopened: 0,
@@ -78,23 +78,23 @@ impl<'run> Controller<'run> {
 
     /// From now on these labels are told, whether any operation of theirs has ended or not.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
-        self.books.expect(labels);
+        self.totals.expect(labels);
     }
 
     /// Returns when the schedule should end.
     pub(crate) fn run(&mut self, messages: &Receiver<Message>) {
-        let recorders = &self.course.shared.recorders;
+        let recorders = &self.state.shared.recorders;
         self.unopened = recorders.iter().map(|recorder| recorder.opening()).sum();
         loop {
-            let next = self.books.next_tick().min(self.course.span.end());
-            let message = messages.recv_timeout(next - self.course.now());
+            let next = self.totals.next_tick().min(self.state.span.end());
+            let message = messages.recv_timeout(next - self.state.now());
             let is_stopped = message.is_ok_and(|message| message.reach(self));
             // Also between messages: there may always be another one.
-            if is_stopped || self.course.now() >= self.course.span.end() || self.is_over() {
+            if is_stopped || self.state.now() >= self.state.span.end() || self.is_over() {
                 return;
             }
-            if let Some(is_second) = self.books.tick() {
-                self.show(self.course.phase(), is_second);
+            if let Some(is_second) = self.totals.tick() {
+                self.show(self.state.phase(), is_second);
                 self.is_at_goal = is_second && self.has_come_to_its_goal();
                 if self.is_at_goal {
                     return;
@@ -105,26 +105,26 @@ impl<'run> Controller<'run> {
 
     /// Whether a fleet goes on without this node, or too many requests have failed.
     fn is_over(&self) -> bool {
-        self.books.has_failed_more_than(self.policy.most_failures)
-            || self.course.standing().is_some_and(|standing| standing.is_over)
+        self.totals.has_failed_more_than(self.policy.most_failures)
+            || self.state.standing().is_some_and(|standing| standing.is_over)
     }
 
     /// Whether what the run goes on for has been reached.
     fn has_come_to_its_goal(&self) -> bool {
-        self.policy.goal.as_ref().is_some_and(|goal| goal.is_reached(&self.books.confidence()))
+        self.policy.goal.as_ref().is_some_and(|goal| goal.is_reached(&self.totals.confidence()))
     }
 
     /// Shows how the run is going to whoever watches, and as a line if it is time for that.
     fn show(&self, phase: Phase, is_time_for_a_line: bool) {
-        let snapshot = self.books.snapshot(phase, &self.audience.note);
-        self.audience.show(snapshot, &self.books.over_time, is_time_for_a_line);
+        let snapshot = self.totals.snapshot(phase, &self.observers.note);
+        self.observers.show(snapshot, &self.totals.over_time, is_time_for_a_line);
     }
 
     /// Ends the schedule, unless it has ended already, and counts the slots that were due.
     pub(crate) fn end(&mut self) -> RunEnd {
-        let Course { shared, span, .. } = self.course;
+        let RunState { shared, span, .. } = self.state;
         let run_end = span.end_run(shared.pacer.now());
-        self.books.end(&run_end, &self.policy);
+        self.totals.end(&run_end, &self.policy);
         shared.pacer.close();
         // What was late when it was paused is not later now.
         shared.pacer.resume();
@@ -137,7 +137,7 @@ impl<'run> Controller<'run> {
     /// Counts the slots that were due and not started, unless they were counted before. In a closed loop
     /// nothing is due that nobody is free for.
     fn count_left(&mut self, run_end: &RunEnd) {
-        let Course { shared, span, .. } = self.course;
+        let RunState { shared, span, .. } = self.state;
         if span.length().is_closed {
             return;
         }
@@ -159,7 +159,7 @@ impl<'run> Controller<'run> {
                 Err(_) => answers.tick(threads),
             }
         }
-        self.course.shared.recorders.iter().for_each(|recorder| recorder.give_up());
+        self.state.shared.recorders.iter().for_each(|recorder| recorder.give_up());
     }
 
     /// The results, once the threads are done, and whether the logs are complete.
@@ -171,25 +171,25 @@ impl<'run> Controller<'run> {
     ) -> (Summary, anyhow::Result<()>) {
         // Who waited for a slot when the schedule ended has given it back by now.
         self.count_left(&run_end);
-        self.books.close(&run_end, &self.policy);
+        self.totals.close(&run_end, &self.policy);
         self.show(Phase::Over, false);
-        self.audience.end();
-        let (processor, meanwhile) = (self.books.processor(), self.books.meanwhile());
-        let quota = self.books.quota();
-        let logged = self.books.end_logs();
-        let Books { collector, over_time, .. } = self.books;
-        let ending = Ending { is_cut_short: self.helm.is_cut_short, overdue: self.overdue };
+        self.observers.end();
+        let (processor, meanwhile) = (self.totals.processor(), self.totals.meanwhile());
+        let quota = self.totals.quota();
+        let logged = self.totals.end_logs();
+        let RunTotals { collector, over_time, .. } = self.totals;
+        let ending = Ending { is_cut_short: self.commands.is_cut_short, overdue: self.overdue };
         let summary = Summary::new(RunResults {
             title,
-            recorded_from: self.course.span.recorded_from,
+            recorded_from: self.state.span.recorded_from,
             run_end,
-            constant_hz: self.helm.constant_hz,
-            is_closed: self.course.span.length().is_closed,
+            constant_hz: self.commands.constant_hz,
+            is_closed: self.state.span.length().is_closed,
             over_time,
             stats: collector.total(),
             gaps: collector.gap_quality(),
             randomness: collector.randomness(),
-            ending: self.course.member.is_none().then_some(ending),
+            ending: self.state.member.is_none().then_some(ending),
             goal: self.policy.goal.as_ref().map(|goal| (goal, self.is_at_goal)),
             reported: self.policy.reported,
             meanwhile,
@@ -205,33 +205,33 @@ impl<'run> Controller<'run> {
 /// While slots start.
 impl Stage for Controller<'_> {
     fn stop(&mut self) -> bool {
-        let left = self.helm.stop();
+        let left = self.commands.stop();
         let is_stopped = left.is_none();
         if let Some(note) = left {
-            self.audience.note = note;
+            self.observers.note = note;
         }
-        let phase = if is_stopped { Phase::WaitingForAnswers } else { self.course.phase() };
+        let phase = if is_stopped { Phase::WaitingForAnswers } else { self.state.phase() };
         self.show(phase, false);
         is_stopped
     }
 
     /// Does what a key asks for, if anything, and shows what came of it.
     fn press(&mut self, key: KeyEvent) -> bool {
-        self.audience.note = match self.audience.press(key) {
+        self.observers.note = match self.observers.press(key) {
             Some(Action::Stop) => return self.stop(),
-            None => self.audience.typed(),
+            None => self.observers.typed(),
             Some(action) => {
-                let done = self.helm.act(action, &mut self.books.collector);
+                let done = self.commands.act(action, &mut self.totals.collector);
                 done.map_or_else(|why| why.text().to_owned(), |()| String::new())
             }
         };
-        self.show(self.course.phase(), true);
+        self.show(self.state.phase(), true);
         false
     }
 
     fn act(&mut self, action: Action) -> Result<(), Refusal> {
-        let done = self.helm.act(action, &mut self.books.collector);
-        self.show(self.course.phase(), false);
+        let done = self.commands.act(action, &mut self.totals.collector);
+        self.show(self.state.phase(), false);
         done
     }
 
@@ -241,7 +241,7 @@ impl Stage for Controller<'_> {
 
     #[cfg(feature = "otlp")]
     fn tell(&mut self, text: String) {
-        self.audience.tell(text);
+        self.observers.tell(text);
     }
 }
 
@@ -254,10 +254,10 @@ struct Answers<'control, 'run> {
 
 impl Answers<'_, '_> {
     fn tick(&mut self, threads: &Threads) {
-        let Some(is_second) = self.controller.books.tick() else { return };
-        let tally = &self.controller.books.tally;
-        let (answers, rests) = (tally.in_flight(), tally.rests.now());
-        self.controller.audience.note = missing(answers, rests, threads.stuck());
+        let Some(is_second) = self.controller.totals.tick() else { return };
+        let tally = &self.controller.totals.tally;
+        let (answers, rests) = (tally.in_flight(), tally.think_times.now());
+        self.controller.observers.note = missing(answers, rests, threads.stuck());
         self.controller.show(Phase::WaitingForAnswers, is_second);
     }
 
@@ -281,14 +281,14 @@ fn missing(answers: u64, rests: u64, stuck: usize) -> String {
 impl Stage for Answers<'_, '_> {
     /// Gives up the answers that are waited for.
     fn stop(&mut self) -> bool {
-        let _ = self.controller.course.shared.give_up.send(true);
+        let _ = self.controller.state.shared.give_up.send(true);
         self.given_up.get_or_insert_with(Instant::now);
         true
     }
 
     fn press(&mut self, key: KeyEvent) -> bool {
         let is_stop =
-            matches!(self.controller.audience.press(key), Some(Action::Stop)) && self.stop();
+            matches!(self.controller.observers.press(key), Some(Action::Stop)) && self.stop();
         self.controller.show(Phase::WaitingForAnswers, false);
         is_stop
     }
@@ -299,7 +299,7 @@ impl Stage for Answers<'_, '_> {
 
     #[cfg(feature = "otlp")]
     fn tell(&mut self, text: String) {
-        self.controller.audience.tell(text);
+        self.controller.observers.tell(text);
     }
 }
 

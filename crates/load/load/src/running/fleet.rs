@@ -2,8 +2,8 @@
 
 pub(crate) mod args;
 pub(crate) mod ask;
+mod live_status;
 mod report;
-mod watch;
 
 use super::member::address::RunAddress;
 use crate::console::Output;
@@ -22,7 +22,7 @@ pub(crate) fn perform(command: &FleetCommand) -> anyhow::Result<Shown> {
         FleetCommand::Status { run, watch: true, .. } => {
             let at = run.address()?;
             let control = Control::open(at.url(), &at.name).map_err(|error| at.told(error))?;
-            Ok((watch::watch(&control, &at)?, true))
+            Ok((live_status::show(&control, &at)?, true))
         }
         FleetCommand::Status { run, json, .. } => {
             let output = Output::create(json.json.as_deref())?;

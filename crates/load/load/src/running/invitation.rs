@@ -156,16 +156,16 @@ mod tests {
     use clap::{CommandFactory, FromArgMatches, Parser};
 
     #[derive(Debug, Parser)]
-    struct Line {
+    struct CommandLine {
         #[command(flatten)]
         run: RunArgs,
     }
 
     fn read(line: &str) -> RunArgs {
         let words = line.split_whitespace().map(|word| word.replace('_', " ").into()).collect();
-        let matches = config::matches(&Line::command(), words).unwrap();
-        let mut args = Line::from_arg_matches(&matches).unwrap().run;
-        args.settle(&Line::command(), &matches);
+        let matches = config::matches(&CommandLine::command(), words).unwrap();
+        let mut args = CommandLine::from_arg_matches(&matches).unwrap().run;
+        args.settle(&CommandLine::command(), &matches);
         args
     }
 

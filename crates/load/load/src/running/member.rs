@@ -3,7 +3,7 @@
 pub(crate) mod address;
 pub(crate) mod args;
 mod overview;
-pub(crate) mod parts;
+pub(crate) mod part_times;
 
 use super::workers::length::{RunLength, Spacing};
 use crate::console::{Progress, human};
@@ -19,7 +19,7 @@ use address::RunAddress;
 use nanopace::{Nanos, Pacer, Rate, Shape};
 use nanopace_fleet::{Control, FleetError, Node};
 use overview::Overview;
-use parts::Parts;
+use part_times::PartTimes;
 use std::cell::{Cell, RefCell};
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(crate) struct Member {
     interrupted: Arc<AtomicBool>,
     has_left: Cell<bool>,
     timeline: RefCell<Timeline>,
-    parts: Parts,
+    parts: PartTimes,
     overview: Overview,
 }
 
@@ -53,7 +53,7 @@ impl Member {
         node: Node,
         control: Control,
         interrupted: Arc<AtomicBool>,
-        parts: Parts,
+        parts: PartTimes,
     ) -> anyhow::Result<Member> {
         let joined = node.pacer().now();
         let (has_left, timeline) = (Cell::new(false), RefCell::new(Timeline::new()));

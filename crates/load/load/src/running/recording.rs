@@ -4,6 +4,6 @@
 mod causes;
 pub(crate) mod collector;
 mod in_flight;
-mod moved;
 pub(crate) mod recorder;
+mod schedule_shift;
 pub(crate) mod steps;

@@ -1,15 +1,15 @@
 //! A run from its first thread to its summary.
 
+use super::before_start::BeforeStart;
 use super::compare;
 use super::control::Control;
 use super::controller::Controller;
 use super::invitation::Invitation;
 use super::keyboard::Keyboard;
 use super::member::Member;
-use super::member::parts::Parts;
+use super::member::part_times::PartTimes;
 use super::message::Message;
-use super::opening::Opening;
-use super::outlets::Outlets;
+use super::outputs::Outputs;
 #[cfg(feature = "otlp")]
 use super::push::Push;
 use super::recording::steps::StepRecorders;
@@ -72,10 +72,10 @@ pub(crate) fn run<T: Backend>(
     // Dropped at the end of this function, so the report is printed on an ordinary terminal.
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
     let (watch, snapshots) = watch::channel(None);
-    let control = setup.door.as_ref().map(|door| {
+    let control = setup.control_listener.as_ref().map(|control_listener| {
         // While the full-screen view is shown, nothing else is.
-        Progress::of_a_job().add_line(&format!("control at {}", door.url()));
-        Control::start(door, &setup.target.name(), snapshots.clone(), sender.clone())
+        Progress::of_a_job().add_line(&format!("control at {}", control_listener.url()));
+        Control::start(control_listener, &setup.target.name(), snapshots.clone(), sender.clone())
     });
     let control = control.transpose()?;
     #[cfg(feature = "otlp")]
@@ -86,7 +86,7 @@ pub(crate) fn run<T: Backend>(
     #[cfg(feature = "otlp")]
     let push = push.transpose()?;
     let target = Arc::clone(&setup.target);
-    let parts = Parts::new(move || target.take_own_times());
+    let parts = PartTimes::new(move || target.take_own_times());
     let member = match &setup.invitation {
         None => None,
         Some(invitation) => {
@@ -98,8 +98,8 @@ pub(crate) fn run<T: Backend>(
     };
     let title = setup.title(member.as_ref());
     let live = Live::new(&title, keyboard.is_some(), !setup.args.no_tui);
-    let outlets = Outlets { logs, live, watch };
-    let done = perform(setup, member.as_ref(), outlets, &sender, &messages);
+    let outputs = Outputs { logs, live, watch };
+    let done = perform(setup, member.as_ref(), outputs, &sender, &messages);
     drop(control);
     #[cfg(feature = "otlp")]
     push.and_then(Push::end).iter().for_each(|told| Progress::of_a_job().add_line(told));
@@ -111,7 +111,7 @@ fn join(
     invitation: &Invitation,
     messages: &Receiver<Message>,
     interrupted: Arc<AtomicBool>,
-    parts: Parts,
+    parts: PartTimes,
 ) -> anyhow::Result<Option<Member>> {
     let progress = Progress::of_a_job();
     let mut shown = None;
@@ -119,8 +119,8 @@ fn join(
         if shown.replace(waits) != Some(waits) {
             progress.show(&format!("{waits}; Ctrl-C leaves"));
         }
-        let mut opening = Opening;
-        if messages.try_iter().any(|message| message.reach(&mut opening)) {
+        let mut before_start = BeforeStart;
+        if messages.try_iter().any(|message| message.reach(&mut before_start)) {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -145,7 +145,7 @@ fn join(
 pub(crate) fn perform<T: Backend>(
     setup: &Setup<T>,
     member: Option<&Member>,
-    mut outlets: Outlets,
+    mut outputs: Outputs,
     sender: &Sender<Message>,
     messages: &Receiver<Message>,
 ) -> anyhow::Result<Ran> {
@@ -155,10 +155,10 @@ pub(crate) fn perform<T: Backend>(
     let shared = Arc::new(RunShared::new(pacer, timeout, &connections, setup.gives_up()));
     setup.target.counted_by(Arc::new(StepRecorders::new(&shared.recorders, &connections)));
     let threads = Threads::start(&setup.target, &shared, &connections, &setup.cores)?;
-    let is_wanted = Opening.wait(messages, &threads, &shared);
+    let is_wanted = BeforeStart.wait(messages, &threads, &shared);
     let span = start_schedule(setup, member, &shared, sender.clone(), is_wanted)?;
-    outlets.logs.begin(span.began);
-    let mut controller = Controller::new(&shared, span, member, setup.policy(), outlets);
+    outputs.logs.begin(span.began);
+    let mut controller = Controller::new(&shared, span, member, setup.policy(), outputs);
     controller.expect(&setup.target.labels());
     match member {
         _ if is_wanted => controller.run(messages),

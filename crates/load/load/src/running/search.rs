@@ -14,7 +14,7 @@ pub(crate) mod args;
 use super::args::RunArgs;
 use super::files::Input;
 use super::message::Message;
-use super::outlets::Outlets;
+use super::outputs::Outputs;
 use super::run::{self, INTERRUPTS};
 use super::setup::{Setup, check_parts};
 use crate::console::chart as console;
@@ -25,7 +25,7 @@ use crate::judged::search::method::{Bounds, Search, Step};
 use crate::judged::search::results::{End, Results};
 use crate::load::backend::Backend;
 use crate::shown::live::Live;
-use crate::shown::search::report::{Line, Report};
+use crate::shown::search::report::{SearchLine, SearchReport};
 use crate::shown::search::{object, plot};
 use anyhow::ensure;
 use args::SearchArgs;
@@ -108,7 +108,7 @@ impl<T: Backend> Job<T> {
                 break End::Time;
             }
             let Some(measured) = self.perform(step, length)? else { break End::Interrupted };
-            let line = Line { number: steps.len() + 1, step: &measured }.to_string();
+            let line = SearchLine { number: steps.len() + 1, step: &measured }.to_string();
             progress.add_line(line.trim_end());
             if measured.has_no_success() {
                 let Setup { args, target, .. } = &self.setup;
@@ -147,8 +147,8 @@ impl<T: Backend> Job<T> {
         self.setup.change(step.hz, length, self.promise.most_failures(step.hz, length))?;
         let progress = Progress::of_a_part();
         let (sender, messages) = (&self.sender, &self.messages);
-        let outlets = Outlets::only(Live::Lines(progress));
-        let run::Ran { summary, .. } = run::perform(&self.setup, None, outlets, sender, messages)?;
+        let outputs = Outputs::only(Live::Lines(progress));
+        let run::Ran { summary, .. } = run::perform(&self.setup, None, outputs, sender, messages)?;
         if self.interrupt.is_triggered() {
             return Ok(None);
         }
@@ -179,7 +179,7 @@ impl<T: Backend> Job<T> {
             svg.write_text(&picture)
         });
         let width = console::width(io::stdout().is_terminal());
-        [json, drawn, self.setup.output.write_text(&Report { results, promise, width })]
+        [json, drawn, self.setup.output.write_text(&SearchReport { results, promise, width })]
     }
 }
 

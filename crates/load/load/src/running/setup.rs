@@ -3,7 +3,7 @@
 use super::args::RunArgs;
 use super::closed_loop;
 use super::compare;
-use super::control::Door;
+use super::control::ControlListener;
 use super::files::{self, Input};
 use super::invitation::Invitation;
 use super::member::Member;
@@ -56,7 +56,7 @@ pub(crate) struct Setup<T> {
     /// The fleet that this process takes part in.
     pub(crate) invitation: Option<Invitation>,
     /// Where programs may look at the run and steer it.
-    pub(crate) door: Option<Door>,
+    pub(crate) control_listener: Option<ControlListener>,
     /// Where metrics are sent.
     #[cfg(feature = "otlp")]
     pub(crate) collector: Option<Arc<Collector>>,
@@ -94,7 +94,7 @@ impl<T: Backend> Setup<T> {
         let end = if args.schedule.is_replay() { Duration::MAX } else { end };
         let cores = if args.pin { cores()? } else { Vec::new() };
         let baseline = compare::baseline(&args)?;
-        let door = Door::open(&args.control)?;
+        let control_listener = ControlListener::open(&args.control)?;
         #[cfg(feature = "otlp")]
         let collector = args.push.collector()?.map(Arc::new);
         let target = Arc::new(make(&args)?);
@@ -126,7 +126,7 @@ impl<T: Backend> Setup<T> {
             most_failures: f64::INFINITY,
             cores,
             invitation,
-            door,
+            control_listener,
             #[cfg(feature = "otlp")]
             collector,
             baseline,

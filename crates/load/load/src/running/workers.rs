@@ -7,10 +7,10 @@ pub(crate) mod deadline;
 pub(crate) mod guarded;
 mod held;
 pub(crate) mod length;
-pub(crate) mod processor;
 pub(crate) mod shared;
 mod slots;
 pub(crate) mod span;
+pub(crate) mod thread_cpu;
 pub(crate) mod threads;
 mod worker;
 

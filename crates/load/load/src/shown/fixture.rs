@@ -4,11 +4,11 @@ use crate::console::human::float;
 use crate::console::machine::Machine;
 use crate::judged::summary::{Summary, Title};
 use crate::judged::verdict::Verdict;
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
+use crate::recorded::cpu_time::CpuTime;
 use crate::recorded::gaps::Quality;
 use crate::recorded::outcome::{Due, Ending, Outcome};
 use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
-use crate::recorded::processor::ProcessorTime;
 use crate::recorded::stats::OperationStats;
 use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer, Rate};
@@ -65,7 +65,7 @@ pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
     }
     let failed = summary.stats.response.len() - summary.stats.service.len();
     summary.stats.failures =
-        [(Kind::new("timeout"), failed - 1), (Kind::new("status 503"), 1)].into();
+        [(FailureKind::new("timeout"), failed - 1), (FailureKind::new("status 503"), 1)].into();
     summary.stats.statuses = [(200, summary.stats.service.len()), (503, 1)].into();
     let bounds = &mut summary.stats.bounds;
     bounds.record_n(10_000_000_000, failed).unwrap();
@@ -73,7 +73,7 @@ pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
     summary.duration = Duration::from_secs(seconds);
     summary.gaps = Some(Quality { within_25_percent: 0.9, coefficient_of_variation: 0.2 });
     let second = Duration::from_secs(1);
-    summary.processor = Some(ProcessorTime { had: second, wanted: second * 2 });
+    summary.processor = Some(CpuTime { had: second, wanted: second * 2 });
     summary
 }
 
@@ -97,7 +97,7 @@ fn interval(second: u64, hz: u64) -> Interval {
         record(&mut brief.wait, 1e6, 1);
         record(&mut brief.response, 1e10, 1);
         record(&mut brief.bounds, 1e10, 1);
-        due.count(&outcome(1e6, 1e10, Ending::Failed(Kind::new("timeout")), 1));
+        due.count(&outcome(1e6, 1e10, Ending::Failed(FailureKind::new("timeout")), 1));
     }
     let [from, to] = [second, second + 1].map(Duration::from_secs);
     let backlog =

@@ -11,10 +11,10 @@ use crate::judged::verdict::Verdict;
 use crate::load::kind;
 use crate::load::own_times::OwnTimes;
 use crate::recorded::confidence::Confidence;
-use crate::recorded::kept::Kept;
 use crate::recorded::outcome::{Due, Ending};
 use crate::recorded::over_time::Interval;
 use crate::recorded::percentiles::Percentiles;
+use crate::recorded::retained_histograms::RetainedHistograms;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ pub(crate) struct Object<F> {
     missed: Vec<String>,
     spectrum: Spectrum,
     machine: Machine,
-    histograms: Kept,
+    histograms: RetainedHistograms,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<ComparisonObject>,
     /// Why it was not compared with the baseline, if it was to be.
@@ -267,7 +267,7 @@ impl<F> Object<F> {
                 response_time_ns: spectrum::points(&stats.response),
             },
             machine: title.machine.clone(),
-            histograms: Kept::new(&summary.confidence()),
+            histograms: RetainedHistograms::new(&summary.confidence()),
             comparison: beside
                 .and_then(|beside| Some(ComparisonObject::new(beside.as_ref().ok()?, &[]))),
             not_compared: beside.and_then(|beside| beside.as_ref().err().cloned()),

@@ -90,7 +90,7 @@ pub(crate) fn is_stop(key: KeyEvent) -> bool {
 /// What is being typed, if anything.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prompt {
-    typing: Option<(Kind, Typed)>,
+    typing: Option<(PromptKind, Typed)>,
     /// What is wrong with what was entered last, until the next key.
     wrong: String,
     is_help_wanted: bool,
@@ -98,7 +98,7 @@ pub(crate) struct Prompt {
 
 /// What is typed into a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PromptKind {
     Rate,
     Shape,
 }
@@ -118,13 +118,13 @@ impl Prompt {
                 return self.enter(kind, &text);
             }
             // These are in no rate. They act, and what was typed is forgotten.
-            (Some((Kind::Rate, _)), KeyCode::Char('+' | '=' | '-' | ' ')) | (None, _) => {
+            (Some((PromptKind::Rate, _)), KeyCode::Char('+' | '=' | '-' | ' ')) | (None, _) => {
                 self.typing = None;
                 return self.begin(key.code);
             }
             (Some((kind, typed)), code) => {
                 typed.press(code);
-                if *kind == Kind::Rate && typed.is_empty() {
+                if *kind == PromptKind::Rate && typed.is_empty() {
                     self.typing = None;
                 }
             }
@@ -147,22 +147,22 @@ impl Prompt {
             Meaning::Rate => {
                 let mut typed = Typed::default();
                 typed.press(key);
-                self.typing = Some((Kind::Rate, typed));
+                self.typing = Some((PromptKind::Rate, typed));
             }
-            Meaning::Shape => self.typing = Some((Kind::Shape, Typed::default())),
+            Meaning::Shape => self.typing = Some((PromptKind::Shape, Typed::default())),
             Meaning::Help => self.is_help_wanted = !self.is_help_wanted,
         }
         None
     }
 
-    fn enter(&mut self, kind: Kind, text: &str) -> Option<Action> {
+    fn enter(&mut self, kind: PromptKind, text: &str) -> Option<Action> {
         let entered = match kind {
-            Kind::Rate => text.parse::<Rate>().map(Action::SetRate).map_err(|error| {
+            PromptKind::Rate => text.parse::<Rate>().map(Action::SetRate).map_err(|error| {
                 // It is soon typed again.
                 self.typing = None;
                 error.to_string()
             }),
-            Kind::Shape => text.parse::<Shape>().map(Action::SetShape).map_err(|error| {
+            PromptKind::Shape => text.parse::<Shape>().map(Action::SetShape).map_err(|error| {
                 self.point_out(&error);
                 error.to_string()
             }),
@@ -187,7 +187,7 @@ impl Prompt {
     }
 
     /// What is being typed.
-    pub(crate) fn typing(&self) -> Option<(Kind, &Typed)> {
+    pub(crate) fn typing(&self) -> Option<(PromptKind, &Typed)> {
         self.typing.as_ref().map(|(kind, typed)| (*kind, typed))
     }
 
@@ -204,8 +204,8 @@ impl Prompt {
     /// All of it in one line.
     pub(crate) fn line(&self) -> String {
         let typed = match &self.typing {
-            Some((Kind::Rate, typed)) => format!("> {}", typed.text()),
-            Some((Kind::Shape, typed)) => format!("shape> {}", typed.text()),
+            Some((PromptKind::Rate, typed)) => format!("> {}", typed.text()),
+            Some((PromptKind::Shape, typed)) => format!("shape> {}", typed.text()),
             None => String::new(),
         };
         let parts = [typed.as_str(), &self.wrong];
@@ -320,7 +320,7 @@ mod tests {
     fn a_wrong_shape_stays_with_the_cursor_where_it_is_wrong() {
         let mut prompt = pressed("shold 1/s 2s, jump 3/s\n");
         let (kind, typed) = prompt.typing().unwrap();
-        assert_eq!((kind, typed.parts().0.as_str()), (Kind::Shape, "hold 1/s 2s, "));
+        assert_eq!((kind, typed.parts().0.as_str()), (PromptKind::Shape, "hold 1/s 2s, "));
         assert!(prompt.wrong().contains("column 14"), "{}", prompt.wrong());
         assert!(prompt.line().starts_with("shape> hold 1/s 2s, jump 3/s  "), "{}", prompt.line());
         // The next key takes the error away.

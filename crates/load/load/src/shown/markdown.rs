@@ -96,7 +96,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::kind::Kind;
+    use crate::load::kind::FailureKind;
     use crate::recorded::labels::tests::ended;
     use crate::shown::fixture::long;
     use proptest::prelude::*;
@@ -134,7 +134,7 @@ mod tests {
         summary.title.url = "http://x/|<b>\n*a*".to_owned();
         summary.stats.labels.expect(&["a|b"]);
         summary.stats.labels.end(&ended("a|b", true, 7));
-        summary.stats.failures.insert(Kind::new("a: check <b>"), 3);
+        summary.stats.failures.insert(FailureKind::new("a: check <b>"), 3);
         summary.incomplete = Some("ended *early*".to_owned());
         let missed = Some("p99 response is 7ms, wanted < 5ms".to_owned());
         summary.required = vec![

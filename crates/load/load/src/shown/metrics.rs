@@ -8,7 +8,7 @@ pub(crate) mod text;
 
 use super::snapshot::{Phase, Snapshot};
 use crate::console::human::float;
-use crate::load::kind::{self, Kind};
+use crate::load::kind::{self, FailureKind};
 use crate::recorded::tally::{Buckets, LabelTally, Tally};
 use std::collections::BTreeMap;
 
@@ -230,7 +230,7 @@ fn gauges(
 }
 
 /// All kinds, also those that have not happened: an alarm needs a number.
-fn failures(failures: &BTreeMap<Kind, u64>) -> BTreeMap<String, u64> {
+fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
     kinds.extend(kind::expected().into_iter().map(|group| (group.to_owned(), 0)));
     for (kind, count) in failures {
@@ -264,8 +264,8 @@ mod tests {
         assert_eq!((statuses.len(), statuses["404"], statuses["other"]), (501, 1, 400));
         kind::expect(&["status", "tls"]);
         let happened: BTreeMap<_, _> = (400..600)
-            .map(|status| (Kind::of_group("status", &format!("answered {status}")), 2))
-            .chain([(Kind::new("broken pipe"), 1)])
+            .map(|status| (FailureKind::of_group("status", &format!("answered {status}")), 2))
+            .chain([(FailureKind::new("broken pipe"), 1)])
             .collect();
         let kinds = failures(&happened);
         assert_eq!((kinds["status"], kinds["broken pipe"], kinds["tls"]), (400, 1, 0));

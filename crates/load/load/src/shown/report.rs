@@ -18,9 +18,9 @@ use std::time::Duration;
 
 /// Shows a summary as text of many lines.
 #[derive(Debug)]
-pub(crate) struct Report<'run>(pub(crate) &'run Summary);
+pub(crate) struct RunReport<'run>(pub(crate) &'run Summary);
 
-impl Display for Report<'_> {
+impl Display for RunReport<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let summary = self.0;
         counts(f, summary)?;

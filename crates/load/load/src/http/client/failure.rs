@@ -1,7 +1,7 @@
 //! How a request can fail.
 
 use super::request::body::Unreadable;
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use crate::load::shortage::{GENERATOR, Shortage};
 use crate::net::tls;
 use crate::net::trust::Tls;
@@ -90,8 +90,8 @@ impl Failure {
     }
 
     /// Its kind, by which it is counted.
-    pub(crate) fn kind(self) -> Kind {
-        Kind::of_group(self.group(), &self.to_string())
+    pub(crate) fn kind(self) -> FailureKind {
+        FailureKind::of_group(self.group(), &self.to_string())
     }
 
     fn group(self) -> &'static str {

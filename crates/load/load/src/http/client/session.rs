@@ -12,7 +12,7 @@ use super::steps::Step;
 use crate::http::template::values::Values;
 use crate::load::backend::Steps;
 use crate::load::details::SetUp;
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use crate::running::workers::deadline::Deadline;
 use crate::{Done, Failure as Failed};
 use hyper::StatusCode;
@@ -88,7 +88,7 @@ impl Answer {
     }
 
     /// A failure of this kind. It is marked if the request was never sent.
-    pub(crate) fn failure(&self, kind: Kind) -> Failed {
+    pub(crate) fn failure(&self, kind: FailureKind) -> Failed {
         let failed = Failed::of(kind);
         if self.is_sent { failed } else { failed.unconnected() }
     }

@@ -7,7 +7,7 @@ use super::response::extraction::{Missing, Part, SearchedResponse, Source};
 use super::response::retained::Wanted;
 use crate::http::template::Template;
 use crate::http::template::values::Values;
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -86,13 +86,13 @@ impl Take {
     ///
     /// # Errors
     /// It is not there, or can't be where it goes to.
-    pub(crate) fn value(&self, answer: &SearchedResponse<'_>) -> Result<Vec<u8>, Kind> {
+    pub(crate) fn value(&self, answer: &SearchedResponse<'_>) -> Result<Vec<u8>, FailureKind> {
         let value = answer.find(&self.source);
         let value = value.and_then(|value| {
             let fits = self.fits.iter().all(|fits| fits(&value));
             if fits { Ok(value.into_owned()) } else { Err(Missing::Unfit) }
         });
-        value.map_err(|why| Kind::of_group("take", &why.named(&self.name)))
+        value.map_err(|why| FailureKind::of_group("take", &why.named(&self.name)))
     }
 }
 
@@ -105,10 +105,10 @@ impl Check {
         &self,
         answer: &SearchedResponse<'_>,
         values: &mut Values<'_>,
-    ) -> Result<(), Kind> {
+    ) -> Result<(), FailureKind> {
         let holds = self.holds(answer, values);
         let holds = holds.and_then(|holds| if holds { Ok(()) } else { Err(Missing::Absent) });
-        holds.map_err(|why| Kind::of_group("check", &why.named(&self.name)))
+        holds.map_err(|why| FailureKind::of_group("check", &why.named(&self.name)))
     }
 
     fn holds(

@@ -32,14 +32,14 @@ use tokio::runtime::Builder;
 
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
-struct Line {
+struct CommandLine {
     #[command(flatten)]
     client: ClientArgs,
 }
 
 /// The plan of a run with these options.
 fn plan(url: &str, options: &[&str], timeout: Duration) -> anyhow::Result<Arc<Plan>> {
-    let args = Line::try_parse_from(options)?.client;
+    let args = CommandLine::try_parse_from(options)?.client;
     args.check()?;
     let mut draft = Draft::new(&args);
     draft.add(&single_request::target(url, &args)?)?;

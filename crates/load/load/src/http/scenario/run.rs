@@ -3,7 +3,7 @@
 use super::think;
 use crate::http::client::session::{Answer, Session};
 use crate::http::client::steps::{Scenario, Step};
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use crate::{Done, Failure, Slot};
 use nanopace::Nanos;
 
@@ -40,7 +40,7 @@ fn count(
     step: &Step,
     session: &Session,
     answer: &Answer,
-    outcome: Result<(), Kind>,
+    outcome: Result<(), FailureKind>,
     [due, end]: [Nanos; 2],
 ) {
     let done = answer.done().label(step.label);
@@ -51,12 +51,17 @@ fn count(
 }
 
 /// Looks at an answer, and takes from it what the next steps need.
-fn outcome(step: &Step, session: &mut Session, number: u64, answer: &Answer) -> Result<(), Kind> {
+fn outcome(
+    step: &Step,
+    session: &mut Session,
+    number: u64,
+    answer: &Answer,
+) -> Result<(), FailureKind> {
     let mut taken = Vec::new();
     let outcome = if step.has_status() { answer.status.map(drop) } else { answer.outcome() };
     outcome.map_err(|why| {
         let kind = why.kind();
-        Kind::of_group(kind.group(), &format!("{}: {kind}", step.label))
+        FailureKind::of_group(kind.group(), &format!("{}: {kind}", step.label))
     })?;
     if let Some(looked) = answer.status.ok().and_then(|status| session.searched(status)) {
         let mut values = session.values(number);

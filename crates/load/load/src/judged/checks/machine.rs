@@ -4,7 +4,7 @@ use super::Finding;
 use crate::console::human;
 use crate::console::human::{float, percent};
 use crate::judged::criteria::Percentile;
-use crate::recorded::processors::Meanwhile;
+use crate::recorded::machine_cpu::Meanwhile;
 use crate::recorded::quota::Quota;
 
 /// Less than this is not told, be it beyond the percentile that is reported or not.

@@ -2,7 +2,7 @@
 
 use crate::console::machine::Machine;
 use crate::console::secret::public;
-use crate::recorded::kept::{Batch, Kept, Times};
+use crate::recorded::retained_histograms::{Batch, RetainedHistograms, Times};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -65,7 +65,7 @@ pub(crate) struct Recording {
     /// What a fleet tells of itself, if it was one.
     #[serde(default)]
     pub(crate) fleet: Option<IgnoredAny>,
-    pub(crate) histograms: Kept,
+    pub(crate) histograms: RetainedHistograms,
 }
 
 impl Recording {
@@ -79,7 +79,7 @@ impl Recording {
                 return Err(format!("its `{field}` is {value}"));
             }
         }
-        let Kept { all, batches } = &self.histograms;
+        let RetainedHistograms { all, batches } = &self.histograms;
         if !batches.iter().map(|batch| &batch.times).chain([all]).all(Times::has_its_bounds) {
             return Err("its `histograms` have lower bounds that are none of the times".to_owned());
         }
@@ -102,7 +102,7 @@ impl Recording {
     /// Says which sum does not add up, if one does not. What has been skipped is in no batch, and all nodes of a fleet
     /// together count what none of them has recorded.
     fn check_sums(&self) -> Result<(), String> {
-        let Kept { all, batches } = &self.histograms;
+        let RetainedHistograms { all, batches } = &self.histograms;
         let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).fold(0, u64::saturating_add);
         let sums = [
             ("starts", sum(|batch| batch.started), self.started),

@@ -4,8 +4,8 @@ use super::figure::{Estimate, Figure};
 use super::recording::Recording;
 use crate::console::human::float;
 use crate::recorded::confidence::{self, Batched, LEAST_BATCHES, Range, Share, Z};
-use crate::recorded::kept::{Batch, Times};
 use crate::recorded::percentiles::{Sample, quantile};
+use crate::recorded::retained_histograms::{Batch, Times};
 use hdrhistogram::Histogram;
 use std::iter;
 

@@ -4,7 +4,7 @@ use super::demand::Demand;
 use super::*;
 use crate::console::machine::Machine;
 use crate::recorded::confidence::simulated::Queue;
-use crate::recorded::kept::{Batch, Times};
+use crate::recorded::retained_histograms::{Batch, Times};
 use hdrhistogram::Histogram;
 use serde_json::Value;
 use std::cmp::Ordering;

@@ -17,7 +17,7 @@ const A_PERCENTILE: &str = "write confidence p99, or another percentile between 
 const TWO_WORDS: &str = "write for example p99 response";
 
 /// What a word can be.
-enum Kind {
+enum WordKind {
     Statistic,
     Times,
     Lateness,
@@ -27,21 +27,21 @@ enum Kind {
     Unknown,
 }
 
-impl Kind {
-    fn of(word: &Word) -> Kind {
+impl WordKind {
+    fn of(word: &Word) -> WordKind {
         let name = word.text.to_ascii_lowercase();
         if Statistic::named(&name).is_some() {
-            Kind::Statistic
+            WordKind::Statistic
         } else if Times::named(&name).is_some() {
-            Kind::Times
+            WordKind::Times
         } else if name == "lateness" {
-            Kind::Lateness
+            WordKind::Lateness
         } else if name == "confidence" {
-            Kind::Confidence
+            WordKind::Confidence
         } else if Single::named(&name).is_some() {
-            Kind::Single(name)
+            WordKind::Single(name)
         } else {
-            Kind::Unknown
+            WordKind::Unknown
         }
     }
 }
@@ -50,14 +50,14 @@ impl Kind {
 pub(crate) fn misnamed(words: &[Word]) -> CriterionError {
     match words {
         [word] => alone(word),
-        [first, second, rest @ ..] => match (Kind::of(first), rest) {
-            (Kind::Single(name), _) => superfluous(second, &format!("write only {name}")),
-            (Kind::Confidence, _) => unknown(second, A_PERCENTILE),
+        [first, second, rest @ ..] => match (WordKind::of(first), rest) {
+            (WordKind::Single(name), _) => superfluous(second, &format!("write only {name}")),
+            (WordKind::Confidence, _) => unknown(second, A_PERCENTILE),
             (_, [third, ..]) => superfluous(third, TWO_WORDS),
-            (Kind::Statistic, []) => unknown(second, A_TIME),
-            (Kind::Times, []) => unknown(second, A_STATISTIC),
-            (Kind::Lateness, []) => unknown(second, A_CAUSE),
-            (Kind::Unknown, []) => before(first, second),
+            (WordKind::Statistic, []) => unknown(second, A_TIME),
+            (WordKind::Times, []) => unknown(second, A_STATISTIC),
+            (WordKind::Lateness, []) => unknown(second, A_CAUSE),
+            (WordKind::Unknown, []) => before(first, second),
         },
         [] => unreachable!("a criterion without words is refused before"),
     }
@@ -66,22 +66,22 @@ pub(crate) fn misnamed(words: &[Word]) -> CriterionError {
 fn alone(word: &Word) -> CriterionError {
     let incomplete =
         |advice| CriterionError::at(word, format!("{:?} needs a second word; {advice}", word.text));
-    match Kind::of(word) {
-        Kind::Statistic | Kind::Times => incomplete(TWO_WORDS),
-        Kind::Lateness => incomplete(A_CAUSE),
-        Kind::Confidence => incomplete(A_PERCENTILE),
-        Kind::Single(_) | Kind::Unknown => unknown(word, ANY),
+    match WordKind::of(word) {
+        WordKind::Statistic | WordKind::Times => incomplete(TWO_WORDS),
+        WordKind::Lateness => incomplete(A_CAUSE),
+        WordKind::Confidence => incomplete(A_PERCENTILE),
+        WordKind::Single(_) | WordKind::Unknown => unknown(word, ANY),
     }
 }
 
 /// The error of an unknown word before `second`.
 fn before(word: &Word, second: &Word) -> CriterionError {
-    match Kind::of(second) {
-        Kind::Statistic => unknown(word, A_TIME),
-        Kind::Times => unknown(word, A_STATISTIC),
-        Kind::Lateness => unknown(word, A_CAUSE),
-        Kind::Single(name) => unknown(word, &format!("write only {name}")),
-        Kind::Confidence | Kind::Unknown => unknown(word, ANY),
+    match WordKind::of(second) {
+        WordKind::Statistic => unknown(word, A_TIME),
+        WordKind::Times => unknown(word, A_STATISTIC),
+        WordKind::Lateness => unknown(word, A_CAUSE),
+        WordKind::Single(name) => unknown(word, &format!("write only {name}")),
+        WordKind::Confidence | WordKind::Unknown => unknown(word, ANY),
     }
 }
 

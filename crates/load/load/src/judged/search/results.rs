@@ -3,7 +3,7 @@
 use super::judge::{Cause, Measured};
 use super::method::{Conclusion, Outcome, Search};
 use crate::console::human::four_digits;
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use crate::load::shortage::GENERATOR;
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
@@ -32,7 +32,7 @@ pub(crate) struct Results {
     /// Why there are no more of them.
     pub(crate) end: End,
     /// How a request failed that was sent alone, if that is why.
-    pub(crate) failure: Option<Kind>,
+    pub(crate) failure: Option<FailureKind>,
 }
 
 /// Why a search ended.

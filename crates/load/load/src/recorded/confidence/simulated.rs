@@ -1,9 +1,9 @@
 //! Runs of which the truth is known: a queue with one server, in virtual time.
 
-use crate::recorded::kept::{Batch, Kept, Times};
 use crate::recorded::outcome::Due;
 use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
 use crate::recorded::percentiles::Sample;
+use crate::recorded::retained_histograms::{Batch, RetainedHistograms, Times};
 use crate::recorded::stats::OperationStats;
 use hdrhistogram::Histogram;
 use std::iter;
@@ -43,7 +43,7 @@ impl Simulated {
     }
 
     /// As a file of results has it.
-    pub(crate) fn kept(self) -> Kept {
+    pub(crate) fn kept(self) -> RetainedHistograms {
         let none = Histogram::new(2).unwrap();
         let times = |response: Histogram<u64>| Times {
             service: response.clone(),
@@ -57,7 +57,10 @@ impl Simulated {
             failed: 0,
             times: times(response),
         };
-        Kept { all: times(self.all), batches: (0..).zip(self.batches).map(batch).collect() }
+        RetainedHistograms {
+            all: times(self.all),
+            batches: (0..).zip(self.batches).map(batch).collect(),
+        }
     }
 
     /// A time at this part of the run.

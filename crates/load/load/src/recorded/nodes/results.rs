@@ -3,14 +3,14 @@
 
 use super::timeline::{MOST, Part, Timeline};
 use crate::load::details::Traffic;
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use crate::load::own_times::{self, OwnTimes, Part as OfAnswer};
 use crate::recorded::labels::{Labelled, Labels};
 use crate::recorded::lateness::Lateness;
 use crate::recorded::outcome::{Due, Ending};
 use crate::recorded::over_time::{Backlog, Brief};
-use crate::recorded::rests::Rests;
 use crate::recorded::stats::{OperationStats, SetUps};
+use crate::recorded::think_times::ThinkTimes;
 use anyhow::{Context, ensure};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
@@ -54,7 +54,7 @@ struct Head {
 
 #[derive(Debug, Deserialize, Serialize)]
 struct Counts {
-    failures: Vec<(Kind, u64)>,
+    failures: Vec<(FailureKind, u64)>,
     unfinished: u64,
     unstarted: u64,
     skipped: u64,
@@ -62,7 +62,7 @@ struct Counts {
     statuses: BTreeMap<u16, u64>,
     traffic: Traffic,
     lateness: Lateness,
-    rests: Rests,
+    rests: ThinkTimes,
     labels: Vec<LabelHead>,
 }
 
@@ -181,7 +181,7 @@ impl Counts {
             statuses: stats.statuses.clone(),
             traffic: stats.traffic,
             lateness: stats.lateness,
-            rests: stats.rests,
+            rests: stats.think_times,
             labels: stats.labels.iter().map(LabelHead::of).collect(),
         }
     }
@@ -228,7 +228,7 @@ impl Counts {
             statuses,
             traffic,
             lateness,
-            rests,
+            think_times: rests,
             ..OperationStats::new()
         })
     }
@@ -313,7 +313,7 @@ mod tests {
         }
         // A step of a scenario that was never reached, and a think time that ended late.
         summary.stats.labels.expect(&["never"]);
-        summary.stats.rests.end(Duration::from_millis(hz));
+        summary.stats.think_times.end(Duration::from_millis(hz));
         let mut timeline = Timeline::new();
         for interval in summary.over_time.intervals() {
             timeline.add(interval.from, interval);
@@ -351,8 +351,8 @@ mod tests {
         };
         assert_eq!(labels(&sum.stats), labels(&twice));
         assert_eq!(labels(&sum.stats)[2].0, "never");
-        let late = Rests { begun: 0, over: 2, late: 2, most: Duration::from_millis(500) };
-        assert_eq!((sum.stats.rests, twice.rests), (late, late));
+        let late = ThinkTimes { begun: 0, over: 2, late: 2, most: Duration::from_millis(500) };
+        assert_eq!((sum.stats.think_times, twice.think_times), (late, late));
         let own = |results: &Results| {
             let own = results.own_times.iter();
             own.map(|own| (own.part, own.times.len(), own.unknown, own.times.max()))
@@ -411,7 +411,7 @@ mod tests {
 
     #[test]
     fn kinds_of_failures_are_read_back() {
-        let kinds = ["status 503", "connection refused", "", "\"a: b\"\n"].map(Kind::new);
+        let kinds = ["status 503", "connection refused", "", "\"a: b\"\n"].map(FailureKind::new);
         let sent = serde_json::to_string(&kinds.map(Ending::Failed)).unwrap();
         let read: Vec<Ending> = serde_json::from_str(&sent).unwrap();
         assert_eq!(read, kinds.map(Ending::Failed));

@@ -86,7 +86,7 @@ fn sum<'a>(all: impl Iterator<Item = &'a OperationStats>) -> OperationStats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::kind::Kind;
+    use crate::load::kind::FailureKind;
 
     /// Each has these times, and as many failures.
     fn stats(times: &[u64], failed: u64) -> OperationStats {
@@ -97,7 +97,7 @@ mod tests {
             stats.response.record(time).unwrap();
         }
         if failed > 0 {
-            stats.failures.insert(Kind::new("timeout"), failed);
+            stats.failures.insert(FailureKind::new("timeout"), failed);
         }
         stats
     }

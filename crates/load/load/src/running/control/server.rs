@@ -1,7 +1,7 @@
 //! The connections of the control server. None can hold up the others for long, or the run's end.
 
-use super::desk::Desk;
-use super::seats::{Seat, Seats};
+use super::connections::{Connection, Connections};
+use super::handlers::Handlers;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -30,33 +30,35 @@ const HEAD: usize = 16 * 1024;
 /// Serves until the run is over.
 pub(super) async fn serve(
     listener: TcpListener,
-    desk: Arc<Desk>,
+    handlers: Arc<Handlers>,
     mut is_over: watch::Receiver<bool>,
 ) {
-    let mut seats = Seats::default();
+    let mut connections = Connections::default();
     let for_each = is_over.clone();
     select! {
-        () = accept(&listener, &desk, &for_each, &mut seats) => {}
+        () = accept(&listener, &handlers, &for_each, &mut connections) => {}
         // An error means that nobody is there to say it.
         _ = is_over.wait_for(|&over| over) => {}
     }
-    let _ = timeout(FAREWELL, seats.leave()).await;
+    let _ = timeout(FAREWELL, connections.leave()).await;
 }
 
 /// Accepts whoever comes.
 async fn accept(
     listener: &TcpListener,
-    desk: &Arc<Desk>,
+    handlers: &Arc<Handlers>,
     is_over: &watch::Receiver<bool>,
-    seats: &mut Seats,
+    connections: &mut Connections,
 ) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             sleep(RESPITE).await;
             continue;
         };
-        seats.give(|seat| converse(stream, Arc::clone(desk), is_over.clone(), seat)).await;
-        // What has arrived is read before others may take the seat.
+        connections
+            .give(|connection| converse(stream, Arc::clone(handlers), is_over.clone(), connection))
+            .await;
+        // What has arrived is read before the connection may be closed for another one.
         yield_now().await;
     }
 }
@@ -64,18 +66,18 @@ async fn accept(
 /// Answers one client, until it goes or the run is over.
 async fn converse(
     stream: TcpStream,
-    desk: Arc<Desk>,
+    handlers: Arc<Handlers>,
     mut is_over: watch::Receiver<bool>,
-    seat: Seat,
+    connection: Connection,
 ) {
     let service = service_fn(|request| {
-        let (desk, seat) = (Arc::clone(&desk), seat.clone());
+        let (handlers, connection) = (Arc::clone(&handlers), connection.clone());
         async move {
-            seat.heard();
+            connection.heard();
             // A client that sends many requests at once has one answered, and then the others have theirs.
             yield_now().await;
-            let asked = desk.hear(request).await;
-            Ok::<_, Infallible>(seat.wait_for(desk.answer(asked)).await)
+            let asked = handlers.hear(request).await;
+            Ok::<_, Infallible>(connection.wait_for(handlers.answer(asked)).await)
         }
     });
     let mut http = http1::Builder::new();
@@ -111,14 +113,19 @@ mod tests {
         const MANY: usize = 300;
         let (_snapshots, seen) = watch::channel(None);
         let guard = Guard { token: None };
-        let desk = Arc::new(Desk::new("url", "here".to_owned(), guard, seen, mpsc::channel().0));
+        let handlers =
+            Arc::new(Handlers::new("url", "here".to_owned(), guard, seen, mpsc::channel().0));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let (mut greedy, first) = client(&listener, &REQUEST.repeat(MANY)).await;
         let (mut modest, second) = client(&listener, REQUEST).await;
         let (_over, is_over) = watch::channel(false);
-        let mut seats = Seats::default();
+        let mut connections = Connections::default();
         for stream in [first, second] {
-            seats.give(|seat| converse(stream, Arc::clone(&desk), is_over.clone(), seat)).await;
+            connections
+                .give(|connection| {
+                    converse(stream, Arc::clone(&handlers), is_over.clone(), connection)
+                })
+                .await;
         }
         let mut answer = [0; 1000];
         assert!(modest.read(&mut answer).await.unwrap() > 0);

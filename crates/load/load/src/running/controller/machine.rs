@@ -1,40 +1,40 @@
 //! Readings of the machine's processors, as the system reports them.
 
-use crate::recorded::processors::{Meanwhile, Processors};
+use crate::recorded::machine_cpu::{MachineCpu, Meanwhile};
 use crate::recorded::quota::{self, Quota};
 use std::fs;
 
 /// The readings of one moment.
 #[derive(Debug)]
-pub(crate) struct MachineLook {
+pub(crate) struct MachineReading {
     /// Nothing where the system does not say; Linux does.
-    processors: Option<Processors>,
+    processors: Option<MachineCpu>,
     /// The counters of each quota that applies to the program.
     quotas: Vec<Option<Quota>>,
 }
 
-impl MachineLook {
-    pub(crate) fn now() -> MachineLook {
-        MachineLook { processors: processors(), quotas: quotas() }
+impl MachineReading {
+    pub(crate) fn now() -> MachineReading {
+        MachineReading { processors: processors(), quotas: quotas() }
     }
 
-    /// The use of the processors since an `earlier` look, if it is known.
-    pub(crate) fn meanwhile(&self, earlier: &MachineLook) -> Option<Meanwhile> {
+    /// The use of the processors since an `earlier` reading, if it is known.
+    pub(crate) fn meanwhile(&self, earlier: &MachineReading) -> Option<Meanwhile> {
         self.processors?.since(earlier.processors?)
     }
 
-    /// The CPU quota that was reached since an `earlier` look, if one was.
-    pub(crate) fn quota(&self, earlier: &MachineLook) -> Option<Quota> {
+    /// The CPU quota that was reached since an `earlier` reading, if one was.
+    pub(crate) fn quota(&self, earlier: &MachineReading) -> Option<Quota> {
         quota::reached(&self.quotas, &earlier.quotas)
     }
 }
 
-fn processors() -> Option<Processors> {
+fn processors() -> Option<MachineCpu> {
     let read = |path| fs::read_to_string(path).ok();
     let cores = fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
     let frequency = cores.map(|core| core.path().join("cpufreq/scaling_cur_freq"));
     let frequencies = frequency.filter_map(|path| fs::read_to_string(path).ok());
-    Processors::parse(&read("/proc/stat")?, &read("/proc/self/stat")?, frequencies)
+    MachineCpu::parse(&read("/proc/stat")?, &read("/proc/self/stat")?, frequencies)
 }
 
 fn quotas() -> Vec<Option<Quota>> {
@@ -49,9 +49,9 @@ mod tests {
 
     #[test]
     fn linux_says_it_and_others_say_nothing() {
-        let look = MachineLook::now();
-        assert_eq!(look.processors.is_some(), cfg!(target_os = "linux"));
+        let checkpoint = MachineReading::now();
+        assert_eq!(checkpoint.processors.is_some(), cfg!(target_os = "linux"));
         // Not each Linux has cgroups.
-        assert!(look.quotas.is_empty() || cfg!(target_os = "linux"));
+        assert!(checkpoint.quotas.is_empty() || cfg!(target_os = "linux"));
     }
 }

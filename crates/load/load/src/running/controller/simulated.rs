@@ -9,13 +9,13 @@ use crate::judged::summary::{Summary, Title};
 use crate::load::action::{Action, Refusal};
 use crate::load::backend::Backend;
 use crate::load::target::{Done, Failure, Slot};
-use crate::recorded::attention::BEAT;
+use crate::recorded::cpu_time::CpuTime;
+use crate::recorded::last_poll::BEAT;
 use crate::recorded::operation::Answer;
 use crate::recorded::over_time::Interval;
-use crate::recorded::processor::ProcessorTime;
 use crate::running::args::RunArgs;
 use crate::running::message::{Message, Stage};
-use crate::running::outlets::Outlets;
+use crate::running::outputs::Outputs;
 use crate::running::recording::recorder::{Flight, Recorder};
 use crate::running::run::start_schedule;
 use crate::running::setup::Setup;
@@ -36,7 +36,7 @@ const CONNECTIONS: usize = 4;
 
 #[derive(Debug, Parser)]
 #[command(args_override_self = true)]
-struct Line {
+struct CommandLine {
     #[command(flatten)]
     run: RunArgs,
 }
@@ -67,7 +67,7 @@ impl Backend for Nothing {
 /// Underscores stand for blanks.
 fn set_up(options: &str, most: Option<u64>) -> Setup<Nothing> {
     let words = ["test"].into_iter().chain(options.split_whitespace());
-    let line = Line::try_parse_from(words.map(|word| word.replace('_', " "))).unwrap();
+    let line = CommandLine::try_parse_from(words.map(|word| word.replace('_', " "))).unwrap();
     Setup::new(line.run, &[], |_| Ok(Nothing(most))).unwrap()
 }
 
@@ -147,15 +147,15 @@ impl Run<'_> {
         let recorder = Arc::clone(&self.shared.recorders[0]);
         let is_frozen = || self.after(&self.course.freezes, self.now()) > self.now();
         if !is_frozen() {
-            recorder.sleeps(ProcessorTime::default);
+            recorder.sleeps(CpuTime::default);
         }
         self.clock.advance(STEP);
         if is_frozen() {
             return;
         }
-        recorder.wakes(ProcessorTime::default);
+        recorder.wakes(CpuTime::default);
         if self.now() >= self.next_beat {
-            recorder.beat(ProcessorTime::default());
+            recorder.beat(CpuTime::default());
             self.next_beat = self.now() + BEAT;
         }
         for index in 0..self.connections.len() {
@@ -226,9 +226,9 @@ fn controls(
     rates: &mut Vec<String>,
 ) -> bool {
     let is_stopped = messages.try_iter().any(|message| message.reach(controller));
-    let is_over = is_stopped || controller.course.now() >= controller.course.span.end();
-    if !is_over && controller.books.tick().is_some() {
-        rates.push(controller.books.snapshot(Phase::Running, "").rate());
+    let is_over = is_stopped || controller.state.now() >= controller.state.span.end();
+    if !is_over && controller.totals.tick().is_some() {
+        rates.push(controller.totals.snapshot(Phase::Running, "").rate());
     }
     !is_over
 }
@@ -241,8 +241,8 @@ fn run(options: &str, course: &Course) -> Ran {
     let shared = RunShared::new(pacer, Duration::MAX, &[CONNECTIONS], setup.gives_up());
     let (sender, messages) = mpsc::channel();
     let span = start_schedule(&setup, None, &shared, sender, true).unwrap();
-    let outlets = Outlets::only(Live::Nowhere);
-    let mut controller = Controller::new(&shared, span, None, setup.policy(), outlets);
+    let outputs = Outputs::only(Live::Nowhere);
+    let mut controller = Controller::new(&shared, span, None, setup.policy(), outputs);
     let connections = (0..CONNECTIONS).map(|_| Connection::Free).collect();
     let (granted, next_beat) = (0, Nanos::ZERO);
     let mut run = Run { course, clock, shared: &shared, span, connections, granted, next_beat };
@@ -257,7 +257,7 @@ fn run(options: &str, course: &Course) -> Ran {
     let run_end = controller.end();
     while run.is_at_work() {
         run.step();
-        controller.books.tick();
+        controller.totals.tick();
     }
     let title = Title {
         url: String::new(),

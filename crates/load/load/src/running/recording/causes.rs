@@ -7,10 +7,10 @@ use crate::judged::verdict::Verdict::{
     BothBehind, GeneratorBehind, OnSchedule, TargetBehind, ThinkTimes,
 };
 use crate::judged::verdict::{Evidence, Verdict};
-use crate::recorded::attention::BEAT;
+use crate::recorded::cpu_time::CpuTime;
+use crate::recorded::last_poll::BEAT;
 use crate::recorded::lateness::Lateness;
 use crate::recorded::operation::Answer;
-use crate::recorded::processor::ProcessorTime;
 use crate::recorded::stats::OperationStats;
 use nanopace::{ManualClock, Nanos, Pacer, Rate};
 use std::sync::Arc;
@@ -91,7 +91,7 @@ struct Thread<'run> {
     clock: ManualClock,
     pacer: Pacer,
     recorder: &'run Arc<Recorder>,
-    processor: ProcessorTime,
+    processor: CpuTime,
     in_flight: Vec<Call>,
     next_slot: u64,
     next_beat: Nanos,
@@ -219,7 +219,7 @@ fn stats(cause: Cause) -> OperationStats {
         clock,
         pacer,
         recorder,
-        processor: ProcessorTime::default(),
+        processor: CpuTime::default(),
         in_flight: Vec::new(),
         next_slot: 0,
         next_beat: Nanos::ZERO,
@@ -380,7 +380,7 @@ fn what_follows_a_think_time_is_late_by_the_generator_and_awaits_no_answer() {
         verdict(Cause { end: 1_000, generator_stops: &[(1_200, 3_200)], ..THINKING });
     assert_eq!(found, GeneratorBehind, "{:?}", stats.lateness);
     // Those that began to think before the stop and were to end in it.
-    let (rests, seconds) = (stats.rests, stats.lateness.generator);
+    let (rests, seconds) = (stats.think_times, stats.lateness.generator);
     assert!(rests.over == 50 && (39..=41).contains(&rests.late), "{rests:?}");
     assert!(ms(1_990) <= rests.most && rests.most <= ms(2_000), "{rests:?}");
     assert!((50.0..70.0).contains(&seconds), "{seconds}");

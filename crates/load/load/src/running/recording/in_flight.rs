@@ -1,6 +1,6 @@
 //! The operations of a thread that are in flight, so that they can be counted without the thread.
 
-use crate::recorded::attention::Sent;
+use crate::recorded::last_poll::Sent;
 use crate::recorded::lateness::Start;
 use crate::recorded::outcome::{Ending, Outcome};
 use nanopace::Nanos;
@@ -89,7 +89,7 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::attention::Attention;
+    use crate::recorded::last_poll::LastPoll;
     use crate::recorded::lateness::IdealConnections;
     use crate::recorded::operation::Answer;
     use crate::recorded::stats::OperationStats;
@@ -129,7 +129,7 @@ mod tests {
             start: IdealConnections::new(1).start(now, now, zero, None),
             beside: None,
             is_recorded: true,
-            sent: Attention::new(now).send(now),
+            sent: LastPoll::new(now).send(now),
             paused: zero,
             busy: zero,
             rested: zero,

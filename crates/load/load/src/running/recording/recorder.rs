@@ -1,14 +1,14 @@
 //! What a load thread records during the run.
 
 use super::in_flight::{Begun, InFlight};
-use super::moved::Moved;
+use super::schedule_shift::ScheduleShift;
 use crate::load::details::SetUp;
-use crate::recorded::attention::Attention;
 use crate::recorded::burst::BurstLine;
+use crate::recorded::cpu_time::CpuTime;
+use crate::recorded::last_poll::LastPoll;
 use crate::recorded::lateness::{IdealConnections, Lateness, Start};
 use crate::recorded::operation::{Answer, Operation};
 use crate::recorded::outcome::{Ending, Outcome};
-use crate::recorded::processor::ProcessorTime;
 use crate::recorded::stats::OperationStats;
 use nanopace::{Nanos, Pacer};
 use std::mem;
@@ -37,8 +37,8 @@ struct Record {
     beside: Option<IdealConnections>,
     /// How many of them are being opened, for no call.
     opening: usize,
-    moved: Moved,
-    attention: Attention,
+    moved: ScheduleShift,
+    last_poll: LastPoll,
     /// How many slots had been skipped when the last operation started.
     skipped: u64,
 }
@@ -67,8 +67,8 @@ impl Recorder {
             connections: IdealConnections::new(count),
             beside: None,
             opening: 0,
-            moved: Moved::new(pacer, gives_up),
-            attention: Attention::new(pacer.now()),
+            moved: ScheduleShift::new(pacer, gives_up),
+            last_poll: LastPoll::new(pacer.now()),
             skipped: 0,
         };
         Recorder { clock: pacer.clone(), record: Mutex::new(record), burst }
@@ -89,8 +89,8 @@ impl Recorder {
         let beside = beside.as_mut().map(|ideal| ideal.start(intended_start, now, moved, None));
         let late = start.by_generator();
         let lateness = start.lateness_beside(beside, intended_start);
-        let lateness = lateness.with_queued(record.attention.queued_of(late));
-        record.attention.starts(late);
+        let lateness = lateness.with_queued(record.last_poll.queued_of(late));
+        record.last_poll.starts(late);
         record.stats.cause(lateness);
         if is_recorded {
             record.starts.push(start.actual);
@@ -101,7 +101,7 @@ impl Recorder {
             start,
             beside,
             is_recorded,
-            sent: record.attention.send(now),
+            sent: record.last_poll.send(now),
             paused: record.moved.paused(now),
             busy: Duration::ZERO,
             rested: Duration::ZERO,
@@ -117,13 +117,13 @@ impl Recorder {
         record.begin_to_rest(now);
         let Some(begun) = record.in_flight.at(place) else { return };
         let rest = until - now;
-        begun.busy += record.attention.busy(begun.sent, now) + rest;
+        begun.busy += record.last_poll.busy(begun.sent, now) + rest;
         begun.rested += rest;
         begun.rests_until = Some(until);
         if begun.is_recorded {
-            let stopped = record.attention.stopped_since(begun.sent);
-            record.stats.answered(record.attention.queued(), stopped);
-            record.stats.rests.begun += 1;
+            let stopped = record.last_poll.stopped_since(begun.sent);
+            record.stats.answered(record.last_poll.queued(), stopped);
+            record.stats.think_times.begun += 1;
         }
     }
 
@@ -132,7 +132,7 @@ impl Recorder {
         let record = &mut *self.record();
         let now = self.clock.now();
         let Some(begun) = record.in_flight.at(place) else { return now };
-        begun.sent = record.attention.send(now);
+        begun.sent = record.last_poll.send(now);
         if let Some(until) = begun.rests_until.take()
             && begun.is_recorded
         {
@@ -157,13 +157,13 @@ impl Recorder {
 
     /// Notes that the thread waits inside of its calls from now on: all of their time is the target's.
     pub(crate) fn blocks(&self) {
-        self.record().attention.blocks();
+        self.record().last_poll.blocks();
     }
 
     /// Whether the thread should have said long ago, and longer than `allowed`, what it has had, and has
     /// not.
     pub(crate) fn is_stuck(&self, allowed: Duration) -> bool {
-        self.record().attention.is_stuck(self.clock.now(), allowed)
+        self.record().last_poll.is_stuck(self.clock.now(), allowed)
     }
 
     /// How many connections the thread is opening for no call. Before all are open, it takes no slot.
@@ -173,19 +173,19 @@ impl Recorder {
 
     /// The thread goes to sleep until something happens. It says what it has had of the processor, if
     /// that is needed.
-    pub(crate) fn sleeps(&self, processor: impl FnOnce() -> ProcessorTime) {
-        self.record().attention.sleeps(self.clock.now(), processor);
+    pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) {
+        self.record().last_poll.sleeps(self.clock.now(), processor);
     }
 
     /// The thread wakes. It says what it has had of the processor, if that is needed.
-    pub(crate) fn wakes(&self, processor: impl FnOnce() -> ProcessorTime) {
-        self.record().attention.wakes(self.clock.now(), processor);
+    pub(crate) fn wakes(&self, processor: impl FnOnce() -> CpuTime) {
+        self.record().last_poll.wakes(self.clock.now(), processor);
     }
 
     /// The thread has had this of the processor, and will say so again within a
     /// [`BEAT`](crate::recorded::attention::BEAT).
-    pub(crate) fn beat(&self, processor: ProcessorTime) {
-        self.record().attention.beat(self.clock.now(), processor);
+    pub(crate) fn beat(&self, processor: CpuTime) {
+        self.record().last_poll.beat(self.clock.now(), processor);
     }
 
     /// Records slots that were due and had not been started when the schedule ended at `end`. They are given as
@@ -290,7 +290,7 @@ impl Record {
     /// Until when answers that had come would have been found by now. A thread that opens its connections
     /// has none to look for.
     fn looked_until(&self, now: Nanos) -> Nanos {
-        if self.opening > 0 { now } else { self.attention.looked_until(now) }
+        if self.opening > 0 { now } else { self.last_poll.looked_until(now) }
     }
 
     /// The lateness, at `now`, of a slot that has not been started. Answers were looked for until `looked`.
@@ -303,7 +303,7 @@ impl Record {
     ) -> Lateness {
         let lateness = self.connections.unstarted(intended, now, looked, moved, burst);
         let late = Duration::from_secs_f64(lateness.generator);
-        let lateness = lateness.with_queued(self.attention.queued_of(late));
+        let lateness = lateness.with_queued(self.last_poll.queued_of(late));
         let in_use =
             self.in_flight.iter().filter_map(|it| it.beside.map(|start| (start, it.rested)));
         let free = self.beside.as_ref().and_then(|beside| beside.free_from(in_use, moved));
@@ -361,14 +361,14 @@ impl Flight {
         let begun = self.place.take().and_then(|place| record.in_flight.end(place));
         let Some(begun) = begun else { return end };
         let paused = record.moved.paused(end).saturating_sub(begun.paused);
-        let busy = (begun.busy + record.attention.busy(begun.sent, end)).saturating_sub(paused);
+        let busy = (begun.busy + record.last_poll.busy(begun.sent, end)).saturating_sub(paused);
         record.connections.end(begun.start, busy);
         if let (Some(beside), Some(start)) = (&mut record.beside, begun.beside) {
             beside.end(start, begun.rested.min(busy));
         }
         if begun.is_recorded {
-            let stopped = record.attention.stopped_since(begun.sent);
-            record.stats.answered(record.attention.queued(), stopped);
+            let stopped = record.last_poll.stopped_since(begun.sent);
+            record.stats.answered(record.last_poll.queued(), stopped);
             let operation = Operation { intended_start: begun.intended_start, end, answer };
             let ending = answer.outcome.map_or_else(Ending::Failed, |()| Ending::Completed);
             record.stats.end(&operation);
@@ -401,12 +401,12 @@ mod tests {
         let recorder = Recorder::all(&pacer, &[1], false).remove(0);
         clock.advance(Duration::from_secs(5));
         assert!(!recorder.is_stuck(Duration::ZERO));
-        recorder.beat(ProcessorTime::default());
+        recorder.beat(CpuTime::default());
         clock.advance(Duration::from_secs(1));
         assert!(!recorder.is_stuck(Duration::ZERO));
         clock.advance(Duration::from_secs(1));
         assert!(recorder.is_stuck(Duration::ZERO) && !recorder.is_stuck(Duration::from_secs(1)));
-        recorder.beat(ProcessorTime::default());
+        recorder.beat(CpuTime::default());
         assert!(!recorder.is_stuck(Duration::ZERO));
     }
 }

@@ -1,7 +1,7 @@
 //! Whether the target answers a request alone, which is the lowest rate that there is.
 
 use crate::load::backend::Backend;
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use crate::load::target::{Done, Failure, Slot};
 use crate::running::workers::apart::{apart, held};
 use crate::running::workers::guarded::Guarded;
@@ -22,7 +22,7 @@ pub(super) fn failure<T: Backend>(
     target: &Arc<T>,
     timeout: Duration,
     is_wanted: impl Fn() -> bool,
-) -> io::Result<Option<Kind>> {
+) -> io::Result<Option<FailureKind>> {
     let called = Arc::clone(target);
     let failure =
         apart(timeout, &is_wanted, move || async move { last_failure(&*called, timeout).await });
@@ -30,7 +30,7 @@ pub(super) fn failure<T: Backend>(
     Ok(failure?.unwrap_or_else(holds))
 }
 
-async fn last_failure<T: Backend>(target: &T, timeout: Duration) -> Option<Kind> {
+async fn last_failure<T: Backend>(target: &T, timeout: Duration) -> Option<FailureKind> {
     let mut guarded = Guarded::new(timeout, target.keeps_to_timeout());
     let begin = Instant::now();
     loop {

@@ -184,15 +184,15 @@ mod tests {
 
     #[derive(Debug, Parser)]
     #[command(no_binary_name = true)]
-    struct Line {
+    struct CommandLine {
         #[command(flatten)]
         search: SearchArgs,
     }
 
     fn read(options: &[&str]) -> Result<SearchArgs, String> {
-        let line = Line::try_parse_from(options).map_err(|error| error.to_string())?;
+        let line = CommandLine::try_parse_from(options).map_err(|error| error.to_string())?;
         line.search.check().map_err(|error| error.to_string())?;
-        let run = Line::try_parse_from(options).unwrap().search.into_run();
+        let run = CommandLine::try_parse_from(options).unwrap().search.into_run();
         files::check(&run, &[]).map_err(|error| error.to_string())?;
         Ok(line.search)
     }

@@ -2,9 +2,9 @@
 
 use super::guarded::timed_out;
 use crate::load::backend::Backend;
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use crate::load::target::Failure;
-use crate::recorded::attention::STUCK;
+use crate::recorded::last_poll::STUCK;
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
@@ -63,5 +63,5 @@ pub(crate) fn held<T: Backend>(target: &Arc<T>) -> Failure {
     if Arc::clone(target).blocking().is_some() {
         return timed_out();
     }
-    Failure::of(Kind::of_group("timeout", "timeout: it holds its thread"))
+    Failure::of(FailureKind::of_group("timeout", "timeout: it holds its thread"))
 }

@@ -12,7 +12,7 @@ use super::worker::answer;
 use crate::console::panics::caught;
 use crate::load::backend::{BlockingSession, BlockingSessions};
 use crate::load::details::SetUp;
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use crate::load::target::{Failure, Slot};
 use crate::recorded::operation::Answer;
 use crate::running::recording::recorder::Recorder;
@@ -195,7 +195,7 @@ impl Worker {
             }
         }
         let Some(open) = session else {
-            return answer(sent, None, Err(Failure::of(Kind::new("no session"))));
+            return answer(sent, None, Err(Failure::of(FailureKind::new("no session"))));
         };
         let called = guarded(|| open.call(slot));
         if called.is_err_and(|failure| failure.is_broken) {

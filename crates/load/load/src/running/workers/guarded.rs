@@ -2,7 +2,7 @@
 
 use super::deadline::Deadline;
 use crate::console::panics::caught;
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use crate::load::target::{Failure, short};
 use std::any::Any;
 use std::future::poll_fn;
@@ -52,12 +52,12 @@ impl Guarded {
 
 /// What becomes of a call that takes longer than the timeout.
 pub(crate) fn timed_out() -> Failure {
-    Failure::of(Kind::of_group("timeout", "timeout")).broken()
+    Failure::of(FailureKind::of_group("timeout", "timeout")).broken()
 }
 
 pub(super) fn panicked(payload: &(dyn Any + Send)) -> Failure {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     let text = format!("panic: {}", text.unwrap_or("no text"));
-    Failure::of(Kind::of_group("panic", &short(text))).broken()
+    Failure::of(FailureKind::of_group("panic", &short(text))).broken()
 }

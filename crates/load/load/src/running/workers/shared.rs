@@ -1,7 +1,7 @@
 //! What the threads of a run share.
 
-use super::processor::LoadThreads;
 use super::span::RunSpan;
+use super::thread_cpu::LoadThreads;
 use crate::running::recording::recorder::Recorder;
 use nanopace::Pacer;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::length::{Counted, RunLength, Spacing};
 use super::slots::Slots;
 use crate::console::human;
-use crate::recorded::asked::{Asked, RunEnd};
+use crate::recorded::asked::{AskedLoad, RunEnd};
 use crate::running::message::Message;
 use nanopace::{Grant, Ledger, Nanos, Pacer};
 use std::iter;
@@ -29,7 +29,7 @@ pub(crate) struct RunSpan {
     length: RunLength,
     slots: Slots,
     /// How much the load had asked for before the recorded part, once that has begun.
-    warm_up: OnceLock<Asked>,
+    warm_up: OnceLock<AskedLoad>,
     ended: OnceLock<RunEnd>,
     messages: Sender<Message>,
 }
@@ -82,40 +82,40 @@ impl RunSpan {
     }
 
     /// How much the load had asked for before a moment, or before the end of the run if that comes first.
-    pub(crate) fn asked(&self, moment: Nanos) -> Asked {
-        let Asked { slots, count } = self.asked_by_pacer(moment);
+    pub(crate) fn asked(&self, moment: Nanos) -> AskedLoad {
+        let AskedLoad { slots, count } = self.asked_by_pacer(moment);
         let most = self.length.most.zip(self.warm_up());
         let most = most.map(|(slots, warm_up)| in_all(slots, warm_up).count);
-        Asked { slots, count: most.map_or(count, |most| count.min(most)) }
+        AskedLoad { slots, count: most.map_or(count, |most| count.min(most)) }
     }
 
     /// The same, as the pacer counts it: the mean count of random slots can be ahead of the slots. Before the last change
     /// of the load, it is what had been asked for at that change: the pacer knows no better. A run never requires more
     /// than its slots, so this does no harm.
-    fn asked_by_pacer(&self, moment: Nanos) -> Asked {
+    fn asked_by_pacer(&self, moment: Nanos) -> AskedLoad {
         let (pacer, before) = (&self.pacer, moment.min(self.end()));
         let asked =
-            || Asked { slots: pacer.asked_before(before), count: pacer.asked_count(before) };
+            || AskedLoad { slots: pacer.asked_before(before), count: pacer.asked_count(before) };
         let ended = self.ended.get().filter(|ended| ended.at <= moment);
         ended.map_or_else(asked, |ended| ended.asked)
     }
 
     /// The whole load, all of whose slots have come by `moment`.
-    fn asked_in_all(&self, moment: Nanos) -> Asked {
+    fn asked_in_all(&self, moment: Nanos) -> AskedLoad {
         let slots = self.pacer.asked_before(moment + Duration::from_nanos(1));
         in_all(slots, self.warm_up().unwrap_or_default())
     }
 
     /// How much the load had asked for before the recorded part, once that has begun. Call this before each change of
     /// the load; afterwards the earlier count is lost.
-    pub(crate) fn warm_up(&self) -> Option<Asked> {
+    pub(crate) fn warm_up(&self) -> Option<AskedLoad> {
         let has_begun = || self.pacer.now() >= self.recorded_from;
         let asked = || *self.warm_up.get_or_init(|| self.asked_in_warm_up());
         self.warm_up.get().copied().or_else(|| has_begun().then(asked))
     }
 
     /// A pause in the warm-up moves slots of it into the recorded part. With a number of requests they stay warm-up.
-    fn asked_in_warm_up(&self) -> Asked {
+    fn asked_in_warm_up(&self) -> AskedLoad {
         let asked = self.asked_by_pacer(self.recorded_from);
         let planned = self.length.counted.map_or(asked.slots, |counted| counted.warm_up);
         in_all(planned, asked)
@@ -284,7 +284,8 @@ impl RunSpan {
         *self.ended.get_or_init(|| {
             let is_over = load_end.is_some();
             let asked = if is_over { self.asked_in_all(at) } else { self.asked(at) };
-            let recorded = self.warm_up().map_or_else(Asked::default, |before| asked.since(before));
+            let recorded =
+                self.warm_up().map_or_else(AskedLoad::default, |before| asked.since(before));
             // The interval of an even slot must have passed: until then, the slot may just have been due.
             let is_by_count = self.length.spacing == Spacing::Even && !is_over;
             RunEnd {
@@ -304,9 +305,9 @@ impl RunSpan {
 }
 
 /// All slots of a load. Those after the warm-up count as whole ones, wherever in an interval the warm-up ended.
-fn in_all(slots: u64, warm_up: Asked) -> Asked {
+fn in_all(slots: u64, warm_up: AskedLoad) -> AskedLoad {
     let recorded = slots.saturating_sub(warm_up.slots);
-    Asked { slots, count: warm_up.count + human::float(recorded) }
+    AskedLoad { slots, count: warm_up.count + human::float(recorded) }
 }
 
 /// The slots of `all` that are not among `known`, in batches. Only their number is certain. Batches of `all` may be cut

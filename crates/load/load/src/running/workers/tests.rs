@@ -13,7 +13,7 @@ use crate::recorded::lateness::Lateness;
 use crate::recorded::stats::OperationStats;
 use crate::running::args::RunArgs;
 use crate::running::message::Message;
-use crate::running::outlets::Outlets;
+use crate::running::outputs::Outputs;
 use crate::running::run::perform;
 use crate::running::setup::Setup;
 use crate::shown::live::Live;
@@ -36,7 +36,7 @@ const WHOLE: &str = "--duration 1h --requests 100";
 
 #[derive(Debug, Parser)]
 #[command(args_override_self = true)]
-struct Line {
+struct CommandLine {
     #[command(flatten)]
     run: RunArgs,
 }
@@ -44,7 +44,7 @@ struct Line {
 /// Sets a run up that loads `target`.
 fn set_up<T: Backend>(target: T, options: &str) -> anyhow::Result<Setup<T>> {
     let words = ["test"].into_iter().chain(LOAD.split(' ')).chain(options.split_whitespace());
-    Setup::new(Line::try_parse_from(words)?.run, &[], |_| Ok(target))
+    Setup::new(CommandLine::try_parse_from(words)?.run, &[], |_| Ok(target))
 }
 
 /// Runs what is set up to its end.
@@ -53,7 +53,7 @@ fn run_with<T: Backend>(
     sender: &Sender<Message>,
     messages: &Receiver<Message>,
 ) -> Summary {
-    let ran = perform(setup, None, Outlets::only(Live::Nowhere), sender, messages);
+    let ran = perform(setup, None, Outputs::only(Live::Nowhere), sender, messages);
     ran.unwrap().summary
 }
 

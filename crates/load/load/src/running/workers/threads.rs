@@ -2,11 +2,11 @@
 
 use super::blocking;
 use super::guarded::Guarded;
-use super::processor;
 use super::shared::RunShared;
+use super::thread_cpu;
 use super::worker::Worker;
 use crate::load::backend::Backend;
-use crate::recorded::attention::BEAT;
+use crate::recorded::last_poll::BEAT;
 use crate::running::recording::recorder::Recorder;
 use anyhow::Context;
 use core_affinity::CoreId;
@@ -78,7 +78,7 @@ impl Threads {
             let core = cores.iter().cycle().nth(index).copied();
             let recorder = Some(Arc::clone(&shared.recorders[index]));
             let (target, shared) = (Arc::clone(target), Arc::clone(shared));
-            let load = Load { target, shared, index, first, count };
+            let load = ThreadLoad { target, shared, index, first, count };
             let handle = load.start(core).context("cannot start the load")?;
             threads.0.push(Thread { handle, recorder });
             first += count;
@@ -132,7 +132,7 @@ impl Thread {
 }
 
 /// What one thread does.
-struct Load<T> {
+struct ThreadLoad<T> {
     target: Arc<T>,
     shared: Arc<RunShared>,
     index: usize,
@@ -142,14 +142,14 @@ struct Load<T> {
     count: usize,
 }
 
-impl<T: Backend> Load<T> {
+impl<T: Backend> ThreadLoad<T> {
     fn start(self, core: Option<CoreId>) -> io::Result<JoinHandle<anyhow::Result<()>>> {
         let (sleeps, wakes) =
             [(); 2].map(|()| Arc::clone(&self.shared.recorders[self.index])).into();
         let runtime = Builder::new_current_thread()
             .enable_all()
-            .on_thread_park(move || sleeps.sleeps(processor::of_this_thread))
-            .on_thread_unpark(move || wakes.wakes(processor::of_this_thread))
+            .on_thread_park(move || sleeps.sleeps(thread_cpu::of_this_thread))
+            .on_thread_unpark(move || wakes.wakes(thread_cpu::of_this_thread))
             .build()?;
         thread::Builder::new().name(format!("load-{}", self.index)).spawn(move || {
             if let Some(core) = core {
@@ -181,7 +181,7 @@ impl<T: Backend> Load<T> {
     /// Wakes the thread, so that it is noticed if it can't be woken.
     async fn beat(&self) -> Infallible {
         loop {
-            self.shared.recorders[self.index].beat(processor::of_this_thread());
+            self.shared.recorders[self.index].beat(thread_cpu::of_this_thread());
             time::sleep(BEAT).await;
         }
     }

@@ -7,7 +7,7 @@ use super::shared::RunShared;
 use super::span::Admission;
 use crate::load::backend::Backend;
 use crate::load::details::{Details, SetUp};
-use crate::load::kind::Kind;
+use crate::load::kind::FailureKind;
 use crate::load::target::{Done, Failure, Slot};
 use crate::recorded::lateness::Start;
 use crate::recorded::operation::Answer;
@@ -94,7 +94,7 @@ impl<T: Backend> Worker<T> {
             }
         }
         let Some(session) = &mut self.session else {
-            return answer(sent, None, Err(Failure::of(Kind::new("no session"))));
+            return answer(sent, None, Err(Failure::of(FailureKind::new("no session"))));
         };
         let (pacer, mut held) = (&self.shared.pacer, Duration::ZERO);
         let target = &self.target;

@@ -79,7 +79,7 @@ fn series(intervals: &[Interval]) -> Vec<Series> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::kind::Kind;
+    use crate::load::kind::FailureKind;
     use crate::recorded::outcome::Outcome;
     use crate::recorded::over_time::tests::over_time;
     use nanopace::Nanos;
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn the_most_frequent_kinds_have_a_line() {
-        let failed = |status| Ending::Failed(Kind::new(&format!("status {status}")));
+        let failed = |status| Ending::Failed(FailureKind::new(&format!("status {status}")));
         let few = [(Ending::Completed, 99), (failed(503), 2), (Ending::Unstarted, 40)];
         let expected = [("never started".to_owned(), 20.0), ("status 503".to_owned(), 1.0)];
         assert_eq!(named(&few), expected);

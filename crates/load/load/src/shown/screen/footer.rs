@@ -3,7 +3,7 @@
 use super::figures::BAD;
 use super::layout::Wishes;
 use super::picture::Picture;
-use crate::shown::keys::{BINDINGS, Kind, Prompt};
+use crate::shown::keys::{BINDINGS, Prompt, PromptKind};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -48,8 +48,8 @@ pub(crate) fn draw_prompt(frame: &mut Frame<'_>, area: Rect, picture: &Picture) 
         return;
     };
     let name = match kind {
-        Kind::Rate => "rate> ",
-        Kind::Shape => "shape> ",
+        PromptKind::Rate => "rate> ",
+        PromptKind::Shape => "shape> ",
     };
     let (before, behind) = typed.parts();
     // As much of the text as fits is shown, with the cursor in it.

@@ -2,7 +2,7 @@
 
 use super::figures::BAD;
 use crate::console::human;
-use crate::load::kind::{Kind, STATUS};
+use crate::load::kind::{FailureKind, STATUS};
 use crate::recorded::lateness::Lateness;
 use crate::recorded::tally::Tally;
 use crate::shown::snapshot::Snapshot;
@@ -39,7 +39,7 @@ impl Widget for Outcomes<'_> {
 
 /// Errors and statuses, each with its count; the most frequent errors first.
 fn answers(tally: &Tally) -> String {
-    let is_no_answer = |failure: &Kind| failure.group() != STATUS;
+    let is_no_answer = |failure: &FailureKind| failure.group() != STATUS;
     let mut errors: Vec<_> = tally.failures.iter().filter(|(why, _)| is_no_answer(why)).collect();
     errors.sort_unstable_by_key(|&(why, count)| (Reverse(count), why));
     let mut statuses: Vec<_> = tally.statuses.iter().collect();

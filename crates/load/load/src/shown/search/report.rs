@@ -11,7 +11,7 @@ use std::fmt::{self, Display, Formatter};
 
 /// Shows results as text of many lines.
 #[derive(Debug)]
-pub(crate) struct Report<'run> {
+pub(crate) struct SearchReport<'run> {
     pub(crate) results: &'run Results,
     pub(crate) promise: &'run Promise,
     /// The width of a line of the chart, in characters.
@@ -20,31 +20,31 @@ pub(crate) struct Report<'run> {
 
 /// A step as one line.
 #[derive(Debug)]
-pub(crate) struct Line<'run> {
+pub(crate) struct SearchLine<'run> {
     /// Its number, from 1.
     pub(crate) number: usize,
     pub(crate) step: &'run Measured,
 }
 
-impl Display for Report<'_> {
+impl Display for SearchReport<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Report { results, promise, width } = *self;
+        let SearchReport { results, promise, width } = *self;
         write!(f, "{:>4} {:>12} {:>12}", "step", "rate", "achieved")?;
         for criterion in &promise.until {
             write!(f, " {:>14}", criterion.name())?;
         }
         writeln!(f, "  {:<16} promise", "verdict")?;
         for (index, step) in results.steps.iter().enumerate() {
-            writeln!(f, "{}", Line { number: index + 1, step })?;
+            writeln!(f, "{}", SearchLine { number: index + 1, step })?;
         }
         write!(f, "{}", Chart { results, promise, width })?;
         write!(f, "\n{}", Answer { results, promise })
     }
 }
 
-impl Display for Line<'_> {
+impl Display for SearchLine<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Line { number, step } = self;
+        let SearchLine { number, step } = self;
         let [asked, achieved] = [rate(step.hz), human::hz(step.achieved_hz)];
         write!(f, "{number:>4} {asked:>12} {achieved:>12}")?;
         for figure in &step.figures {
@@ -83,7 +83,7 @@ mod tests {
     use crate::judged::search::judge::tests::steps;
     use crate::judged::search::method::Conclusion;
     use crate::judged::search::results::End;
-    use crate::load::kind::Kind;
+    use crate::load::kind::FailureKind;
     use crate::load::shortage::Shortage;
     use crate::shown::search::plot;
     use roxmltree::Document;
@@ -108,7 +108,7 @@ mod tests {
     fn shown(steps: Vec<Measured>, conclusion: Conclusion) -> [String; 2] {
         let results = results(steps, conclusion);
         let promise = Promise::new(vec!["p99 response < 20ms".parse().unwrap()]);
-        let report = Report { results: &results, promise: &promise, width: 80 }.to_string();
+        let report = SearchReport { results: &results, promise: &promise, width: 80 }.to_string();
         [report, plot::svg(&results, &promise).unwrap()]
     }
 
@@ -171,7 +171,7 @@ mod tests {
                 Shortage::OpenFiles.kind(),
                 "The generator fails even a single request: too many open",
             ),
-            (Kind::new("timeout"), "The target fails even a single request: timeout."),
+            (FailureKind::new("timeout"), "The target fails even a single request: timeout."),
         ] {
             let results = Results {
                 failure: Some(failure),
@@ -179,7 +179,8 @@ mod tests {
                 ..results(Vec::new(), nothing)
             };
             let promise = Promise::new(vec!["p99 response < 20ms".parse().unwrap()]);
-            let report = Report { results: &results, promise: &promise, width: 80 }.to_string();
+            let report =
+                SearchReport { results: &results, promise: &promise, width: 80 }.to_string();
             assert!(report.contains(told), "{report}");
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The kind of items in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ItemKind {
     /// A server-sent event with data; comments and other fields are none.
     Sse,
     /// A line that is not empty.
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 /// The kind of items, and the content that the first one must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Items {
-    kind: Kind,
+    kind: ItemKind,
     /// Where in its JSON the first item has content (RFC 6901).
     pointer: Option<Arc<str>>,
 }
@@ -31,8 +31,8 @@ impl FromStr for Items {
     fn from_str(text: &str) -> Result<Items, String> {
         let (kind, pointer) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         let kind = match kind {
-            "sse" => Kind::Sse,
-            "lines" => Kind::Lines,
+            "sse" => ItemKind::Sse,
+            "lines" => ItemKind::Lines,
             _ => return Err("write sse or lines, as in 'sse /choices/0/delta/content'".to_owned()),
         };
         match pointer.trim() {
@@ -48,7 +48,7 @@ impl FromStr for Items {
 /// Counts the items of a body that comes in parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
-    kind: Kind,
+    kind: ItemKind,
     /// How many characters the line has, up to five.
     length: usize,
     /// Whether it begins as a line of data does.
@@ -123,7 +123,7 @@ impl Scanner {
     /// How many items the end of the body ends: a line is one, and an event is discarded (HTML standard,
     /// section 9.2.6).
     pub(crate) fn at_end(&mut self) -> u64 {
-        u64::from(self.kind == Kind::Lines && self.length > 0 && self.ends_line())
+        u64::from(self.kind == ItemKind::Lines && self.length > 0 && self.ends_line())
     }
 
     fn ends_item(&mut self, byte: u8) -> bool {
@@ -154,14 +154,14 @@ impl Scanner {
         (self.length, self.is_data) = (0, true);
         if let Some(first) = &mut self.first {
             first.end_line(match self.kind {
-                Kind::Lines => Some(0),
-                Kind::Sse => is_data.then_some(DATA.len()),
+                ItemKind::Lines => Some(0),
+                ItemKind::Sse => is_data.then_some(DATA.len()),
             });
         }
         match self.kind {
-            Kind::Lines => !is_empty && self.counts(),
-            Kind::Sse if is_empty => mem::take(&mut self.has_data) && self.counts(),
-            Kind::Sse => {
+            ItemKind::Lines => !is_empty && self.counts(),
+            ItemKind::Sse if is_empty => mem::take(&mut self.has_data) && self.counts(),
+            ItemKind::Sse => {
                 self.has_data |= is_data;
                 false
             }

@@ -4,7 +4,7 @@ use super::broken::{Broken, RESET};
 use super::{block_on, plan, session};
 use crate::http::client::failure::Failure;
 use crate::http::client::transport::http1::Connection;
-use crate::http::client::transport::http1::head::Asked;
+use crate::http::client::transport::http1::head::ExpectedResponse;
 use crate::http::client::transport::http1::request::Outgoing;
 use crate::running::workers::deadline::Deadline;
 use nanopace::Nanos;
@@ -28,7 +28,8 @@ fn outcome(
     let mut broken = Broken { takes: 10, ..Broken::new(write_error, read_end) };
     broken.parts.extend(arriving.iter().map(|part| part.as_bytes().to_vec()));
     let mut connection = Connection::new(Box::new(broken));
-    let (parts, asked) = ([&b"POST / HTTP/1.1\r\n\r\n"[..], b"body", b"", b"", b""], Asked::Whole);
+    let (parts, asked) =
+        ([&b"POST / HTTP/1.1\r\n\r\n"[..], b"body", b"", b"", b""], ExpectedResponse::Whole);
     let request = Outgoing { parts, file: None, asked, is_last: false };
     let status = block_on(async {
         let mut deadline = Deadline::new(Duration::from_secs(60));
@@ -98,7 +99,7 @@ fn reading_on_ends_with_the_timeout() {
         let mut broken = Broken::new(RESET, Err(ErrorKind::WouldBlock));
         broken.parts.extend(arriving.iter().map(|part: &&str| part.as_bytes().to_vec()));
         let mut connection = Connection::new(Box::new(broken));
-        let (parts, asked) = ([&b"request"[..], b"", b"", b"", b""], Asked::Whole);
+        let (parts, asked) = ([&b"request"[..], b"", b"", b"", b""], ExpectedResponse::Whole);
         let request = Outgoing { parts, file: None, asked, is_last: false };
         let status = block_on(async {
             let mut deadline = Deadline::new(Duration::from_millis(20));

@@ -2,7 +2,7 @@
 
 use super::super::plan::{Draft, Memory};
 use super::server::{Answer, Server, Then};
-use super::{Line, block_on, plan, session};
+use super::{CommandLine, block_on, plan, session};
 use crate::http::client::request::targets;
 use crate::http::client::single_request;
 use crate::net::trust::Trust;
@@ -172,7 +172,7 @@ fn requests_are_sent_as_they_are_given() {
 
 /// The headers of a request with these of its own, over HTTP/1.1 or HTTP/2, whose host is in its URL.
 fn headers(own: &[(&str, &str)], options: &[&str]) -> anyhow::Result<Vec<(String, String)>> {
-    let args = Line::try_parse_from(options)?.client;
+    let args = CommandLine::try_parse_from(options)?.client;
     args.check()?;
     let mut target = single_request::target("http://127.0.0.1:1/", &args)?;
     target.headers.extend(own.iter().map(|&(name, value)| targets::header(name, value).unwrap()));

@@ -1,6 +1,6 @@
 //! Connections that sessions share.
 
-use super::{Line, block_on, session};
+use super::{CommandLine, block_on, session};
 use crate::http::client::failure::Failure;
 use crate::http::client::plan::Draft;
 use crate::http::client::single_request;
@@ -48,7 +48,7 @@ pub(super) fn start() -> String {
 #[test]
 fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
     let url = start();
-    let args = Line::try_parse_from(["--http2", "--streams", "2"]).unwrap().client;
+    let args = CommandLine::try_parse_from(["--http2", "--streams", "2"]).unwrap().client;
     let mut draft = Draft::new(&args);
     for path in ["/", "/never"] {
         draft.add(&single_request::target(&format!("{url}{path}"), &args).unwrap()).unwrap();

@@ -6,7 +6,7 @@ use crate::http::client::failure::Failure;
 use crate::http::client::plan::Memory;
 use crate::http::client::plan::Plan;
 use crate::http::client::transport::http1::answer::Answer;
-use crate::http::client::transport::http1::head::Asked;
+use crate::http::client::transport::http1::head::ExpectedResponse;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
@@ -22,7 +22,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 type Outcome = Result<(u16, usize, bool), Failure>;
 
 /// Reads an answer in these parts, after which the connection ends.
-fn read<'a>(parts: impl IntoIterator<Item = &'a [u8]>, asked: Asked) -> Outcome {
+fn read<'a>(parts: impl IntoIterator<Item = &'a [u8]>, asked: ExpectedResponse) -> Outcome {
     let mut answer = Answer::to(asked);
     let (mut unread, mut taken) = (Vec::new(), 0);
     for part in parts {
@@ -71,11 +71,11 @@ fn read_by_hyper(bytes: &[u8], method: Method) -> Option<u16> {
     })
 }
 
-fn asked() -> impl Strategy<Value = (Asked, Method)> {
+fn asked() -> impl Strategy<Value = (ExpectedResponse, Method)> {
     select(vec![
-        (Asked::Whole, Method::GET),
-        (Asked::Head, Method::HEAD),
-        (Asked::Connect, Method::CONNECT),
+        (ExpectedResponse::Whole, Method::GET),
+        (ExpectedResponse::Head, Method::HEAD),
+        (ExpectedResponse::Connect, Method::CONNECT),
     ])
 }
 

@@ -2,7 +2,7 @@
 
 use super::{block_on, plan, session};
 use crate::http::client::transport::http1::Connection;
-use crate::http::client::transport::http1::head::Asked;
+use crate::http::client::transport::http1::head::ExpectedResponse;
 use crate::http::client::transport::http1::request::Outgoing;
 use crate::http::client::transport::kernel_delays::KernelDelays;
 use crate::http::client::transport::stream::{Delays, Io};
@@ -66,7 +66,7 @@ fn a_request_of_which_a_part_is_sent_has_no_stamp() {
         let (client, mut server) = duplex(10);
         let mut connection = Connection::new(Box::new(Prompt(client)));
         let body = vec![b'x'; length];
-        let (parts, asked) = ([&body[..], b"", b"", b"", b""], Asked::Whole);
+        let (parts, asked) = ([&body[..], b"", b"", b"", b""], ExpectedResponse::Whole);
         let request = Outgoing { parts, file: None, asked, is_last: false };
         let status = block_on(async {
             let mut deadline = Deadline::new(Duration::from_secs(60));

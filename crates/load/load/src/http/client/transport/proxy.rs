@@ -1,6 +1,6 @@
 //! The proxy that requests go through, if one is asked for, and ways through it to servers.
 
-use super::http1::head::{Asked, Head};
+use super::http1::head::{ExpectedResponse, Head};
 use super::stream::Io;
 use crate::http::client::failure::Failure;
 use crate::net::url;
@@ -66,7 +66,7 @@ pub(crate) async fn open(io: &mut dyn Io, request: &[u8]) -> Result<(), Failure>
         if io.read_buf(&mut answer).await.map_err(of)? == 0 {
             return Err(Failure::HungUp);
         }
-        match Head::read(&answer, Asked::Connect)? {
+        match Head::read(&answer, ExpectedResponse::Connect)? {
             Some(head) => break head,
             None if answer.len() > LONGEST_ANSWER => return Err(Failure::TooLarge),
             None => {}

@@ -86,11 +86,11 @@ fn a_last_slot_that_is_late_asks_for_no_more() {
     for length in [counted(0, 3), RunLength { ends_with_load: true, ..counted(0, 3) }] {
         let (span, _messages, clock) = begun(1, length);
         clock.advance(secs(5));
-        assert_eq!(span.asked(span.pacer.now()), Asked { slots: 3, count: 3.0 });
+        assert_eq!(span.asked(span.pacer.now()), AskedLoad { slots: 3, count: 3.0 });
         assert_eq!(admissions(&span, 9), [Admission::Recorded; 3]);
         let ended = span.end_run(span.start);
         assert_eq!((ended.at, ended.asked_until), (span.start + secs(5), span.start + secs(3)));
-        assert_eq!((ended.recorded, ended.required), (Asked { slots: 3, count: 3.0 }, 3.0));
+        assert_eq!((ended.recorded, ended.required), (AskedLoad { slots: 3, count: 3.0 }, 3.0));
         assert_eq!((ended.ledger.elapsed, ended.ledger.backlog), (secs(3), Duration::ZERO));
     }
 }
@@ -114,7 +114,7 @@ fn the_run_ends_when_all_requests_were_decided_about() {
             assert_eq!(admission, Admission::Recorded, "{warmup} {order:?}");
         }
         assert!(messages.try_recv().is_ok(), "{warmup} {order:?}");
-        assert_eq!(span.end_run(span.start).recorded, Asked { slots: 3, count: 3.0 });
+        assert_eq!(span.end_run(span.start).recorded, AskedLoad { slots: 3, count: 3.0 });
     }
 }
 
@@ -205,7 +205,7 @@ fn a_pause_in_the_warm_up_takes_nothing_from_the_requests() {
     let [warm_up, recorded] = [Admission::WarmUp, Admission::Recorded];
     assert_eq!(admissions(&span, 9), [warm_up, warm_up, recorded, recorded, recorded]);
     assert!(messages.try_recv().is_ok());
-    assert_eq!(span.end_run(span.start).recorded, Asked { slots: 3, count: 3.0 });
+    assert_eq!(span.end_run(span.start).recorded, AskedLoad { slots: 3, count: 3.0 });
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn nothing_is_asked_for_by_a_run_that_ends_in_its_warm_up() {
     let (span, _messages, clock) = begun(1, length(3, 4));
     clock.advance(secs(2));
     let ended = span.end_run(span.pacer.now());
-    assert_eq!((ended.recorded, ended.required), (Asked::default(), 0.0));
+    assert_eq!((ended.recorded, ended.required), (AskedLoad::default(), 0.0));
     clock.advance(secs(20));
     assert_eq!(ended.recorded, span.asked(Nanos::MAX).since(span.warm_up().unwrap()));
 }

@@ -1,6 +1,6 @@
 //! Sessions that can't connect, in a closed loop and in a load with a schedule.
 
-use super::{LOAD, Line, Told, blocking, done, failures, of_kind, refuses, run_with};
+use super::{CommandLine, LOAD, Told, blocking, done, failures, of_kind, refuses, run_with};
 use crate::judged::summary::Summary;
 use crate::load::backend::Backend;
 use crate::load::target::Done;
@@ -11,7 +11,7 @@ use std::sync::mpsc;
 /// A run over two sessions.
 fn run<T: Backend>(target: T, options: &str, is_closed: bool) -> Summary {
     let words = ["test", "-c", "2"].into_iter().chain(LOAD.split(' ')).chain(options.split(' '));
-    let mut args = Line::try_parse_from(words).unwrap().run;
+    let mut args = CommandLine::try_parse_from(words).unwrap().run;
     args.schedule.is_closed = is_closed;
     let (sender, messages) = mpsc::channel();
     run_with(&Setup::new(args, &[], |_| Ok(target)).unwrap(), &sender, &messages)

@@ -1,6 +1,6 @@
 //! Runs that go on until a percentile is sure.
 
-use super::{Line, Told, done, run_with};
+use super::{CommandLine, Told, done, run_with};
 use crate::judged::checks::Finding;
 use crate::judged::summary::Summary;
 use crate::load::backend::Backend;
@@ -12,7 +12,8 @@ use std::sync::mpsc;
 fn set_up(options: &str) -> Result<Setup<impl Backend + use<>>, String> {
     let words = "test -c 4 --threads 1".split(' ').map(str::to_owned);
     let options = options.split(' ').map(|word| word.replace('_', " "));
-    let line = Line::try_parse_from(words.chain(options)).map_err(|error| error.to_string())?;
+    let line =
+        CommandLine::try_parse_from(words.chain(options)).map_err(|error| error.to_string())?;
     let target = Told::new(|_| Ok(()), |_| done());
     Setup::new(line.run, &[], |_| Ok(target)).map_err(|error| error.to_string())
 }

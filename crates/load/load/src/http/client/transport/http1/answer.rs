@@ -1,7 +1,7 @@
 //! An answer that is being read, whatever it is read from.
 
 use super::body::Body;
-use super::head::{Asked, Head};
+use super::head::{ExpectedResponse, Head};
 use crate::http::client::failure::{Failure, LONGEST_HEAD};
 use crate::http::client::response::observer::ResponseObserver;
 use hyper::StatusCode;
@@ -9,7 +9,7 @@ use hyper::StatusCode;
 /// An answer that is being read.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    asked: Asked,
+    asked: ExpectedResponse,
     place: Place,
 }
 
@@ -23,7 +23,7 @@ enum Place {
 
 impl Answer {
     /// The answer to a request that asks for this.
-    pub(crate) fn to(asked: Asked) -> Answer {
+    pub(crate) fn to(asked: ExpectedResponse) -> Answer {
         Answer { asked, place: Place::Head(0) }
     }
 

@@ -11,7 +11,7 @@ const FEW: usize = 64;
 
 /// What a request asks for, as far as the length of an answer depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum ExpectedResponse {
     /// The head alone.
     Head,
     /// A tunnel: after a success, nothing is HTTP.
@@ -42,7 +42,7 @@ pub(crate) enum Length {
 
 impl Head {
     /// Reads the head at the front of `bytes`; none if it goes on.
-    pub(crate) fn read(bytes: &[u8], asked: Asked) -> Result<Option<Head>, Failure> {
+    pub(crate) fn read(bytes: &[u8], asked: ExpectedResponse) -> Result<Option<Head>, Failure> {
         let mut few = [const { MaybeUninit::uninit() }; FEW];
         let mut response = Response::new(&mut []);
         let config = ParserConfig::default();
@@ -52,7 +52,7 @@ impl Head {
         }
     }
 
-    fn read_many(bytes: &[u8], asked: Asked) -> Result<Option<Head>, Failure> {
+    fn read_many(bytes: &[u8], asked: ExpectedResponse) -> Result<Option<Head>, Failure> {
         let lines = bytes.split(|byte| *byte == b'\n').count();
         let mut headers = vec![EMPTY_HEADER; lines];
         let mut response = Response::new(&mut headers);
@@ -63,16 +63,16 @@ impl Head {
     fn of(
         read: httparse::Result<usize>,
         response: &Response<'_, '_>,
-        asked: Asked,
+        asked: ExpectedResponse,
     ) -> Result<Option<Head>, Failure> {
         let Status::Complete(size) = read.map_err(|_| Failure::Protocol)? else { return Ok(None) };
         let status = response.code.and_then(|code| StatusCode::from_u16(code).ok());
         let status = status.ok_or(Failure::Protocol)?;
         let fields = Fields { headers: response.headers, is_old: response.version == Some(0) };
-        let is_tunnel = asked == Asked::Connect && status.is_success();
+        let is_tunnel = asked == ExpectedResponse::Connect && status.is_success();
         let is_other = is_tunnel || status == StatusCode::SWITCHING_PROTOCOLS;
         let has_body = !(is_tunnel
-            || asked == Asked::Head
+            || asked == ExpectedResponse::Head
             || status.is_informational()
             || [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&status));
         let length = if has_body { fields.length()? } else { Length::Bytes(0) };

@@ -1,7 +1,7 @@
 //! Requests as bytes (RFC 9112, sections 3, 5 and 6). What is put together here was checked when it was
 //! read: no part of it can hold the end of a line, so none begins another line or another request.
 
-use super::head::{Asked, has_token, is_chunked};
+use super::head::{ExpectedResponse, has_token, is_chunked};
 use crate::http::client::request::body::LargeFile;
 use crate::http::client::request::buffer::Common;
 use crate::http::client::request::parts::RequestParts;
@@ -28,7 +28,7 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) parts: [&'a [u8]; 5],
     /// A file that is the body.
     pub(crate) file: Option<&'a Arc<LargeFile>>,
-    pub(crate) asked: Asked,
+    pub(crate) asked: ExpectedResponse,
     /// Whether it says that no request follows.
     pub(crate) is_last: bool,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Outgoing<'a> {
 pub(crate) struct Written {
     head: Vec<u8>,
     tail: &'static [u8],
-    asked: Asked,
+    asked: ExpectedResponse,
     is_last: bool,
 }
 
@@ -100,9 +100,9 @@ impl Lines {
         }
         to.tail = about.end(head, parts);
         to.asked = match parts.method {
-            b"HEAD" => Asked::Head,
-            b"CONNECT" => Asked::Connect,
-            _ => Asked::Whole,
+            b"HEAD" => ExpectedResponse::Head,
+            b"CONNECT" => ExpectedResponse::Connect,
+            _ => ExpectedResponse::Whole,
         };
         to.is_last = about.is_last;
     }
@@ -111,7 +111,7 @@ impl Lines {
 impl Written {
     /// Memory for a request.
     pub(crate) fn new() -> Written {
-        Written { head: Vec::new(), tail: b"", asked: Asked::Whole, is_last: false }
+        Written { head: Vec::new(), tail: b"", asked: ExpectedResponse::Whole, is_last: false }
     }
 
     /// The request, whose body is this, or a file.

@@ -1,5 +1,5 @@
-//! The fleet while it runs, for `nanopace fleet status --watch`: all of it each second on a terminal, and a line
-//! each second elsewhere.
+//! Shows a fleet while it runs, for `nanopace fleet status --watch`: a full view each second on a terminal, and a
+//! line each second elsewhere.
 
 use super::ask;
 use crate::console::human;
@@ -30,7 +30,7 @@ const USUAL_SIZE: (u16, u16) = (80, 24);
 
 /// A look at a fleet.
 #[derive(Debug)]
-struct Look {
+struct FleetView {
     status: Status,
     /// The last second.
     last: Option<Done>,
@@ -38,7 +38,7 @@ struct Look {
 }
 
 /// Shows a run until it is over. A store that does not answer for a while is waited for.
-pub(super) fn watch(control: &Control, at: &RunAddress) -> anyhow::Result<io::Result<()>> {
+pub(super) fn show(control: &Control, at: &RunAddress) -> anyhow::Result<io::Result<()>> {
     let is_terminal = io::stdout().is_terminal();
     let mut tellings = Tellings::default();
     let first = ask::status(control, &at.name).map_err(|error| at.told(error))?;
@@ -50,7 +50,7 @@ pub(super) fn watch(control: &Control, at: &RunAddress) -> anyhow::Result<io::Re
         let (text, is_over) = match look {
             Ok(look) if look.status.run.id != id => return Ok(Ok(())),
             Ok(look) if is_terminal => (look.to_string(), look.status.run.has_ended),
-            Ok(look) => (Line(&look).to_string(), look.status.run.has_ended),
+            Ok(look) => (FleetLine(&look).to_string(), look.status.run.has_ended),
             Err(error) if without_run <= PATIENCE && may_pass(&error) => {
                 (format!("{:#}\n", at.told(error)), false)
             }
@@ -68,13 +68,13 @@ fn may_pass(error: &FleetError) -> bool {
     matches!(error, FleetError::Store(_) | FleetError::NoRun)
 }
 
-fn look(control: &Control, name: &str, tellings: &mut Tellings) -> Result<Look, FleetError> {
+fn look(control: &Control, name: &str, tellings: &mut Tellings) -> Result<FleetView, FleetError> {
     let status = ask::status(control, name)?;
     tellings.look(&control.results()?);
-    Ok(Look { status, last: tellings.last(), all: tellings.all() })
+    Ok(FleetView { status, last: tellings.last(), all: tellings.all() })
 }
 
-impl Look {
+impl FleetView {
     /// What is done, while it runs.
     fn last_second(&self) -> Option<Pace<'_>> {
         let last = self.last.as_ref().filter(|_| !self.status.run.has_ended)?;
@@ -89,11 +89,11 @@ impl Look {
 }
 
 /// A line for what is no terminal; of a run that is over, all of it.
-struct Line<'fleet>(&'fleet Look);
+struct FleetLine<'fleet>(&'fleet FleetView);
 
-impl Display for Line<'_> {
+impl Display for FleetLine<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Look { status, .. } = self.0;
+        let FleetView { status, .. } = self.0;
         let elapsed = status.run.elapsed.as_secs_f64();
         write!(f, "{elapsed:3.0}s  {}  {} nodes", status.state(), status.run.nodes)?;
         if let Some(pace) = self.0.last_second().or_else(|| self.0.so_far()) {
@@ -106,7 +106,7 @@ impl Display for Line<'_> {
     }
 }
 
-impl Display for Look {
+impl Display for FleetView {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.status.head(f)?;
         let Some(so_far) = self.so_far() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Where it is told how a run is going.
+//! The outputs of a run while it runs: logs, terminal and snapshots.
 
 use crate::shown::live::Live;
 use crate::shown::logs::Logs;
@@ -8,16 +8,16 @@ use tokio::sync::watch;
 
 /// Logs, people and programs.
 #[derive(Debug)]
-pub(crate) struct Outlets {
+pub(crate) struct Outputs {
     pub(crate) logs: Logs,
     pub(crate) live: Live,
     /// For whoever wants to know how the run is going.
     pub(crate) watch: watch::Sender<Option<Arc<Snapshot>>>,
 }
 
-impl Outlets {
+impl Outputs {
     /// People alone look at it.
-    pub(crate) fn only(live: Live) -> Outlets {
-        Outlets { logs: Logs::default(), live, watch: watch::channel(None).0 }
+    pub(crate) fn only(live: Live) -> Outputs {
+        Outputs { logs: Logs::default(), live, watch: watch::channel(None).0 }
     }
 }

@@ -1,4 +1,4 @@
-//! When a load thread has looked for answers, and for how long it could not.
+//! When a load thread last polled for responses, and for how long it could not poll.
 //!
 //! An answer that is found has come at some time since the thread last found nothing. Where a thread
 //! sleeps until something happens, that is when it wakes. But a thread that was stopped, or was busy,
@@ -13,8 +13,8 @@
 //! Between two beats a thread that wakes may have had to wait for the processor. The system counts
 //! how long that took in all, which is shared out among the times that it woke.
 
-use super::processor::ProcessorTime;
-use super::rests::HICCUP;
+use super::cpu_time::CpuTime;
+use super::think_times::HICCUP;
 use nanopace::Nanos;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ const AT_ONCE: Duration = Duration::from_micros(5);
 
 /// What a thread knows of the answers in flight.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Attention {
+pub(crate) struct LastPoll {
     /// Since when it has slept, if it does.
     asleep: Option<Nanos>,
     /// When it has woken last.
@@ -45,7 +45,7 @@ pub(crate) struct Attention {
     /// How long it was stopped, in all.
     stopped: Duration,
     /// What it had of the processor until the last beat, and how often it has woken since then.
-    processor: ProcessorTime,
+    processor: CpuTime,
     wakes: u32,
     /// How long it waited for the processor each time it woke, before that beat.
     queued: Duration,
@@ -62,17 +62,17 @@ pub(crate) struct Sent {
     stopped: Duration,
 }
 
-impl Attention {
+impl LastPoll {
     /// What a thread knows that is awake now, and has no beat yet.
-    pub(crate) fn new(now: Nanos) -> Attention {
-        Attention {
+    pub(crate) fn new(now: Nanos) -> LastPoll {
+        LastPoll {
             asleep: None,
             woke: now,
             looked: now,
             counted: now,
             due: Nanos::MAX,
             stopped: Duration::ZERO,
-            processor: ProcessorTime::default(),
+            processor: CpuTime::default(),
             wakes: 0,
             queued: Duration::ZERO,
             in_time: [Duration::ZERO; 2],
@@ -86,7 +86,7 @@ impl Attention {
     }
 
     /// The thread goes to sleep, and has had this of the processor.
-    pub(crate) fn sleeps(&mut self, now: Nanos, processor: impl FnOnce() -> ProcessorTime) {
+    pub(crate) fn sleeps(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         if self.is_stop(now - self.woke, processor) {
             self.stopped += now - self.woke;
             self.woke = now;
@@ -95,7 +95,7 @@ impl Attention {
     }
 
     /// The thread wakes, and has had this of the processor.
-    pub(crate) fn wakes(&mut self, now: Nanos, processor: impl FnOnce() -> ProcessorTime) {
+    pub(crate) fn wakes(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         let slept = self.asleep.take().map_or(Duration::ZERO, |since| now - since);
         // What was there before it asked has come since it woke last.
         let looked = if slept > AT_ONCE { now.min(self.due) } else { self.woke };
@@ -109,7 +109,7 @@ impl Attention {
     }
 
     /// A beat of the thread, which has had this of the processor. There will be another one.
-    pub(crate) fn beat(&mut self, now: Nanos, processor: ProcessorTime) {
+    pub(crate) fn beat(&mut self, now: Nanos, processor: CpuTime) {
         self.queued = processor.since(self.processor).queued() / self.wakes.max(1);
         (self.processor, self.wakes) = (processor, 0);
         self.due = now + BEAT + GRACE;
@@ -171,7 +171,7 @@ impl Attention {
     }
 
     /// Whether so much time has passed while the thread neither slept nor wanted the processor.
-    fn is_stop(&self, passed: Duration, processor: impl FnOnce() -> ProcessorTime) -> bool {
+    fn is_stop(&self, passed: Duration, processor: impl FnOnce() -> CpuTime) -> bool {
         passed > UNEXPLAINED
             && passed.saturating_sub(processor().since(self.processor).wanted) > UNEXPLAINED
     }
@@ -184,23 +184,23 @@ mod tests {
     #[test]
     fn lateness_may_be_due_to_the_processor_as_far_as_it_was_waited_for_since_all_was_in_time() {
         let ms = Duration::from_millis;
-        let queued = |time| ProcessorTime { had: Duration::ZERO, wanted: ms(time) };
-        let mut attention = Attention::new(Nanos::ZERO);
-        attention.beat(Nanos::ZERO, queued(500));
-        assert_eq!(attention.queued_of(ms(800)), ms(500));
-        attention.starts(HICCUP + Duration::from_nanos(1));
-        assert_eq!(attention.queued_of(ms(300)), ms(300));
-        attention.starts(HICCUP);
-        assert_eq!(attention.queued_of(ms(300)), Duration::ZERO);
-        attention.beat(Nanos::ZERO, queued(600));
-        assert_eq!(attention.queued_of(ms(300)), ms(100));
+        let queued = |time| CpuTime { had: Duration::ZERO, wanted: ms(time) };
+        let mut last_poll = LastPoll::new(Nanos::ZERO);
+        last_poll.beat(Nanos::ZERO, queued(500));
+        assert_eq!(last_poll.queued_of(ms(800)), ms(500));
+        last_poll.starts(HICCUP + Duration::from_nanos(1));
+        assert_eq!(last_poll.queued_of(ms(300)), ms(300));
+        last_poll.starts(HICCUP);
+        assert_eq!(last_poll.queued_of(ms(300)), Duration::ZERO);
+        last_poll.beat(Nanos::ZERO, queued(600));
+        assert_eq!(last_poll.queued_of(ms(300)), ms(100));
         // It was stopped for 250 ms meanwhile.
-        attention.sleeps(Nanos::ZERO, || queued(600));
-        attention.wakes(Nanos::ZERO + BEAT + GRACE + ms(250), || queued(600));
-        assert_eq!(attention.queued_of(ms(300)), ms(50));
-        assert_eq!(attention.queued_of(ms(200)), Duration::ZERO);
+        last_poll.sleeps(Nanos::ZERO, || queued(600));
+        last_poll.wakes(Nanos::ZERO + BEAT + GRACE + ms(250), || queued(600));
+        assert_eq!(last_poll.queued_of(ms(300)), ms(50));
+        assert_eq!(last_poll.queued_of(ms(200)), Duration::ZERO);
         // Where the system has stopped saying it, nothing is known.
-        attention.beat(Nanos::ZERO, ProcessorTime::default());
-        assert_eq!(attention.queued_of(ms(300)), Duration::ZERO);
+        last_poll.beat(Nanos::ZERO, CpuTime::default());
+        assert_eq!(last_poll.queued_of(ms(300)), Duration::ZERO);
     }
 }

@@ -1,18 +1,18 @@
-//! Times of the parts of answers, summed up over the run: what is told each second is all of them.
+//! Adds up the times of the parts of responses over the run: each report to the fleet has all of them.
 
 use crate::load::own_times::{self, OwnTimes};
 use std::cell::RefCell;
 use std::fmt::{self, Debug, Formatter};
 
 /// What takes the latest of them from the target, and all that were taken.
-pub(crate) struct Parts {
+pub(crate) struct PartTimes {
     take: Box<dyn Fn() -> Vec<OwnTimes>>,
     sum: RefCell<Vec<OwnTimes>>,
 }
 
-impl Parts {
-    pub(crate) fn new(take: impl Fn() -> Vec<OwnTimes> + 'static) -> Parts {
-        Parts { take: Box::new(take), sum: RefCell::default() }
+impl PartTimes {
+    pub(crate) fn new(take: impl Fn() -> Vec<OwnTimes> + 'static) -> PartTimes {
+        PartTimes { take: Box::new(take), sum: RefCell::default() }
     }
 
     /// All so far.
@@ -23,8 +23,8 @@ impl Parts {
     }
 }
 
-impl Debug for Parts {
+impl Debug for PartTimes {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts").field("sum", &self.sum).finish_non_exhaustive()
+        f.debug_struct("PartTimes").field("sum", &self.sum).finish_non_exhaustive()
     }
 }

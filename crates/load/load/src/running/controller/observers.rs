@@ -1,4 +1,4 @@
-//! The people and programs that see how a run is going, and press keys.
+//! The terminal and the programs that observe a run, and the keys that are pressed.
 
 use crate::load::action::Action;
 use crate::recorded::over_time::OverTime;
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 /// People and programs.
 #[derive(Debug)]
-pub(crate) struct Audience {
+pub(crate) struct Observers {
     live: Live,
     /// For whoever wants to know how the run is going.
     watch: watch::Sender<Option<Arc<Snapshot>>>,
@@ -20,9 +20,9 @@ pub(crate) struct Audience {
     pub(crate) note: String,
 }
 
-impl Audience {
-    pub(crate) fn new(live: Live, watch: watch::Sender<Option<Arc<Snapshot>>>) -> Audience {
-        Audience { live, watch, prompt: Prompt::default(), note: String::new() }
+impl Observers {
+    pub(crate) fn new(live: Live, watch: watch::Sender<Option<Arc<Snapshot>>>) -> Observers {
+        Observers { live, watch, prompt: Prompt::default(), note: String::new() }
     }
 
     /// What a key asks for, if anything.

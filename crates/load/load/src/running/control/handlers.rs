@@ -1,4 +1,4 @@
-//! Answers requests: looks at the last snapshot, and hands orders to the controller.
+//! Handles requests to the control server: answers from the last snapshot, and passes commands to the controller.
 
 use super::body::{json, text_of};
 use super::guard::Guard;
@@ -32,7 +32,7 @@ const DEADLINE: Duration = Duration::from_secs(5);
 
 /// What requests are answered from.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct Handlers {
     /// Where the run's requests go.
     url: String,
     /// Where this server is.
@@ -45,52 +45,55 @@ pub(super) struct Desk {
 
 /// What a request asks for.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum ControlRequest {
     Status,
     Metrics(Format),
     Order(Action),
 }
 
-impl Desk {
-    /// A desk at `control`, for a run against `url`.
+impl Handlers {
+    /// The handlers of the server at `control`, for a run against `url`.
     pub(super) fn new(
         url: &str,
         control: String,
         guard: Guard,
         snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
         messages: Sender<Message>,
-    ) -> Desk {
+    ) -> Handlers {
         let exposition = Exposition::new(snapshots.clone());
-        Desk { url: url.to_owned(), control, guard, snapshots, messages, exposition }
+        Handlers { url: url.to_owned(), control, guard, snapshots, messages, exposition }
     }
 
     /// Reads a request to its end.
-    pub(super) async fn hear<B>(&self, request: Request<B>) -> Result<Asked, Refused>
+    pub(super) async fn hear<B>(&self, request: Request<B>) -> Result<ControlRequest, Refused>
     where
         B: Body,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         self.guard.admit(request.uri(), request.headers())?;
         Ok(match Route::of(request.method(), request.uri().path())? {
-            Route::Status => Asked::Status,
-            Route::Metrics => Asked::Metrics(format(request.headers())),
+            Route::Status => ControlRequest::Status,
+            Route::Metrics => ControlRequest::Metrics(format(request.headers())),
             Route::Rate => {
                 let rate = text(request).await?.parse().map_err(malformed)?;
-                Asked::Order(Action::SetRate(rate))
+                ControlRequest::Order(Action::SetRate(rate))
             }
-            Route::Shape => Asked::Order(Action::SetShape(shape(&text(request).await?)?)),
-            Route::Pause => Asked::Order(Action::Pause),
-            Route::Resume => Asked::Order(Action::Resume),
-            Route::Stop => Asked::Order(Action::Stop),
+            Route::Shape => ControlRequest::Order(Action::SetShape(shape(&text(request).await?)?)),
+            Route::Pause => ControlRequest::Order(Action::Pause),
+            Route::Resume => ControlRequest::Order(Action::Resume),
+            Route::Stop => ControlRequest::Order(Action::Stop),
         })
     }
 
     /// The answer to what was asked for.
-    pub(super) async fn answer(&self, asked: Result<Asked, Refused>) -> Response<Full<Bytes>> {
+    pub(super) async fn answer(
+        &self,
+        asked: Result<ControlRequest, Refused>,
+    ) -> Response<Full<Bytes>> {
         let answer = match asked {
-            Ok(Asked::Status) => Ok(self.status()),
-            Ok(Asked::Metrics(format)) => self.metrics(format),
-            Ok(Asked::Order(action)) => self.order(action).await,
+            Ok(ControlRequest::Status) => Ok(self.status()),
+            Ok(ControlRequest::Metrics(format)) => self.metrics(format),
+            Ok(ControlRequest::Order(action)) => self.order(action).await,
             Err(refused) => Err(refused),
         };
         answer.unwrap_or_else(Refused::response)

@@ -1,4 +1,4 @@
-//! Before the schedule: other nodes are waited for, and threads open their connections.
+//! The time before the schedule starts: other nodes are waited for, and threads open their connections.
 
 use super::message::{Message, Stage};
 use super::workers::shared::RunShared;
@@ -10,9 +10,9 @@ use std::sync::mpsc::Receiver;
 
 /// A run of which the schedule has not started.
 #[derive(Debug)]
-pub(crate) struct Opening;
+pub(crate) struct BeforeStart;
 
-impl Opening {
+impl BeforeStart {
     /// Waits until all threads have opened their connections, but for those that have been held for longer
     /// than the timeout by that. False if the run should end already.
     pub(crate) fn wait(
@@ -35,7 +35,7 @@ impl Opening {
     }
 }
 
-impl Stage for Opening {
+impl Stage for BeforeStart {
     fn stop(&mut self) -> bool {
         true
     }

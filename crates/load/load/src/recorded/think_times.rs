@@ -1,4 +1,4 @@
-//! Rests of calls between their requests: the think times of scenarios.
+//! Counts the think times of scenarios, and how late they ended.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -8,7 +8,7 @@ pub(crate) const HICCUP: Duration = Duration::from_millis(10);
 
 /// How many there were.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
-pub(crate) struct Rests {
+pub(crate) struct ThinkTimes {
     pub(crate) begun: u64,
     pub(crate) over: u64,
     /// How many ended more than a [`HICCUP`] late.
@@ -17,7 +17,7 @@ pub(crate) struct Rests {
     pub(crate) most: Duration,
 }
 
-impl Rests {
+impl ThinkTimes {
     /// One is over, so late.
     pub(crate) fn end(&mut self, late: Duration) {
         self.over += 1;
@@ -26,7 +26,7 @@ impl Rests {
     }
 
     /// Adds others.
-    pub(crate) fn add(&mut self, other: Rests) {
+    pub(crate) fn add(&mut self, other: ThinkTimes) {
         self.begun += other.begun;
         self.over += other.over;
         self.late += other.late;

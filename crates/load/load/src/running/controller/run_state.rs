@@ -1,4 +1,4 @@
-//! The run that is controlled, as all parts of its controller look at it.
+//! The state of a run whose schedule has started, shared by all parts of its controller.
 
 use crate::console::human::float;
 use crate::recorded::lateness::Lateness;
@@ -12,14 +12,14 @@ use nanopace::{Nanos, Pacer, Rate};
 
 /// A run whose schedule has started.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Course<'run> {
+pub(crate) struct RunState<'run> {
     pub(crate) shared: &'run RunShared,
     pub(crate) span: &'run RunSpan,
     /// The node of a fleet that this is.
     pub(crate) member: Option<&'run Member>,
 }
 
-impl<'run> Course<'run> {
+impl<'run> RunState<'run> {
     /// Grants the slots.
     pub(crate) fn pacer(&self) -> &'run Pacer {
         &self.shared.pacer

@@ -1,13 +1,13 @@
-//! What the system says of the processor time of threads.
+//! Reads the CPU time of threads from the operating system.
 
-use crate::recorded::processor::ProcessorTime;
+use crate::recorded::cpu_time::CpuTime;
 use std::fs::File;
 use std::io::Read as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The processor time of the calling thread so far. Nothing where the system does not say.
-pub(crate) fn of_this_thread() -> ProcessorTime {
+pub(crate) fn of_this_thread() -> CpuTime {
     read("/proc/thread-self/schedstat").unwrap_or_default()
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct LoadThreads(Mutex<Vec<Thread>>);
 struct Thread {
     id: u32,
     /// What it was when it was looked at last, which is kept when the thread has ended.
-    time: ProcessorTime,
+    time: CpuTime,
 }
 
 impl LoadThreads {
@@ -28,7 +28,7 @@ impl LoadThreads {
         #[cfg(target_os = "linux")]
         {
             let id = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
-            self.threads().push(Thread { id, time: ProcessorTime::default() });
+            self.threads().push(Thread { id, time: CpuTime::default() });
         }
     }
 
@@ -45,7 +45,7 @@ impl LoadThreads {
     }
 
     /// What each of them had so far. Nothing where the system does not say.
-    pub(crate) fn times(&self) -> Vec<ProcessorTime> {
+    pub(crate) fn times(&self) -> Vec<CpuTime> {
         let mut threads = self.threads();
         for thread in threads.iter_mut() {
             let time = read(&format!("/proc/self/task/{}/schedstat", thread.id));
@@ -61,28 +61,27 @@ impl LoadThreads {
 }
 
 /// The time that the system tells in the file at `path`. A load thread reads it with each beat, so it allocates nothing.
-fn read(path: &str) -> Option<ProcessorTime> {
+fn read(path: &str) -> Option<CpuTime> {
     let mut text = [0; 64];
     let length = File::open(path).ok()?.read(&mut text).ok()?;
     parse_schedstat(str::from_utf8(&text[..length]).ok()?)
 }
 
 /// `ON_CPU IN_QUEUE SLICES`, the first two in nanoseconds.
-fn parse_schedstat(text: &str) -> Option<ProcessorTime> {
+fn parse_schedstat(text: &str) -> Option<CpuTime> {
     let mut fields = text.split_whitespace().map(|field| field.parse().ok());
     let [had, queued] = [fields.next()??, fields.next()??].map(Duration::from_nanos);
-    Some(ProcessorTime { had, wanted: had + queued })
+    Some(CpuTime { had, wanted: had + queued })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::processor::sum;
+    use crate::recorded::cpu_time::sum;
 
     #[test]
     fn reads_the_first_two_fields() {
-        let time =
-            ProcessorTime { had: Duration::from_nanos(1_500), wanted: Duration::from_micros(2) };
+        let time = CpuTime { had: Duration::from_nanos(1_500), wanted: Duration::from_micros(2) };
         assert_eq!(parse_schedstat("1500 500 7\n"), Some(time));
         for text in ["", "12", "a b c", "-1 2 3"] {
             assert_eq!(parse_schedstat(text), None, "{text:?}");

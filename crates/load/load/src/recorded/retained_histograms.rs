@@ -1,5 +1,5 @@
-//! What a file of results keeps of the times of a run, so that others can be compared with it: all of
-//! them, and batches.
+//! The histograms that a result file retains, so that other runs can be compared with it: of the whole run, and of
+//! its batches.
 
 use super::confidence::Confidence;
 use super::over_time::Interval;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The times of a run, and its batches.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Kept {
+pub(crate) struct RetainedHistograms {
     /// To three digits.
     pub(crate) all: Times,
     /// To two.
@@ -40,10 +40,10 @@ pub(crate) struct Times {
     pub(crate) lower_bounds: Histogram<u64>,
 }
 
-impl Kept {
+impl RetainedHistograms {
     /// Of a run.
-    pub(crate) fn new(confidence: &Confidence<'_>) -> Kept {
-        Kept {
+    pub(crate) fn new(confidence: &Confidence<'_>) -> RetainedHistograms {
+        RetainedHistograms {
             all: Times::new(confidence.stats),
             batches: confidence.batches.iter().map(Batch::new).collect(),
         }
@@ -118,10 +118,10 @@ mod tests {
     fn what_is_kept_is_read_back_and_is_small() {
         for (seconds, most) in [(1, 10_000), (300, 250_000)] {
             let summary = long(seconds, 5_000);
-            let kept = Kept::new(&summary.confidence());
+            let kept = RetainedHistograms::new(&summary.confidence());
             let text = serde_json::to_string(&kept).unwrap();
             assert!(text.len() < most, "{}", text.len());
-            let read: Kept = serde_json::from_str(&text).unwrap();
+            let read: RetainedHistograms = serde_json::from_str(&text).unwrap();
             assert_eq!(read.all.response, kept.all.response);
             assert_eq!(read.batches.len(), kept.batches.len());
             assert_eq!(read.batches[0].times.service, kept.batches[0].times.service);

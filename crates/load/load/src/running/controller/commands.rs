@@ -1,6 +1,6 @@
-//! Steers a run: changes its load, pauses it, ends it.
+//! Carries out commands on a run: changes its load, pauses it, ends it.
 
-use super::course::Course;
+use super::run_state::RunState;
 use crate::console::human::four_digits;
 use crate::load::action::{Action, Refusal};
 use crate::running::recording::collector::Collector;
@@ -8,8 +8,8 @@ use nanopace::{Pacer, Rate, Shape};
 
 /// What is asked of a run is done here.
 #[derive(Debug)]
-pub(crate) struct Helm<'run> {
-    course: Course<'run>,
+pub(crate) struct Commands<'run> {
+    state: RunState<'run>,
     has_left: bool,
     /// Whether somebody ended the schedule before its time.
     pub(crate) is_cut_short: bool,
@@ -17,17 +17,17 @@ pub(crate) struct Helm<'run> {
     pub(crate) constant_hz: Option<f64>,
 }
 
-impl<'run> Helm<'run> {
-    pub(crate) fn new(course: Course<'run>) -> Helm<'run> {
-        let constant_hz = course.span.length().constant_hz;
-        Helm { course, has_left: false, is_cut_short: false, constant_hz }
+impl<'run> Commands<'run> {
+    pub(crate) fn new(state: RunState<'run>) -> Commands<'run> {
+        let constant_hz = state.span.length().constant_hz;
+        Commands { state, has_left: false, is_cut_short: false, constant_hz }
     }
 
     /// The end is asked for. The first time, a node only leaves: it starts what it can't give back. Then
     /// what came of it is returned, and nothing if the schedule should end.
     pub(crate) fn stop(&mut self) -> Option<String> {
-        let Some(member) = self.course.member.filter(|_| !self.has_left) else {
-            self.is_cut_short = self.course.span.has_end();
+        let Some(member) = self.state.member.filter(|_| !self.has_left) else {
+            self.is_cut_short = self.state.span.has_end();
             return None;
         };
         self.has_left = true;
@@ -45,17 +45,17 @@ impl<'run> Helm<'run> {
     ) -> Result<(), Refusal> {
         let is_pause = matches!(action, Action::Pause | Action::Resume | Action::TogglePause);
         let is_change = !is_pause && !matches!(action, Action::Stop);
-        if !is_pause && self.course.span.has_no_slot_left() {
+        if !is_pause && self.state.span.has_no_slot_left() {
             return Err(Refusal::NoRequestsLeft);
         }
-        if is_change && self.course.span.length().is_closed {
+        if is_change && self.state.span.length().is_closed {
             return Err(Refusal::ClosedLoop);
         }
-        if is_change && self.course.span.has_fixed_warm_up() {
+        if is_change && self.state.span.has_fixed_warm_up() {
             return Err(Refusal::WarmUp);
         }
-        if let Some(member) = self.course.member {
-            let done = member.act(action, self.course.hz());
+        if let Some(member) = self.state.member {
+            let done = member.act(action, self.state.hz());
             return done.map_err(|error| Refusal::Fleet(member.told(error)));
         }
         match action {
@@ -65,7 +65,7 @@ impl<'run> Helm<'run> {
             Action::Slower => self.scale_rate(1.0 / 1.1, collector),
             Action::Pause => self.pause(true, collector),
             Action::Resume => self.pause(false, collector),
-            Action::TogglePause => self.pause(!self.course.pacer().is_paused(), collector),
+            Action::TogglePause => self.pause(!self.state.pacer().is_paused(), collector),
             // See `stop`.
             Action::Stop => {}
         }
@@ -73,16 +73,16 @@ impl<'run> Helm<'run> {
     }
 
     fn pause(&mut self, is_paused: bool, collector: &mut Collector<'run>) {
-        if is_paused == self.course.pacer().is_paused() {
+        if is_paused == self.state.pacer().is_paused() {
             return;
         }
         self.change(if is_paused { Pacer::pause } else { Pacer::resume }, collector);
-        self.course.shared.recorders.iter().for_each(|recorder| recorder.pause(is_paused));
+        self.state.shared.recorders.iter().for_each(|recorder| recorder.pause(is_paused));
     }
 
     fn scale_rate(&mut self, factor: f64, collector: &mut Collector<'run>) {
         // A rate at the end of the range stays as it is.
-        if let Ok(rate) = Rate::from_hz(four_digits(self.course.hz() * factor)) {
+        if let Ok(rate) = Rate::from_hz(four_digits(self.state.hz() * factor)) {
             self.set_rate(rate, collector);
         }
     }
@@ -94,11 +94,11 @@ impl<'run> Helm<'run> {
     fn set_shape(&mut self, shape: Shape, collector: &mut Collector<'run>) {
         let length = shape.duration();
         self.change(|pacer| pacer.set_shape(shape), collector);
-        self.course.span.follow(self.course.now(), length);
+        self.state.span.follow(self.state.now(), length);
     }
 
     fn change(&mut self, change: impl FnOnce(&Pacer), collector: &mut Collector<'run>) {
-        self.course.span.warm_up();
+        self.state.span.warm_up();
         collector.change(change);
         self.constant_hz = None;
     }

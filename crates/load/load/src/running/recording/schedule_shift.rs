@@ -1,4 +1,4 @@
-//! How far the schedule was moved: by pauses, and by policies that give slots up.
+//! How far the schedule was shifted: by pauses, and by policies that give slots up.
 //!
 //! What has not started when the schedule stands still is due later by that time. Where a policy gives
 //! slots up, those after them take their places, as if the schedule had stood still too. The
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// What has moved the schedule of a pacer so far.
 #[derive(Debug)]
-pub(crate) struct Moved {
+pub(crate) struct ScheduleShift {
     pacer: Pacer,
     /// Whether a policy may give slots up.
     gives_up: bool,
@@ -25,12 +25,12 @@ pub(crate) struct Moved {
     idle: Duration,
 }
 
-impl Moved {
+impl ScheduleShift {
     /// What is known of a schedule that has not been moved yet.
-    pub(crate) fn new(pacer: &Pacer, gives_up: bool) -> Moved {
+    pub(crate) fn new(pacer: &Pacer, gives_up: bool) -> ScheduleShift {
         let (paused, since) = (Duration::ZERO, None);
         let (skipped, skipped_time, idle) = (0, Duration::ZERO, Duration::ZERO);
-        Moved { pacer: pacer.clone(), gives_up, paused, since, skipped, skipped_time, idle }
+        ScheduleShift { pacer: pacer.clone(), gives_up, paused, since, skipped, skipped_time, idle }
     }
 
     /// Notes that the schedule is paused, or goes on.
@@ -67,8 +67,8 @@ impl Moved {
 
 #[cfg(test)]
 mod tests {
+    use crate::recorded::cpu_time::CpuTime;
     use crate::recorded::operation::Answer;
-    use crate::recorded::processor::ProcessorTime;
     use crate::recorded::stats::OperationStats;
     use crate::running::recording::recorder::Recorder;
     use nanopace::{ManualClock, Nanos, Pacer, PacerBuilder, Rate, Strictness};
@@ -106,7 +106,7 @@ mod tests {
 
         /// Sends `count` requests. Each answer takes the target this long, and then the generator.
         fn requests(&self, count: u64, target: Duration, generator: Duration) -> &Run {
-            let idle = ProcessorTime::default;
+            let idle = CpuTime::default;
             for _ in 0..count {
                 let flight = self.recorder.start(self.slot(), true);
                 let sent = flight.started();
@@ -180,9 +180,9 @@ mod tests {
     fn a_request_in_flight_is_not_longer_for_a_pause() {
         let run = Run::new(|builder| builder);
         let first = run.recorder.start(run.slot(), true);
-        run.recorder.sleeps(ProcessorTime::default);
+        run.recorder.sleeps(CpuTime::default);
         run.pause();
-        run.recorder.wakes(ProcessorTime::default);
+        run.recorder.wakes(CpuTime::default);
         let sent = first.started();
         first.end(Answer::completed(sent));
         run.clock.advance(ms(1_000));

@@ -1,4 +1,4 @@
-//! What the processors of the machine did during a run, and how fast they were: what others had of them.
+//! CPU use of the whole machine during a run, and the clock rate: what other programs took.
 
 use crate::console::human::float;
 
@@ -7,7 +7,7 @@ const LEAST_TICKS: u64 = 100;
 
 /// Ticks of all cores together, since the machine was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Processors {
+pub(crate) struct MachineCpu {
     all: u64,
     idle: u64,
     /// Taken by the host of a virtual machine.
@@ -37,21 +37,21 @@ impl Meanwhile {
     }
 }
 
-impl Processors {
+impl MachineCpu {
     /// From the texts of Linux' `/proc/stat`, of `/proc/self/stat`, and of `scaling_cur_freq` of each core that has
     /// one.
     pub(crate) fn parse(
         machine: &str,
         program: &str,
         frequencies: impl Iterator<Item = String>,
-    ) -> Option<Processors> {
+    ) -> Option<MachineCpu> {
         let khz = frequencies.filter_map(|text| text.trim().parse().ok()).max();
-        Some(Processors { own: parse_program(program)?, khz, ..parse_machine(machine)? })
+        Some(MachineCpu { own: parse_program(program)?, khz, ..parse_machine(machine)? })
     }
 
     /// What was since an `earlier` look. None if that was just before.
-    pub(crate) fn since(self, earlier: Processors) -> Option<Meanwhile> {
-        let ticks = |of: fn(Processors) -> u64| of(self).saturating_sub(of(earlier));
+    pub(crate) fn since(self, earlier: MachineCpu) -> Option<Meanwhile> {
+        let ticks = |of: fn(MachineCpu) -> u64| of(self).saturating_sub(of(earlier));
         let all = ticks(|at| at.all);
         let share = |ticks| float(ticks) / float(all);
         let [idle, stolen, own] = [ticks(|at| at.idle), ticks(|at| at.stolen), ticks(|at| at.own)];
@@ -63,12 +63,12 @@ impl Processors {
 }
 
 /// `cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL`, and what guests had, which the first two have in them.
-fn parse_machine(text: &str) -> Option<Processors> {
+fn parse_machine(text: &str) -> Option<MachineCpu> {
     let fields = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8);
     let ticks: Vec<u64> = fields.map(|field| field.parse().ok()).collect::<Option<_>>()?;
     let [_, _, _, idle, iowait, _, _, stolen] = ticks[..] else { return None };
     let all = ticks.iter().sum();
-    Some(Processors { all, idle: idle + iowait, stolen, ..Processors::default() })
+    Some(MachineCpu { all, idle: idle + iowait, stolen, ..MachineCpu::default() })
 }
 
 /// `PID (NAME) STATE ...`: of the fields after the name, which may have anything in it, the 12th and 13th.
@@ -85,15 +85,15 @@ mod tests {
     const MACHINE: &str = "cpu  100 20 30 400 50 6 7 80 90 1\ncpu0 1 2 3 4\n";
     const PROGRAM: &str = "7 (a ) (b) R 1 2 3 4 5 6 7 8 9 10 40 2 0 0 20 0\n";
 
-    fn parsed(machine: &str, program: &str, frequencies: &[&str]) -> Option<Processors> {
-        Processors::parse(machine, program, frequencies.iter().map(|&text| text.to_owned()))
+    fn parsed(machine: &str, program: &str, frequencies: &[&str]) -> Option<MachineCpu> {
+        MachineCpu::parse(machine, program, frequencies.iter().map(|&text| text.to_owned()))
     }
 
     #[test]
     fn what_the_system_says_is_read() {
-        let read = Processors { all: 693, idle: 450, stolen: 80, own: 42, khz: None };
+        let read = MachineCpu { all: 693, idle: 450, stolen: 80, own: 42, khz: None };
         assert_eq!(parsed(MACHINE, PROGRAM, &[]), Some(read));
-        let fast = Processors { khz: Some(3_400_000), ..read };
+        let fast = MachineCpu { khz: Some(3_400_000), ..read };
         let speeds = ["800000\n", "3400000\n", "<unknown>\n", ""];
         assert_eq!(parsed(MACHINE, PROGRAM, &speeds), Some(fast));
         for machine in ["", "cpu0 1 2 3 4 5 6 7 8", "cpu  1 2 3 4 5 6 7", "cpu  1 2 3 4 5 6 7 x"] {
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn what_is_neither_idle_nor_stolen_nor_ones_own_is_of_others() {
-        let at = |all, idle, stolen, own| Processors { all, idle, stolen, own, khz: None };
+        let at = |all, idle, stolen, own| MachineCpu { all, idle, stolen, own, khz: None };
         let first = at(1_000, 500, 10, 7);
         for (last, told) in [
             (at(1_200, 540, 30, 27), Some([0.1, 0.6, 0.2])),
@@ -126,8 +126,8 @@ mod tests {
         // 100 ticks were not idle: the host had 20, and other programs 50.
         assert_eq!(of_others(200, 100, 20, 30), Some(0.7));
         assert_eq!(of_others(200, 200, 0, 0), Some(0.0));
-        let [slow, fast] = [Some(800), Some(3_400)].map(|khz| Processors { khz, ..first });
-        let later = |khz| Processors { khz, ..at(2_000, 500, 10, 7) };
+        let [slow, fast] = [Some(800), Some(3_400)].map(|khz| MachineCpu { khz, ..first });
+        let later = |khz| MachineCpu { khz, ..at(2_000, 500, 10, 7) };
         let speeds = |first, khz| later(khz).since(first).unwrap().khz;
         assert_eq!(speeds(fast, Some(800)), Some([3_400, 800]));
         assert_eq!((speeds(slow, None), speeds(first, Some(1))), (None, None));
