@@ -102,8 +102,10 @@ fn a_limit_that_is_too_low_is_refused_with_what_to_write() {
             results(&output);
         } else {
             let results: Value = serde_json::from_slice(&output.stdout).unwrap();
-            let failures: Vec<_> = results["steps"].as_array().unwrap().iter().collect();
-            assert!(failures.iter().all(|step| step["errors"] == 0.0), "{results}");
+            // On a busy machine a step may be over before any of its requests starts.
+            let mut steps = results["steps"].as_array().unwrap().iter();
+            let has_none = |step: &Value| step["failures"].as_object().unwrap().is_empty();
+            assert!(steps.all(has_none), "{results}");
         }
         let more = (most.parse::<u32>().unwrap() + 1).to_string();
         assert!(refusal(of(&more)).contains(&format!("use {most} connections")), "{options:?}");
