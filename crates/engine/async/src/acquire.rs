@@ -9,10 +9,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// After so many slots in a row that were due at once a task yields to its runtime.
+// `HAD` counts the slots that this thread's tasks have had since one of them last waited.
+
+/// After this many slots in a row that were due at once, a task yields to its runtime.
 const IN_A_ROW: u32 = 64;
 
-/// After it has held on to the processor so often in a row, it yields, too.
+/// After it has kept the processor this often in a row, it yields, too.
 const HOLDS_IN_A_ROW: u32 = 4;
 
 /// A task that finds slots due and never gets them tries so often before it yields.
@@ -79,7 +81,8 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         }
     }
 
-    /// Tells again what it has told, or lets others run.
+    /// Returns the same result again if it has completed. Otherwise it asks to be polled again, so that other tasks run
+    /// first.
     #[cold]
     fn pass(&self, context: &Context<'_>) -> Poll<Result<Grant, Refused>> {
         if self.done.is_none() {
@@ -160,8 +163,8 @@ pub(crate) fn has_had_enough() -> bool {
     })
 }
 
-/// By real time, whatever the pacer's clock does. It counts as many slots, because it takes as
-/// long.
+/// Keeps the processor for `hold` of real time, whatever the pacer's clock is. That counts as
+/// [`IN_A_ROW`] / [`HOLDS_IN_A_ROW`] slots.
 pub(crate) fn spin(hold: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < hold {

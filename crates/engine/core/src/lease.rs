@@ -2,7 +2,10 @@
 
 use crate::Shard;
 
-/// The slots of a load that a process has up to one of them, for [`Drive::lease`](crate::driver::Drive::lease).
+/// A stretch of a load, and the slots of it that this process has, for [`Drive::lease`](crate::driver::Drive::lease).
+///
+/// It begins where the lease before it in the list ends. The first one begins at the slot that is passed to
+/// [`Drive::lease`](crate::driver::Drive::lease).
 ///
 /// ```
 /// use nanopace::driver::{Drive, Lease, leased};
@@ -23,7 +26,7 @@ use crate::Shard;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The number in the whole load of the slot after the lease.
+    /// The first slot that is no longer part of the stretch, by its number in the whole load.
     pub(crate) until: u64,
     /// The share that is leased; none if no slot is.
     pub(crate) shard: Option<Shard>,
@@ -37,7 +40,7 @@ impl Lease {
         Lease { until, shard: Some(shard) }
     }
 
-    /// No slot before that one.
+    /// A stretch before the slot with the number `until` of which this process has no slot.
     #[must_use]
     pub fn nothing(until: u64) -> Lease {
         Lease { until, shard: None }

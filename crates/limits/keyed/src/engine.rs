@@ -34,12 +34,12 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         &self.store
     }
 
-    /// A step on what the key's limits have counted, at the moment that `now` shows.
+    /// Runs `decide` on the counts of the key's limits, at the moment that `now` shows.
     pub(crate) fn step<Q, T>(
         &self,
         key: &Q,
         now: impl Fn() -> Nanos,
-        step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, KeyRejected>,
+        decide: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, KeyRejected>,
     ) -> Result<T, KeyRejected>
     where
         K: Borrow<Q>,
@@ -48,7 +48,9 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
     {
         self.store.step(key, now, |key_state, at| {
             self.refresh(key_state, key, at)?;
-            key_state.step(|limits, state| step(limits, state, at)).ok_or(KeyRejected::NoLimits)?
+            key_state
+                .step(|limits, state| decide(limits, state, at))
+                .ok_or(KeyRejected::NoLimits)?
         })
     }
 
@@ -70,9 +72,8 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// Counts `actual` for a request that has been counted, instead of what its receipt says. A key
-    /// that was removed meanwhile begins anew, with what it has cost beyond that; otherwise it is given
-    /// back.
+    /// Counts `actual` for a request, instead of the cost in its receipt. If the key was removed meanwhile, it begins
+    /// anew, and the cost beyond that of the receipt is counted. Returns the key unless it was stored.
     pub(crate) fn settle(
         &self,
         key: K,

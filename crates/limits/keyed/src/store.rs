@@ -16,7 +16,7 @@ use std::time::Duration;
 const CELLS_PER_INSERTION: usize = 8;
 /// How many cells are searched for idle keys for a new key when there are as many keys as there may be, and for one
 /// that is new when its cost is settled.
-const CELLS_WHEN_FULL: usize = 256;
+const CELLS_FOR_ROOM: usize = 256;
 /// Keys per shard when the store is full: three quarters of a table, which grows at seven eighths.
 /// With more shards, a decision misses the cache once more often; with fewer, it takes longer to rehash
 /// the table of one, under its lock.
@@ -68,7 +68,8 @@ struct Shard<K> {
     entries: HashTable<Entry<K>>,
     /// The cell at which the last clean-up looked last.
     hand: usize,
-    /// The moment from which on all keys that were removed would be idle.
+    /// The latest moment at which a key that was removed became idle. Decisions of this shard are made at this moment
+    /// or later, so that a removed key is treated no better than if it were still there.
     horizon: Nanos,
 }
 
@@ -140,7 +141,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         let answer = self.step_once(key, &now, &step);
         let full = matches!(answer, Err(KeyRejected::TooManyKeys { .. }));
         let makes_room = full && self.when_full == WhenFull::EvictExpired;
-        if makes_room && self.sweep(now(), CELLS_WHEN_FULL) > 0 {
+        if makes_room && self.sweep(now(), CELLS_FOR_ROOM) > 0 {
             return self.step_once(key, &now, &step);
         }
         answer
@@ -218,13 +219,14 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         if state.is_idle(at) {
             return Some(key);
         }
-        self.tidy(&mut shard, CELLS_WHEN_FULL, now);
+        self.tidy(&mut shard, CELLS_FOR_ROOM, now);
         if self.reserve().is_err() {
             return Some(key);
         }
         self.insert(&mut shard, hash, Entry { key, state });
         None
     }
+
     /// The shard of a hash. It goes by other bits than the shard's table, which takes the lowest and the
     /// highest.
     fn shard(&self, hash: u64) -> &Mutex<Shard<K>> {
@@ -245,7 +247,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         KeyRejected::TooManyKeys { max: self.max_keys }
     }
 
-    /// Removes the idle keys among the next `looks` cells of the shard; returns how many.
+    /// Removes the idle keys among the next `cells` cells of the shard; returns how many.
     fn tidy(&self, shard: &mut Shard<K>, cells: usize, now: Nanos) -> usize {
         let oldest = Nanos::from_nanos(now.as_nanos().saturating_sub(self.lag));
         let idle_from = |state: &KeyState| {

@@ -1,4 +1,5 @@
-//! The rules, one algorithm to a file, and what they share.
+//! The rules, one algorithm to a file, and what they share. A rule that can be written as text also has a kind in
+//! `limits/limit.rs` and words in `text.rs`.
 
 mod aggregated_window;
 mod fixed_window;

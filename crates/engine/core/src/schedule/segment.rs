@@ -1,4 +1,6 @@
 //! A segment of the schedule: a line or a curve that says when the slots after its anchor start.
+//!
+//! A *count* is how many slots the whole load has come to by a moment, with a fraction of the next one.
 
 use super::curve::Curve;
 use super::line::Line;
@@ -11,7 +13,8 @@ use crate::shape::Shape;
 /// Says when the slots after a position, its *anchor*, start.
 #[derive(Clone, Debug)]
 pub(crate) enum Segment {
-    /// At a constant rate. Only where slot n of the load is slot n of this process and lies at the count n.
+    /// At a constant rate. Only for a load with even arrivals of which this process has every slot: slot n is
+    /// intended to start when the count reaches n.
     Line(Line),
     /// Along a shape, which may be constant. Boxed, because a pacer remembers many lines and is small.
     Curve(Box<Curve>),
@@ -102,7 +105,8 @@ impl Segment {
         match speed {
             &Speed::Scale(scale) => Segment::Line(Line { time, position: 0, scale }),
             Speed::Shape { shape, origin, ratio_q32 } => {
-                // Slot 0 lies after its anchor.
+                // A curve counts its anchor as reached, so its anchor lies before slot 0. A line reaches its anchor,
+                // slot 0, at `time`.
                 let curve = Curve::new(shape, *origin, time, 0_u64.wrapping_sub(1), 0);
                 Segment::Curve(curve.times(*ratio_q32).into())
             }

@@ -81,7 +81,8 @@ impl Level {
         }
     }
 
-    /// How many tokens have been taken out of the pool since the start.
+    /// How many tokens have been taken out of the pool since the start: those that came, less those that are in its
+    /// two parts. `waiting` and `active` are numbers of tokens.
     fn taken(&self) -> u128 {
         self.refilled - self.pool.waiting() - u128::from(self.pool.active())
     }
@@ -189,7 +190,7 @@ impl State {
         there.max(self.ticks.moment_after(level.latest))
     }
 
-    /// The answer for a caller that is ready to wait at `now`; none if it has to.
+    /// Serves a caller at once if that is possible, with its final answer. None: the caller has to `queue`.
     pub(crate) fn try_acquire(&mut self, tokens: u64, now: Nanos) -> Option<Answer> {
         self.refill(now);
         let capacity = self.level.pool.capacity();
@@ -314,7 +315,8 @@ impl Flow {
         stretch.map_or(Nanos::ZERO, |stretch| stretch.moment_of(number))
     }
 
-    /// From `now` on, tokens come at `quota`. When the first `taken` of all came is not asked again.
+    /// From `now` on, tokens come at `quota`. The first `taken` tokens have been taken: nobody asks any more
+    /// when those came, so their stretches are dropped.
     pub(crate) fn set_quota(&mut self, quota: Quota, now: Nanos, taken: u128) {
         if quota == self.quota() {
             return;

@@ -1,4 +1,8 @@
-//! Tests: what the scripts decide, at moments of the tests' own.
+//! Tests of the store's scripts, at moments that the tests choose.
+//!
+//! A *frame* is a span of the load (20 ms here), cut into *tracks* (8 here). A node claims tracks frame by frame: its
+//! *own* by the roster, a *share* of those that are left, or those of frames that it has *missed*. `docs/FLEET.md` has
+//! all words.
 
 use super::Played;
 use crate::frames::Frames;
@@ -92,7 +96,7 @@ fn a_share_of_what_is_left_is_rounded_up() {
     }
 }
 
-/// The last of four asks before the others.
+/// The last of four nodes asks before the others: it may take a quarter of the tracks at most.
 #[test]
 fn who_asks_too_early_leaves_the_others_their_part() {
     let store = Played::new();

@@ -126,7 +126,7 @@ impl<'run> Controller<'run> {
         let run_end = span.end_run(shared.pacer.now());
         self.totals.end(&run_end, &self.policy);
         shared.pacer.close();
-        // What was late when it was paused is not later now.
+        // Nothing starts any more. The pause ends, so that its time does not count as lateness.
         shared.pacer.resume();
         // It is not set anywhere else.
         let _ = shared.ended.set(());
@@ -202,12 +202,12 @@ impl<'run> Controller<'run> {
     }
 }
 
-/// While slots start.
+/// While slots start. A method that returns true ends this stage.
 impl Stage for Controller<'_> {
     fn stop(&mut self) -> bool {
-        let left = self.commands.stop();
-        let is_stopped = left.is_none();
-        if let Some(note) = left {
+        let leaving_note = self.commands.stop();
+        let is_stopped = leaving_note.is_none();
+        if let Some(note) = leaving_note {
             self.observers.note = note;
         }
         let phase = if is_stopped { Phase::WaitingForAnswers } else { self.state.phase() };

@@ -62,8 +62,9 @@ impl Display for Curve<'_> {
 }
 
 impl Curve<'_> {
-    /// What a closed-loop tool would have hidden, at the point where it hides most. Nothing is said
-    /// if the generator was behind, or the loop closed: then the corrected curve is not right either.
+    /// A sentence about what a closed-loop tool would have hidden, at the point where it hides most; or that the curves
+    /// agree. There is none about a difference if the generator was behind, and none at all in a closed loop: then
+    /// the corrected curve is not right either.
     pub(crate) fn hidden(&self) -> Option<String> {
         if self.corrected.is_empty() || self.verdict == Verdict::ClosedLoop {
             return None;

@@ -73,7 +73,8 @@ fn drawn(seed: u64, kind: u32) -> Setup {
     }
 }
 
-/// No slot is lost. A slot starts twice only if a node was blind.
+/// No slot is lost, and the account adds up (`closes`). A slot starts twice only if a node was *blind*: it decided
+/// alone, because the store had not answered.
 fn loses_nothing(setup: &Setup) -> Outcome {
     let outcome = simulate(setup);
     assert_eq!(outcome.lost, 0, "{setup:?}\n{outcome:?}");

@@ -11,6 +11,9 @@ use hdrhistogram::iterators::IterationValue;
 use maud::{Markup, html};
 use std::fmt::{self, Display, Formatter, Write as _};
 
+/// The columns of the table over time that have the same figures.
+const COLUMNS: &str = "18 19 20 21";
+
 /// Rows of the map, and how high they are in dots.
 const ROWS: u16 = 50;
 const ROW: u16 = 4;
@@ -58,7 +61,7 @@ pub(crate) fn map(times: &Times) -> Markup {
             }
         },
         body,
-        ..times.chart("heat", "Response times of all slots", "18 19 20 21")
+        ..times.chart("heat", "Response times of all slots", COLUMNS)
     }
     .figure()
 }

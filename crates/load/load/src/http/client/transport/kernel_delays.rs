@@ -7,7 +7,8 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Collects it.
+/// Two histograms. *Sending* is from this process's write until the kernel had sent the last byte. *Reading* is from
+/// when the kernel had received the last byte until this process read it.
 #[derive(Debug)]
 pub(crate) struct KernelDelays {
     times: Mutex<[OwnTimes; 2]>,
@@ -18,7 +19,7 @@ impl KernelDelays {
     /// From now on, the kernel stamps.
     ///
     /// # Errors
-    /// It does not.
+    /// If it can't.
     pub(crate) fn begin() -> anyhow::Result<KernelDelays> {
         Ok(KernelDelays { times: Mutex::new(nothing()), _begun: stamped_stream::begin()? })
     }
