@@ -99,7 +99,7 @@ impl Options {
     /// Sets in the builder what is set here. The clock is returned if it is one that is moved by hand.
     ///
     /// # Safety
-    /// Its texts are texts.
+    /// Each text is null or points to a C string.
     pub(crate) unsafe fn apply(
         &self,
         builder: PacerBuilder,

@@ -1,4 +1,5 @@
-//! Gives back what was taken ahead, and says that this process is there.
+//! The thread of a limiter that leases: takes tokens from the store ahead of requests, in blocks (`lease.rs`). It gives
+//! back those that have expired, and tells the store that this process leases.
 
 use crate::core::Core;
 use crate::decide::{Reply, look, replace};
@@ -15,7 +16,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// How often another process may change the state before tokens are given up.
+/// How often giving a block back is tried. An attempt fails if another process changes the state meanwhile.
 const ATTEMPTS: usize = 8;
 
 /// A limiter's parts, with the thread that sweeps its leases until this is dropped.
@@ -63,7 +64,8 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
         }
     }
 
-    /// Counts the processes, among which this one counts for that time.
+    /// Tells the store that this process leases for `time` from now on; zero if it ends. Learns how many processes lease,
+    /// which bounds the size of its blocks.
     fn answer_roll_call(&self, leases: &Leases, time: Duration) {
         let arguments = vec![self.name.clone(), time.as_millis().to_string()];
         let call = Call { source: &ROLL_CALL, key: self.core.names.processes(), arguments };
@@ -72,7 +74,8 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
         }
     }
 
-    /// Gives back what is of no more use at `now`. What can't be given back stays counted, and is lost.
+    /// Gives back the tokens of blocks that have expired at `now`. Those that can't be given back stay counted in the
+    /// store, and are lost.
     fn give_back(&self, now: Nanos) {
         let expired = self.core.leases.as_ref().map(|leases| leases.expired(now));
         for (key, block) in expired.into_iter().flatten() {

@@ -1,5 +1,6 @@
 //! How a node joins a run.
 
+use crate::before_start::Waiting;
 use crate::blind::{Blind, WhenBlind};
 use crate::clock::{Leader, RunClock, Sample, Samples};
 use crate::core::Core;
@@ -14,7 +15,6 @@ use crate::owners::NodeId;
 use crate::store::{RedisStore, Store};
 use crate::telling::Telling;
 use crate::trips::Trips;
-use crate::waiting::Waiting;
 use crate::waits::Waits;
 use nanopace::{Pacer, PacerBuilder, Rate, Shape, driver};
 use std::collections::VecDeque;

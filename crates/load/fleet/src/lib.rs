@@ -2,6 +2,7 @@
 #![cfg_attr(not(feature = "redis"), expect(dead_code, reason = "no store is spoken to"))]
 
 mod account;
+mod before_start;
 mod blind;
 mod book;
 mod clock;
@@ -25,7 +26,6 @@ mod store;
 mod telling;
 mod tracks;
 mod trips;
-mod waiting;
 mod waits;
 mod word;
 

@@ -1,5 +1,8 @@
 //! What nodes ask of the store, and what it answers. Each request is one round trip, and the store
 //! decides it in one step.
+//!
+//! A *frame* is a short part of the schedule, and a *track* some of its slots; nodes claim tracks of frames. The
+//! *roster* is the list of nodes that are there. `docs/FLEET.md` has the other words.
 
 use crate::frames::Frames;
 use crate::owners::{NodeId, Owners};
@@ -39,8 +42,8 @@ pub(crate) enum Request {
         epoch: u64,
         portions: Vec<Portion>,
     },
-    /// The store has lost the run, or a part of it: nothing is claimed in frames that may have been
-    /// open.
+    /// The store has lost the run, or a part of it, and the node writes back what it knows. Nothing is claimed from then
+    /// on in frames that may have been open before.
     Restore {
         node: NodeId,
         run: Box<Run>,
@@ -315,7 +318,8 @@ pub(crate) enum Answer {
     /// The load is not the one that was asked for.
     Differs(Box<Run>),
     Joined(NodeId, Box<Run>),
-    /// The load is over, and not all nodes are done, or all of them have been done just now.
+    /// Nobody can join any more, and no new run can begin yet: the load is over and some nodes are not done, or all of
+    /// them are, since just now.
     Ending,
     Run(Box<Run>),
     Nodes(Vec<NodeText>),
@@ -385,7 +389,7 @@ pub(crate) struct Claimed {
     pub(crate) versions: Vec<Version>,
     /// The roster, if the node did not know it.
     pub(crate) roster: Option<Roster>,
-    /// What has been counted, if that is a chunk more than the node knew, or less.
+    /// What has been counted, if that is at least a chunk (64 frames) more than the node knew, or less than it knew.
     pub(crate) counted: Option<Counted>,
     /// The owners for each ask, in order.
     pub(crate) owners: Vec<Owners>,

@@ -20,7 +20,7 @@ pub(super) struct Leaf {
     /// How long a slot lasts in nanoseconds, to the precision of an `f64`, where the rate stays and is not
     /// zero; zero elsewhere.
     slot_ns: f64,
-    /// What of the curve lies before this part of it, in time and as a count.
+    /// Where this leaf is a part of a curve: the part of the curve that is left out before it, in time and as a count.
     before_ns: u64,
     before: Fine,
 }
@@ -87,7 +87,7 @@ impl Leaf {
         Leaf { form, time_ns, total, backwards: false, slot_ns: 0.0, before_ns, before }
     }
 
-    /// Its part from one moment until another, or for ever, with this count.
+    /// Its part from one moment until another, or for ever. The caller has computed the part's count, `total`.
     pub(super) fn part(&self, from_ns: i64, until_ns: i64, total: Fine) -> Leaf {
         let (skipped_ns, skipped) = match self.form {
             Form::Hold(_) => (0, Fine::ZERO),
@@ -152,7 +152,7 @@ impl Leaf {
         })
     }
 
-    /// When a rate that stays for ever has made `count`, without wide numbers. The approximate time is
+    /// When a rate that stays for ever has made `count`, without 256-bit numbers. The approximate time is
     /// wrong by less than 2^-50 of it, by six roundings of 2^-53; none where that leaves it open.
     #[inline]
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {

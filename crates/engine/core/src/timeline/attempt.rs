@@ -88,8 +88,8 @@ pub(crate) struct Plan {
     pub(crate) release: Release,
     /// From when on the slot is due: its release, less the timeline's `lead_ns`.
     pub(super) due: i64,
-    /// How far apart the process's slots are, on average, in nanoseconds; zero if the slot is due and the lock has
-    /// decided.
+    /// How far apart the process's slots are, on average, in nanoseconds; zero if the slot is due and the plan was
+    /// made under the lock.
     pub(crate) interval_ns: i64,
     /// The lateness up to which the policy does nothing, in nanoseconds.
     pub(crate) tolerated_ns: i64,

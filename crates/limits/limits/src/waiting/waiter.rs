@@ -70,7 +70,7 @@ pub struct Waiter<'a, G: Waitable> {
     came: Nanos,
     deadline: Nanos,
     ticket: Option<Ticket>,
-    /// After the queue: its receipt, and the moment at which its jitter has passed.
+    /// Set while jitter passes, after the queue: what to refund if the waiter is dropped, and when the jitter ends.
     admitted: Option<(Receipt, Nanos)>,
 }
 
@@ -155,7 +155,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Asks the limits, and stores the result in the queue under the same lock.
+    /// Asks the limits, and tells the queue under the same lock: that the cost of an admitted request is counted, or when
+    /// another one is admitted. Forecasts for those behind it need both.
     fn ask_limits(&self) -> Result<Option<Receipt>, G::Refusal> {
         let Wait { costs, jitter, .. } = self.wait;
         let (queue, key) = (self.limiter.queue(), self.limiter.key());
@@ -181,7 +182,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         })
     }
 
-    /// Ends the wait: with a receipt, after a random time.
+    /// Begins the jitter, a random time that passes after the admission. Without jitter there is no receipt, and the wait
+    /// ends.
     fn start_jitter(&mut self, now: Nanos, receipt: Option<Receipt>) -> Step<End<G>> {
         let late = self.wait.jitter.mul_f64(fastrand::f64());
         let moment = (now + late).min(self.deadline);

@@ -84,7 +84,7 @@ fn shown(address: &str) -> String {
     }
 }
 
-/// Whether anything follows the host. What does may be no port; then hyper would leave it out.
+/// Whether anything follows the host. That may be no valid port, which hyper leaves out without an error.
 fn has_port(url: &Uri) -> bool {
     let authority = url.authority().map_or("", |authority| authority.as_str());
     let place = authority.rsplit('@').next().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use crate::console::human::float;
 
-/// The shares of an exponential distribution, in so many equal parts.
+/// The gaps are counted in this many classes. Each has the same share of an exponential distribution.
 const PARTS: usize = 100;
 
 /// Fewer gaps say nothing.

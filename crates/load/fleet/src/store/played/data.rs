@@ -1,4 +1,4 @@
-//! What the scripts keep, and the commands by which they do.
+//! An imitation of Redis in memory, for tests and simulations: the data of the scripts, and the commands that they use.
 
 use redis::Value;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ impl Data {
     /// Does a command.
     ///
     /// # Panics
-    /// If the store would refuse it, or no script uses it.
+    /// If Redis would refuse the command, or it is not imitated here because no script uses it.
     pub(super) fn call(&mut self, words: &[Bytes]) -> Value {
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         match (words[0], &words[1..]) {

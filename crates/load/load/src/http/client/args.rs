@@ -47,8 +47,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, hide = !HAS_HTTP2)]
     pub(crate) http2: bool,
 
-    /// So many requests are in flight on a connection of HTTP/2, if there are as many --connections on a thread:
-    /// these are then how many requests can be in flight
+    /// The most requests in flight on one HTTP/2 connection. With more than 1, --connections counts requests in flight
     #[arg(long, hide = !HAS_HTTP2, value_name = "COUNT", default_value = "1", requires = "http2", conflicts_with_all = ["connection_requests", "connection_age"], value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) streams: u32,
 

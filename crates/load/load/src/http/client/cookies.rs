@@ -9,7 +9,7 @@ const MOST: usize = 100;
 /// A longer one is not kept, in bytes.
 const LONGEST: usize = 4096;
 
-/// The cookies of a server.
+/// The cookies of one server. A session has a jar for each endpoint, so none is sent to another server.
 #[derive(Debug, Default)]
 pub(crate) struct Jar {
     cookies: Vec<Kept>,

@@ -1,4 +1,4 @@
-//! Arrival processes as they are written: by their name, or as a file with a recording.
+//! Arrival processes as they are written: by their name, which the engine reads, or as `replay:FILE`, a recording.
 
 use super::recording::Recording;
 use nanopace::Arrivals;

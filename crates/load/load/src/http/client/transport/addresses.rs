@@ -20,7 +20,7 @@ const STAGGER: Duration = Duration::from_millis(250);
 /// How long an address that failed is tried last. Then one connection tries it in its turn.
 const AVOIDED: Duration = Duration::from_secs(10);
 
-/// How many addresses a line names.
+/// The most addresses that a message names.
 const MOST_NAMED: usize = 8;
 
 /// The addresses of a server, at least one.
