@@ -91,7 +91,7 @@ impl From<Totals> for Ledger {
     }
 }
 
-/// What a pacer's callers have done so far that the [`Ledger`] does not show.
+/// Counts of a pacer's callers beside the [`Ledger`].
 /// Reading it takes no lock.
 ///
 /// ```

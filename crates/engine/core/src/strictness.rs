@@ -231,7 +231,7 @@ impl Strictness {
 /// 1, in units of 2^-32.
 pub(crate) const ONE: u64 = 1 << 32;
 
-/// What to do about a late start; `schedule/policy.rs` does it. Numbers are in units of 2^-32.
+/// The rule for a late start, which `schedule/policy.rs` applies. Numbers are in units of 2^-32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     Average,

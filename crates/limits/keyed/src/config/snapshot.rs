@@ -20,7 +20,7 @@ pub enum Scope<'a> {
 /// [`ConfigStore::apply`](crate::ConfigStore::apply).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change<'a> {
-    /// Whose limits change.
+    /// The keys whose limits change.
     pub scope: Scope<'a>,
     /// The new limits. None takes them away.
     pub limits: Option<Arc<Limits>>,

@@ -126,7 +126,7 @@ impl Curve {
     }
 }
 
-/// What a segment follows.
+/// The rate that a segment follows.
 #[derive(Clone, Debug)]
 pub(crate) enum Pace {
     /// So many nanoseconds for each slot.
