@@ -58,14 +58,21 @@ fn answer(mut stream: &TcpStream) {
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
 }
 
-/// The results of a run of one request, which `serve` answers. Another one was sent before the run.
-fn one(serve: impl FnOnce(&TcpStream, &Child)) -> Value {
-    let (url, asked) = server();
-    let line = format!("run {url} -n 1 --rate 10/s -c 1 --kernel-timestamps --json -");
-    let child = program(&line).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    answer(&asked.recv().unwrap());
-    serve(&asked.recv().unwrap(), &child);
-    object(&child.wait_with_output().unwrap())
+/// The results of a run of one request, which `serve` answers. Another one was sent before the run. The kernel begins
+/// to stamp when it finds time for that, so a run without stamps is followed by another one.
+fn one(mut serve: impl FnMut(&TcpStream, &Child)) -> Value {
+    let mut attempt = || {
+        let (url, asked) = server();
+        let line = format!("run {url} -n 1 --rate 10/s -c 1 --kernel-timestamps --json -");
+        let child = program(&line).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        answer(&asked.recv().unwrap());
+        serve(&asked.recv().unwrap(), &child);
+        object(&child.wait_with_output().unwrap())
+    };
+    let is_stamped = |results: &Value| {
+        ["sending_time_ns", "reading_time_ns"].iter().all(|times| results[times]["count"] == 1)
+    };
+    (0..50).map(|_| attempt()).find(is_stamped).expect("the kernel stamps")
 }
 
 /// Whether all threads of a process stand still.
