@@ -103,11 +103,17 @@ impl Options {
 
     /// Another process may take the port before the server does. Then there are others.
     fn run_anywhere(&self, folder: &Path) -> io::Result<(Child, u16)> {
-        let attempt = || {
+        let attempt = || -> io::Result<(Child, u16)> {
             let port = port::free()?;
             Ok((self.run(port, folder)?, port))
         };
-        (1..ATTEMPTS).find_map(|_| attempt().ok()).map_or_else(attempt, Ok)
+        for _ in 1..ATTEMPTS {
+            match attempt() {
+                Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+                done => return done,
+            }
+        }
+        attempt()
     }
 
     fn run(&self, port: u16, folder: &Path) -> io::Result<Child> {
@@ -119,9 +125,11 @@ impl Options {
         let mut child = command.spawn().map_err(|error| self.told(error))?;
         let (address, deadline) = (port::address(port), Instant::now() + START);
         while !ready::answers(address, child.id(), self.password.as_deref()) {
-            let problem = match child.try_wait()? {
-                Some(status) => format!("ended at once, {status}"),
-                None if Instant::now() >= deadline => "doesn't answer".to_owned(),
+            let (kind, problem) = match child.try_wait()? {
+                Some(status) => (ErrorKind::AddrInUse, format!("ended at once, {status}")),
+                None if Instant::now() >= deadline => {
+                    (ErrorKind::TimedOut, "doesn't answer".to_owned())
+                }
                 None => {
                     thread::sleep(Duration::from_millis(5));
                     continue;
@@ -131,7 +139,7 @@ impl Options {
             let program = self.engine.program();
             let output = fs::read_to_string(folder.join(OUTPUT)).unwrap_or_default();
             let problem = format!("{program} {problem}; it says:\n{output}");
-            return Err(io::Error::new(ErrorKind::TimedOut, problem));
+            return Err(io::Error::new(kind, problem));
         }
         Ok(child)
     }

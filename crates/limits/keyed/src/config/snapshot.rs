@@ -161,7 +161,7 @@ impl Tables {
     }
 }
 
-/// What both texts begin with.
+/// The first part of both texts.
 fn in_common<'a>(text: &'a str, other: &str) -> &'a str {
     let same = text.chars().zip(other.chars()).take_while(|(one, another)| one == another);
     &text[..same.map(|(one, _)| one.len_utf8()).sum()]

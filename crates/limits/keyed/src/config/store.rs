@@ -1,4 +1,4 @@
-//! What every configuration store does, and why it fails.
+//! The trait of configuration stores, and their errors.
 
 use super::snapshot::{Change, ConfigSnapshot, Scope};
 use crate::Limits;
@@ -90,7 +90,7 @@ pub enum ConfigError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// The file is no document of limits, or something in it is none.
@@ -98,7 +98,7 @@ pub enum ConfigError {
     Document {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The fault, and its place.
         reason: String,
     },
     /// Another process or another store has the file open.

@@ -112,7 +112,7 @@ fn parse<Take: FnMut(TargetSpec) -> Told<()>>(
     Ok(reader)
 }
 
-/// What is wrong, and where.
+/// A fault of a file of targets, and its line.
 #[derive(Debug)]
 struct Wrong {
     line: usize,
