@@ -17,14 +17,7 @@ pub(crate) fn print(root: &Path) {
 
 /// The lines in a folder, without what was built.
 fn below(folder: &Path) -> usize {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let lines = entries.map(|entry| match entry.path() {
-        path if path.join("CACHEDIR.TAG").is_file() => 0,
-        path if path.is_dir() => below(&path),
-        path if path.extension() == Some(OsStr::new("rs")) => {
-            fs::read_to_string(path).unwrap_or_default().lines().count()
-        }
-        _ => 0,
-    });
-    lines.sum()
+    let files = sources::all_files(folder).into_iter();
+    let files = files.filter(|path| path.extension() == Some(OsStr::new("rs")));
+    files.map(|path| fs::read_to_string(path).unwrap_or_default().lines().count()).sum()
 }

@@ -22,6 +22,7 @@
 //! cargo xtask fresh-user install   the same, and installs the program and runs it
 //! cargo xtask book        checks that each page is in the book and leads where it says, and lays them out in
 //!                         target/book for mdBook
+//! cargo xtask english     lists phrases of pages, messages and comments that english.txt does not allow
 //! cargo xtask pages       writes anew what is made from the source: docs/SURFACE.md, and the header for C
 //! cargo xtask services    fetches what the tests need, and prints how a shell finds it:
 //!                         eval "$(cargo xtask services)"
@@ -29,6 +30,7 @@
 //! ```
 
 mod book;
+mod english;
 mod features;
 mod fresh;
 mod languages;
@@ -57,7 +59,7 @@ use steps::{Step, run_all};
 const USAGE: &str = "usage: cargo xtask test [--without-services] [engine | limits | load] [NAME ...] | python | languages | \
                      stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure | instructions | package | \
                      release-check | features | fresh-user [install] | \
-                     pages | book | \
+                     pages | book | english | \
                      services [examples]";
 
 /// What to do if something that the tests need can't be had.
@@ -107,6 +109,7 @@ fn main() -> ExitCode {
         ["fresh-user"] => fresh::user(ROOT, false),
         ["fresh-user", "install"] => fresh::user(ROOT, true),
         ["book"] => vec![linked(), book()],
+        ["english"] => vec![Step::telling("plain English", || english::check(Path::new(ROOT)))],
         ["pages"] => vec![pages("pages that are made from the source", pages::write)],
         ["services"] => return print_services(&services::OF_TESTS),
         ["services", "examples"] => return print_services(&services::OF_EXAMPLES),
@@ -279,6 +282,7 @@ fn lint() -> Vec<Step> {
         structure(),
         linked(),
         pages("pages are as the source is", pages::check),
+        Step::telling("plain English", || english::check(Path::new(ROOT))),
         Step::new("clippy", || {
             let more = "--features=nanopace-benches/rivals,xtask/header";
             let options = ["clippy", "--workspace", "--all-targets", FEATURES, more];

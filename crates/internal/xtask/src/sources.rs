@@ -58,6 +58,23 @@ pub(crate) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// The files below a folder, without links and without folders that were built or are hidden.
+pub(crate) fn all_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.flat_map(|entry| match (entry.path(), entry.file_type()) {
+        (path, Ok(kind)) if kind.is_file() => vec![path],
+        (path, Ok(kind)) if kind.is_dir() && !is_left_out(&path) => all_files(&path),
+        _ => Vec::new(),
+    });
+    files.collect()
+}
+
+fn is_left_out(folder: &Path) -> bool {
+    let is_hidden =
+        folder.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    is_hidden || folder.join("CACHEDIR.TAG").is_file()
+}
+
 /// The modules that are declared without a body, which have files of their own.
 fn declared(items: &[Item], scope: &[String]) -> Vec<ModulePath> {
     let mut found = Vec::new();
