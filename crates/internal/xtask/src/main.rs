@@ -44,6 +44,8 @@ mod sources;
 mod steps;
 mod structure;
 mod surface;
+mod test_report;
+mod test_run;
 mod wings;
 
 use package::ROOT;
@@ -55,6 +57,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::thread::{self, available_parallelism};
 use steps::{Step, run_all};
+use test_run::NotJudged;
 
 const USAGE: &str = "usage: cargo xtask test [--without-services] [engine | limits | load] [NAME ...] | python | languages | \
                      stress [ROUNDS] | loom [PREEMPTIONS] | lint | structure | instructions | package | \
@@ -203,10 +206,11 @@ fn tests(are_ignored_too: bool, tested: &Tested) -> Vec<Step> {
 /// Runs test programs, one more at a time than there are cores: most of them wait most of the time.
 fn succeed(programs: &[Program]) -> bool {
     let lanes = available_parallelism().map_or(1, usize::from) + 1;
-    programs::run_all(programs, lanes, |program| {
+    let not_judged = NotJudged(Path::new(ROOT).join("target/not-judged.txt"));
+    test_run::succeed(programs, lanes, &not_judged, &|program| {
         let mut command = program.command();
         command.envs(services::variables()).env("RUST_TEST_THREADS", AT_A_TIME);
-        command.output()
+        command.env("NANOPACE_NOT_JUDGED", &not_judged.0).output()
     })
 }
 

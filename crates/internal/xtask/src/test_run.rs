@@ -1,0 +1,193 @@
+//! Runs test programs beside each other, and once more, alone, those of their tests that failed or were not judged.
+
+use crate::programs::Program;
+use crate::steps::shown;
+use crate::test_report::{self, Test};
+use std::fmt::Display;
+use std::fs;
+use std::io::{self, Write, stderr, stdout};
+use std::path::PathBuf;
+use std::process::Output;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
+
+/// If the tests of more programs fail, the machine is not the cause.
+const MOST_AGAIN: usize = 8;
+/// If more tests are not judged in the end, the command fails.
+const MOST_NOT_JUDGED: usize = 3;
+const SLOWEST: usize = 10;
+
+/// A program that has ended.
+struct Ended<'a> {
+    program: &'a Program,
+    succeeded: bool,
+    tests: Vec<Test>,
+}
+
+/// Where tests write that they were not judged, each in a line: its name, and the reason after a colon.
+pub(crate) struct NotJudged(pub(crate) PathBuf);
+
+impl NotJudged {
+    /// The lines that were written since the last call.
+    fn take(&self) -> Vec<String> {
+        let text = fs::read_to_string(&self.0).unwrap_or_default();
+        let _ = fs::remove_file(&self.0); // there may be none
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+/// Runs the programs, `lanes` at a time, as `run` says. Prints what each one printed when it has ended. Returns whether
+/// all tests succeeded, at the latest when they ran alone.
+pub(crate) fn succeed(
+    programs: &[Program],
+    lanes: usize,
+    not_judged: &NotJudged,
+    run: &(impl Fn(&Program) -> io::Result<Output> + Sync),
+) -> bool {
+    not_judged.take();
+    let ended = run_all(programs, lanes, run);
+    print_slowest(&ended);
+    let unclear = not_judged.take();
+    let again: Vec<_> = ended.iter().filter_map(|ended| ended.again(&unclear)).collect();
+    if again.len() > MOST_AGAIN {
+        print_each("FAILED", &again);
+        return false;
+    }
+    let ended = run_all(&again, 1, run);
+    print_each("NOT JUDGED at first", &unclear);
+    for ended in &ended {
+        let outcome =
+            if ended.succeeded { "failed or was not judged, then passed alone" } else { "FAILED" };
+        eprintln!("{outcome}: {}", ended.program);
+    }
+    let unclear = not_judged.take();
+    print_each("NOT JUDGED", &unclear);
+    unclear.len() <= MOST_NOT_JUDGED && ended.iter().all(|ended| ended.succeeded)
+}
+
+/// Runs all programs, `lanes` of them at a time.
+fn run_all<'a>(
+    programs: &'a [Program],
+    lanes: usize,
+    run: &(impl Fn(&Program) -> io::Result<Output> + Sync),
+) -> Vec<Ended<'a>> {
+    let waiting = Mutex::new((1..).zip(programs));
+    let all = Mutex::new(Vec::new());
+    let take = || waiting.lock().unwrap().next();
+    let lane = || {
+        while let Some((number, program)) = take() {
+            let title = format!("[{number}/{}] {program}", programs.len());
+            eprintln!("{title} begins");
+            let began = Instant::now();
+            let output = run(program);
+            let mut all = all.lock().unwrap();
+            println!("\n{title}, {}", shown(began.elapsed()));
+            all.push(Ended::print(program, output));
+        }
+    };
+    thread::scope(|scope| (0..lanes).for_each(|_| drop(scope.spawn(lane))));
+    all.into_inner().unwrap()
+}
+
+impl<'a> Ended<'a> {
+    fn print(program: &'a Program, output: io::Result<Output>) -> Ended<'a> {
+        let printed = output.and_then(|output| {
+            stdout().write_all(&output.stdout)?;
+            stderr().write_all(&output.stderr)?;
+            Ok(output)
+        });
+        match printed {
+            Ok(output) => {
+                let tests = test_report::tests(&String::from_utf8_lossy(&output.stdout));
+                Ended { program, succeeded: output.status.success(), tests }
+            }
+            Err(error) => {
+                eprintln!("{error}");
+                Ended { program, succeeded: false, tests: Vec::new() }
+            }
+        }
+    }
+
+    /// The program with only those tests that failed or were not judged, if there are any. A program that failed, but
+    /// no test of which did, runs again as a whole.
+    fn again(&self, unclear: &[String]) -> Option<Program> {
+        let is_unclear = |test: &&Test| {
+            let reason = |line: &String| {
+                line.strip_prefix(&test.name).is_some_and(|rest| rest.starts_with(": "))
+            };
+            test.has_failed || unclear.iter().any(reason)
+        };
+        let names: Vec<_> =
+            self.tests.iter().filter(is_unclear).map(|test| test.name.clone()).collect();
+        match (self.succeeded, names.is_empty()) {
+            (true, true) => None,
+            (false, true) => Some(self.program.clone()),
+            (_, false) => Some(self.program.with_only(&names)),
+        }
+    }
+}
+
+fn print_each(outcome: &str, all: &[impl Display]) {
+    for one in all {
+        eprintln!("{outcome}: {one}");
+    }
+}
+
+fn print_slowest(ended: &[Ended<'_>]) {
+    let tests =
+        ended.iter().flat_map(|ended| ended.tests.iter().map(move |test| (test, ended.program)));
+    let mut tests: Vec<_> = tests.filter(|(test, _)| !test.took.is_zero()).collect();
+    tests.sort_by_key(|(test, _)| std::cmp::Reverse(test.took));
+    eprintln!("\nSlowest tests:");
+    for (test, program) in tests.iter().take(SLOWEST) {
+        eprintln!("{:>10}  {} in {program}", shown(test.took), test.name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::env::temp_dir;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{ExitStatus, id};
+
+    /// Runs three programs with one test each: `b` has these outcomes, one for each run.
+    fn succeeds(outcomes: [&str; 2], reason: &str) -> (bool, usize) {
+        let programs = ["a", "b", "c"].map(|name| Program::new(name, "/", name, &[]));
+        let file = temp_dir().join(format!("not-judged-{}", id()));
+        let runs = Mutex::new(0);
+        let run = |program: &Program| {
+            let mut outcome = "ok";
+            if program.to_string().starts_with('b') {
+                let mut runs = runs.lock().unwrap();
+                outcome = outcomes[*runs];
+                *runs += 1;
+                if !reason.is_empty() {
+                    fs::write(&file, reason)?;
+                }
+            }
+            let stdout = format!("test law ... {outcome} <0.1s>\n").into_bytes();
+            let status = ExitStatus::from_raw(if outcome == "ok" { 0 } else { 256 });
+            Ok(Output { status, stdout, stderr: Vec::new() })
+        };
+        let succeeded = succeed(&programs, 2, &NotJudged(file.clone()), &run);
+        (succeeded, runs.into_inner().unwrap())
+    }
+
+    #[test]
+    fn a_test_that_failed_runs_once_more_and_then_counts() {
+        assert_eq!(succeeds(["ok", "never"], ""), (true, 1));
+        assert_eq!(succeeds(["FAILED", "ok"], ""), (true, 2));
+        assert_eq!(succeeds(["FAILED", "FAILED"], ""), (false, 2));
+        assert_eq!(succeeds(["ok", "ok"], "law: stood still for 0.4 s\n"), (true, 2));
+        assert_eq!(succeeds(["ok", "ok"], &"law: stood still\n".repeat(4)), (false, 2));
+    }
+
+    #[test]
+    fn a_program_that_cannot_run_fails() {
+        let programs = [Program::new("a", "/", "a", &[])];
+        let file = NotJudged(temp_dir().join(format!("no-program-{}", id())));
+        assert!(!succeed(&programs, 1, &file, &|_| Err(io::ErrorKind::NotFound.into())));
+    }
+}
