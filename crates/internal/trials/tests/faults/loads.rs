@@ -1,6 +1,6 @@
 //! Loads that are too much, very slow and very fast.
 
-use crate::{all_started, begin, each_engine, end, one_engine, program, stood_still};
+use crate::{all_started, assert_if_run, begin, each_engine, end, one_engine, program, were_run};
 use anyhow::Result;
 use nanopace_services::Server;
 use nanopace_trials::fleet::Trial;
@@ -16,7 +16,7 @@ fn a_load_that_is_too_much_is_late_and_nothing_is_dropped() -> Result<()> {
         let urls = [&url[..]; 4];
         let trial = Trial::begin_at(program(), &url, "hold 2k/s 1s", &urls, &slow)?;
         let outcome = end(trial)?;
-        assert!(!outcome.was_calm() || outcome.truth.never() == 0, "{}", outcome.summary());
+        assert_if_run(outcome.was_calm(), outcome.truth.never() == 0, &outcome);
         let starts = || outcome.nodes.iter().map(|(_, _, starts)| starts);
         // Four threads that start at most 250/s each need a second more.
         assert!(
@@ -24,7 +24,7 @@ fn a_load_that_is_too_much_is_late_and_nothing_is_dropped() -> Result<()> {
         );
         // None has much more of it than the others.
         let is_shared = starts().all(|starts| starts.len() < 800);
-        assert!(is_shared || stood_still(&outcome), "{}", outcome.summary());
+        assert_if_run(were_run(&outcome), is_shared, &outcome);
         Ok(())
     })
 }
@@ -44,9 +44,9 @@ fn nodes_that_are_late_leave_nothing_behind() -> Result<()> {
         }
         let outcome = end(trial)?;
         let never = outcome.truth.never_of(outcome.account.expected);
-        assert!(!outcome.was_calm() || never == 0, "{}", outcome.summary());
+        assert_if_run(outcome.was_calm(), never == 0, &outcome);
         let is_soon = (500..1_500).contains(&outcome.account.expected);
-        assert!(is_soon || stood_still(&outcome), "{}", outcome.summary());
+        assert_if_run(were_run(&outcome), is_soon, &outcome);
         Ok(())
     })
 }
@@ -67,7 +67,7 @@ fn a_slow_node_leaves_its_part_to_the_others() -> Result<()> {
         // A third would be 600. It can do 150 in the time, and more when it is late.
         let [slow, fast, _] = &outcome.nodes[..] else { panic!("three nodes") };
         let is_less = 2 * slow.2.len() < fast.2.len();
-        assert!(is_less || stood_still(&outcome), "{}", outcome.summary());
+        assert_if_run(were_run(&outcome), is_less, &outcome);
         Ok(())
     })
 }
