@@ -159,9 +159,9 @@ fn help_and_version_are_told_whatever_the_file_is() {
     }
 }
 
-/// The text of the block with this fence that begins so in docs/RUN.md.
+/// The text of the block with this fence that begins so in docs/run/how-to.md.
 fn block(fence: &str, begin: &str) -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/RUN.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run/how-to.md");
     let page = fs::read_to_string(page).unwrap();
     let (_, rest) = page.split_once(&format!("{fence}\n{begin}")).unwrap();
     format!("{begin}{}", rest.split_once("```").unwrap().0)

@@ -460,7 +460,7 @@ fn readers_of_prometheus_read_the_metrics() {
 #[test]
 #[ignore = "needs curl"]
 fn the_examples_of_the_manual_work() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/RUN.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run/how-to.md");
     let page = fs::read_to_string(page).unwrap();
     let lines: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("$ curl ")).collect();
     assert!(lines.len() >= 5, "{lines:?}");

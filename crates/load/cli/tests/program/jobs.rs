@@ -26,7 +26,7 @@ const ASKED: [&[&str]; 10] = [
 
 /// The lines of each job of the page, without their prompts.
 fn jobs() -> Vec<Vec<String>> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/RUN.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run/tutorial.md");
     let page = fs::read_to_string(page).unwrap();
     let section = page.split("\n## ").find(|section| section.starts_with("Ten jobs\n")).unwrap();
     let blocks = section.split("```console\n").skip(1);

@@ -27,6 +27,7 @@ mod open_files;
 mod otlp;
 mod plan;
 mod proxied;
+mod reference;
 mod refusal;
 mod replayed;
 mod resets;

@@ -290,7 +290,7 @@ fn help_teaches_shapes_that_are_taken() {
 
 #[test]
 fn the_example_of_the_manual_is_right() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/RUN.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run/how-to.md");
     let page = fs::read_to_string(page).unwrap();
     // The last one has its output behind it.
     let example = page.rsplit_once("$ nanopace plan ").unwrap().1.split_once("```").unwrap().0;

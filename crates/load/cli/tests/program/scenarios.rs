@@ -442,7 +442,7 @@ fn a_scenario_of_one_step_has_its_label() {
 
 #[test]
 fn the_example_of_the_manual_is_taken() {
-    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/RUN.md");
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/run/how-to.md");
     let page = fs::read_to_string(page).unwrap();
     let (_, rest) = page.split_once("```toml\n[[scenario]]").unwrap();
     let text = format!("[[scenario]]{}", rest.split_once("```").unwrap().0);
