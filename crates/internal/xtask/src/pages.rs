@@ -9,8 +9,8 @@ const SURFACE: &str = "docs/SURFACE.md";
 const HEADER: &str = "crates/engine/capi/include/nanopace.h";
 
 const SURFACE_HEAD: &str = "# Public items\n\n\
-    What each published crate lets others name. Made by `cargo xtask pages`; `cargo xtask lint` fails when\n\
-    it has changed and this page has not.\n";
+    This page lists the public items of each published crate. `cargo xtask pages` generates it, and\n\
+    `cargo xtask lint` fails if it is out of date.\n";
 
 /// Makes the header for C.
 pub(crate) type Header = fn() -> Result<String, String>;
