@@ -26,6 +26,37 @@ stress MINUTES="10":
 fleet-chaos *options:
     cargo run --package nanopace-trials -- chaos {{ options }}
 
+# Print CPU seconds and crates of clean builds, an edit and the test command, beside their bounds; many minutes.
+cost:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    target=$(mktemp -d)
+    trap 'rm -rf "$target"' EXIT
+    export CARGO_TARGET_DIR=$target TIMEFORMAT="%U %S" CARGO_INCREMENTAL=0
+    crates() { cargo tree --edges normal,build --prefix none --format "{p}" "$@" | sort -u | wc -l; }
+    cost() { # NAME BOUND CRATES COMMAND...
+        local name=$1 bound=$2 crates=$3 seconds
+        shift 3
+        seconds=$({ time "$@" > /dev/null 2>&1; } 2>&1 | awk '{ printf "%.0f", $1 + $2 }')
+        echo "| $name | $seconds | $bound | $crates |"
+    }
+    echo "| what | CPU s | at most | crates |"
+    echo "|---|---|---|---|"
+    cost "engine" 20 "$(crates --package nanopace)" cargo build --release --package nanopace
+    rm -rf "$target"
+    cost "load library" - "$(crates --package nanopace-load)" cargo build --release --package nanopace-load
+    rm -rf "$target"
+    cost "program" 240 "$(crates --package nanopace-cli)" cargo build --release
+    rm -rf "$target"
+    cd examples
+    cargo build --quiet --release --bin function
+    touch src/bin/function.rs
+    cost "an edit of a target" 5 - cargo build --release --bin function
+    cd ..
+    unset CARGO_TARGET_DIR
+    cargo clean --quiet
+    cost "test command" 560 - cargo xtask test
+
 # Run the property tests with many more cases.
 properties cases="100000":
     PROPTEST_CASES={{ cases }} cargo test --release -p nanopace
