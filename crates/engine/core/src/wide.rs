@@ -129,7 +129,12 @@ impl Div for U256 {
 }
 
 /// A number that is not above the quotient, which is at least 1 and within 2^-50 of this one.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded down")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "rounded down; a power of two is exact"
+)]
 fn at_most(quotient: f64) -> U256 {
     const BELOW: f64 = 1.0 - 1.0 / (1_u64 << 50) as f64;
     let bits = (libm::ilogb(quotient) - 63).max(0);
