@@ -1,5 +1,6 @@
 //! Arrival processes: where in a load each slot lies.
 
+mod chacha;
 mod error;
 mod exact;
 mod jitter;

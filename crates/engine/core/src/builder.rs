@@ -134,6 +134,8 @@ impl FromStr for PacerBuilder {
     ///
     /// let error = "5k/fortnight".parse::<PacerBuilder>().unwrap_err();
     /// assert!(error.to_string().starts_with("column 1: `fortnight` is not a unit"));
+    /// let error = "foo".parse::<PacerBuilder>().unwrap_err();
+    /// assert_eq!(error.to_string(), "column 1: `foo`: write a rate, such as `5k/s`, or a shape, such as `ramp 100/s..5k/s 30s, hold 60s`");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn from_str(text: &str) -> Result<PacerBuilder, ShapeSyntaxError> {

@@ -1,6 +1,6 @@
 //! How many slots a load has made by a moment, as fixed-point numbers.
 
-use ethnum::U256;
+use crate::wide::U256;
 
 /// Slots, with 64 fraction bits. Below 2^127.
 pub(crate) type Count = u128;
@@ -33,7 +33,7 @@ pub(crate) fn fine(count: Count) -> Fine {
 
 /// Rounded down, at most [`MOST`].
 pub(crate) fn whole(fine: Fine) -> Count {
-    (fine.min(MOST) >> COUNT_BITS).as_u128()
+    (fine.min(MOST) >> COUNT_BITS).low()
 }
 
 /// Slots, or slots per nanosecond, to the precision of an `f64`.

@@ -1,8 +1,25 @@
 //! Errors, and what to do about them.
 
 use crate::Nanos;
+use std::fmt;
 use std::time::Duration;
-use thiserror::Error;
+
+/// Makes errors of types that have a text. `Debug` prints that text too: Rust prints it for an error that `main`
+/// returns, and a program's user then reads what to write instead.
+macro_rules! errors_by_text {
+    ($($error:ty),+) => {$(
+        impl std::error::Error for $error {}
+
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    )+};
+}
+pub(crate) use errors_by_text;
+
+errors_by_text!(RateError, StrictnessError, ShapeError, ShapeSyntaxError, Ended, Refused);
 
 /// How many characters of what was written an error shows.
 const MOST_SHOWN: usize = 60;
@@ -23,48 +40,52 @@ pub(crate) fn shown(text: &str) -> String {
 /// let error = "11G/s".parse::<Rate>().unwrap_err();
 /// assert_eq!(error.to_string(), "that rate is too fast: the fastest is 10G/s");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RateError {
     /// Zero operations, in any period.
-    #[error(
-        "a rate of zero never starts anything: write a positive rate such as 1/h, or pause the pacer"
-    )]
     Zero,
     /// A rate below zero.
-    #[error("a rate cannot be negative: write a positive rate such as 100/s")]
     Negative,
     /// Not a number, or infinite.
-    #[error("a rate must be a finite number: write a rate such as 5000/s, at most 10G/s")]
     NotFinite,
     /// More than 10 G per second, or an empty period.
-    #[error("that rate is too fast: the fastest is 10G/s")]
     TooFast,
     /// Less than one per day.
-    #[error("that rate is too slow: the slowest is 1/d (one per day)")]
     TooSlow,
     /// Not of the form COUNT/UNIT.
-    #[error(
-        "that is not a rate: write a count, k, M or G if need be, and a unit, such as 50k/s, 3/min or 1.5/h"
-    )]
     Syntax,
     /// An unknown unit of time.
-    #[error(
-        "`{0}` is not a unit of time for a rate: write ns, us, ms, s, min, h or d, such as 3/min"
-    )]
     Unit(String),
     /// More digits than can be kept exactly.
-    #[error("a rate is kept exactly and that has too many digits: write at most 18")]
     TooManyDigits,
+}
+
+impl fmt::Display for RateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RateError::Zero => "a rate of zero never starts anything: write a positive rate such as 1/h, or pause the pacer",
+            RateError::Negative => "a rate cannot be negative: write a positive rate such as 100/s",
+            RateError::NotFinite => "a rate must be a finite number: write a rate such as 5000/s, at most 10G/s",
+            RateError::TooFast => "that rate is too fast: the fastest is 10G/s",
+            RateError::TooSlow => "that rate is too slow: the slowest is 1/d (one per day)",
+            RateError::Syntax => "that is not a rate: write a count, k, M or G if need be, and a unit, such as 50k/s, 3/min or 1.5/h",
+            RateError::Unit(unit) => return write!(f, "`{unit}` is not a unit of time for a rate: write ns, us, ms, s, min, h or d, such as 3/min"),
+            RateError::TooManyDigits => "a rate is kept exactly and that has too many digits: write at most 18",
+        })
+    }
 }
 
 /// Why a number or a text is not a [`Strictness`](crate::Strictness): it is not a number from 0 to
 /// 1000.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "strictness is a number from 0 (average rate) over 1 (strict) to 1000 (burst ratio): write one such as 0, 0.5, 1 or 1.1"
-)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct StrictnessError;
+
+impl fmt::Display for StrictnessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("strictness is a number from 0 (average rate) over 1 (strict) to 1000 (burst ratio): write one such as 0, 0.5, 1 or 1.1")
+    }
+}
 
 /// Why there is no such [`Shape`](crate::Shape). The message says what to do instead.
 ///
@@ -75,44 +96,47 @@ pub struct StrictnessError;
 /// let error = Shape::hold(Rate::FASTEST, Duration::ZERO).unwrap_err();
 /// assert_eq!(error.to_string(), "a part of a shape cannot be empty: it lasts 1 ns or longer");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShapeError {
     /// A part without any time.
-    #[error("a part of a shape cannot be empty: it lasts 1 ns or longer")]
     Empty,
     /// It would last 2^63 ns or longer.
-    #[error("that shape lasts too long: it may last 292 years, or `forever`")]
     TooLong,
     /// It would have 2^63 slots or more.
-    #[error("that shape has too many slots: it may have 2^63 - 1")]
     TooManySlots,
     /// More parts, or more of them within each other, than can be kept.
-    #[error(
-        "that shape has too many parts: at most 65536, and at most 64 within each other; repeated ones count once"
-    )]
     TooManyParts,
     /// Something is to follow, repeat or reverse a shape that never ends.
-    #[error("that shape never ends, so nothing follows it, and it neither repeats nor reverses")]
     Endless,
     /// Repeated zero times.
-    #[error("a shape is repeated once or more often")]
     NoTimes,
     /// A ladder with fewer than two steps.
-    #[error("a ladder has two steps or more: for one level, hold it")]
     TooFewSteps,
     /// A table with fewer than two points, or whose first point is not at zero.
-    #[error("a table has two points or more, and the first one is at zero")]
     TableStart,
     /// A point of a table that is not later than the one before.
-    #[error("the points of a table come one after the other, and the one at {0:?} does not")]
     TableOrder(Duration),
     /// A curve that is not 0 at 0, is below zero, goes down, is not finite, or has too many slots,
     /// at this moment.
-    #[error(
-        "a curve starts with 0 slots and never goes down, and all its numbers are finite and below 2^63: not so after {0:?}"
-    )]
     Curve(Duration),
+}
+
+impl fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ShapeError::Empty => "a part of a shape cannot be empty: it lasts 1 ns or longer",
+            ShapeError::TooLong => "that shape lasts too long: it may last 292 years, or `forever`",
+            ShapeError::TooManySlots => "that shape has too many slots: it may have 2^63 - 1",
+            ShapeError::TooManyParts => "that shape has too many parts: at most 65536, and at most 64 within each other; repeated ones count once",
+            ShapeError::Endless => "that shape never ends, so nothing follows it, and it neither repeats nor reverses",
+            ShapeError::NoTimes => "a shape is repeated once or more often",
+            ShapeError::TooFewSteps => "a ladder has two steps or more: for one level, hold it",
+            ShapeError::TableStart => "a table has two points or more, and the first one is at zero",
+            ShapeError::TableOrder(time) => return write!(f, "the points of a table come one after the other, and the one at {time:?} does not"),
+            ShapeError::Curve(time) => return write!(f, "a curve starts with 0 slots and never goes down, and all its numbers are finite and below 2^63: not so after {time:?}"),
+        })
+    }
 }
 
 /// Why a text is not a [`Shape`](crate::Shape), and where.
@@ -123,12 +147,19 @@ pub enum ShapeError {
 /// let error = "hold 5k/s 10s, jump 3s".parse::<Shape>().unwrap_err();
 /// assert_eq!(error.column(), 16);
 /// assert!(error.to_string().starts_with("column 16: "));
+/// // An error that `main` returns is printed by `Debug`, which therefore is the message too.
+/// assert_eq!(format!("{error:?}"), error.to_string());
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("column {column}: {message}")]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ShapeSyntaxError {
     column: usize,
     message: String,
+}
+
+impl fmt::Display for ShapeSyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "column {}: {}", self.column, self.message)
+    }
 }
 
 impl ShapeSyntaxError {
@@ -167,18 +198,22 @@ impl ShapeSyntaxError {
 /// ```
 // As wide as the words of a grant, so that those of a `Result` are moved whole.
 #[repr(u64)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ended {
     /// The pacer has been [closed](crate::Pacer::close).
-    #[error("the pacer is closed")]
     Closed,
     /// The schedule has no slot left: after [`PacerBuilder::slots`](crate::PacerBuilder::slots) or
     /// [`PacerBuilder::until`](crate::PacerBuilder::until), or where its [`Shape`](crate::Shape) or
     /// the recording that it [replays](crate::Arrivals::replay) ends. With another rate or shape one
     /// that ended with its shape goes on.
-    #[error("the schedule has no slot left")]
     Finished,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Refused::from(*self).fmt(f)
+    }
 }
 
 /// Why a slot was refused. Nothing was taken, unless by a [`Poller`](crate::Poller), which keeps what is not
@@ -197,26 +232,35 @@ pub enum Ended {
 /// assert!(pacer.try_acquire().is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
     /// The pacer has been closed; it will never grant again.
-    #[error("the pacer is closed")]
     Closed,
     /// The schedule has no slot left, or not as many as were asked for.
-    #[error("the schedule has no slot left")]
     Finished,
     /// The pacer is paused. When it will grant again is unknown.
-    #[error("the pacer is paused")]
     Paused,
     /// Not yet: as things stand, the next slot can be granted from this moment on, on the pacer's
     /// clock.
-    #[error("not before {0:?} on the pacer's clock")]
     NotUntil(Nanos),
     /// More than 2^44 slots that are not due yet have been taken. With more of them positions would
     /// wrap.
-    #[error("too many slots have been taken ahead of the schedule")]
     TooFarAhead,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refused::Closed => "the pacer is closed",
+            Refused::Finished => "the schedule has no slot left",
+            Refused::Paused => "the pacer is paused",
+            Refused::NotUntil(when) => {
+                return write!(f, "not before {when:?} on the pacer's clock");
+            }
+            Refused::TooFarAhead => "too many slots have been taken ahead of the schedule",
+        })
+    }
 }
 
 impl Refused {

@@ -234,6 +234,30 @@ impl Grant {
     pub fn response_time(self, end: Nanos) -> Duration {
         end - self.intended_start()
     }
+
+    /// The service time of an operation that was complete at `end`: completion minus actual start.
+    /// Zero if `end` is earlier than that. The [`response_time`](Grant::response_time) is this plus
+    /// the wait time, and is the one to report: a service time hides the stalls of the target.
+    ///
+    /// ```
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
+    /// clock.advance(Duration::from_millis(30)); // the caller comes 30 ms late,
+    /// let grant = pacer.acquire()?;
+    /// clock.advance(Duration::from_millis(5)); // and its operation takes 5 ms
+    /// let end = pacer.now();
+    /// assert_eq!(grant.service_time(end), Duration::from_millis(5));
+    /// assert_eq!(grant.wait_time() + grant.service_time(end), grant.response_time(end));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn service_time(self, end: Nanos) -> Duration {
+        end - self.actual_start()
+    }
 }
 
 impl fmt::Debug for Grant {

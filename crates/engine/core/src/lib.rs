@@ -36,6 +36,7 @@ mod starts;
 mod strictness;
 mod sync;
 mod timeline;
+mod wide;
 
 pub use arrivals::{Arrivals, ArrivalsError};
 pub use builder::PacerBuilder;

@@ -1,10 +1,11 @@
 //! Which slots of a load belong to one of several processes that make it together.
 
 use crate::count::Count;
+use crate::error::errors_by_text;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::fmt;
 use std::str::FromStr;
-use thiserror::Error;
 
 /// The slots of a load that belong to this process, where several processes make it together
 /// without talking to each other.
@@ -237,11 +238,10 @@ impl FromStr for Shard {
 /// let error = "4/3".parse::<Shard>().unwrap_err();
 /// assert_eq!(error.to_string(), "there is no process 4 of 3: write 1/3 to 3/3");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShardError {
     /// No such process. The index counts from 0, and in the message from 1.
-    #[error("there is no process {} of {count}: write {}", u64::from(*.index) + 1, which(*.count))]
     Index {
         /// The index, counted from 0.
         index: u32,
@@ -249,29 +249,36 @@ pub enum ShardError {
         count: u32,
     },
     /// A process of weight zero.
-    #[error("a process of weight 0 has no slots: write weights from 1, such as 1/2:1:1")]
     Weight,
     /// Weights that share no large divisor.
-    #[error(
-        "after division by what they have in common, weights may add up to 65536 at most: write smaller ones, such as 1/2:1:1"
-    )]
     Cycle,
     /// Remainders that are none of the cycle's.
-    #[error(
-        "a part of a load has at least one slot of each cycle: write numbers from 0 to one less than the cycle"
-    )]
     Remainder,
     /// The change was to begin with a slot that is due or has been taken, or with one before it.
-    #[error("that slot is due or has been taken: change with a later one")]
     TooLate,
     /// Leases that do not lie one after the other.
-    #[error("a lease ends before the one in front of it: write them in the order of their slots")]
     Order,
     /// Not of the form INDEX/COUNT.
-    #[error(
-        "that is no part of a load: write which process of how many, such as 1/3 for the first of three, or weights, such as 1/2:1:1"
-    )]
     Syntax,
+}
+
+errors_by_text!(ShardError);
+
+impl fmt::Display for ShardError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ShardError::Index { index, count } => {
+                let (process, instead) = (u64::from(*index) + 1, which(*count));
+                return write!(f, "there is no process {process} of {count}: write {instead}");
+            }
+            ShardError::Weight => "a process of weight 0 has no slots: write weights from 1, such as 1/2:1:1",
+            ShardError::Cycle => "after division by what they have in common, weights may add up to 65536 at most: write smaller ones, such as 1/2:1:1",
+            ShardError::Remainder => "a part of a load has at least one slot of each cycle: write numbers from 0 to one less than the cycle",
+            ShardError::TooLate => "that slot is due or has been taken: change with a later one",
+            ShardError::Order => "a lease ends before the one in front of it: write them in the order of their slots",
+            ShardError::Syntax => "that is no part of a load: write which process of how many, such as 1/3 for the first of three, or weights, such as 1/2:1:1",
+        })
+    }
 }
 
 fn which(count: u32) -> String {

@@ -1,6 +1,7 @@
 //! What can never be let through.
 
-use thiserror::Error;
+use std::error::Error;
+use std::fmt;
 
 /// More cells at once than the quota's burst size, which is the number it carries. Waiting would
 /// not help, so nothing waits.
@@ -14,6 +15,13 @@ use thiserror::Error;
 /// let limiter = RateLimiter::direct(Quota::per_second(FIVE));
 /// assert_eq!(limiter.check_n(SIX), Err(InsufficientCapacity(5)));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the burst size is {0}: more cells than that never start together")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InsufficientCapacity(pub u32);
+
+impl Error for InsufficientCapacity {}
+
+impl fmt::Display for InsufficientCapacity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the burst size is {}: more cells than that never start together", self.0)
+    }
+}

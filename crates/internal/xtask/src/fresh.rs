@@ -1,8 +1,9 @@
 //! What a new user does, with the published crates alone: from a registry that is made of their packages, in
-//! an empty home, the first page's lines and its first example, as printed.
+//! an empty home, the first page's lines and its first example, as printed. And how many crates each of them brings.
 
 use crate::package::{self, succeeds};
 use crate::steps::Step;
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::io;
@@ -13,6 +14,9 @@ use std::process::Command;
 const CONFIG: &str =
     "[source.crates-io]\nreplace-with = \"packages\"\n\n[source.packages]\ndirectory = ";
 
+/// How many crates each published one depends on, as recorded: a name and a number in each line.
+const RECORDED: &str = "crates/internal/xtask/dependencies.txt";
+
 /// The first page's example in a project of its own; and its program, if that is to be installed.
 pub(crate) fn user(root: &'static str, installs: bool) -> Vec<Step> {
     let library = Step::telling("a new user's first program, from the packages", || {
@@ -21,8 +25,15 @@ pub(crate) fn user(root: &'static str, installs: bool) -> Vec<Step> {
     let program = Step::telling("a new user's first run, from the packages", || {
         User::new(Path::new(root))?.installs_the_program()
     });
-    if installs { vec![library, program] } else { vec![library] }
+    let counts = Step::telling("how many crates each package depends on", || {
+        User::new(Path::new(root))?.counts_crates(Path::new(root))
+    });
+    if installs { vec![library, counts, program] } else { vec![library, counts] }
 }
+
+/// All crates that a build takes, a line each.
+const TREE: &str = "cargo tree --quiet --target x86_64-unknown-linux-gnu --edges normal,build --prefix none \
+                    --no-dedupe --format {p} > tree.txt";
 
 struct User {
     /// Outside of all workspaces; it goes with the user.
@@ -81,6 +92,34 @@ impl User {
     fn installs_the_program(&self) -> Result<(), String> {
         self.runs(&self.home, self.line("cargo install nanopace-cli"))?;
         self.runs(&self.home, self.line("nanopace run "))
+    }
+
+    /// Compares with the record, exactly: the registry has the versions of Cargo.lock.
+    fn counts_crates(&self, root: &Path) -> Result<(), String> {
+        let published = package::published(&root.join("crates")).map_err(in_words)?;
+        let mut counted = String::new();
+        for package in published {
+            counted += &format!("{} {}\n", package.name, self.crates_below(&package.name)?);
+        }
+        let recorded = fs::read_to_string(root.join(RECORDED)).map_err(in_words)?;
+        if counted == recorded {
+            return Ok(());
+        }
+        Err(format!(
+            "{RECORDED} has other numbers. If the change is meant, replace them by these:\n{counted}"
+        ))
+    }
+
+    /// How many crates are built before the package for a user of its default features on Linux.
+    fn crates_below(&self, name: &str) -> Result<usize, String> {
+        let project = self.home.join(format!("uses-{name}"));
+        self.runs(&self.home, &format!("cargo new --quiet uses-{name}"))?;
+        self.runs(&project, &format!("cargo add --quiet {name}"))?;
+        self.runs(&project, TREE)?;
+        let tree = fs::read_to_string(project.join("tree.txt")).map_err(in_words)?;
+        let crates: BTreeSet<&str> = tree.lines().collect();
+        // All but the package and the user's own.
+        Ok(crates.len() - 2)
     }
 
     /// The first line of the page that begins with these words, without what is said behind it.

@@ -1,5 +1,7 @@
-use thiserror::Error;
+use crate::error::errors_by_text;
+use std::fmt;
 
+errors_by_text!(ArrivalsError);
 /// Why a number or a text is no [`Arrivals`](crate::Arrivals). The message says what to write
 /// instead.
 ///
@@ -12,30 +14,29 @@ use thiserror::Error;
 ///     "the shape of gamma arrivals is a number from 0.01 (bursts) over 1 (Poisson) to 1000000 (almost even): write one such as gamma:0.25",
 /// );
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrivalsError {
     /// Runs without slots, or not a whole number of slots up to 2^32 - 1.
-    #[error(
-        "each run of exact Poisson arrivals needs a whole number of slots from 1 to 4294967295: write one such as exact-poisson:1000"
-    )]
     NoSlots,
     /// Not the shape of a gamma distribution, or far from 1.
-    #[error(
-        "the shape of gamma arrivals is a number from 0.01 (bursts) over 1 (Poisson) to 1000000 (almost even): write one such as gamma:0.25"
-    )]
     Gamma,
     /// Not a part of the distance between slots.
-    #[error(
-        "jitter is a part of the distance between slots, from 0 to 1: write one such as jitter:0.3"
-    )]
     Jitter,
     /// A number where none belongs.
-    #[error("`{0}` arrivals have no number: write just {0}")]
     NoNumber(String),
     /// No arrival process of that name.
-    #[error(
-        "`{0}` is no arrival process: write even, poisson, exact-poisson:1000, gamma:0.25 or jitter:0.3"
-    )]
     Unknown(String),
+}
+
+impl fmt::Display for ArrivalsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ArrivalsError::NoSlots => "each run of exact Poisson arrivals needs a whole number of slots from 1 to 4294967295: write one such as exact-poisson:1000",
+            ArrivalsError::Gamma => "the shape of gamma arrivals is a number from 0.01 (bursts) over 1 (Poisson) to 1000000 (almost even): write one such as gamma:0.25",
+            ArrivalsError::Jitter => "jitter is a part of the distance between slots, from 0 to 1: write one such as jitter:0.3",
+            ArrivalsError::NoNumber(name) => return write!(f, "`{name}` arrivals have no number: write just {name}"),
+            ArrivalsError::Unknown(name) => return write!(f, "`{name}` is no arrival process: write even, poisson, exact-poisson:1000, gamma:0.25 or jitter:0.3"),
+        })
+    }
 }

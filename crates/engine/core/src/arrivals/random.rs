@@ -2,12 +2,10 @@
 //!
 //! Each stream of numbers has a name, and its numbers follow from the seed and the name alone
 //! (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). They are the key stream
-//! of `ChaCha8` (Bernstein, "`ChaCha`, a variant of Salsa20", 2008), which its definition fixes for
-//! good. The distributions are written out here, because those of other crates change with their
+//! of [`ChaCha8`], which its definition fixes for good. The distributions are written out here, because those of other crates change with their
 //! versions, and use the platform's functions where any crate in the build asks for it.
 
-use chacha20::ChaCha8Rng;
-use rand_core::{Rng, SeedableRng};
+use super::chacha::ChaCha8;
 
 /// Which process the numbers are for, so that processes with one seed don't share them.
 #[derive(Clone, Copy, Debug)]
@@ -30,23 +28,18 @@ impl Key {
     /// The numbers of the node `index` of level `level`.
     pub(super) fn numbers(self, level: u32, index: u64) -> Numbers {
         let name = u64::from(level) << 8 | self.of as u64;
-        let mut key = [0; 32];
-        let words = [self.seed, name, self.run, index];
-        for (bytes, word) in key.chunks_exact_mut(8).zip(words) {
-            bytes.copy_from_slice(&word.to_le_bytes());
-        }
-        Numbers(ChaCha8Rng::from_seed(key))
+        Numbers(ChaCha8::new([self.seed, name, self.run, index]))
     }
 }
 
 /// A stream of random numbers.
 #[derive(Debug)]
-pub(super) struct Numbers(ChaCha8Rng);
+pub(super) struct Numbers(ChaCha8);
 
 impl Numbers {
     /// Any of the 2^64 numbers.
     pub(super) fn bits(&mut self) -> u64 {
-        self.0.next_u64()
+        self.0.next()
     }
 
     /// Uniform between 0 and 1, without both: odd multiples of 2^-53.
@@ -146,6 +139,8 @@ mod tests {
         KS_LEVEL, Law, exponential, gamma_four, gamma_half, kolmogorov_smirnov, normal, two_samples,
     };
     use super::*;
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
     use rand_distr::Distribution;
 
     const SEED: u64 = 1;

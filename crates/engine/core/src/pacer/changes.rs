@@ -17,7 +17,7 @@ impl FromStr for Load {
             Err(wrong) if text.trim_start().starts_with(|c: char| "+-.0123456789".contains(c)) => {
                 Err(ShapeSyntaxError::new(1, RateError::to_string(&wrong)))
             }
-            Err(_) => text.parse::<Shape>().map(Load::from),
+            Err(_) => Shape::of_load(text).map(Load::from),
         }
     }
 }

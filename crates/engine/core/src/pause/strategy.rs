@@ -1,10 +1,9 @@
 //! The strategies to choose from.
 
-use crate::error::shown;
+use crate::error::{errors_by_text, shown};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use thiserror::Error;
 
 /// How a caller that is early is held back: a choice between what a pause costs and how exactly it
 /// ends.
@@ -72,9 +71,16 @@ impl Pause {
 }
 
 /// Why a text is not a [`Pause`]. The message says what to write instead.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not a way to pause: write sleep, hybrid, yield or spin")]
+#[derive(Clone, PartialEq, Eq)]
 pub struct PauseError(String);
+
+errors_by_text!(PauseError);
+
+impl fmt::Display for PauseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not a way to pause: write sleep, hybrid, yield or spin", self.0)
+    }
+}
 
 impl FromStr for Pause {
     type Err = PauseError;

@@ -9,6 +9,9 @@ use std::time::Duration;
 /// More parentheses within each other than this are refused.
 const DEEPEST: usize = 64;
 
+/// The words that a part of a shape begins with.
+const BEGINNINGS: [&str; 6] = ["(", "hold", "ramp", "sine", "spike", "ladder"];
+
 impl FromStr for Shape {
     type Err = ShapeSyntaxError;
 
@@ -56,6 +59,19 @@ impl FromStr for Shape {
             end if end.is_end() => Ok(piece.shape),
             other => Err(other.error("write a comma between the parts of a shape, and `x3`, `forever`, `mirror`, `reverse`, `take 10s` or `skip 10s` after one")),
         }
+    }
+}
+
+impl Shape {
+    /// Reads a shape where a rate could stand as well: the error of a text that is neither shows both.
+    pub(crate) fn of_load(text: &str) -> Result<Shape, ShapeSyntaxError> {
+        let first = Tokens::of(text).peek();
+        if BEGINNINGS.contains(&first.text) {
+            return text.parse();
+        }
+        Err(first.error(
+            "write a rate, such as `5k/s`, or a shape, such as `ramp 100/s..5k/s 30s, hold 60s`",
+        ))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::trend::Trend;
 use crate::count::{Fine, approximate, hz};
-use ethnum::U256;
+use crate::wide::U256;
 use std::f64::consts::PI;
 
 /// A rate that rises from `low` by `rise` in `time_ns`, like `(1 - cos x) / 2` for `x` from 0 to pi.
@@ -114,7 +114,7 @@ impl Swell {
 
 /// `number` times `part`, which has 252 fraction bits and is below 8. Never goes down with `part`.
 fn times(number: U256, part: U256) -> U256 {
-    let (n, low_n) = (number >> 128, number & U256::from(u128::MAX));
-    let (p, low_p) = (part >> 128, part & U256::from(u128::MAX));
+    let (n, low_n) = (number >> 128, U256::from(number.low()));
+    let (p, low_p) = (part >> 128, U256::from(part.low()));
     ((n * p) << 4) + ((n * low_p) >> 124) + ((low_n * p) >> 124)
 }

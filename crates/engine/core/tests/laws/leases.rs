@@ -437,23 +437,8 @@ fn what_was_due_before_a_correction_to_less_is_still_due() {
     }
 }
 
-/// A schedule that ended is not continued by a change, nor by what is leased behind its end.
-#[test]
-fn what_is_leased_behind_the_end_does_not_start() {
-    let clock = ManualClock::new();
-    let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(10));
-    let pacer = driver::leased(builder).clock(clock.clone()).build();
-    pacer.lease(0, &[Lease::of(all(), 10)]).unwrap();
-    clock.set(at(1_000_000_000));
-    assert_eq!(iter::from_fn(|| pacer.try_acquire().ok()).count(), 10);
-    pacer.set_rate(rate("2k/s"));
-    let _ = pacer.lease_rest(10, &[Lease::of(all(), 100)]);
-    clock.set(at(2_000_000_000));
-    assert_eq!(pacer.ledger().backlog_slots, 0);
-    assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
-}
-
-/// Nor by what was to be leased before its end, and comes after the change.
+/// A change after the end of a schedule does not continue it, and a lease after that change does not either, wherever the
+/// lease ends.
 #[test]
 fn what_is_leased_after_a_change_behind_the_end_does_not_start() {
     let changes: [Change; 3] = [
@@ -507,20 +492,6 @@ proptest! {
             prop_assert!(!pacer.is_finished() || pacer.ledger().backlog_slots == 0, "{step:?}");
         }
     }
-}
-
-/// What is leased before another shard begins has no slot either.
-#[test]
-fn nothing_is_due_behind_an_end_by_time_for_another_shard() {
-    let clock = ManualClock::new();
-    let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(10));
-    let pacer = driver::leased(builder).clock(clock.clone()).build();
-    clock.set(at(11_000_000));
-    pacer.set_rate(rate("2k/s"));
-    pacer.set_shard(Shard::new(0, 3).unwrap(), 10).unwrap();
-    pacer.lease(6, &[Lease::of(all(), 10)]).unwrap();
-    assert!(pacer.is_finished());
-    assert_eq!(pacer.ledger().backlog_slots, 0);
 }
 
 /// A change before the end leaves the slots behind it to be leased.

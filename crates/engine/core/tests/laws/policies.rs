@@ -2,8 +2,8 @@
 //! that were chosen.
 
 use crate::common::{
-    MILLI, RoughClock, SECOND, WEEK, actual_ns, assert_balanced, at, build, drain, intended_ns,
-    put_off_to, rate, span, strictness, wait_ns,
+    MILLI, RoughClock, WEEK, actual_ns, assert_balanced, at, build, drain, intended_ns, rate, span,
+    strictness, wait_ns,
 };
 use nanopace::{ManualClock, Pacer, Refused, Strictness};
 use std::sync::Arc;
@@ -15,34 +15,6 @@ fn stalled(number: f64) -> (ManualClock, Pacer) {
     pacer.try_acquire().expect("due at once");
     clock.advance(span(10_010 * MILLI));
     (clock, pacer)
-}
-
-#[test]
-fn strict_never_makes_up_for_missed_time() {
-    let (_, pacer) = stalled(1.0);
-    assert_eq!(drain(&pacer).len(), 1);
-    // Slot 1 starts at 10.01 s, so slot 2 does 10 ms later; the 10 s are idle.
-    assert_eq!(put_off_to(&pacer), 10_020 * MILLI);
-    assert_eq!(pacer.ledger().idle, span(10 * SECOND));
-    assert_balanced(&pacer);
-}
-
-#[test]
-fn strict_gaps_are_never_below_the_interval() {
-    let clock = ManualClock::new();
-    let pacer = build("3/s", &clock).strictness(Strictness::STRICT).build();
-    let mut last = None;
-    for step in 0..5_000_u64 {
-        // Steps from 0 to 0.6 s in no order: some below the interval of 333 333 333.3 ns, some
-        // above.
-        clock.advance(span(step * 7_919 % 601 * MILLI));
-        for grant in drain(&pacer) {
-            // Rounding up to whole nanoseconds may take one from a gap.
-            assert!(last.is_none_or(|last| actual_ns(grant) - last >= 333_333_333), "{grant:?}");
-            last = Some(actual_ns(grant));
-        }
-        assert_balanced(&pacer);
-    }
 }
 
 #[test]
@@ -59,24 +31,6 @@ fn strict_gaps_are_never_below_the_interval_although_sleeps_overrun() {
             "{grant:?} after {last:?}"
         );
         last = Some(actual_ns(grant));
-    }
-}
-
-#[test]
-fn partial_strictness_closes_its_fraction_of_each_gap() {
-    let (_, pacer) = stalled(0.5);
-    let now = 10_010 * MILLI;
-    let (mut gap, mut idle) = (10 * SECOND, 0);
-    while gap > 0 {
-        let grant = pacer.try_acquire().expect("late");
-        // It says how late it is, and closes half of that, rounded down to the nanosecond; the next
-        // slot is one interval on.
-        let closed = gap / 2;
-        assert_eq!((intended_ns(grant), wait_ns(grant)), (now - gap, gap));
-        idle += closed;
-        gap = (gap - closed).saturating_sub(10 * MILLI);
-        assert_eq!(pacer.ledger().idle, span(idle));
-        assert_balanced(&pacer);
     }
 }
 
@@ -153,46 +107,6 @@ fn oversleep_within_the_tolerance_costs_no_rate() {
             assert_eq!(intended_ns(grant), slot * 100_000, "strictness {number}");
         }
     }
-}
-
-#[test]
-fn beyond_the_maximum_backlog_time_is_idle() {
-    let clock = ManualClock::new();
-    let pacer = build("100/s", &clock).max_backlog(span(SECOND)).build();
-    drain(&pacer);
-    clock.advance(span(10_010 * MILLI));
-    // Slot 1 is 10 s late: 9 s are given away, and of the last second slots 1 to 101 are due.
-    assert_eq!(drain(&pacer).len(), 101);
-    assert_eq!(pacer.ledger().idle, span(9 * SECOND));
-}
-
-#[test]
-fn slots_later_than_the_limit_are_skipped_and_counted() {
-    let clock = ManualClock::new();
-    let pacer = build("100/s", &clock).skip_later_than(span(50 * MILLI)).build();
-    drain(&pacer);
-    clock.advance(span(10_010 * MILLI));
-    // At 10.01 s what is intended before 9.96 s is skipped: slots 1 to 995. Slots 996 to 1001
-    // start.
-    let grants = drain(&pacer);
-    assert_eq!(grants.len(), 6);
-    assert_eq!(intended_ns(grants[0]), 9_960 * MILLI);
-    let ledger = pacer.ledger();
-    assert_eq!((ledger.granted, ledger.skipped), (7, 995));
-    assert_balanced(&pacer);
-    assert_eq!(put_off_to(&pacer), 10_020 * MILLI);
-}
-
-#[test]
-fn the_ledger_balances_when_a_slot_comes_back_after_many_have_forfeited() {
-    let clock = ManualClock::new();
-    let pacer = build("1000/s", &clock).strictness(strictness(0.1)).build();
-    clock.advance(span(252_110_845));
-    let claim = pacer.claim().expect("open");
-    assert_eq!((0..31).filter(|_| pacer.try_acquire().is_ok()).count(), 31);
-    assert_balanced(&pacer);
-    drop(claim);
-    assert_balanced(&pacer);
 }
 
 /// Each sleep ends 100 us late, and the next one is for what is left of the interval.

@@ -18,7 +18,7 @@ fn each_time_is_what_it_is_called() {
         clock.set(at(starts * MILLI));
         let grant = pacer.try_acquire().expect("due");
         let end = at(ends * MILLI);
-        let told = [grant.wait_time(), end - grant.actual_start(), grant.response_time(end)];
+        let told = [grant.wait_time(), grant.service_time(end), grant.response_time(end)];
         assert_eq!(told, times.map(|millis| span(millis * MILLI)));
     }
 }
