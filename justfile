@@ -98,7 +98,7 @@ field *tools:
 field-check *tools:
     benches/field/build --check "{{ target }}/field" {{ tools }}
 
-# governor's own tests with nanopace-governor in its place, and those of a published tool; some minutes. Fails unless all is as the table in its README says.
+# governor's own tests with nanopace-governor in its place, and those of a published tool; some minutes. Fails unless the results are those in tests/theirs.txt.
 governor-tests:
     crates/engine/governor-compat/tests/theirs "{{ target }}/governor-tests"
 
