@@ -129,7 +129,7 @@ field *tools:
 field-check *tools:
     benches/field/build --check "{{ target }}/field" {{ tools }}
 
-# Run governor's tests and a published tool's tests with nanopace-governor, and compare with the table in its README; some minutes.
+# Run governor's tests and a published tool's tests with nanopace-governor, and compare with tests/theirs.txt; some minutes.
 governor-tests:
     crates/engine/governor-compat/tests/theirs "{{ target }}/governor-tests"
 

@@ -9,8 +9,8 @@
 //!
 //! `asks` has what is asked of the store, `moments` when, and `answers` what follows from its answers. `versions`
 //! has how the load is replaced under a running pacer, `cut` what the pacer gives up then, `unclaimed` what was run
-//! without a claim, and `counts` the old frames. All moments are those of the run, in nanoseconds. `docs/FLEET.md` has
-//! what each word means.
+//! without a claim, and `counts` the old frames. All moments are those of the run, in nanoseconds.
+//! `docs/FLEET-PROTOCOL.md` explains the terms.
 
 use crate::blind::Blind;
 use crate::book::{Book, Stage};

@@ -2,7 +2,7 @@
 //! decides it in one step.
 //!
 //! A *frame* is a short part of the schedule, and a *track* some of its slots; nodes claim tracks of frames. The
-//! *roster* is the list of nodes that are there. `docs/FLEET.md` has the other words.
+//! *roster* is the list of nodes that are there. `docs/FLEET-PROTOCOL.md` explains the other terms.
 
 use crate::frames::Frames;
 use crate::owners::{NodeId, Owners};

@@ -1,8 +1,8 @@
 //! Tests of the store's scripts, at moments that the tests choose.
 //!
 //! A *frame* is a span of the load (20 ms here), cut into *tracks* (8 here). A node claims tracks frame by frame: its
-//! *own* by the roster, a *share* of those that are left, or those of frames that it has *missed*. `docs/FLEET.md` has
-//! all words.
+//! *own* by the roster, a *share* of those that are left, or those of frames that it has *missed*.
+//! `docs/FLEET-PROTOCOL.md` explains the terms.
 
 use super::Played;
 use crate::frames::Frames;
