@@ -1,13 +1,13 @@
-//! Errors, and what to do about them.
+//! Errors, whose messages say what to do instead.
 
 use crate::Nanos;
 use std::time::Duration;
 use thiserror::Error;
 
-/// How many characters of what was written an error shows.
+/// An error shows at most this many characters of the input.
 const MOST_SHOWN: usize = 60;
 
-/// What was written, as an error shows it: a long text is cut.
+/// The input as an error shows it: a long string is cut.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -220,7 +220,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// Why a caller without a deadline is refused a single slot: there is none any more.
+    /// The reason to refuse a single slot to a caller without a deadline.
     pub(crate) fn for_good(self) -> Ended {
         match self {
             Refused::Finished => Ended::Finished,

@@ -1,5 +1,5 @@
-//! The laws that every arrival process keeps, and the distributions that each promises. Statistics
-//! are of fixed seeds, so a test that passes once passes always; their levels are 0.1 %.
+//! The laws that every arrival process keeps, and the distribution of each. The statistical tests have fixed seeds, so
+//! a test that passes once always passes; their levels are 0.1 %.
 
 use super::statistics::{
     KS_LEVEL, Law, correlation, exponential, float, gamma_four, gamma_half, kolmogorov_smirnov,
@@ -45,7 +45,7 @@ fn all(seed: u64) -> Vec<Process> {
     all
 }
 
-/// Small ones, ones near the borders of nodes, and any.
+/// Small numbers, numbers near the borders of nodes, and arbitrary ones.
 fn slot() -> impl Strategy<Value = u64> {
     prop_oneof![
         0_u64..1_000,
@@ -92,7 +92,7 @@ proptest! {
         }
     }
 
-    /// Slots and counts agree from the side of counts, too, which need not be that of a slot.
+    /// Slots and counts also agree at counts that are not those of slots.
     #[test]
     fn slots_by_a_count_lie_before_it(seed: u64, whole in slot(), part: u64) {
         let count = Count::from(whole) * ONE + Count::from(part);
@@ -198,7 +198,7 @@ fn a_replay_is_replayed() {
     assert_eq!(recorded.clone().process().count_of(0), Some(ONE), "each reads from the beginning");
 }
 
-/// What a seed promises. When this fails, positions have changed: the changelog has to say so.
+/// Positions do not change between versions. If this fails, the changelog has to say that they have changed.
 #[test]
 fn positions_are_the_same_for_ever() {
     let places = [
@@ -348,7 +348,7 @@ fn exact_poisson_is_uniform_inside() {
         let (arrivals, length) = (exact(slots, 1), f64::from(slots));
         let sample: Vec<f64> =
             (0..20_000).map(|slot| at(&arrivals, slot) / length).map(f64::fract).collect();
-        // The first slot of a run is the lowest of so many uniforms.
+        // The first slot of a run is the lowest of this many uniforms.
         let firsts = sample.iter().step_by(usize::try_from(slots).unwrap()).copied().collect();
         let distance = kolmogorov_smirnov(firsts, |x| 1.0 - (1.0 - x).powf(length));
         assert!(distance < KS_LEVEL, "first of {slots}: {distance}");

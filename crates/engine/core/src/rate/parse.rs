@@ -1,4 +1,4 @@
-//! Reads rates as people write them: `50k/s`, `3/min`, `1.5/h`, `10/100ms`.
+//! Parses rates: `50k/s`, `3/min`, `1.5/h`, `10/100ms`.
 
 use super::{NANOS_PER_DAY, NANOS_PER_SECOND, Rate};
 use crate::error::{RateError, shown};
@@ -15,7 +15,7 @@ impl FromStr for Rate {
     /// digits.
     ///
     /// # Errors
-    /// [`RateError`], which says what is wrong and what to write.
+    /// [`RateError`], whose message says what is wrong and what to write.
     ///
     /// # Examples
     /// ```
@@ -49,8 +49,8 @@ impl FromStr for Rate {
     }
 }
 
-/// Reads a time such as `30s` or `1.5min`, in nanoseconds; none if it is none, or not a whole
-/// number of them.
+/// Parses a time such as `30s` or `1.5min`, in nanoseconds; none if the string is not a time, or not a whole number of
+/// nanoseconds.
 pub(crate) fn time_ns(text: &str) -> Option<u128> {
     let (number, unit) = split_number(text);
     let number = Decimal::plain(number).ok()?;

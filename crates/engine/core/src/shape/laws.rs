@@ -70,7 +70,7 @@ fn leaves() -> impl Strategy<Value = Shape> {
         })
 }
 
-/// Its first part, or what is left.
+/// The first part of a shape, or the rest of it.
 fn cut(shape: Shape, first: bool, at: u64) -> Result<Shape, ShapeError> {
     let time = duration(moment(&shape, at));
     if first { shape.take(time) } else { shape.skip(time) }
@@ -114,8 +114,8 @@ fn is_flat(shape: &Shape, time_ns: i64) -> bool {
 }
 
 proptest! {
-    /// The law that everything else is defined by: a slot's time is the first moment at which it
-    /// has come. None comes at the count of all.
+    /// The law that defines everything else: a slot's time is the first moment at which it has come. No slot comes at
+    /// the count of the whole shape.
     #[test]
     fn times_and_counts_are_inverse(shape in shapes(), at in moments(), off in -3_i128..4, near in -2_i64..3) {
         let t = moment(&shape, at);
@@ -130,7 +130,7 @@ proptest! {
         prop_assert!(shape.count_at_ns(t + 1) >= shape.count_at_ns(t));
     }
 
-    /// What is known at a moment of the slot at the count by then.
+    /// A moment shows whether the slot at its count has come.
     #[test]
     fn slots_wait_until_they_come(shape in shapes(), at in moments()) {
         let t = moment(&shape, at);
@@ -148,7 +148,7 @@ proptest! {
         prop_assert!(time > t || slot << 64 <= shape.count_at_ns(t));
     }
 
-    /// Exactly, in the numbers that counts are added up in.
+    /// Exactly, in the numbers in which counts are added up.
     #[test]
     fn counts_of_parts_are_differences(shape in shapes(), at in moments(), then in moments(), near in -2_i64..3) {
         let a = moment(&shape, at);
@@ -165,7 +165,7 @@ proptest! {
         }
     }
 
-    /// Cut at up to four moments and put together again, a shape is what it was.
+    /// A shape that is cut at up to four moments and put together again is unchanged.
     #[test]
     fn the_parts_are_the_whole(shape in shapes(), at in proptest::collection::vec(moments(), 1..5), then in moments(), off in -3_i128..4) {
         let mut cuts: Vec<i64> = at.iter().map(|&at| moment(&shape, at)).collect();
@@ -216,7 +216,7 @@ proptest! {
         prop_assert!(rate <= shape.peak() * (1.0 + 1e-9), "{rate} {}", shape.peak());
     }
 
-    /// Neither of the leaf nor of what cuts it.
+    /// Neither beyond the end of the leaf nor beyond that of the part that cuts it.
     #[test]
     fn no_chord_goes_beyond_the_end(shape in shapes(), at in moments()) {
         let t = moment(&shape, at);
@@ -225,7 +225,8 @@ proptest! {
         prop_assert!(t >= shape.duration_ns() || t.saturating_add(length) <= shape.duration_ns());
     }
 
-    /// What is within 1 ns of a chord is as the chord says; three times the length is not.
+    /// All moments within the chord's length are within 1 ns of the chord. For ramps, a chord of three times the length
+    /// is not as close, as the next test shows.
     #[test]
     fn chords_are_straight_for_as_long_as_they_are_said_to_be(shape in leaves(), at in moments(), parts in proptest::array::uniform8(0_u64..=1 << 32)) {
         let time = shape.duration_ns();
@@ -327,7 +328,7 @@ fn what_is_outside_is_empty() {
     assert_eq!(ramp.straight_ns(-7), ramp.straight_ns(0));
 }
 
-/// Each change is a part and a part: the row forgets what lies outside, however often.
+/// Each change takes a part and appends another: the row drops parts outside, however often.
 #[test]
 fn what_is_cut_again_and_again_does_not_grow() {
     let wave = || Shape::sine(Level::ZERO, Rate::FASTEST, SECOND).unwrap().forever().unwrap();
@@ -367,8 +368,8 @@ proptest! {
     }
 }
 
-/// A ramp from nothing is a parabola: where it has gone on for t its chord may last so long that
-/// h^2 = 8 t + 4 h, and backwards h^2 = 8 t - 4 h.
+/// A ramp from zero is a parabola: after a time t its chord may last so long that h^2 = 8 t + 4 h, and backwards h^2 =
+/// 8 t - 4 h.
 #[test]
 fn chords_of_ramps_last_until_a_nanosecond_is_left() {
     let ramp = Shape::ramp(Level::ZERO, Rate::FASTEST, SECOND).unwrap();
@@ -384,7 +385,7 @@ fn chords_of_ramps_last_until_a_nanosecond_is_left() {
     }
 }
 
-/// Of some moments, so that powers of two of any part of the longest chord are among the lengths.
+/// At some moments only, so that the lengths include powers of two of any part of the longest chord.
 #[test]
 fn chords_of_waves_are_straight() {
     let wave = Shape::sine(Rate::per_second(1_000).unwrap(), Rate::FASTEST, SECOND).unwrap();
