@@ -29,7 +29,7 @@ fn per_second(number: u32) -> (Limiter, FakeRelativeClock) {
     fake(Quota::per_second(cells(number)))
 }
 
-/// How many cells are let through one after the other.
+/// How many cells are admitted one after the other.
 fn passed(limiter: &Limiter) -> usize {
     (0..100_000).take_while(|_| limiter.check().is_ok()).count()
 }
@@ -72,7 +72,7 @@ fn a_tenth_of_a_second_is_made_up_for_whatever_the_burst() {
     clock.advance(ms(60));
     assert_eq!(passed(&limiter), 60);
     clock.advance(ms(5_000));
-    assert_eq!(passed(&limiter), 101); // the late one, and 100 ms of those behind it
+    assert_eq!(passed(&limiter), 101); // the late one, and 100 ms of those after it
 }
 
 #[test]

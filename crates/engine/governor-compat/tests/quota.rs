@@ -1,4 +1,4 @@
-//! Quotas and spans, beside those of the published governor.
+//! Quotas and spans, compared with those of the published governor.
 
 use governor::Quota;
 use governor::clock::{Clock, FakeRelativeClock, Reference};
@@ -32,8 +32,8 @@ proptest! {
         );
     }
 
-    /// Once governor has given away what it lets through at the start, and where a burst takes
-    /// longer than 100 ms, both decide the same.
+    /// After governor has given away its initial burst, and where a burst takes longer than 100 ms, both decide the
+    /// same.
     #[test]
     fn after_the_first_burst_decisions_are_the_same(
         interval_ms in 1..500_u64,
