@@ -75,7 +75,7 @@ mod tests {
 
     /// Nine of ten wake-ups come before the slot, however long the others take.
     #[test]
-    fn the_lead_is_what_nine_of_ten_wake_ups_take() {
+    fn the_lead_covers_nine_of_ten_wake_ups() {
         let mut waking = Waking::default();
         for round in 0..20_000 {
             waking.learn(Duration::from_micros(if round % 20 == 0 { 900 } else { 30 + round % 7 }));

@@ -82,7 +82,7 @@ fn every_slot_goes_to_one_task_and_none_is_early() {
 }
 
 #[test]
-fn the_rate_is_exact_whatever_the_timers_do() {
+fn the_rate_is_exact_with_inexact_timers() {
     for runtime in runtimes() {
         runtime.block_on(async {
             for hz in [1_000, 50_000] {
@@ -99,7 +99,7 @@ fn the_rate_is_exact_whatever_the_timers_do() {
 }
 
 #[test]
-fn cancelled_tasks_take_nothing_and_strand_nobody() {
+fn cancelled_tasks_take_nothing_and_strand_no_task() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let pacer = Pacer::new(rate("2k/s"));
@@ -256,7 +256,7 @@ fn other_tasks_run_while_tasks_hold_on() {
 
 /// The last slot may be taken by a caller that does not queue.
 #[test]
-fn a_task_that_waits_is_told_when_the_last_slot_is_taken_elsewhere() {
+fn a_task_that_waits_returns_when_the_last_slot_is_taken_elsewhere() {
     for runtime in runtimes() {
         runtime.block_on(async {
             for way in 0..3 {
@@ -283,7 +283,7 @@ fn a_task_that_waits_is_told_when_the_last_slot_is_taken_elsewhere() {
 }
 
 #[test]
-fn a_deadline_that_is_out_of_reach_is_told_at_once_or_when_it_comes() {
+fn a_deadline_that_cannot_be_met_is_reported_at_once_or_when_it_comes() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let pacer = Pacer::new(rate("1/h"));
@@ -374,7 +374,7 @@ fn a_runtime_without_io_has_a_thread_for_a_timer() {
 
 /// A future in the queue that is not polled delays neither slots nor deadlines nor the close of the others.
 #[test]
-fn a_future_that_nobody_polls_holds_up_nobody() {
+fn a_future_that_is_not_polled_delays_no_other() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let pacer = Pacer::new(rate("100/s"));
@@ -449,7 +449,7 @@ fn an_idle_line_is_idle_when_a_deadline_is_over_and_when_its_runtime_has_ended()
 }
 
 #[test]
-fn a_future_that_has_completed_tells_the_same_again() {
+fn a_future_that_has_completed_returns_the_same_again() {
     let [runtime, _] = runtimes();
     runtime.block_on(async {
         let pacer = Pacer::new(rate("1k/s"));
@@ -470,7 +470,7 @@ impl std::task::Wake for Panics {
 }
 
 #[test]
-fn a_waker_that_panics_strands_nobody() {
+fn a_waker_that_panics_strands_no_task() {
     let [_, runtime] = runtimes();
     runtime.block_on(async {
         let pacer = Pacer::new(rate("1/h"));
@@ -493,7 +493,7 @@ fn a_waker_that_panics_strands_nobody() {
 
 /// If a deadline cost time in proportion to the others, each would take more than a second.
 #[test]
-fn thousands_of_deadlines_stand_in_line() {
+fn thousands_of_deadlines_can_wait() {
     let line = AsyncPacer::with_timer(Pacer::new(rate("1/h")), Counting::default());
     let _ = poll_once(&mut line.acquire());
     let hours = Duration::from_secs(36_000);

@@ -93,7 +93,7 @@ fn succeeds(command: &mut Command) -> Output {
 
 #[test]
 #[ignore = "needs a C and a C++ compiler"]
-fn the_front_door_works_from_c_and_cpp_with_both_libraries() {
+fn the_main_functions_work_from_c_and_cpp_with_both_libraries() {
     for link in [Link::Shared, Link::Static] {
         Built::of(cc(), "front.c", link).runs();
         Built::of(cpp(), "front.c", link).runs();
@@ -103,7 +103,7 @@ fn the_front_door_works_from_c_and_cpp_with_both_libraries() {
 
 #[test]
 #[ignore = "needs a C compiler"]
-fn what_is_wrong_is_an_error_and_nothing_else() {
+fn invalid_input_is_an_error_and_nothing_else() {
     Built::of(cc(), "wrong.c", Link::Shared).runs();
 }
 

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_goes_round_the_corner() {
+    fn order_wraps_around() {
         let last = 0_u64.wrapping_sub(SLOT);
         assert_eq!((before(0), after(last, 2)), (last, SLOT));
         assert_eq!((earlier(last, 0), later(last, 0)), (last, 0));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_slot_behind_a_position_is_never_at_it() {
+    fn the_first_slot_after_a_position_is_never_at_it() {
         for (position, first) in
             [(0, SLOT), (1, SLOT), (SLOT - 1, SLOT), (SLOT, 2 * SLOT), (u64::MAX, 0)]
         {

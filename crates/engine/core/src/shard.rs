@@ -305,7 +305,7 @@ mod tests {
         }
 
         #[test]
-        fn no_process_is_a_slot_off_its_share(weights in weights(), slot in 0_u64..1_000) {
+        fn every_process_is_within_a_slot_of_its_share(weights in weights(), slot in 0_u64..1_000) {
             let total: u64 = weights.iter().copied().map(u64::from).sum();
             for (shard, weight) in processes(&weights).iter().zip(weights) {
                 let taken = shard.locals_before(slot) * total;
@@ -324,7 +324,7 @@ mod tests {
         }
 
         #[test]
-        fn equal_ones_take_turns(index in 0_u32..1_000, more in 1_u32..1_000_000, local in 0_u64..1 << 30) {
+        fn equal_processes_take_turns(index in 0_u32..1_000, more in 1_u32..1_000_000, local in 0_u64..1 << 30) {
             let shard = Shard::new(index, index + more).unwrap();
             let count = u64::from(index + more);
             prop_assert_eq!(shard.global(local), u64::from(index) + local * count);
@@ -341,7 +341,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_gets_an_answer(text in "[0-9/: -]{0,20}") {
+        fn any_string_is_parsed_or_refused(text in "[0-9/: -]{0,20}") {
             let _ = text.parse::<Shard>();
         }
     }
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_shard() {
+    fn invalid_shards_are_refused() {
         let index = |index, count| ShardError::Index { index, count };
         for (text, error, message) in [
             ("", ShardError::Syntax, "such as 1/3"),

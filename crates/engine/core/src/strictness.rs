@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_strictness() {
+    fn invalid_strictnesses_are_refused() {
         for number in [-0.001, 1000.1, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(Strictness::new(number), Err(StrictnessError));
         }

@@ -304,7 +304,7 @@ impl Timeline {
         let drawn = self.drawn.as_ref().filter(|_| attempt.held.is_none() && attempt.slots == 1)?;
         // Another start may have reported a later reading. It is loaded before the version, so that no slot starts by
         // the old schedule on a reading that was made after a change. Model:
-        // `what_is_drawn_moves_before_it_starts_later`.
+        // `drawn_slots_move_before_they_start_later`.
         let reported = self.published.reading();
         loop {
             let position = self.next();
@@ -366,7 +366,7 @@ impl Timeline {
 
     /// Gives this process what is leased, from the slot with the number `from` in the whole load on. False if a
     /// slot there may have started. Slots that callers hold and that may not start yet move, as they do with a
-    /// change of rate. Models: `a_lease_reaches_who_waits`, `a_slot_that_may_start_is_not_leased_away`.
+    /// change of rate. Models: `a_lease_reaches_waiting_callers`, `a_slot_that_may_start_is_not_leased_away`.
     pub(crate) fn lease(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> bool {
         let mut is_leased = false;
         let lead_ns = self.furthest_lead_ns();

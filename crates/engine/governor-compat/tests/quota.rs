@@ -19,7 +19,7 @@ fn assert_same(ours: Quota, theirs: published::Quota) {
 
 proptest! {
     #[test]
-    fn getters_say_the_same(number in cells(), burst in cells(), period_us in 1..=86_400_000_u64) {
+    fn getters_return_the_same(number in cells(), burst in cells(), period_us in 1..=86_400_000_u64) {
         use published::Quota as Theirs;
         assert_same(Quota::per_second(number), Theirs::per_second(number));
         assert_same(Quota::per_minute(number), Theirs::per_minute(number));

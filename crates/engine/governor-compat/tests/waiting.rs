@@ -132,7 +132,7 @@ impl Clock for Paused {
 impl ReasonablyRealtime for Paused {}
 
 #[test]
-fn a_clock_that_stands_still_holds_nobody_back() {
+fn a_clock_that_does_not_advance_holds_no_caller_back() {
     let runtime = &runtimes()[1];
     let clock = Paused(Instant::now());
     let limiter = RateLimiter::direct_with_clock(Quota::per_second(cells(1_000)), clock.clone());

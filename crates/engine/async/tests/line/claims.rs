@@ -39,7 +39,7 @@ fn a_claim_completes_when_it_is_due_and_not_before() {
 
 /// In whatever order the claims are polled first.
 #[test]
-fn of_many_claims_each_is_woken_for_its_own_slot() {
+fn each_of_many_claims_is_woken_for_its_own_slot() {
     let world = world("1k/s");
     let mut tasks = waiting(&world, 100);
     tasks.reverse();
@@ -126,7 +126,7 @@ fn a_close_ends_claims() {
 
 /// A slower rate may move a slot to after the end of the schedule.
 #[test]
-fn a_claim_that_comes_behind_the_end_is_told_so() {
+fn a_claim_that_moves_to_after_the_end_returns_finished() {
     let second = Duration::from_secs(1);
     let world = World::new("10/s", |builder| builder.until(second));
     world.pacer.acquire().unwrap();
@@ -138,7 +138,7 @@ fn a_claim_that_comes_behind_the_end_is_told_so() {
 }
 
 #[test]
-fn a_claim_that_has_completed_tells_the_same_again_and_holds_nothing() {
+fn a_claim_that_has_completed_returns_the_same_again_and_holds_nothing() {
     let world = world("10/s");
     world.clock.set(ms(100));
     let mut claim = world.line.claim().unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Slot 1 is due at 100 ms. Its task is called, another one 4 ms later, and from then on twice as many each time.
 #[test]
-fn tasks_that_do_not_come_hold_up_others_for_4_ms_and_twice_as_many_for_4_more() {
+fn tasks_that_do_not_come_delay_others_for_4_ms_and_twice_as_many_for_4_more() {
     for kept in [0_u64, 1, 2, 3, 6, 7, 64] {
         let world = World::new("10/s", |builder| builder);
         world.pacer.acquire().unwrap();
@@ -27,7 +27,7 @@ fn tasks_that_do_not_come_hold_up_others_for_4_ms_and_twice_as_many_for_4_more()
 
 /// Whether the claim already waits when the task that does not come is called, or only later.
 #[test]
-fn a_claim_that_waits_for_long_does_not_put_that_off() {
+fn a_claim_that_waits_for_long_does_not_delay_the_next_call() {
     for is_early in [false, true] {
         let world = World::new("10/s", |builder| builder);
         world.pacer.acquire().unwrap();
@@ -67,7 +67,7 @@ fn a_task_that_does_not_come_keeps_no_timer_busy() {
 
 /// The task returns when a slot is taken, and not when the next one is due.
 #[test]
-fn a_row_that_no_longer_fits_is_told_at_once() {
+fn a_row_that_no_longer_fits_is_refused_at_once() {
     let world = World::new("1/h", |builder| builder.slots(5));
     world.pacer.acquire().unwrap();
     let hour = Duration::from_secs(3_600);
@@ -86,7 +86,7 @@ fn a_row_that_no_longer_fits_is_told_at_once() {
 
 /// A task that holds on uses up its time for that, and then leaves the processor.
 #[test]
-fn a_clock_that_stands_before_a_slot_keeps_no_task_busy() {
+fn a_clock_that_stops_before_a_slot_keeps_no_task_busy() {
     let world = World::new("10/s", |builder| builder);
     world.pacer.acquire().unwrap();
     let mut in_line = Task::new(world.line.acquire());
@@ -126,7 +126,7 @@ fn a_slot_that_came_back_goes_past_a_row() {
 /// The task returns when the slot that it could have had is taken, and not when the deadline comes. A deadline at which
 /// a slot is due has not passed before.
 #[test]
-fn a_deadline_that_no_slot_keeps_any_more_is_told_at_once() {
+fn a_deadline_that_no_slot_can_meet_any_more_is_reported_at_once() {
     let world = World::new("10/s", |builder| builder);
     world.pacer.acquire().unwrap();
     let mut first = Task::new(world.line.acquire());

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_stays_ended() {
+    fn an_ended_schedule_stays_ended() {
         let mut times = 0;
         let unfused = std::iter::from_fn(move || {
             times += 1;
@@ -173,20 +173,20 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_nothing() {
+    fn an_empty_recording_has_no_slots() {
         let mut replay = replay(&[]);
         assert_eq!((replay.slots_by(Count::MAX), replay.count_of(0)), (0, None));
     }
 
     #[test]
-    fn ties_come_together() {
+    fn equal_offsets_start_together() {
         let mut replay = replay(&[1_000, 1_000, 1_000, 2_000]);
         let by: Vec<u64> = [0, ONE - 1, ONE, ONE * 2].map(|count| replay.slots_by(count)).into();
         assert_eq!(by, [0, 0, 3, 4]);
     }
 
     #[test]
-    fn what_is_out_of_order_is_raised() {
+    fn offsets_out_of_order_are_raised() {
         let mut replay = replay(&[1_000, 3_000, 2_000, 4_000]);
         assert_eq!(replay.count_of(2), Some(ONE * 3));
         assert_eq!((replay.slots_by(ONE * 3 - 1), replay.slots_by(ONE * 3)), (1, 3));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_one_is_read_as_needed_and_forgotten() {
+    fn a_long_recording_is_read_as_needed_and_forgotten() {
         let (mut replay, read) = endless();
         let mut most = 0;
         for slot in (0..100_000).step_by(100) {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_read_ahead_than_it_says() {
+    fn no_more_is_read_ahead_than_the_limit() {
         let (mut replay, read) = endless();
         assert_eq!(replay.slots_by(Count::MAX), AHEAD);
         assert_eq!(replay.count_of(AHEAD - 1), Some(ONE * Count::from(AHEAD - 1)));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_takes_no_room() {
+    fn forgotten_arrivals_take_no_memory() {
         let (mut replay, _) = endless();
         assert_eq!(replay.slots_by(Count::MAX), AHEAD);
         replay.forget_before(AHEAD);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_is_as_late_as_what_comes_next() {
+    fn a_forgotten_arrival_is_as_late_as_the_next_one() {
         let (mut replay, _) = endless();
         assert_eq!(replay.count_of(9), Some(9 * ONE));
         replay.forget_before(7);

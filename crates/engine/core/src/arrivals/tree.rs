@@ -239,7 +239,7 @@ mod tests {
 
     /// Half of 2^k gaps of shape `a` is normal, with variance `1 / (4 (2^k a + 1))`.
     #[test]
-    fn half_of_many_gaps_has_its_distribution() {
+    fn the_share_of_half_of_many_gaps_has_its_distribution() {
         for (level, shape) in [(16, 1.0), (30, 0.01), (30, 4.0), (48, 1.0), (62, 1.0), (62, 1e6)] {
             let deviation = 0.5 / (2.0_f64.powi(level) * shape + 1.0).sqrt();
             let middle = (1 << (level - 1)) - 1;

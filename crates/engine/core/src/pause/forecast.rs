@@ -90,7 +90,7 @@ mod tests {
     /// For values spread evenly over 0 to 99 us the p % quantile is p us. The mean of the estimate over many values is
     /// within an eighth of it, which is the size of a step.
     #[test]
-    fn a_quantile_is_what_a_part_stays_below() {
+    fn a_quantile_is_the_value_that_its_share_stays_below() {
         for percent in [50, 92, 99] {
             let mut quantile = Quantile::new(60_000, percent);
             let mut sum = 0;

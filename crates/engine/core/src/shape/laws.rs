@@ -228,7 +228,7 @@ proptest! {
     /// All moments within the chord's length are within 1 ns of the chord. For ramps, a chord of three times the length
     /// is not as close, as the next test shows.
     #[test]
-    fn chords_are_straight_for_as_long_as_they_are_said_to_be(shape in leaves(), at in moments(), parts in proptest::array::uniform8(0_u64..=1 << 32)) {
+    fn chords_are_straight_over_their_whole_length(shape in leaves(), at in moments(), parts in proptest::array::uniform8(0_u64..=1 << 32)) {
         let time = shape.duration_ns();
         let t = moment(&shape, at).min(time - 1);
         let length = shape.straight_ns(t).0;
@@ -254,7 +254,7 @@ proptest! {
     }
 
     #[test]
-    fn backwards_the_last_comes_first(shape in shapes(), at in moments()) {
+    fn a_reversed_shape_has_its_last_slots_first(shape in shapes(), at in moments()) {
         let Ok(back) = shape.clone().reversed() else { return Ok(()) };
         let (time, total) = (shape.duration_ns(), shape.count_at_ns(i64::MAX));
         let t = moment(&shape, at).min(time);
@@ -319,7 +319,7 @@ fn only_constants_are_constant() {
 }
 
 #[test]
-fn what_is_outside_is_empty() {
+fn counts_outside_a_shape_are_those_of_its_ends() {
     let ramp = Shape::ramp(Level::ZERO, Rate::FASTEST, SECOND).unwrap();
     assert_eq!((ramp.count_at_ns(i64::MIN), ramp.count_at_ns(0)), (0, 0));
     assert_eq!((ramp.time_of_count(0), ramp.straight_ns(i64::MAX).0), (0, i64::MAX));
@@ -330,7 +330,7 @@ fn what_is_outside_is_empty() {
 
 /// Each change takes a part and appends another: the row drops parts outside, however often.
 #[test]
-fn what_is_cut_again_and_again_does_not_grow() {
+fn a_shape_that_is_cut_again_and_again_does_not_grow() {
     let wave = || Shape::sine(Level::ZERO, Rate::FASTEST, SECOND).unwrap().forever().unwrap();
     let change = |shape: Shape| shape.skip(SECOND / 3)?.take(SECOND / 2)?.then(wave());
     let (mut shape, mut sizes) = (wave(), Vec::new());
@@ -344,7 +344,7 @@ fn what_is_cut_again_and_again_does_not_grow() {
 }
 
 #[test]
-fn what_is_whole_is_the_shape_itself() {
+fn a_part_of_everything_is_the_shape_itself() {
     let ramp = Shape::ramp(Level::ZERO, Rate::FASTEST, SECOND).unwrap();
     let all = [ramp.clone().take(SECOND), ramp.clone().take(Duration::MAX)];
     for same in all.into_iter().chain([ramp.clone().skip(Duration::ZERO)]) {
@@ -355,7 +355,7 @@ fn what_is_whole_is_the_shape_itself() {
 proptest! {
     /// At any count, and at the last ones before and the first ones after a whole nanosecond.
     #[test]
-    fn a_steady_rate_is_at_a_count_when_exact_numbers_say(
+    fn a_steady_rate_reaches_a_count_at_the_exact_time(
         level in levels(),
         time in times(),
         part in any::<u64>(),

@@ -60,7 +60,7 @@ impl Drawn {
     /// The grant of the slot at `position`, if it was drawn, and the version for which the grant is valid. The slot
     /// starts on the reading of the draw, or on the one that was `reported` if that is later.
     pub(super) fn get(&self, position: u64, reported: u64) -> Option<(Grant, u64)> {
-        // Acquire, all but the last: see *Orderings* above. Model: `what_is_drawn_is_read_whole`.
+        // Acquire, all but the last: see *Orderings* above. Model: `drawn_slots_are_read_whole`.
         let sequence = self.sequence.load(Acquire);
         let version = self.version.load(Acquire);
         let start = self.start.load(Acquire);
@@ -70,7 +70,7 @@ impl Drawn {
         let intended = slot.intended.load(Acquire);
         let number = slot.number.load(Acquire);
         // Relaxed: the Acquire of the words keeps it after them. Partner: the stores of `write`. Model:
-        // `what_is_drawn_is_read_whole`.
+        // `drawn_slots_are_read_whole`.
         let is_whole = sequence.is_multiple_of(2) && self.sequence.load(Relaxed) == sequence;
         is_whole.then(|| (Grant::new(intended, Stamp::new(reading), number), version))
     }
@@ -97,11 +97,11 @@ impl Drawn {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let sequence = self.sequence.load(Relaxed);
         // Relaxed: it only has to come before the words, and their Release sees to that. Partner: `get`.
-        // Model: `what_is_drawn_is_read_whole`.
+        // Model: `drawn_slots_are_read_whole`.
         self.sequence.store(sequence.wrapping_add(1), Relaxed);
         let mut drawn = 0;
         for ((intended, number), slot) in slots.zip(&self.slots) {
-            // Release, all: see *Orderings* above. Model: `what_is_drawn_is_read_whole`.
+            // Release, all: see *Orderings* above. Model: `drawn_slots_are_read_whole`.
             slot.intended.store(intended.max(0).unsigned_abs(), Release);
             slot.number.store(number, Release);
             drawn += 1;

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_found_also_round_the_corner() {
+    fn held_slots_are_found_even_where_positions_wrap_around() {
         let held = Held::new();
         let mut row = Claimed::new(0_u64.wrapping_sub(3 * SLOT), 5);
         let mut one = Claimed::new(7 * SLOT, 1);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_held_until_it_ends_also_if_no_more_may_be_taken() {
+    fn a_run_is_held_until_it_ends_even_if_no_more_may_be_taken() {
         let held = Held::new();
         let (run, other) = (held.lane(), held.lane());
         held.allow_runs(true);
@@ -208,7 +208,7 @@ mod tests {
     /// slot is recorded, and in an open loop while it sleeps. If the system stops it on its way there, its slot counts
     /// as later than it was, and is still due.
     #[test]
-    fn a_caller_that_is_held_back_is_told_no_more_than_the_truth() {
+    fn a_caller_that_is_held_back_never_gets_too_long_a_wait_time() {
         let (average, strict) = (Strictness::AVERAGE, Strictness::STRICT);
         let callers = [(average, true, true), (average, false, false), (strict, false, true)];
         for (changes, (strictness, sleeps, is_known)) in
@@ -243,7 +243,7 @@ mod tests {
 
     /// No slot is recorded as held once a caller has started or given back the slots that it took, in whatever way.
     #[test]
-    fn what_has_started_or_come_back_is_not_held() {
+    fn slots_that_have_started_or_come_back_are_not_held() {
         let uses: [fn(&Pacer, &ManualClock); 8] = [
             |pacer, _| assert!(pacer.acquire().is_ok()),
             |pacer, _| assert!(pacer.acquire_many(3).is_ok()),

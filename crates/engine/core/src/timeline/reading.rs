@@ -59,7 +59,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_pace_allows_what_it_takes_in_ten_microseconds() {
+    fn a_pace_allows_the_slots_that_it_takes_in_ten_microseconds() {
         for (used, elapsed_ns, allowed) in [
             (0, 0, 0),
             (1, 20_000_000, 0),

@@ -138,7 +138,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn the_earliest_comes_first_also_round_the_corner() {
+    fn the_earliest_comes_first_even_where_positions_wrap_around() {
         let before_zero = 0_u64.wrapping_sub(2 * SLOT);
         let mut returned = Returned::default();
         returned.put(SLOT, 3 * SLOT);

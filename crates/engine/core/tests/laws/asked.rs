@@ -349,7 +349,7 @@ fn follow(setting: &Setting, steps: &[(Step, u64)]) {
 /// What once went wrong: slots of other processes that had come, which a shard made this one's after time was
 /// forfeited; a rate that a slot begins with, but not on the nanosecond.
 #[test]
-fn what_had_come_stays_when_time_is_forfeited() {
+fn slots_that_have_come_stay_when_time_is_forfeited() {
     let late = || Step::Policy(1, None, None);
     let plain = Setting { spread: Spread::Even, shard: None, rate: 0, slots: None, until: None };
     let replay = |step| Setting { spread: Spread::Replay(step), ..plain.clone() };
@@ -382,7 +382,7 @@ proptest! {
 
     /// What is left is what a drain would find, and stays where it is.
     #[test]
-    fn what_nobody_has_started_is_what_can_still_be_taken(
+    fn unstarted_slots_are_those_that_can_still_be_taken(
         setting in setting(),
         steps in prop::collection::vec(step(), 1..25),
         [begin, end] in [0_u64..20_000_000_000, 0_u64..20_000_000_000],
@@ -432,7 +432,7 @@ fn a_change_at_a_slots_moment_asks_for_it_once() {
 
 /// A pause stops the schedule, however long it takes: no more slots come.
 #[test]
-fn a_pause_adds_nothing_to_what_nobody_has_started() {
+fn a_pause_adds_nothing_to_the_slots_that_have_not_started() {
     let second = Duration::from_secs(1);
     let ramp: Shape = "ramp 0/s..40/s 1s, hold 40/s 1h".parse().unwrap();
     let even = Shape::constant(rate(2));
@@ -462,7 +462,7 @@ fn a_pause_adds_nothing_to_what_nobody_has_started() {
 
 /// As many as there are before the end, however many that is.
 #[test]
-fn billions_are_told_in_some_thousand_batches() {
+fn billions_of_slots_come_in_some_thousand_batches() {
     for hz in [1, 7, 1_000, 1_000_000, 10_000_000_000] {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(hz).unwrap()).clock(clock.clone()).build();

@@ -32,7 +32,7 @@ fn a_pause_ends_when_the_slot_is_due_and_starts_nothing() {
 
 /// The clock stands still: only the change can end the pause.
 #[test]
-fn changes_reach_who_pauses() {
+fn changes_reach_callers_that_pause() {
     for pause in PAUSES {
         let clock = ManualClock::new();
         let pacer = build("1/h", &clock).pause(pause).start_paused().build();

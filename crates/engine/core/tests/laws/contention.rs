@@ -120,7 +120,7 @@ fn shared_acquires_take_each_slot_once() {
 }
 
 #[test]
-fn shared_acquires_behind_schedule_take_each_slot_once() {
+fn shared_acquires_that_are_late_take_each_slot_once() {
     let clock = ManualClock::new();
     let pacer = build("1M/s", &clock).build();
     let starts =

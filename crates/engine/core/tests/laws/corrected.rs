@@ -109,7 +109,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     /// Slots that were due keep their times, the others start when the load says, and each starts once.
     #[test]
-    fn slots_of_a_corrected_load_start_when_it_says(plan in plan(), steps in steps()) {
+    fn slots_of_a_corrected_load_start_at_its_times(plan in plan(), steps in steps()) {
         let mut run = Run::new(plan, 0.0, None);
         for step in steps.into_iter().chain([Step::Clock(5 * SECOND)]) {
             run.take(step);

@@ -21,7 +21,7 @@ fn count(pacer: &Pacer) -> u64 {
 }
 
 #[test]
-fn there_are_as_many_slots_as_were_asked_for_and_fit() {
+fn the_number_of_slots_is_the_requested_one_if_it_fits() {
     for (text, slots, until_ns, expected) in [
         ("10/s", Some(0), None, 0),
         ("10/s", Some(7), None, 7),
@@ -80,7 +80,7 @@ fn a_row_that_does_not_fit_takes_nothing() {
 
 /// A slower rate leaves fewer slots. A caller that sleeps for one that is no more is told at once.
 #[test]
-fn a_sleeper_whose_slot_is_no_more_is_told() {
+fn a_sleeper_whose_slot_no_longer_exists_returns_finished() {
     let clock = ManualClock::new();
     let pacer = build("1/s", &clock).until(span(10 * SECOND)).build();
     pacer.acquire().expect("slot 0");
@@ -156,7 +156,7 @@ fn threads_start_each_slot_once_and_no_other() {
 /// A schedule that has ended has no more backlog than its slots, however long ago that was. What is
 /// refused changes nothing.
 #[test]
-fn what_is_due_at_the_end_outlives_the_range_of_positions() {
+fn slots_that_are_due_at_the_end_outlive_the_range_of_positions() {
     for refused in [false, true] {
         let clock = ManualClock::new();
         let pacer = build("1k/s", &clock).slots(500).build();
@@ -184,7 +184,7 @@ fn what_is_due_at_the_end_outlives_the_range_of_positions() {
 /// Time that a late start forfeits moves slots behind the end. The account of time still ends there,
 /// and callers that sleep for those slots are told, and tasks that watch.
 #[test]
-fn slots_that_are_forfeited_behind_the_end_are_no_more() {
+fn slots_that_are_forfeited_to_after_the_end_no_longer_exist() {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).until(span(SECOND)).strictness(strictness(1.0)).build();
     let mut claims: Vec<_> = (0..8).map(|_| pacer.claim().expect("ten slots")).collect();
@@ -215,7 +215,7 @@ impl Wake for Flag {
 
 /// The last slot is not due yet: whoever takes it holds it, and nothing is left to wait for.
 #[test]
-fn the_end_is_told_when_the_last_slot_is_taken_ahead() {
+fn the_end_is_reported_when_the_last_slot_is_taken_ahead() {
     let pacer = build("1k/s", &ManualClock::new()).slots(2).build();
     pacer.acquire().expect("slot 0");
     let (watch, flag) = (pacer.watch(), Arc::new(Flag(AtomicBool::new(false))));
@@ -227,7 +227,7 @@ fn the_end_is_told_when_the_last_slot_is_taken_ahead() {
 /// A task that waits for the last slot, which is due, hears that another caller has taken it: by
 /// itself, or with slots before it that a reading of the clock has shown to be due.
 #[test]
-fn the_end_is_told_when_the_last_slot_is_taken_however_that_is() {
+fn the_end_is_reported_however_the_last_slot_is_taken() {
     let ways =
         ["acquire", "try_acquire", "lane", "claim"].map(|by| [(by, "even"), (by, "poisson")]);
     for slots in [2, 3, 5, 100] {
@@ -257,7 +257,7 @@ fn the_end_is_told_when_the_last_slot_is_taken_however_that_is() {
 
 /// A slot that came back is one more for whoever waits, until it is taken again.
 #[test]
-fn the_end_is_told_again_when_a_slot_that_came_back_is_taken() {
+fn the_end_is_reported_again_when_a_slot_that_came_back_is_taken() {
     let pacer = build("1/h", &ManualClock::new()).slots(3).build();
     pacer.acquire().expect("slot 0");
     let [first, _second] = [(); 2].map(|()| pacer.claim().expect("a slot"));

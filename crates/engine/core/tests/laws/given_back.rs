@@ -10,7 +10,7 @@ use nanopace::driver::Drive as _;
 
 /// Slots that are held are nobody's.
 #[test]
-fn a_timer_is_set_for_slots_that_nobody_has() {
+fn a_timer_is_set_for_free_slots() {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
     let mut claims: Vec<_> = (0..6).map(|_| Some(pacer.claim().expect("open"))).collect();
@@ -58,7 +58,7 @@ fn a_claim_that_comes_back_shows_its_whole_wait() {
 }
 
 #[test]
-fn a_lane_that_is_dropped_gives_back_what_it_has_not_started() {
+fn a_lane_that_is_dropped_gives_back_the_slots_it_has_not_started() {
     let clock = ManualClock::jumping();
     let pacer = build("100M/s", &clock).build();
     let mut starts = Vec::new();
@@ -152,7 +152,7 @@ fn a_row_that_is_skipped_is_replaced_by_a_row() {
 
 /// A row consists of new slots. What came back and is too late is skipped with it all the same.
 #[test]
-fn what_came_back_is_skipped_with_a_row_that_is_too_late() {
+fn slots_that_came_back_are_skipped_with_a_row_that_is_too_late() {
     let clock = ManualClock::new();
     let pacer = build("1k/s", &clock).skip_later_than(span(100 * MILLI)).build();
     let earlier = pacer.claim().expect("slot 0");

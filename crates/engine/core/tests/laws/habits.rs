@@ -46,7 +46,7 @@ fn a_thread_that_serves_two_pacers_keeps_its_budget_for_spinning() {
 
 /// Two clocks an hour apart. Each of them stands still while the thread waits on the other.
 #[test]
-fn moments_of_one_pacers_clock_say_nothing_of_anothers() {
+fn moments_of_one_pacers_clock_are_not_used_for_another() {
     let clocks = [0, HOUR].map(|start| Arc::new(TickingClock(AtomicU64::new(start))));
     let pacers = clocks.clone().map(|clock| {
         Pacer::builder(rate("5k/s")).pause(Pause::Hybrid).spin_share(0.001).clock(clock).build()
@@ -90,7 +90,7 @@ impl Clock for SleepCounter {
 }
 
 #[test]
-fn a_sleep_is_stretched_by_half_of_what_is_made_up_for_at_most() {
+fn a_sleep_is_stretched_by_at_most_half_of_the_tolerated_lateness() {
     let clock = Arc::new(SleepCounter::default());
     let builder = Pacer::builder(rate("100k/s")).sleep_share(0.0).max_backlog(span(MILLI));
     let pacer = builder.clock(clock.clone()).build();

@@ -156,7 +156,7 @@ fn the_rest_of_a_run_keeps_its_intended_starts_over_many_changes() {
 
 /// A row that comes back after two hundred changes: each of its slots is as late as it is.
 #[test]
-fn a_row_that_comes_back_after_many_changes_is_as_late_as_it_is() {
+fn a_row_that_comes_back_after_many_changes_keeps_its_lateness() {
     let clock = ManualClock::new();
     let pacer = build("1M/s", &clock).build();
     pacer.acquire().expect("slot 0");
@@ -177,7 +177,7 @@ fn a_row_that_comes_back_after_many_changes_is_as_late_as_it_is() {
 /// Half a second at each of two rates by turns, ten thousand times, and nobody takes a slot. No
 /// pacer remembers that. Nobody is told a later start than the truth, nor one that is much earlier.
 #[test]
-fn a_backlog_over_ten_thousand_changes_is_never_later_than_it_is_and_hardly_less() {
+fn a_backlog_over_ten_thousand_changes_never_reports_too_much_lateness_and_hardly_too_little() {
     let clock = ManualClock::new();
     let pacer = build("4/s", &clock).build();
     let mut truth = Vec::new();

@@ -118,7 +118,7 @@ proptest! {
     /// What is leased starts when the load says, to within the nanosecond of a chord, and nothing
     /// else does, however often it is leased anew before its frame begins.
     #[test]
-    fn what_is_leased_starts_and_nothing_else(plan in plans()) {
+    fn only_leased_slots_start(plan in plans()) {
         let (mut started, leased) = (run(&plan), plan.leased());
         started.sort_unstable();
         prop_assert_eq!(started.len(), leased.len(), "{:?} {:?}", started, leased);
@@ -172,7 +172,7 @@ fn a_load_without_end_ends_with_its_last_lease() {
 }
 
 #[test]
-fn what_may_have_started_is_not_leased_again() {
+fn slots_that_may_have_started_are_not_leased_again() {
     let clock = ManualClock::new();
     let pacer = leased("hold 10/s 1s forever", &clock);
     pacer.lease(0, &[Lease::of(all(), 5)]).unwrap();
@@ -186,7 +186,7 @@ fn what_may_have_started_is_not_leased_again() {
 
 /// What was leased before the rest and has not started is kept.
 #[test]
-fn the_rest_begins_where_it_is_asked_to_or_later() {
+fn the_rest_begins_at_the_requested_slot_or_later() {
     let clock = ManualClock::new();
     let pacer = leased("hold 10/s 1s forever", &clock);
     pacer.lease(0, &[Lease::of(all(), 8)]).unwrap();
@@ -199,7 +199,7 @@ fn the_rest_begins_where_it_is_asked_to_or_later() {
 
 /// A second change does not lease what was started before the first one.
 #[test]
-fn what_was_started_before_two_changes_is_not_leased_again() {
+fn slots_started_before_two_changes_are_not_leased_again() {
     let clock = ManualClock::new();
     let pacer = leased("hold 10/s 100s", &clock);
     pacer.lease(0, &[Lease::of(all(), 20)]).unwrap();
@@ -313,7 +313,7 @@ fn a_late_start_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
 
 /// Also where the time that is forfeited ends before the load was corrected.
 #[test]
-fn what_is_left_of_the_backlog_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
+fn the_rest_of_the_backlog_brings_no_slot_forward_of_a_load_that_was_corrected_to_less() {
     let changes: [(Change, [u64; 4]); 2] = [
         (|_| {}, [1_000, 7_000, 8_000, 9_000]),
         (|pacer| pacer.set_rate(rate("10/s")), [1_000, 1_780, 1_880, 1_980]),
@@ -332,7 +332,7 @@ fn what_is_left_of_the_backlog_brings_nothing_forward_of_a_load_that_was_correct
 
 /// What is leased after the correction waits for the corrected load, also if the load before it would have come there.
 #[test]
-fn time_that_is_given_up_brings_nothing_forward_that_is_leased_after_a_correction() {
+fn forfeited_time_brings_no_slot_forward_that_is_leased_after_a_correction() {
     let clock = ManualClock::new();
     let builder = Pacer::builder(rate("20/s")).strictness(Strictness::new(0.5).unwrap());
     let pacer = driver::leased(builder).clock(clock.clone()).build();
@@ -376,7 +376,7 @@ fn a_correction_after_the_end_changes_nothing() {
 
 /// Slots are told apart by their own numbers, also from before the oldest lease that is remembered.
 #[test]
-fn what_never_started_is_told_where_leases_are_forgotten() {
+fn slots_that_never_started_are_listed_where_leases_are_forgotten() {
     let clock = ManualClock::new();
     let pacer = leased("hold 1k/s 1h", &clock);
     let half = |frame: u64| Shard::new(u32::from(frame % 2 == 1), 2).unwrap();
@@ -412,7 +412,7 @@ fn a_load_that_is_corrected_to_less_goes_on_from_zero() {
 /// While the new load has not come to it yet, what was due by the old one is still asked for, is backlog, and starts, also
 /// where the schedule ends meanwhile.
 #[test]
-fn what_was_due_before_a_correction_to_less_is_still_due() {
+fn slots_due_before_a_correction_to_less_are_still_due() {
     for ends in [None, Some(1_200), Some(1_400)].map(|end| end.map(Duration::from_millis)) {
         for new in ["hold 1/s 1h", "hold 1/s 1s, hold 0/s 1h", "ramp 0/s..1/s 1h"] {
             let clock = ManualClock::new();
@@ -439,7 +439,7 @@ fn what_was_due_before_a_correction_to_less_is_still_due() {
 
 /// A schedule that ended is not continued by a change, nor by what is leased behind its end.
 #[test]
-fn what_is_leased_behind_the_end_does_not_start() {
+fn slots_leased_after_the_end_do_not_start() {
     let clock = ManualClock::new();
     let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(10));
     let pacer = driver::leased(builder).clock(clock.clone()).build();
@@ -455,7 +455,7 @@ fn what_is_leased_behind_the_end_does_not_start() {
 
 /// Nor by what was to be leased before its end, and comes after the change.
 #[test]
-fn what_is_leased_after_a_change_behind_the_end_does_not_start() {
+fn slots_leased_after_a_change_after_the_end_do_not_start() {
     let changes: [Change; 3] = [
         |pacer| pacer.set_rate(rate("2k/s")),
         |pacer| pacer.set_shape("hold 2k/s 1h".parse().unwrap()),
@@ -511,7 +511,7 @@ proptest! {
 
 /// What is leased before another shard begins has no slot either.
 #[test]
-fn nothing_is_due_behind_an_end_by_time_for_another_shard() {
+fn nothing_is_due_after_an_end_by_time_for_another_shard() {
     let clock = ManualClock::new();
     let builder = Pacer::builder(rate("1k/s")).until(Duration::from_millis(10));
     let pacer = driver::leased(builder).clock(clock.clone()).build();
@@ -542,7 +542,7 @@ fn an_end_by_time_waits_for_leases_after_a_change_before_it() {
 
 /// What was due before a correction to less stays so, whatever changes next.
 #[test]
-fn what_was_due_before_a_correction_stays_due_through_the_next_change() {
+fn slots_due_before_a_correction_stay_due_through_the_next_change() {
     let changes: [Change; 4] = [
         |pacer| pacer.set_rate(rate("10/s")),
         |pacer| pacer.set_shape("hold 10/s 1h".parse().unwrap()),
@@ -597,7 +597,7 @@ fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
 
 /// Else a slot would have two owners or none.
 #[test]
-fn leases_lie_one_behind_the_other() {
+fn leases_follow_one_another() {
     let clock = ManualClock::new();
     let pacer = leased("hold 10/s 10s", &clock);
     let mixed =

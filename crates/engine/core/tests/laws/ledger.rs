@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 #[test]
-fn the_ledger_begins_with_the_schedule_and_stands_still_while_paused() {
+fn the_ledger_begins_with_the_schedule_and_stops_while_paused() {
     let clock = ManualClock::new();
     clock.set(at(5 * SECOND));
     let pacer = build("10/s", &clock).build();
@@ -46,7 +46,7 @@ fn lanes_that_are_gone_are_forgotten() {
 /// A second of owed time is paid back within eleven. At so slow a rate a tick takes 55 ms,
 /// and none of them is left over: neither while the schedule runs nor where it has ended.
 #[test]
-fn what_has_been_paid_back_is_not_waiting_any_more() {
+fn time_that_has_been_paid_back_is_not_waiting_any_more() {
     let clock = ManualClock::new();
     let builder = build("1/h", &clock).slots(2).strictness(strictness(1.1));
     let pacer = builder.build();
@@ -61,7 +61,7 @@ fn what_has_been_paid_back_is_not_waiting_any_more() {
 
 /// The last slot of a recording starts on time, on whatever the rate changes to behind it.
 #[test]
-fn a_change_behind_the_last_slot_makes_no_time_idle() {
+fn a_change_after_the_last_slot_makes_no_time_idle() {
     let clock = ManualClock::new();
     let offsets = [0, 100].map(Duration::from_millis);
     let builder = build("1/s", &clock).arrivals(Arrivals::replay(move || offsets));
@@ -111,7 +111,7 @@ fn a_change_within_a_tick_of_a_slot_leaves_the_slot_its_time() {
 
 /// The new load has its slots where it says, also in time that was given up by the old one.
 #[test]
-fn what_was_given_up_before_a_correction_is_idle_no_more() {
+fn time_forfeited_before_a_correction_is_no_longer_idle() {
     let policies: [fn(PacerBuilder) -> PacerBuilder; 2] = [
         |builder| builder.strictness(Strictness::STRICT),
         |builder| builder.max_backlog(span(2 * MILLI)),

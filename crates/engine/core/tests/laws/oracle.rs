@@ -432,7 +432,7 @@ fn plain() -> Setting {
 /// Six slots come at once, and the seventh and last in the middle of a ramp. When the ramp ends and
 /// another rate follows at once, that slot is due since long.
 #[test]
-fn the_last_of_a_recording_stays_due_where_a_shape_ends() {
+fn the_last_slot_of_a_recording_stays_due_where_a_shape_ends() {
     let items = vec![Item::Ramp(0, 333, 300_000_000)];
     let setting = Setting {
         shape: Some(Outline { items, forever: false }),
@@ -463,7 +463,7 @@ fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
 /// the paying back begins anew, in a whole nanosecond, while the rate is up to 70/s. Near the end of
 /// the ramp the same part of a slot takes up to twenty times as long.
 #[test]
-fn what_was_rounded_at_a_fast_rate_is_more_time_at_a_slow_one() {
+fn rounding_at_a_fast_rate_is_more_time_at_a_slow_one() {
     let setting = Setting {
         rate: 5,
         spread: Some(Spread::Jitter(12_133_675_690_282_315_353)),

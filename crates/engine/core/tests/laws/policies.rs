@@ -197,7 +197,7 @@ fn the_ledger_balances_when_a_slot_comes_back_after_many_have_forfeited() {
 
 /// Each sleep ends 100 us late, and the next one is for what is left of the interval.
 #[test]
-fn a_lane_tells_how_far_its_caller_overslept() {
+fn a_lane_reports_how_far_its_caller_overslept() {
     let clock = Arc::new(RoughClock::default());
     let pacer = Pacer::builder(rate("1000/s")).clock(clock.clone()).build();
     let mut lane = pacer.lane();

@@ -69,7 +69,7 @@ fn it_keeps_its_slot_while_others_come_and_go() {
 }
 
 #[test]
-fn what_it_has_comes_back() {
+fn its_slot_comes_back() {
     for number in POLICIES {
         let clock = ManualClock::new();
         let pacer = build("10/s", &clock).strictness(strictness(number)).build();

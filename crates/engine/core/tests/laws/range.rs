@@ -72,7 +72,7 @@ fn the_end_of_time_hangs_no_caller() {
 /// 8 are idle. Slots 0 and 1 are given back, and their two seconds are backlog; slot 2's second is
 /// not due yet. Taken again, they start at once, as late as they are.
 #[test]
-fn what_is_given_back_from_before_a_forfeited_gap_is_backlog() {
+fn slots_given_back_from_before_a_forfeited_gap_are_backlog() {
     let clock = ManualClock::new();
     let pacer = build("1/s", &clock).strictness(strictness(1.0)).build();
     let [first, second] = [(); 2].map(|()| pacer.claim().expect("a slot"));
@@ -113,7 +113,7 @@ fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_no_caller() {
 /// At 10 G/s positions wrap after 2^48 slots, and can't be told apart from 2^47 on. 10 s are
 /// forfeited, and again after 35 000 rows of 2^32 - 1 slots, of 429.4967295 ms each.
 #[test]
-fn what_was_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
+fn time_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
     let clock = ManualClock::jumping();
     let pacer = build("10G/s", &clock).strictness(strictness(1.0)).build();
     let rows = |rows: u64| assert!((0..rows).all(|_| pacer.acquire_many(u32::MAX).is_ok()));
@@ -131,7 +131,7 @@ fn what_was_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
 /// reaches 2^46 slots, which are less than two hours. Rows of 2^32 - 1 slots are due one after the
 /// other for a day.
 #[test]
-fn what_is_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
+fn time_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
     let clock = ManualClock::jumping();
     let pacer = build("10G/s", &clock).strictness(strictness(1.0001)).build();
     clock.advance(span(3_600_000_000_000));
@@ -148,7 +148,7 @@ fn what_is_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
 /// At 1 G/s a line reaches 2^46 slots, which are 19.5 hours. A start that is a day late forfeits what is
 /// beyond the range, but what was asked for meanwhile is a day's slots.
 #[test]
-fn what_was_asked_for_beyond_the_reach_of_a_line_is_all_of_it() {
+fn all_slots_beyond_the_reach_of_a_line_count_as_asked_for() {
     let (clock, day_ns) = (ManualClock::new(), 86_400 * SECOND);
     let pacer = build("1G/s", &clock).build();
     clock.set(at(day_ns));
@@ -158,7 +158,7 @@ fn what_was_asked_for_beyond_the_reach_of_a_line_is_all_of_it() {
 
 /// A slot beyond 292 years, the range of moments, does not count as paused.
 #[test]
-fn a_slot_beyond_the_end_of_time_is_not_said_to_be_paused() {
+fn a_slot_beyond_the_end_of_time_is_not_reported_as_paused() {
     let clock = ManualClock::new();
     let pacer = build("1/d", &clock).build();
     // 200 000 days are 547 years.

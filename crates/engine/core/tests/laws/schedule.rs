@@ -247,7 +247,7 @@ fn a_change_gives_away_less_than_a_tick() {
 }
 
 #[test]
-fn what_is_no_rate_in_hertz() {
+fn invalid_rates_in_hertz_are_refused() {
     for (hz, error) in [
         (f64::NAN, RateError::NotFinite),
         (f64::INFINITY, RateError::NotFinite),
@@ -266,7 +266,7 @@ fn what_is_no_rate_in_hertz() {
 }
 
 #[test]
-fn rates_say_how_often_and_how_far_apart() {
+fn rates_convert_to_hertz_and_to_intervals() {
     for (text, shown, hz, interval_ns) in [
         ("50k/s", "50000/s", 5e4, 2e4),
         ("3/s", "3/s", 3.0, 1e9 / 3.0),
@@ -293,7 +293,7 @@ fn a_rate_that_is_whole_per_no_unit_is_shown_per_second_or_where_that_is_slow_pe
 }
 
 #[test]
-fn every_unit_is_as_long_as_it_says() {
+fn every_unit_has_its_length() {
     for (units, period_ns) in [
         (&["ns"][..], 1),
         (&["us", "µs"], MICRO),

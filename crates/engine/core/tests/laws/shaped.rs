@@ -42,7 +42,7 @@ proptest! {
     /// Whether callers come early or late, through lanes or not, each slot starts when the shape
     /// says, to within the nanosecond of a chord.
     #[test]
-    fn intended_starts_are_the_shapes(shape in shapes(), late in 0_u64..3_000_000_000, by_lane in any::<bool>()) {
+    fn intended_starts_are_those_of_the_shape(shape in shapes(), late in 0_u64..3_000_000_000, by_lane in any::<bool>()) {
         let clock = ManualClock::jumping();
         let pacer = pacer(&shape, &clock);
         clock.set(at(late));
@@ -63,7 +63,7 @@ proptest! {
 
     /// Nothing starts early: what is refused until a moment is granted then.
     #[test]
-    fn the_moment_that_a_refusal_names_is_the_start(shape in shapes()) {
+    fn a_slot_starts_at_the_moment_that_its_refusal_named(shape in shapes()) {
         let clock = ManualClock::new();
         let pacer = pacer(&shape, &clock);
         for _ in 0..200 {
@@ -118,7 +118,7 @@ proptest! {
 
     /// A burst ratio is one of the shape's rate at each moment.
     #[test]
-    fn what_is_owed_is_paid_at_a_multiple_of_the_shape(ratio in 1.1_f64..3.0, stall in 1_000_u64..3_000) {
+    fn owed_time_is_paid_at_a_multiple_of_the_shape(ratio in 1.1_f64..3.0, stall in 1_000_u64..3_000) {
         let shape = shape("ramp 10/s..50/s 10s, hold 1h");
         let clock = ManualClock::new();
         let builder = Pacer::shaped(shape.clone()).strictness(crate::common::strictness(ratio));
@@ -427,7 +427,7 @@ fn the_ledger_balances_where_the_rate_is_next_to_zero() {
 
 /// Slot 5 starts late while the rate is zero, so time is owed from there on; slot 0 comes back.
 #[test]
-fn a_slot_from_before_what_is_owed_does_not_wait_for_the_rate_to_rise() {
+fn a_slot_from_before_the_owed_time_does_not_wait_for_the_rate_to_rise() {
     let clock = ManualClock::new();
     let pacer =
         crate::common::build("10/s", &clock).strictness(crate::common::strictness(1.1)).build();
@@ -454,7 +454,7 @@ fn the_last_nanosecond_of_a_steep_ramp_is_like_any_other() {
 
 /// A slot in the last nanosecond before the rate falls is not where a line along the slower part may begin.
 #[test]
-fn slots_behind_a_fall_of_the_rate_are_as_exact_as_any() {
+fn slots_after_a_fall_of_the_rate_are_as_exact_as_any() {
     for (text, before) in [
         ("ramp 1/s..3M/s 10us, hold 1/s 1h", 0),
         ("hold 777777777/s 10us, hold 1M/s 1s", 7_000),

@@ -110,7 +110,7 @@ proptest! {
     /// Callers, lanes and claims together start every slot once, at its time, wherever slots were
     /// given back.
     #[test]
-    fn whoever_takes_them_each_slot_starts_once(shape in shapes(), late in 0_u64..3_000_000_000, uses in uses()) {
+    fn each_slot_starts_once_whichever_caller_takes_it(shape in shapes(), late in 0_u64..3_000_000_000, uses in uses()) {
         let clock = ManualClock::jumping();
         let pacer = shaped(&shape, &clock).build();
         clock.set(at(late));
@@ -148,7 +148,7 @@ proptest! {
     /// A stall moves nothing on average or under a burst ratio: what is late starts later, and no
     /// time is idle, nor waiting or backlog when everything has started.
     #[test]
-    fn a_stall_loses_nothing_that_is_made_up_for(shape in shapes(), ratio in prop_oneof![Just(0.0), 1.05_f64..3.0], stalls in stalls()) {
+    fn a_stall_loses_no_time_that_is_made_up_for(shape in shapes(), ratio in prop_oneof![Just(0.0), 1.05_f64..3.0], stalls in stalls()) {
         let clock = ManualClock::new();
         let pacer = shaped(&shape, &clock).strictness(crate::common::strictness(ratio)).build();
         let mut grants = stall(&pacer, &clock, &stalls).concat();
@@ -161,7 +161,7 @@ proptest! {
 
     /// What is given up is idle time: of each wait the part that the strictness says.
     #[test]
-    fn idle_time_is_the_part_of_each_wait_that_was_given_up(shape in shapes(), part in prop_oneof![Just(1.0), 0.1_f64..1.0], stalls in stalls()) {
+    fn idle_time_is_the_part_of_each_wait_that_was_forfeited(shape in shapes(), part in prop_oneof![Just(1.0), 0.1_f64..1.0], stalls in stalls()) {
         let clock = ManualClock::new();
         let pacer = shaped(&shape, &clock).strictness(crate::common::strictness(part)).build();
         let mut given_up = 0.0;
@@ -178,7 +178,7 @@ proptest! {
 
     /// Every slot starts or is skipped. None that starts is later than the limit.
     #[test]
-    fn what_is_not_skipped_starts_within_the_limit(shape in shapes(), limit in limits(), stalls in stalls()) {
+    fn slots_that_are_not_skipped_start_within_the_limit(shape in shapes(), limit in limits(), stalls in stalls()) {
         let clock = ManualClock::new();
         let pacer = shaped(&shape, &clock).skip_later_than(span(limit)).build();
         let mut grants = stall(&pacer, &clock, &stalls).concat();
@@ -195,7 +195,7 @@ proptest! {
 
     /// Behind a late start there is no more backlog than the limit, and no slot that is older.
     #[test]
-    fn behind_a_late_start_none_is_later_than_the_most_backlog(shape in shapes(), limit in limits(), stalls in stalls()) {
+    fn after_a_late_start_no_slot_is_later_than_the_maximum_backlog(shape in shapes(), limit in limits(), stalls in stalls()) {
         let clock = ManualClock::new();
         let pacer = shaped(&shape, &clock).max_backlog(span(limit)).build();
         for grants in stall(&pacer, &clock, &stalls) {
@@ -226,7 +226,7 @@ proptest! {
     /// A change leaves what is due its time, and makes nothing due; but where the rate was zero, the
     /// slot that waited for it to rise is.
     #[test]
-    fn a_change_keeps_what_is_due_and_adds_nothing(shape in shapes(), next in shapes(), moment in 0_u64..1_000_000_000, taken in 0_usize..20) {
+    fn a_change_keeps_the_slots_that_are_due_and_adds_none(shape in shapes(), next in shapes(), moment in 0_u64..1_000_000_000, taken in 0_usize..20) {
         let built = |clock: &ManualClock| {
             let pacer = Pacer::shaped(shape.clone()).clock(clock.clone()).build();
             clock.advance(span(moment));

@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_repeated_is_exact(low in exacts(), high in exacts(), ns in times(), times in 1_u64..6, samples in samples()) {
+    fn repeated_shapes_are_exact(low in exacts(), high in exacts(), ns in times(), times in 1_u64..6, samples in samples()) {
         let shape = Shape::spike(to_level(low), to_level(high), Duration::from_nanos(2 * ns)).unwrap();
         let shape = shape.then(Shape::hold(to_level(low), Duration::from_nanos(ns)).unwrap()).unwrap();
         let (low, high) = (to_rational(low), to_rational(high));
@@ -342,7 +342,7 @@ fn slots_at_joints() {
 
 /// Slots that are due exactly at a whole nanosecond are due then, on the way up and down.
 #[test]
-fn what_is_due_at_a_whole_nanosecond_is_not_late() {
+fn a_slot_that_is_due_at_a_whole_nanosecond_is_not_late() {
     for (rate, time) in (1_u64..60).flat_map(|rate| (1_u64..60).map(move |time| (rate, time))) {
         let exact = Some((rate, 1_000_000_000));
         let down = Shape::ramp(to_level(exact), Level::ZERO, Duration::from_secs(time)).unwrap();
@@ -371,7 +371,7 @@ fn an_odd_nanosecond_is_not_lost() {
 }
 
 #[test]
-fn the_later_rate_is_that_of_a_jump() {
+fn the_rate_at_a_jump_is_the_later_one() {
     let shape = Shape::ladder(level("1/s"), level("3/s"), 3, SECOND).unwrap();
     let rates = [0, 1, 2, 3].map(|second| shape.rate_at(second * SECOND));
     assert_eq!(rates, [1.0, 2.0, 3.0, 0.0]);
@@ -433,7 +433,7 @@ fn limits_are_errors() {
 
 /// At the rate zero, too, a slot comes when it would have come.
 #[test]
-fn where_a_shape_is_cut_nothing_moves() {
+fn cutting_a_shape_moves_nothing() {
     let work = || Shape::hold(level("1/s"), 10 * SECOND).unwrap();
     let rest = Shape::hold(Level::ZERO, 10 * SECOND).unwrap();
     let slow = Shape::ramp(Level::ZERO, level("1/d"), 86_400 * SECOND).unwrap();
@@ -469,7 +469,7 @@ fn the_peak_is_that_of_the_part() {
 }
 
 #[test]
-fn parts_that_are_none() {
+fn impossible_parts_are_refused() {
     let ramp = || Shape::ramp(Level::ZERO, level("100/s"), 10 * SECOND).unwrap();
     let endless = || ramp().forever().unwrap();
     let error = |shape: Result<Shape, ShapeError>| shape.unwrap_err();
@@ -487,7 +487,7 @@ fn parts_that_are_none() {
 
 /// 292 years is how long a shape can last, not how far one that never ends can be skipped.
 #[test]
-fn what_never_ends_can_be_skipped_again_and_again() {
+fn an_endless_shape_can_be_skipped_again_and_again() {
     let (day, century) = (86_400 * SECOND, 36_500 * 86_400 * SECOND);
     let wave = Shape::sine(level("1/s"), level("3/s"), day).unwrap().forever().unwrap();
     let far = (0..7).try_fold(wave, |shape, _| shape.skip(century)).unwrap();
@@ -527,7 +527,7 @@ impl<F: Fn(f64) -> f64 + Send + Sync> Curve for Of<F> {
 }
 
 #[test]
-fn curves_that_are_none() {
+fn invalid_curves_are_refused() {
     let curves: [fn(f64) -> f64; 8] = [
         |_| f64::NAN,
         |t| if t < 50.0 { t } else { f64::NAN },
@@ -550,7 +550,7 @@ fn curves_that_are_none() {
 
 /// Good wherever it is tried at construction, and bad elsewhere.
 #[test]
-fn what_sampling_misses_stays_bounded() {
+fn curves_that_sampling_misses_stay_bounded() {
     let curves: [fn(f64) -> f64; 4] =
         [|_| f64::NAN, |_| f64::INFINITY, |_| -1e300, |t| 1e3 * (t * 1e5).sin()];
     for bad in curves {

@@ -155,7 +155,7 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
 
 /// 200 k/s, and a stall of 10 s after the first operation: the second and the third start show it.
 #[test]
-fn the_starts_after_a_first_stall_say_so() {
+fn the_starts_after_a_first_stall_report_it() {
     for way in WAYS {
         let mut worker = Worker::new(way, Pacer::builder(rate("200k/s")), Duration::ZERO);
         assert_eq!(worker.operate(10 * SECOND).expect("due").truth_ns, 0);
@@ -170,7 +170,7 @@ fn the_starts_after_a_first_stall_say_so() {
 /// A lane has taken a run on a reading of the clock. That says nothing of the pace behind it: the next
 /// reading is good for two shared starts at most, and the third shows a stall.
 #[test]
-fn the_run_of_a_lane_is_no_pace_of_others() {
+fn the_run_of_a_lane_does_not_count_as_the_pace_of_others() {
     let mut worker = Worker::new(Way::Lane, Pacer::builder(rate("1M/s")), Duration::from_secs(1));
     for _ in 0..40 {
         worker.operate_late(0);
@@ -185,7 +185,7 @@ fn the_run_of_a_lane_is_no_pace_of_others() {
 /// A start without a slot, or of a row, tells all callers what the clock reads. What they have started before it does
 /// not count as started since.
 #[test]
-fn other_starts_between_make_nobody_seem_faster() {
+fn other_starts_in_between_make_no_caller_seem_faster() {
     for between in [0, 2] {
         let mut worker =
             Worker::new(Way::Acquire, Pacer::builder(rate("1M/s")), Duration::from_secs(20));
@@ -217,7 +217,7 @@ fn policies(text: &str) -> [PacerBuilder; 6] {
 }
 
 #[test]
-fn where_a_policy_is_set_a_wait_time_is_exact() {
+fn wait_times_are_exact_if_a_policy_is_set() {
     for way in WAYS {
         for text in RATES {
             for operation_ns in [7, MICRO, 20 * MILLI] {
@@ -326,7 +326,7 @@ fn a_reading_serves_no_more_than_the_most() {
 }
 
 #[test]
-fn a_reading_serves_all_that_are_due_within_less_than_ten_microseconds() {
+fn a_reading_serves_all_slots_that_are_due_within_less_than_ten_microseconds() {
     for operation_ns in [5, 100, MICRO, 2_500, 20 * MICRO] {
         for by_lane in [false, true] {
             let clock = CountingClock::default();

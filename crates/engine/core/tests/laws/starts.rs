@@ -40,7 +40,7 @@ fn make((name, seed): (&str, u64)) -> Arrivals {
 
 proptest! {
     #[test]
-    fn a_pacer_grants_what_is_listed(
+    fn a_pacer_grants_the_listed_starts(
         shape in shape(),
         name in proptest::sample::select(vec!["even", "poisson", "exact-poisson:50", "gamma:0.2", "jitter:1"]),
         seed: u64,
@@ -64,7 +64,7 @@ proptest! {
     /// By turns, and so late that they take many slots at once; in the middle they have to give back what
     /// they have taken.
     #[test]
-    fn two_lanes_grant_what_is_listed(
+    fn two_lanes_grant_the_listed_starts(
         shape in shape(),
         name in proptest::sample::select(vec!["even", "poisson", "exact-poisson:50", "gamma:0.2", "jitter:1"]),
         seed: u64,

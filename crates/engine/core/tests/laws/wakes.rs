@@ -94,7 +94,7 @@ fn a_change_to_a_higher_rate_wakes_all_sleepers_however_many_they_are() {
 }
 
 #[test]
-fn a_change_wakes_a_sleeper_that_can_not_start_by_its_deadline_any_more() {
+fn a_change_wakes_a_sleeper_that_can_no_longer_start_by_its_deadline() {
     let (clock, pacer) = ten_per_second();
     let patient = asleep(3, &clock, &pacer, Nanos::MAX);
     let others = asleep(3, &clock, &pacer, at(SECOND));
@@ -171,7 +171,7 @@ fn a_skip_under_a_burst_ratio_wakes_sleepers_that_may_start_earlier() {
 
 /// However claims are dropped, the pacer is as if they had never existed.
 #[test]
-fn claims_that_are_dropped_in_any_order_leave_nothing_behind() {
+fn claims_that_are_dropped_in_any_order_leave_no_data() {
     let (clock, pacer) = ten_per_second();
     let mut claims: Vec<_> = (0..2_000).map(|_| pacer.claim().ok()).collect();
     for index in 0..2_000 {

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_disagree_leave_it_as_it_was() {
+    fn clocks_that_disagree_leave_the_calibration_unchanged() {
         let clock = TscClock::new();
         clock.refined.set(None).expect("it was made just now");
         let (before, now, after) =
@@ -230,7 +230,7 @@ mod tests {
 
     /// `quanta` shows which of its clocks it chose only in its `Debug` output.
     #[test]
-    fn what_is_read_is_what_quanta_chose() {
+    fn the_reported_clock_is_the_one_that_quanta_chose() {
         let clock = TscClock::new();
         let shown = format!("{clock:?}");
         assert_eq!(clock.reads_counter(), shown.contains("Counter"), "{shown}");

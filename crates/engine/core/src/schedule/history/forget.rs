@@ -124,7 +124,7 @@ mod tests {
 
     /// Every third piece has a slot that is held; or every slot is unclaimed.
     #[test]
-    fn what_is_forgotten_starts_with_the_next_piece_and_what_is_held_when_it_did() {
+    fn slots_on_forgotten_pieces_start_with_the_next_piece_and_held_slots_do_not_move() {
         let rates: Vec<u64> = (0..2_000).map(|second| 1 + second % 3).collect();
         let (exact, mut held, mut open) = (history(&rates), history(&rates), history(&rates));
         let is_held = |slot: u64| slot % 6 == 4;
