@@ -1,5 +1,5 @@
-//! Changes while the pacer runs: no slot is lost or handed out twice, a change of the rate keeps
-//! what has passed, and no caller sleeps on for ever.
+//! Changes while the pacer runs: no slot is lost or handed out twice, a change of the rate keeps the part of the
+//! interval that has passed, and no caller sleeps for ever.
 
 use crate::common::{
     HOUR, MICRO, MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns,
@@ -223,7 +223,7 @@ fn a_deadline_caller_gives_up_when_a_change_puts_its_slot_beyond() {
     let thread = thread::spawn(move || caller.acquire_deadline(at(150 * MILLI)));
     until("claim", || pacer.ledger().granted == 2, || ());
     pacer.set_rate(rate("1/s"));
-    // The clock stands still: the change alone wakes the caller.
+    // The clock does not advance: only the change wakes the caller.
     assert_eq!(finish("caller", vec![thread], || ()), [Err(Refused::NotUntil(at(SECOND)))]);
     assert_eq!(pacer.ledger().granted, 1);
     assert_eq!(put_off_to(&pacer), SECOND);
@@ -241,8 +241,8 @@ fn a_paused_deadline_caller_gives_up_at_its_deadline() {
     assert_eq!(pacer.try_acquire().map(wait_ns), Ok(0));
 }
 
-/// A second at each of two rates by turns, `pieces` times. Returns a pacer that is behind by all of
-/// it, and when its slots start.
+/// Alternates between two rates, a second each, for `pieces` pieces. Returns a pacer that is late by all of that time,
+/// and the starts of its slots.
 fn seconds_at_changing_rates(pieces: u64) -> (Pacer, Vec<u64>) {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
@@ -289,7 +289,7 @@ fn slots_that_were_due_at_a_rate_change_are_skipped_at_once_if_they_are_later_th
     }
 }
 
-/// A claim is a use, too, and a pause takes it back that the schedule begins with one.
+/// A claim is a use, too. A pause cancels the start on first use.
 #[test]
 fn a_start_on_first_use_comes_with_a_claim_and_not_after_a_pause() {
     let clock = ManualClock::new();

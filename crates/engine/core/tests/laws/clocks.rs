@@ -1,4 +1,4 @@
-//! Clocks may stand still, jump ahead by years, or go back: no panic, no early start, no burst.
+//! Clocks may stop, jump ahead by years, or go back: no panic, no early start, no burst.
 
 use crate::common::{
     DAY, HOUR, MICRO, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, at, build,
@@ -50,7 +50,7 @@ fn the_maximum_backlog_makes_a_suspended_day_harmless() {
     let pacer = build("10G/s", &clock).max_backlog(span(10)).build();
     pacer.try_acquire().expect("due at once");
     clock.advance(span(DAY));
-    // 10 ns hold 100 slots and the one that is due just now.
+    // 10 ns contain 100 slots and the one that is due right now.
     assert_eq!(drain(&pacer).len(), 101);
 }
 
@@ -142,10 +142,9 @@ fn slots_start_on_time_beyond_the_reach_of_a_line() {
     }
 }
 
-/// 100/s, and every sleep takes 8 ms too long. Average makes up for that, and so does every policy
-/// within its tolerance but the strict one. Without tolerance, strictness 0.5 closes half of each
-/// lateness, and a ratio of 2 counts from each late start: slot 2 comes at 20 + 4 ms and 18 + 5 ms,
-/// and so on.
+/// 100/s, and every sleep takes 8 ms too long. Average makes up for that, and so does every policy within its tolerance
+/// except strict. Without tolerance, strictness 0.5 closes half of each lateness, and a ratio of 2 counts from each
+/// late start: slot 2 comes at 20 + 4 ms and 18 + 5 ms, and so on.
 #[test]
 fn overruns_of_pauses_are_made_up_for_within_the_tolerance_unless_strict() {
     for (number, tolerance, starts) in [
@@ -171,8 +170,8 @@ fn overruns_of_pauses_are_made_up_for_within_the_tolerance_unless_strict() {
     }
 }
 
-/// A clock that is behind by a microsecond at every second reading, and panics at its 10 000th, so
-/// that no test hangs.
+/// A clock that is behind by a microsecond at every second reading, and panics at its 10 000th reading, so that no test
+/// hangs.
 #[derive(Debug)]
 struct AlternatingClock {
     base: AtomicU64,
@@ -182,7 +181,7 @@ struct AlternatingClock {
 impl Clock for AlternatingClock {
     fn now(&self) -> Nanos {
         let reading = self.readings.fetch_add(1, Ordering::Relaxed);
-        assert!(reading < 10_000, "asked for ever");
+        assert!(reading < 10_000, "read without end");
         at(self.base.load(Ordering::Relaxed).saturating_sub(reading % 2 * MICRO))
     }
 

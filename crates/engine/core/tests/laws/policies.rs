@@ -1,5 +1,4 @@
-//! What happens to missed time, in virtual time: strictness, the ledger, and no bursts but those
-//! that were chosen.
+//! The policies for missed time, in virtual time: strictness, the ledger, and no bursts except those that were chosen.
 
 use crate::common::{
     MILLI, RoughClock, SECOND, WEEK, actual_ns, assert_balanced, at, build, drain, intended_ns,
@@ -69,8 +68,8 @@ fn partial_strictness_closes_its_fraction_of_each_gap() {
     let (mut gap, mut idle) = (10 * SECOND, 0);
     while gap > 0 {
         let grant = pacer.try_acquire().expect("late");
-        // It says how late it is, and closes half of that, rounded down to the nanosecond; the next
-        // slot is one interval on.
+        // The start reports how late it is, and closes half of that, rounded down to the nanosecond; the next slot is
+        // one interval later.
         let closed = gap / 2;
         assert_eq!((intended_ns(grant), wait_ns(grant)), (now - gap, gap));
         idle += closed;
@@ -91,7 +90,7 @@ fn catch_up(ratio: f64, interval_ns: u64) -> u64 {
     for slot in 1.. {
         let grant = pacer.acquire().expect("open");
         assert_balanced(&pacer);
-        // Intended starts stay on the average schedule: wait time includes what is owed.
+        // Intended starts stay on the average schedule: the wait time includes the owed time.
         assert_eq!(intended_ns(grant), slot * 10 * MILLI);
         assert_eq!(actual_ns(grant), pacer.now().as_nanos());
         let gap = last.map_or(interval_ns, |last| actual_ns(grant) - last);
@@ -114,7 +113,7 @@ fn burst_pays_back_at_its_ratio_exactly_what_is_owed() {
         [(2.0, 5 * MILLI, 2_001), (1.5, 6_666_667, 3_001), (1.1, 9_090_909, 11_001)]
     {
         let taken = catch_up(ratio, interval_ns);
-        // The ratio in binary is a trace off, so the last start may fall one behind.
+        // The ratio in binary is slightly off, so the last start may come one slot later.
         assert!(taken.abs_diff(starts) <= 1, "ratio {ratio}: {taken} starts");
     }
 }
@@ -161,7 +160,7 @@ fn beyond_the_maximum_backlog_time_is_idle() {
     let pacer = build("100/s", &clock).max_backlog(span(SECOND)).build();
     drain(&pacer);
     clock.advance(span(10_010 * MILLI));
-    // Slot 1 is 10 s late: 9 s are given away, and of the last second slots 1 to 101 are due.
+    // Slot 1 is 10 s late: 9 s are forfeited, and slots 1 to 101 of the last second are due.
     assert_eq!(drain(&pacer).len(), 101);
     assert_eq!(pacer.ledger().idle, span(9 * SECOND));
 }
@@ -172,8 +171,7 @@ fn slots_later_than_the_limit_are_skipped_and_counted() {
     let pacer = build("100/s", &clock).skip_later_than(span(50 * MILLI)).build();
     drain(&pacer);
     clock.advance(span(10_010 * MILLI));
-    // At 10.01 s what is intended before 9.96 s is skipped: slots 1 to 995. Slots 996 to 1001
-    // start.
+    // At 10.01 s all slots that are intended before 9.96 s are skipped: slots 1 to 995. Slots 996 to 1001 start.
     let grants = drain(&pacer);
     assert_eq!(grants.len(), 6);
     assert_eq!(intended_ns(grants[0]), 9_960 * MILLI);
@@ -195,7 +193,7 @@ fn the_ledger_balances_when_a_slot_comes_back_after_many_have_forfeited() {
     assert_balanced(&pacer);
 }
 
-/// Each sleep ends 100 us late, and the next one is for what is left of the interval.
+/// Each sleep ends 100 us late, and the next one lasts for the rest of the interval.
 #[test]
 fn a_lane_reports_how_far_its_caller_overslept() {
     let clock = Arc::new(RoughClock::default());

@@ -1,4 +1,4 @@
-//! Shapes as text: what is read, what is shown, and what an error says.
+//! Shapes as strings: what is read, what is printed, and what errors say.
 
 #![expect(clippy::float_cmp, reason = "these are exact")]
 
@@ -28,7 +28,7 @@ fn same(one: &Shape, other: &Shape) -> bool {
         && moments.into_iter().all(|moment| one.count_at(moment) == other.count_at(moment))
 }
 
-/// What was written may be a file.
+/// The input may be a whole file.
 #[test]
 fn an_error_shows_no_more_than_the_beginning_of_a_long_text() {
     fn error<T: std::str::FromStr<Err: ToString>>(text: &str) -> String {
@@ -107,7 +107,7 @@ fn usual_spellings_are_read() {
     }
 }
 
-/// The rate that a part without one goes on with.
+/// The rate with which a part without a rate goes on.
 #[test]
 fn the_rate_before() {
     for (text, rate) in [
@@ -231,7 +231,7 @@ fn shapes_are_printed_in_short_form() {
     }
 }
 
-/// Rates that are shown exactly, and any times.
+/// Rates that are printed exactly, and any times.
 fn items() -> impl Strategy<Value = Shape> {
     let rate = || {
         (0_u64..20_000, 0_usize..3).prop_map(|(count, unit)| {
@@ -303,7 +303,7 @@ proptest! {
         }
     }
 
-    /// An error is where a good text is spoilt.
+    /// The column of an error is the place where a valid string was damaged.
     #[test]
     fn the_column_is_that_of_the_bad_word(before in 0_usize..20, bad in "[§-ÿ]{1,5}") {
         let good = "hold 1/µs 5µs, ".repeat(before);

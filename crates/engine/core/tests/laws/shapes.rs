@@ -1,4 +1,4 @@
-//! Shapes against exact arithmetic: rationals for straight lines, a long series for waves.
+//! Shapes compared with exact arithmetic: rationals for straight lines, a long series for waves.
 
 #![expect(clippy::float_cmp, reason = "these are exact")]
 
@@ -30,7 +30,7 @@ fn to_rational(exact: Exact) -> BigRational {
     exact.map_or(whole(0), |(n, ns)| BigRational::new(n.into(), ns.into()))
 }
 
-/// Rates of a few slots per second up to the fastest, as odd as can be.
+/// Rates from a few slots per second up to the fastest, with awkward fractions.
 fn exacts() -> impl Strategy<Value = Exact> {
     let odd = (1_u64..1 << 36, 1_u64 << 30..1 << 36)
         .prop_filter("too fast", |&(n, ns)| Rate::per(n, Duration::from_nanos(ns)).is_ok());
@@ -46,7 +46,7 @@ fn times() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// A straight piece: how long, from which rate, to which one.
+/// A straight piece: its duration, its first rate and its last rate.
 type Straight = (u64, BigRational, BigRational);
 
 /// The exact count by a moment.
@@ -73,8 +73,8 @@ fn is_flat(pieces: &[Straight], moment: u64) -> bool {
     true
 }
 
-/// Slots start in the first whole nanosecond at which the exact count is theirs and the rate is not
-/// zero, and all of them do.
+/// Slots start in the first whole nanosecond at which the exact count is theirs and the rate is not zero, and every
+/// slot starts.
 fn check(shape: &Shape, pieces: &[Straight], samples: &[u64]) {
     let total = count_by(pieces, u64::MAX);
     let slots = u64::try_from(total.ceil().to_integer()).unwrap();
@@ -146,7 +146,7 @@ proptest! {
         check(&shape.repeat(times).unwrap(), &all, &samples);
     }
 
-    /// Slots start in the first whole nanosecond of a wave that is summed up with 500 bits.
+    /// Slots start in the first whole nanosecond of a wave that is computed with 500 bits.
     #[test]
     fn waves_are_exact(from in exacts(), to in exacts(), ns in prop_oneof![1_u64..1 << 44, 1_u64 << 58..1 << 61], samples in samples()) {
         let wave = Wave::new(from, to, ns * 2);
@@ -182,7 +182,7 @@ impl Wave {
         Wave { mean, half: (to - from) / whole(2), period, pi: pi() }
     }
 
-    /// `mean t - half period / 2pi sin(2pi t / period)`, with so many bits.
+    /// `mean t - half period / 2pi sin(2pi t / period)`, with this many bits.
     fn count_by(&self, moment: u64) -> BigInt {
         let one = BigInt::from(1) << BITS;
         let angle = &self.pi * 2 * moment / self.period;
@@ -192,7 +192,7 @@ impl Wave {
         (even - waved).to_integer()
     }
 
-    /// Some last bits.
+    /// The margin of the last bits.
     fn rounding() -> BigInt {
         BigInt::from(1) << (BITS - 400)
     }
@@ -262,8 +262,8 @@ fn the_count_of_whole_waves_is_their_mean() {
     }
 }
 
-/// A cycle of 120 s has 1/3 + 2/3 + ... slots per second for 10 s each, 70 in all: its parts are no
-/// whole numbers, their sum is.
+/// A cycle of 120 s has 1/3 + 2/3 + ... slots per second for 10 s each, 70 in all: its parts are not whole numbers, but
+/// their sum is.
 #[test]
 fn nothing_drifts() {
     let ladder = Shape::ladder(level("1/3s"), level("2/s"), 6, 10 * SECOND).unwrap();
@@ -324,7 +324,7 @@ fn slots_at_joints() {
     assert_eq!(hill.time_of(500), Some(10 * SECOND));
     assert_eq!(hill.count_at(10 * SECOND), 500.0);
     assert_eq!(hill.rate_at(10 * SECOND), 100.0);
-    // The slot at the end of a ramp to zero is the next part's, and at the joint however slow.
+    // The slot at the end of a ramp to zero belongs to the next part, and lies at the joint however slow that part is.
     for (rate, time, slots) in [
         ("100/s", 10, 500),
         ("1/s", 86_400, 43_200),
@@ -431,7 +431,7 @@ fn limits_are_errors() {
     assert_eq!(error(deep), ShapeError::TooManyParts);
 }
 
-/// At the rate zero, too, a slot comes when it would have come.
+/// At a rate of zero, too, a slot keeps its time.
 #[test]
 fn cutting_a_shape_moves_nothing() {
     let work = || Shape::hold(level("1/s"), 10 * SECOND).unwrap();
@@ -485,7 +485,7 @@ fn impossible_parts_are_refused() {
     assert_eq!(error(fastest.skip(SECOND).unwrap().take(century)), ShapeError::TooManySlots);
 }
 
-/// 292 years is how long a shape can last, not how far one that never ends can be skipped.
+/// A shape lasts at most 292 years, but an endless shape can be skipped by more than that.
 #[test]
 fn an_endless_shape_can_be_skipped_again_and_again() {
     let (day, century) = (86_400 * SECOND, 36_500 * 86_400 * SECOND);
@@ -511,7 +511,7 @@ fn an_endless_shape_saturates() {
     assert_eq!(slow.forever().unwrap().time_of(1), Some(86_400 * SECOND));
 }
 
-/// A curve that is a function.
+/// A curve given by a closure.
 struct Of<F>(F);
 
 impl<F> std::fmt::Debug for Of<F> {
@@ -548,7 +548,7 @@ fn invalid_curves_are_refused() {
     assert_eq!(moment, ShapeError::Curve(50 * SECOND));
 }
 
-/// Good wherever it is tried at construction, and bad elsewhere.
+/// Valid at each moment that is checked at construction, and invalid elsewhere.
 #[test]
 fn curves_that_sampling_misses_stay_bounded() {
     let curves: [fn(f64) -> f64; 4] =

@@ -1,4 +1,4 @@
-//! What a grant tells of its operation.
+//! The times of an operation, computed from its grant.
 
 use crate::common::{MILLI, at, build, span};
 use nanopace::ManualClock;
