@@ -109,8 +109,8 @@ fn nothing_bursts_at_the_old_speed() {
 /// from 1M/s to one per second and moves the clock on, by 10 us and then by 2 s. Edits: a sleeper
 /// starts by its plan although the version has changed.
 #[test]
-fn nobody_asleep_starts_at_the_old_speed() {
-    explore("nobody_asleep_starts_at_the_old_speed", || {
+fn no_sleeper_starts_at_the_old_speed() {
+    explore("no_sleeper_starts_at_the_old_speed", || {
         let clock = Watched::default();
         let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
         pacer.acquire().unwrap();
@@ -263,8 +263,8 @@ fn nothing_starts_while_paused() {
 /// pause began; one that ends the pause after a second. Edits: `wake_moved` wakes nobody; `resume`
 /// moves the pieces by less than the pause.
 #[test]
-fn a_pause_is_nobodys_lateness() {
-    explore("a_pause_is_nobodys_lateness", || {
+fn a_pause_makes_no_slot_later() {
+    explore("a_pause_makes_no_slot_later", || {
         let (clock, builder) = manual("1M/s");
         let pacer = builder.build();
         clock.advance(span(MICRO / 2));
@@ -307,8 +307,8 @@ fn a_start_reaches_everyone() {
 /// `enter` does not look whether the plan is current; `refuse_if_closed` keeps the slot, or refuses
 /// nobody.
 #[test]
-fn close_strands_nobody() {
-    explore("close_strands_nobody", || {
+fn close_strands_no_caller() {
+    explore("close_strands_no_caller", || {
         let (_clock, builder) = manual("1/h");
         let pacer = builder.build();
         pacer.acquire().unwrap();
@@ -328,8 +328,8 @@ fn close_strands_nobody() {
 /// Threads: one that acquires by a deadline a slot due in an hour, one that closes.
 /// Edit: `close` wakes nobody.
 #[test]
-fn close_strands_nobody_with_a_deadline() {
-    explore("close_strands_nobody_with_a_deadline", || {
+fn close_strands_no_caller_with_a_deadline() {
+    explore("close_strands_no_caller_with_a_deadline", || {
         let (_clock, builder) = manual("1/h");
         let pacer = builder.build();
         pacer.acquire().unwrap();

@@ -14,8 +14,8 @@ use nanopace::{Ended, Pacer, Refused};
 /// Edits: starts are not refused at the end, or what was claimed after it does not go back; the end
 /// of the shape is not known.
 #[test]
-fn the_end_of_a_shape_strands_nobody() {
-    explore_less(1, "the_end_of_a_shape_strands_nobody", || {
+fn the_end_of_a_shape_strands_no_caller() {
+    explore_less(1, "the_end_of_a_shape_strands_no_caller", || {
         let (clock, builder) = shaped("hold 1M/s 2us");
         let pacer = builder.build();
         pacer.acquire().unwrap();
@@ -133,8 +133,8 @@ fn a_schedule_that_goes_on_loses_no_slot() {
 /// one that has slots, and moves the clock on. Edits: `wake_moved` wakes nobody; what was claimed
 /// after the end does not go back.
 #[test]
-fn an_end_that_is_taken_back_strands_nobody() {
-    explore_less(1, "an_end_that_is_taken_back_strands_nobody", || {
+fn an_end_that_is_taken_back_strands_no_caller() {
+    explore_less(1, "an_end_that_is_taken_back_strands_no_caller", || {
         let (clock, builder) = manual("1/h");
         let pacer = builder.build();
         pacer.acquire().unwrap();

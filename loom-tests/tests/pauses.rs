@@ -17,8 +17,8 @@ fn pacer(clock: &Watched, text: &str, pause: Pause) -> Pacer {
 /// Threads: one that acquires a slot due in an hour, one that closes as soon as the other spins.
 /// Edit: a caller that spins does not look whether the plan is current.
 #[test]
-fn a_spinner_hears_of_a_close() {
-    explore("a_spinner_hears_of_a_close", || {
+fn a_close_reaches_a_spinner() {
+    explore("a_close_reaches_a_spinner", || {
         let clock = Watched::default();
         let pacer = pacer(&clock, "1/h", Pause::Spin);
         pacer.acquire().unwrap();
@@ -40,8 +40,8 @@ fn a_spinner_hears_of_a_close() {
 /// the other yields, and moves the clock on by 1 ms. Edit: a caller that spins does not look
 /// whether the plan is current.
 #[test]
-fn a_yielder_hears_of_a_rate_change() {
-    explore("a_yielder_hears_of_a_rate_change", || {
+fn a_rate_change_reaches_a_yielder() {
+    explore("a_rate_change_reaches_a_yielder", || {
         let clock = Watched::default();
         let pacer = pacer(&clock, "1/h", Pause::Yield);
         pacer.acquire().unwrap();
@@ -64,8 +64,8 @@ fn a_yielder_hears_of_a_rate_change() {
 /// the rate from 1M/s to 10M/s as soon as the other spins, and moves the clock on by the 50 ns that
 /// are left. Edit: a caller that spins does not look whether the plan is current.
 #[test]
-fn a_hybrid_spinner_hears_of_a_rate_change() {
-    explore("a_hybrid_spinner_hears_of_a_rate_change", || {
+fn a_rate_change_reaches_a_hybrid_spinner() {
+    explore("a_rate_change_reaches_a_hybrid_spinner", || {
         let clock = Watched::default();
         let pacer = pacer(&clock, "1M/s", Pause::Hybrid);
         pacer.acquire().unwrap();
@@ -88,8 +88,8 @@ fn a_hybrid_spinner_hears_of_a_rate_change() {
 /// Threads: one that takes two slots from a pacer that spins, but is paused; one that resumes.
 /// Edits: a caller that is held back by a pause spins; `wake_moved` wakes nobody.
 #[test]
-fn nobody_spins_while_paused() {
-    explore("nobody_spins_while_paused", || {
+fn no_caller_spins_while_paused() {
+    explore("no_caller_spins_while_paused", || {
         let clock = Watched::default();
         let pacer = pacer(&clock, "1/h", Pause::Spin);
         pacer.pause();

@@ -111,8 +111,8 @@ fn lanes_share_a_chord_that_is_renewed() {
 /// Threads: one that acquires two slots, which are not due; one that claims one and moves the clock
 /// on. Edits: a snapshot tells of slots after its chord, or before it.
 #[test]
-fn nobody_starts_early_on_a_renewed_chord() {
-    explore_less(1, "nobody_starts_early_on_a_renewed_chord", || {
+fn no_slot_starts_early_on_a_renewed_chord() {
+    explore_less(1, "no_slot_starts_early_on_a_renewed_chord", || {
         let (clock, builder) = shaped(BEND);
         let pacer = builder.build();
         clock.advance(span(MICRO));

@@ -126,8 +126,8 @@ fn a_lane_goes_on_during_a_change_of_shards() {
 /// Threads: one that acquires; one that leases the slots from number 1 on without the first two, and
 /// moves the clock on. One slot was leased, and has started. Edit: a lease changes no revision.
 #[test]
-fn a_lease_reaches_who_waits() {
-    explore_less(1, "a_lease_reaches_who_waits", || {
+fn a_lease_reaches_waiting_callers() {
+    explore_less(1, "a_lease_reaches_waiting_callers", || {
         let (clock, pacer, first) = leased();
         let other = spawn({
             let pacer = pacer.clone();
@@ -258,8 +258,8 @@ fn a_closed_lane_gives_back_its_block() {
 /// which more are drawn, and gives the claim back. Edits: the sequence is looked at once; a sequence that
 /// says a writer is at work is no obstacle; the slots are stored, or loaded, with `Relaxed`.
 #[test]
-fn what_is_drawn_is_read_whole() {
-    explore("what_is_drawn_is_read_whole", || {
+fn drawn_slots_are_read_whole() {
+    explore("drawn_slots_are_read_whole", || {
         let (_, pacer, recorded, first) = drawn();
         let mut fourth = pacer.claim().unwrap();
         let other = spawn({
@@ -281,8 +281,8 @@ fn what_is_drawn_is_read_whole() {
 /// Threads: one that looks, and acquires if the pacer is closed; one that closes it. Edit: the version is
 /// not looked at.
 #[test]
-fn what_is_drawn_ends_with_a_close() {
-    explore("what_is_drawn_ends_with_a_close", || {
+fn drawn_slots_end_with_a_close() {
+    explore("drawn_slots_end_with_a_close", || {
         let (_, pacer, ..) = drawn();
         let other = spawn({
             let pacer = pacer.clone();
@@ -300,8 +300,8 @@ fn what_is_drawn_ends_with_a_close() {
 /// Threads: one that tries to acquire; one that pauses for a second, resumes and acquires. Edit: the reported reading is
 /// looked at after the version.
 #[test]
-fn what_is_drawn_moves_before_it_starts_later() {
-    explore_less(1, "what_is_drawn_moves_before_it_starts_later", || {
+fn drawn_slots_move_before_they_start_later() {
+    explore_less(1, "drawn_slots_move_before_they_start_later", || {
         let (clock, pacer, recorded, _) = drawn();
         let other = spawn({
             let pacer = pacer.clone();
@@ -338,8 +338,8 @@ fn drawn() -> (ManualClock, Pacer, [u64; 8], [Grant; 3]) {
 /// as fast, acquires too, and moves the clock on. Edits: `wake_moved` wakes nobody; a replay does
 /// not end.
 #[test]
-fn a_replay_strands_nobody() {
-    explore("a_replay_strands_nobody", || {
+fn a_replay_strands_no_caller() {
+    explore("a_replay_strands_no_caller", || {
         let (clock, builder) = manual("1/s");
         let recorded = [0, loom_tests::HOUR];
         let pacer = builder.arrivals(Arrivals::replay(move || recorded.map(span))).build();

@@ -1,5 +1,5 @@
-//! Names the shared library in itself, so that programs find it by name and not by the path that they were
-//! linked with. `cargo cinstall`, which sets the feature, names it itself.
+//! Sets the name of the shared library, so that programs find it by name and not by the path that they were linked
+//! with. `cargo cinstall`, which sets the feature, sets the name itself.
 
 use std::env;
 

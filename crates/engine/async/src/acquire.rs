@@ -14,20 +14,20 @@ use std::time::{Duration, Instant};
 /// After this many slots in a row that were due at once, a task yields to its runtime.
 const IN_A_ROW: u32 = 64;
 
-/// After it has kept the processor this often in a row, it yields, too.
+/// A task that has kept the processor this many times in a row yields, too.
 const HOLDS_IN_A_ROW: u32 = 4;
 
-/// A task that finds slots due and never gets them tries so often before it yields.
+/// A task that finds slots due but never gets one tries this many times before it yields.
 pub(crate) const TRIES: usize = 8;
 
-/// A slot in the making; see [`AsyncPacer::acquire`](crate::AsyncPacer::acquire).
+/// The future of one slot; see [`AsyncPacer::acquire`](crate::AsyncPacer::acquire).
 ///
-/// Polled again after it has completed, it tells the same again.
+/// If polled again after it has completed, it returns the same result again.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Acquire<'l>(Waiting<&'l Line>);
 
-/// A task's way through the line, whatever it takes there.
+/// A task's way through the line, whichever kind of slot it takes at the end.
 #[derive(Debug)]
 pub(crate) struct Waiting<L: Deref<Target = Line>> {
     line: L,
@@ -60,7 +60,7 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         Waiting { line, slots, deadline, ticket: None, done: None }
     }
 
-    /// Tries to take what is due, by `take`; stands in line if nothing is.
+    /// Tries to take a slot that is due, by `take`; queues in the line if none is.
     #[inline]
     pub(crate) fn poll(
         &mut self,
@@ -73,16 +73,16 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         match take(&self.line) {
             Ok(grant) => {
                 self.finish(Ok(grant));
-                // Both results are put together anew. A copy of what was stored just now would take
-                // longer than all the rest.
+                // Both results are built separately. A copy of the result that was just stored would take longer than
+                // everything else.
                 Poll::Ready(Ok(grant))
             }
             Err(refused) => self.wait(refused, context, take)?.map(Ok),
         }
     }
 
-    /// Returns the same result again if it has completed. Otherwise it asks to be polled again, so that other tasks run
-    /// first.
+    /// Returns the same result again if the future has completed. Otherwise it asks to be polled again, so that other
+    /// tasks run first.
     #[cold]
     fn pass(&self, context: &Context<'_>) -> Poll<Result<Grant, Refused>> {
         if self.done.is_none() {
@@ -126,7 +126,7 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         context.waker().wake_by_ref();
     }
 
-    /// Whether waiting brings nothing.
+    /// Whether waiting cannot help.
     fn is_final(&self, refused: Refused) -> bool {
         match refused {
             Refused::NotUntil(due) => due > self.deadline,
@@ -163,8 +163,8 @@ pub(crate) fn has_had_enough() -> bool {
     })
 }
 
-/// Keeps the processor for `hold` of real time, whatever the pacer's clock is. That counts as
-/// [`IN_A_ROW`] / [`HOLDS_IN_A_ROW`] slots.
+/// Keeps the processor for `hold` of real time, regardless of the pacer's clock. That counts as [`IN_A_ROW`] /
+/// [`HOLDS_IN_A_ROW`] slots.
 pub(crate) fn spin(hold: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < hold {

@@ -1,4 +1,4 @@
-//! A slot that a task has taken ahead of its start.
+//! A slot that a task claims before its start.
 
 use crate::AsyncPacer;
 use crate::acquire::{TRIES, has_had_enough, spin};
@@ -8,12 +8,12 @@ use nanopace::{Claim, Ended, Grant, Nanos, Refused};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A slot that is yours. It completes when the slot is due; dropped before that, the slot goes back
-/// and another task gets it.
+/// A claimed slot. The future completes when the slot is due. If it is dropped before that, the slot goes back and
+/// another task gets it.
 ///
-/// For operations that are prepared ahead of their start, and for a slot that must not go to
-/// another task meanwhile. Any number of them may wait at a time: each is woken for its own slot.
-/// A change of the schedule, and a slot that goes back, wake all that wait, to look again.
+/// For operations that are prepared ahead of their start, and for a slot that must not go to another task meanwhile.
+/// Any number of claims may wait at a time: each task is woken for its own slot. A change of the schedule, and a slot
+/// that goes back, wake all waiting tasks, so that they look again.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -24,7 +24,7 @@ use std::task::{Context, Poll};
 /// let pacer = AsyncPacer::new(Pacer::new(Rate::per_second(1_000)?))?;
 /// let (first, second) = (pacer.claim()?, pacer.claim()?);
 /// let due = second.due()?;
-/// // ... what the operation needs at hand ...
+/// // ... prepare the operation ...
 /// let sent = tokio::spawn(async move { second.await });
 /// drop(first); // slot 0 goes back
 /// assert_eq!(sent.await??.intended_start(), due);
@@ -32,7 +32,7 @@ use std::task::{Context, Poll};
 /// # }
 /// ```
 ///
-/// Polled again after it has completed, it tells the same again.
+/// If polled again after it has completed, it returns the same result again.
 #[derive(Debug)]
 #[must_use = "a claim that is dropped goes back"]
 pub struct AsyncClaim {
@@ -55,7 +55,7 @@ impl AsyncPacer {
 }
 
 impl AsyncClaim {
-    /// When the slot is due, as things stand; see [`Claim::due`].
+    /// When the slot is due, by the current schedule; see [`Claim::due`].
     ///
     /// # Errors
     /// [`Ended`].
@@ -65,7 +65,7 @@ impl AsyncClaim {
 }
 
 impl Future for AsyncClaim {
-    /// Refused as [`Refused::Closed`] or [`Refused::Finished`], and nothing else.
+    /// The only errors are [`Refused::Closed`] and [`Refused::Finished`].
     type Output = Result<Grant, Refused>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

@@ -1,4 +1,4 @@
-//! The handle of one task: it takes slots that are due in runs.
+//! One task's handle to a pacer, which takes slots that are due in runs.
 
 use crate::AsyncPacer;
 use crate::acquire::Waiting;
@@ -7,7 +7,7 @@ use nanopace::{Grant, Lane, Nanos, Pacer, Refused};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A task's handle on an [`AsyncPacer`]; see [`nanopace::Lane`], which it works by.
+/// A task's handle to an [`AsyncPacer`], based on [`nanopace::Lane`].
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -45,18 +45,18 @@ impl AsyncLane {
         AsyncLane { lane: pacer.pacer().lane(), pacer }
     }
 
-    /// As [`AsyncPacer::acquire`].
+    /// Like [`AsyncPacer::acquire`].
     ///
     /// # Errors
-    /// [`Refused::Closed`] and [`Refused::Finished`], and nothing else.
+    /// Only [`Refused::Closed`] and [`Refused::Finished`].
     #[inline]
     pub fn acquire(&mut self) -> LaneAcquire<'_> {
         let waiting = Waiting::new(&*self.pacer.0, 1, Nanos::MAX);
         LaneAcquire { waiting, lane: &mut self.lane }
     }
 
-    /// As [`Lane::try_acquire`]: the next slot if it is due now. For tasks that start what is due in
-    /// one go.
+    /// Takes the next slot if it is due now, like [`Lane::try_acquire`]. For tasks that start all due operations in one
+    /// go.
     ///
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
@@ -71,14 +71,13 @@ impl AsyncLane {
         self.lane.pacer()
     }
 
-    /// Gives back what the lane has taken and not started. Worth calling before a long time without
-    /// acquiring.
+    /// Gives back the slots that the lane has taken and not started. Call it before a long time without acquiring.
     pub fn give_back(&mut self) {
         self.lane.give_back();
     }
 }
 
-/// A lane's slot in the making; see [`AsyncLane::acquire`].
+/// The future of a lane's slot; see [`AsyncLane::acquire`].
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct LaneAcquire<'l> {

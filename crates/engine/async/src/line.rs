@@ -1,37 +1,34 @@
-//! The line of tasks that wait for slots.
+//! The line: a FIFO queue of tasks that wait for slots, with one timer.
 //!
-//! A task that finds a slot due takes it at once and never stands in line. The others stand in line
-//! in the order in which they came. The line has one *bell*: the timer rings it when the next slot
-//! is due, and the pacer's watch rings it when the schedule changes. When it rings, the line *calls*
-//! the first task, which means that it wakes it. A task that leaves, with its slot or because its
-//! future was dropped, calls the next one if a slot is due, and otherwise sets the timer for it. So
-//! a start takes one wake-up, and a line has one timer whatever its length.
+//! A task that finds a slot due takes it at once and never queues. The others queue in the order in which they came.
+//! The line has one *bell*: the timer rings it when the next slot is due, and the pacer's watch rings it when the
+//! schedule changes. When the bell rings, the line *calls* the first task, which means that it wakes it. A task that
+//! leaves, with its slot or because its future was dropped, calls the next one if a slot is due, and otherwise sets the
+//! timer for it. So a start takes one wake-up, and a line has one timer, however long the queue is.
 //!
-//! Tasks that await claims are not in line, but are called by the same timer ([`claims`]).
+//! Tasks that await claims are not in the queue, but are called by the same timer ([`claims`]).
 //!
-//! Nobody in line holds a slot, so nothing has to be given back when a task is cancelled, and a
-//! slot that is due goes to whichever task runs first.
+//! No task in the queue holds a slot, so nothing has to be given back when a task is cancelled, and a slot that is due
+//! goes to the task that runs first.
 //!
 //! # On time
 //!
-//! Waking takes some ten microseconds. So the timer rings that much earlier ([`waking`]), and the
-//! task that is called *holds on* to the processor until its slot is due. On some virtual machines
-//! setting the timer takes as long again. While the task holds on, it sets the timer for the next slot, because
-//! that delays nothing then.
+//! Waking takes some ten microseconds. So the timer rings that much earlier ([`waking`]), and the task that is called
+//! *holds on* to the processor until its slot is due. On some virtual machines setting the timer takes equally long.
+//! The task sets the timer for the next slot while it holds on, because that delays nothing then.
 //!
-//! If slots are closer than waking is worth, the timer rings for several of them together, and
-//! nobody holds on: see [`Drive::wake_at`](nanopace::driver::Drive::wake_at).
+//! If slots are so close that waking for each costs too much, the timer rings for several of them together, and no task
+//! holds on: see [`Drive::wake_at`](nanopace::driver::Drive::wake_at).
 //!
 //! [`waking`]: crate::waking
 //!
-//! # Nothing is forgotten
+//! # No wake-up is lost
 //!
-//! * Whoever looks at the schedule for the line has set the watch before, so a change that it has
-//!   not seen rings the bell. It looks under the line's lock, and sets the timer or calls a task
-//!   before it lets go.
-//! * A task that has been called is not called again until it comes: the next one is. A task that
-//!   is called and does not come, because nobody polls its future, holds up nobody for longer than
-//!   twice [`PATIENCE`]: the bell rings again by then.
+//! * Code that looks at the schedule for the line has set the watch before, so a change that it has not seen rings the
+//!   bell. It looks under the line's lock, and sets the timer or calls a task before it releases the lock.
+//! * A task that has been called is not called again until it comes; the next task is called instead. If a called task
+//!   does not come, because nothing polls its future, it delays the others by no more than twice [`PATIENCE`]: the bell
+//!   rings again by then.
 //!
 //! Models: `the_lead_is_handed_over`, `a_cancelled_leader_hands_over`, `a_close_ends_the_line`,
 //! `a_change_reaches_the_leader`, `a_change_reaches_the_next_leader`,
@@ -56,29 +53,30 @@ use std::time::Duration;
 /// A task that has less time than this until its slot is due holds on to the processor: waking it would take longer.
 const HOLD_WITHIN: Duration = Duration::from_micros(30);
 
-/// A task that has been called may take this long to come. When it has taken twice as long, it has been passed over.
+/// A called task may take this long to come. When it has taken twice as long, it has been passed over.
 const PATIENCE: Duration = Duration::from_millis(2);
 
 /// The timer is set this many times in a row at most, if setting it takes too long.
 const SETS: usize = 3;
 
-/// How many times as much a wake-up costs as setting the timer. The wake-ups of other threads, which start what is
-/// due then, are part of it. At 100 k/s oha took 20 % more processor time than with its own timer of
-/// 1 ms where this was 3, 7 % where it was 6 or 12, and 2 % where it was 24.
+/// The cost of a wake-up, as a multiple of the cost of setting the timer. It includes the wake-ups of other threads,
+/// which start the operations that are due then. At 100 k/s oha took 20 % more CPU time than with its own timer of 1 ms
+/// where this was 3, 7 % where it was 6 or 12, and 2 % where it was 24.
 const WAKE_PER_SET: u32 = 12;
 
-/// The most that setting the timer is taken to cost. If it took longer, the thread had lost the processor meanwhile.
+/// The upper bound of the measured cost of setting the timer. If it took longer, the thread had lost the processor
+/// meanwhile.
 const MOST_SET_COST: Duration = Duration::from_micros(20);
 
-/// The line in front of one pacer.
+/// The line of one pacer.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) pacer: Pacer,
     watch: Watch,
     timer: Box<dyn Timer>,
-    /// By this the timer rings the bell.
+    /// The waker by which the timer rings the bell.
     bell: Waker,
-    /// By this the watch rings the bell.
+    /// The waker by which the watch rings the bell.
     change: Waker,
     queue: Mutex<Queue>,
 }
@@ -103,8 +101,8 @@ impl Wake for Bell {
     }
 }
 
-/// A stay under the queue's lock. The tasks that have been called are woken after it has ended, and
-/// wakers are dropped then: either may run code of a task, which may want the lock.
+/// A stay under the queue's lock. Called tasks are woken after it has ended, and wakers are dropped then: both may run
+/// code of a task, which may need the lock.
 struct Stay<'l> {
     line: &'l Line,
     // Dropped in this order.
@@ -113,8 +111,7 @@ struct Stay<'l> {
     dropped: Option<Waker>,
 }
 
-/// The wakers of tasks that have been called. As a rule it is one, and that takes no memory of its own. They are
-/// woken when this is dropped.
+/// The wakers of called tasks. Usually there is one, which needs no allocation. They are woken when this is dropped.
 #[derive(Default)]
 struct Called(SmallVec<[Waker; 1]>);
 
@@ -122,7 +119,7 @@ impl Drop for Called {
     fn drop(&mut self) {
         let mut panic = None;
         for waker in self.0.drain(..) {
-            // If a waker panics, the others are woken all the same.
+            // If a waker panics, the others are still woken.
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
                 panic.get_or_insert(payload);
             }
@@ -148,8 +145,8 @@ impl Line {
         })
     }
 
-    /// Lets a task stand in line, or come back to its place with another waker. Returns how long it has to hold on, if
-    /// its slot is due now or so soon that holding on is best.
+    /// Lets a task queue, or come back to its place with another waker. Returns how long it has to hold on, if its slot
+    /// is due now or so soon that holding on is best.
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,
@@ -164,7 +161,7 @@ impl Line {
         if has_to_look { stay.look(Some(number)) } else { None }
     }
 
-    /// Lets a task leave the line. `started` is the moment at which its slot has started, if it has got one.
+    /// Lets a task leave the queue. `started` is the moment at which its slot has started, if it has got one.
     pub(crate) fn leave(&self, ticket: &mut Option<Ticket>, started: Option<Nanos>) {
         let Some(Ticket(number)) = ticket.take() else { return };
         let mut stay = self.enter();
@@ -176,7 +173,7 @@ impl Line {
         }
     }
 
-    /// Rings the bell: looks who has to come. `is_change` says that the schedule has changed.
+    /// Rings the bell: determines which tasks have to come. `is_change` says that the schedule has changed.
     fn ring(&self, is_change: bool) {
         let mut stay = self.enter();
         if is_change {
@@ -199,7 +196,7 @@ impl Line {
         }
     }
 
-    /// For how long tasks have held on to the processor.
+    /// How long tasks have held on to the processor.
     pub(crate) fn spun(&self) -> Duration {
         self.queue.lock().holding.spent
     }
@@ -210,8 +207,8 @@ impl Line {
         Stay { line: self, queue, called: Called::default(), dropped: None }
     }
 
-    /// Sets the timer to ring at `at`. A timer is told how long to wait, counted from when it is set. If the thread
-    /// loses the processor before that, the timer would ring too late, so it is set again.
+    /// Sets the timer to ring at `at`. The timer takes a delay, counted from when it is set. If the thread loses the
+    /// processor before that, the timer would ring too late, so it is set again.
     fn set_timer(&self, at: Nanos) {
         for _ in 0..SETS {
             let now = self.pacer.now();
@@ -224,9 +221,8 @@ impl Line {
 }
 
 impl Stay<'_> {
-    /// Looks at the schedule, and sees to it that the task that is to come next comes in time. `asking` is the task
-    /// that looks. If that is the one to come next, and it need not wait for a call, returns how long it has to hold
-    /// on.
+    /// Looks at the schedule, and ensures that the task that has to come next comes in time. `asking` is the task that
+    /// looks. If that task has to come next, and need not wait for a call, returns how long it has to hold on.
     fn look(&mut self, asking: Option<u64>) -> Option<Duration> {
         if self.queue.is_idle() {
             return None;
@@ -239,7 +235,7 @@ impl Stay<'_> {
         holds_on_for
     }
 
-    /// The part of [`look`](Stay::look) for the tasks in line; claims are the other part.
+    /// The part of [`look`](Stay::look) for the tasks in the queue; claims are the other part.
     fn look_for_line(&mut self, asking: Option<u64>, now: Nanos) -> Option<Duration> {
         if self.queue.uncalled.is_empty() {
             return None;
@@ -257,8 +253,8 @@ impl Stay<'_> {
         None
     }
 
-    /// The task that is to come next, and when its slot is due, if the pacer's next slot is due at `due`. A task that
-    /// wants several slots never gets one that was given back, so a task behind it may come first.
+    /// The task that has to come next, and when its slot is due, if the pacer's next slot is due at `due`. A task that
+    /// wants several slots never gets one that was given back, so a task after it may come first.
     fn next_to_come(&self, due: Result<Nanos, Ended>) -> Option<(u64, Result<Nanos, Ended>)> {
         let first = *self.queue.uncalled.first()?;
         let slots = self.queue.slots(first);
@@ -316,8 +312,8 @@ impl Stay<'_> {
         left
     }
 
-    /// Sets the timer for the slot behind the one at `due`. There is time for that while a task holds on. Later it
-    /// would delay the task's operation.
+    /// Sets the timer for the slot after the one at `due`. There is time for that while a task holds on. Later it would
+    /// delay the task's operation.
     fn set_ahead(&mut self, due: Nanos, now: Nanos) {
         let is_last = self.queue.waiting.len() == 1;
         if !is_last
@@ -329,19 +325,18 @@ impl Stay<'_> {
         }
     }
 
-    /// When it is best that the timer rings for a slot that is due at `due`, if a task in line has started at
-    /// `started`.
+    /// When the timer should ring for a slot that is due at `due`, if a task in the queue has started at `started`.
     fn wake_at(&self, due: Nanos, started: Nanos) -> Nanos {
         let cost = self.queue.set_cost * WAKE_PER_SET;
         let at = self.line.pacer.wake_at(due, started, cost);
-        // Where the pause is stretched, the timer rings no earlier. While the pacer is paused, nothing is known.
+        // Where the pause is stretched, the timer rings no earlier. While the pacer is paused, no time is known.
         if at > due || due == Nanos::MAX {
             return at;
         }
         due - self.queue.waking.lead(due - started) - self.queue.set_cost
     }
 
-    /// Sets the timer to ring at `at`, unless it will ring earlier: to set it again would take longer than to be woken
+    /// Sets the timer to ring at `at`, unless it will ring earlier: setting it again would take longer than being woken
     /// too early. While the pacer is paused `at` is `Nanos::MAX`, and the timer is not set: a change rings the bell.
     fn set_timer_if_earlier(&mut self, at: Nanos, now: Nanos) {
         if at < Nanos::MAX && (self.queue.alarm <= now || at < self.queue.alarm) {
@@ -352,7 +347,7 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls the tasks whose deadlines have passed, or will have when the next slot is due.
+    /// Calls the tasks whose deadlines have passed, or will have passed when the next slot is due.
     fn call_expired(&mut self, now: Nanos, due: Nanos) {
         let is_known = due < Nanos::MAX; // not paused
         while let Some(&(deadline, number)) = self.queue.deadlines.first()
@@ -371,7 +366,7 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls as many more tasks as have been called and have not come. So twice as many are called with each round, and
+    /// Calls as many more tasks as have been called and have not come. So twice as many are called in each round, and
     /// many tasks that do not come do not delay the others for long.
     fn call_as_many_again(&mut self) {
         let called = self.queue.waiting.len() - self.queue.uncalled.len();
@@ -381,7 +376,7 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls all tasks in line.
+    /// Calls all tasks in the queue.
     fn call_all(&mut self) {
         while let Some(&first) = self.queue.uncalled.first() {
             self.call(first);

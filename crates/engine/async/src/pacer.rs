@@ -1,4 +1,4 @@
-//! The front door: a pacer for tasks.
+//! A pacer for tasks.
 
 use crate::acquire::Acquire;
 use crate::line::Line;
@@ -10,12 +10,12 @@ use std::time::Duration;
 
 /// Paces tasks: each `acquire().await` completes when the next slot is due.
 ///
-/// Clones stand in the same line. A runtime has best one line of its own, made inside of it: the
-/// timer is in its reactor and rings as long as that is driven. Several lines may share one
-/// [`Pacer`]. Threads that block claim their slots ahead of time, so tasks beside them get only what
-/// threads leave: give them a pacer each.
+/// Clones share one FIFO queue of waiting tasks. Use one `AsyncPacer` per runtime, created inside that runtime: the
+/// timer is in its reactor and rings as long as the reactor is driven. Several of them may share one [`Pacer`]. Threads
+/// that block claim their slots ahead of time, so tasks on the same pacer get only the slots that threads leave: use
+/// one pacer for threads and another for tasks.
 ///
-/// The line waits by a timer of real time: the pacer's clock has to run at that speed.
+/// The timer counts real time: the pacer's clock has to run at the same speed.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -37,36 +37,35 @@ use std::time::Duration;
 pub struct AsyncPacer(pub(crate) Arc<Line>);
 
 impl AsyncPacer {
-    /// A line in front of `pacer`, with the timer that is best where the caller runs: on Linux
-    /// inside a tokio runtime a timerfd in its reactor, else a thread.
+    /// Tasks for `pacer`, with the timer that is best where the caller runs: on Linux inside a tokio runtime a timerfd
+    /// in its reactor, otherwise a thread.
     ///
-    /// A tokio runtime without I/O (`enable_io` or `enable_all`) can't be told from one with it: tokio
-    /// panics, which is caught where panics unwind and shown by the panic hook, and a thread is used.
-    /// Use [`with_timer`](AsyncPacer::with_timer) and a [`ThreadTimer`](timer::ThreadTimer) there.
+    /// A tokio runtime without I/O (`enable_io` or `enable_all`) can't be distinguished from one with it. In that case
+    /// tokio panics. The panic is caught, if panics unwind, and shown by the panic hook, and a thread is used. To avoid
+    /// this, use [`with_timer`](AsyncPacer::with_timer) with a [`ThreadTimer`](timer::ThreadTimer).
     ///
     /// # Errors
-    /// When the system has no thread left for the timer.
+    /// When the system cannot start another thread for the timer.
     pub fn new(pacer: Pacer) -> io::Result<AsyncPacer> {
         Ok(AsyncPacer(Line::new(pacer, timer::best()?)))
     }
 
-    /// A line in front of `pacer`, with a timer of the caller's choice.
+    /// Tasks for `pacer`, with a timer of the caller's choice.
     pub fn with_timer(pacer: Pacer, timer: impl Timer) -> AsyncPacer {
         AsyncPacer(Line::new(pacer, Box::new(timer)))
     }
 
-    /// Completes with the next slot when it is due, and says how late it is.
+    /// Completes with the next slot when it is due, and returns how late it is.
     ///
-    /// Cancel-safe: a task that waits holds no slot, so a future that is dropped gives nothing
-    /// back. After 64 slots in a row that were due at once it yields to other tasks, so it never
-    /// starves the other branches of a `select!`; to ask without waiting there is
-    /// [`try_acquire`](AsyncPacer::try_acquire).
+    /// Cancel-safe: a task that waits holds no slot, so a future that is dropped gives nothing back. After 64 slots in
+    /// a row that were due at once it yields to other tasks, so it never starves the other branches of a `select!`. To
+    /// ask without waiting, use [`try_acquire`](AsyncPacer::try_acquire).
     ///
     /// The future borrows the pacer. A task that outlives the caller takes a clone of it: `async
     /// move { pacer.acquire().await }`.
     ///
     /// # Errors
-    /// [`Refused::Closed`] and [`Refused::Finished`], and nothing else.
+    /// Only [`Refused::Closed`] and [`Refused::Finished`].
     #[inline]
     pub fn acquire(&self) -> Acquire<'_> {
         self.acquire_many(1)
@@ -83,8 +82,8 @@ impl AsyncPacer {
         Acquire::new(&self.0, n, Nanos::MAX)
     }
 
-    /// As [`acquire`](AsyncPacer::acquire), but gives up where no slot can start by `deadline` on
-    /// the pacer's clock: at once if the next one can't, or at the deadline. Nothing is taken then.
+    /// Like [`acquire`](AsyncPacer::acquire), but gives up if no slot can start by `deadline` on the pacer's clock: at
+    /// once if the next slot can't, or at the deadline. It has taken nothing then.
     ///
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
@@ -92,7 +91,7 @@ impl AsyncPacer {
         Acquire::new(&self.0, 1, deadline)
     }
 
-    /// As [`acquire_deadline`](AsyncPacer::acquire_deadline), `timeout` from now.
+    /// Like [`acquire_deadline`](AsyncPacer::acquire_deadline), `timeout` from now.
     ///
     /// # Errors
     /// As `acquire_deadline`.
@@ -108,14 +107,14 @@ impl AsyncPacer {
         self.0.pacer.try_acquire()
     }
 
-    /// For how long tasks have held on to the processor until their slots were due, instead of
-    /// waiting for a wake-up. All tasks of this line together; a quarter of a core at most.
+    /// How long tasks have held on to the processor until their slots were due, instead of waiting for a wake-up. It is
+    /// the sum of all tasks of this `AsyncPacer` and its clones; at most a quarter of a core.
     #[must_use]
     pub fn spun(&self) -> Duration {
         self.0.spun()
     }
 
-    /// The pacer: to change the rate, pause, resume, close, and to read the ledger.
+    /// The pacer: for changing the rate, pausing, resuming, closing, and reading the ledger.
     #[must_use]
     pub fn pacer(&self) -> &Pacer {
         &self.0.pacer

@@ -1,4 +1,4 @@
-//! The world that the line of tasks lives in: std's locks, or loom's in a model.
+//! The locks and atomics of the line of tasks: std's, or loom's in a model.
 
 #[cfg(not(loom))]
 use std::sync as world;
@@ -19,7 +19,7 @@ loom::thread_local! {
     pub(crate) static HAD: std::cell::Cell<u32> = std::cell::Cell::new(0);
 }
 
-/// A mutex that goes on after a panic: its holders leave the data whole at every step.
+/// A mutex that can still be locked after a panic: its holders leave the data consistent at every step.
 #[derive(Debug)]
 pub(crate) struct Mutex<T>(world::Mutex<T>);
 

@@ -1,4 +1,4 @@
-//! What wakes the leader of a line when its slot is due.
+//! Timers that wake the first task of a line when its slot is due.
 
 mod alarms;
 #[cfg(feature = "async-io")]
@@ -16,7 +16,7 @@ pub use tokio::TokioTimer;
 
 use std::io;
 
-/// The best timer for where the caller runs: in tokio's reactor on Linux, or else a thread.
+/// The best timer for the place where the caller runs: in tokio's reactor on Linux, otherwise a thread.
 ///
 /// # Errors
 /// When the thread can't be started.

@@ -1,16 +1,16 @@
-//! How long waking takes, and so how much earlier than a slot the timer had best ring; and how much
-//! of the time tasks may hold on to the processor when they have been woken early.
+//! Measures how long waking takes, to set the timer that much earlier than a slot, and limits how long tasks may hold
+//! on to the processor after they were woken early.
 
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The timer rings at most so much early.
+/// The timer rings at most this much early.
 const MOST: Duration = Duration::from_micros(250);
 
-/// Tasks that have been woken early are to hold on for this part of the time, on average.
+/// Tasks that were woken early hold on for this fraction of the time, on average.
 const USUAL_SHARE: u32 = 8;
 
-/// They may hold on for this part of the time at most.
+/// They may hold on for this fraction of the time at most.
 const MOST_SHARE: u32 = 4;
 
 /// Tasks that hold on for less can save up this much for later.
@@ -22,14 +22,14 @@ const STEP: Duration = Duration::from_nanos(250);
 
 #[derive(Debug, Default)]
 pub(crate) struct Waking {
-    /// What nine of ten wake-ups take at most.
+    /// An upper bound for nine of ten wake-ups.
     most: Duration,
-    /// What one takes, smoothed.
+    /// The average wake-up, smoothed.
     usual: Duration,
 }
 
 impl Waking {
-    /// The timer rang so much later than it was set for.
+    /// Learns from a wake-up that came this much later than the timer was set for.
     pub(crate) fn learn(&mut self, late: Duration) {
         let late = late.min(MOST);
         self.most =
@@ -37,19 +37,19 @@ impl Waking {
         self.usual = (self.usual * 15 + late) / 16;
     }
 
-    /// How much earlier than a slot the timer had best ring, if there is one every `interval`.
+    /// How much earlier than a slot the timer should ring, if there is a slot every `interval`.
     pub(crate) fn lead(&self, interval: Duration) -> Duration {
         self.most.min(self.usual + interval / USUAL_SHARE).min(interval / 2)
     }
 }
 
-/// What tasks may hold on to the processor for.
+/// The time for which tasks may hold on to the processor.
 #[derive(Debug, Default)]
 pub(crate) struct Holding {
     saved: Duration,
-    /// When that was brought up to date.
+    /// When `saved` was last updated.
     at: Nanos,
-    /// What was spent so far.
+    /// The time that was spent so far.
     pub(crate) spent: Duration,
 }
 
@@ -73,9 +73,9 @@ impl Holding {
 mod tests {
     use super::*;
 
-    /// Nine of ten wake-ups come before the slot, whatever the others take.
+    /// Nine of ten wake-ups come before the slot, however long the others take.
     #[test]
-    fn the_lead_is_what_nine_of_ten_wake_ups_take() {
+    fn the_lead_covers_nine_of_ten_wake_ups() {
         let mut waking = Waking::default();
         for round in 0..20_000 {
             waking.learn(Duration::from_micros(if round % 20 == 0 { 900 } else { 30 + round % 7 }));
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(waking.lead(Duration::from_micros(8)), Duration::from_micros(4));
     }
 
-    /// However it is asked, tasks never hold on for more than their part of the time.
+    /// Whatever the requests are, tasks never hold on for more than their fraction of the time.
     #[test]
     fn holding_on_is_bounded() {
         let (mut holding, mut held) = (Holding::default(), Duration::ZERO);

@@ -1,5 +1,5 @@
-//! The line of tasks in tokio's runtimes. No test asserts how exact a start was: only what was
-//! granted, and that everything ends.
+//! The line of tasks in tokio's runtimes. No test asserts how exact a start was: only which slots were granted, and
+//! that everything ends.
 
 #![cfg(feature = "pacer")]
 
@@ -31,7 +31,7 @@ fn lines(pacer: &Pacer) -> [AsyncPacer; 2] {
     [own, AsyncPacer::with_timer(pacer.clone(), ThreadTimer::new().unwrap())]
 }
 
-/// For a task of its own.
+/// Starts an operation in a separate task.
 fn start(line: &AsyncPacer) -> impl Future<Output = Result<Grant, Refused>> + 'static {
     let line = line.clone();
     async move { line.acquire().await }
@@ -82,7 +82,7 @@ fn every_slot_goes_to_one_task_and_none_is_early() {
 }
 
 #[test]
-fn the_rate_is_exact_whatever_the_timers_do() {
+fn the_rate_is_exact_with_inexact_timers() {
     for runtime in runtimes() {
         runtime.block_on(async {
             for hz in [1_000, 50_000] {
@@ -99,7 +99,7 @@ fn the_rate_is_exact_whatever_the_timers_do() {
 }
 
 #[test]
-fn cancelled_tasks_take_nothing_and_strand_nobody() {
+fn cancelled_tasks_take_nothing_and_strand_no_task() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let pacer = Pacer::new(rate("2k/s"));
@@ -111,7 +111,7 @@ fn cancelled_tasks_take_nothing_and_strand_nobody() {
                     set.spawn(async move {
                         let mut had = 0_u64;
                         while had < 40 {
-                            // Most are cut off before their slot is due, some while they lead.
+                            // Most are cancelled before their slot is due, some while they lead.
                             let patience = Duration::from_micros(100 + 150 * task);
                             match tokio::time::timeout(patience, line.acquire()).await {
                                 Ok(grant) => had += u64::from(grant.is_ok()),
@@ -171,7 +171,7 @@ fn a_close_ends_all_that_wait_and_the_stream() {
     }
 }
 
-/// Tasks that wait when the last slot is taken are told, and so is a stream.
+/// Tasks that wait when the last slot is taken return, and so does a stream.
 #[test]
 fn a_schedule_that_ends_ends_all_that_wait() {
     for runtime in runtimes() {
@@ -204,7 +204,7 @@ fn a_schedule_that_ends_ends_all_that_wait() {
 fn the_other_branches_of_a_select_are_not_starved() {
     for runtime in runtimes() {
         runtime.block_on(async {
-            // An hour behind: every slot is due.
+            // An hour late: every slot is due.
             let clock = ManualClock::new();
             let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
             clock.advance(Duration::from_secs(3_600));
@@ -224,7 +224,7 @@ fn the_other_branches_of_a_select_are_not_starved() {
     }
 }
 
-/// Nor are other tasks, where slots come so soon that tasks hold on to the processor for them.
+/// Other tasks are not starved either, where slots come so soon that tasks hold on to the processor for them.
 #[test]
 fn other_tasks_run_while_tasks_hold_on() {
     const STARTS: u32 = 3_000;
@@ -254,9 +254,9 @@ fn other_tasks_run_while_tasks_hold_on() {
     }
 }
 
-/// The last slot may be taken by a caller that does not stand in line.
+/// The last slot may be taken by a caller that does not queue.
 #[test]
-fn a_task_that_waits_is_told_when_the_last_slot_is_taken_elsewhere() {
+fn a_task_that_waits_returns_when_the_last_slot_is_taken_elsewhere() {
     for runtime in runtimes() {
         runtime.block_on(async {
             for way in 0..3 {
@@ -283,7 +283,7 @@ fn a_task_that_waits_is_told_when_the_last_slot_is_taken_elsewhere() {
 }
 
 #[test]
-fn a_deadline_that_is_out_of_reach_is_told_at_once_or_when_it_comes() {
+fn a_deadline_that_cannot_be_met_is_reported_at_once_or_when_it_comes() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let pacer = Pacer::new(rate("1/h"));
@@ -291,7 +291,7 @@ fn a_deadline_that_is_out_of_reach_is_told_at_once_or_when_it_comes() {
             line.acquire().await.unwrap();
             let soon = Duration::from_millis(10);
             assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
-            // Behind a leader that waits for the hour to pass.
+            // After a leader that waits for the hour to pass.
             let leader = tokio::spawn(start(&line));
             tokio::time::sleep(soon).await;
             assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
@@ -372,9 +372,9 @@ fn a_runtime_without_io_has_a_thread_for_a_timer() {
     });
 }
 
-/// Kept in line and not polled: neither slots nor deadlines nor the close of the others wait for it.
+/// A future in the queue that is not polled delays neither slots nor deadlines nor the close of the others.
 #[test]
-fn a_future_that_nobody_polls_holds_up_nobody() {
+fn a_future_that_is_not_polled_delays_no_other() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let pacer = Pacer::new(rate("100/s"));
@@ -449,7 +449,7 @@ fn an_idle_line_is_idle_when_a_deadline_is_over_and_when_its_runtime_has_ended()
 }
 
 #[test]
-fn a_future_that_has_completed_tells_the_same_again() {
+fn a_future_that_has_completed_returns_the_same_again() {
     let [runtime, _] = runtimes();
     runtime.block_on(async {
         let pacer = Pacer::new(rate("1k/s"));
@@ -470,7 +470,7 @@ impl std::task::Wake for Panics {
 }
 
 #[test]
-fn a_waker_that_panics_strands_nobody() {
+fn a_waker_that_panics_strands_no_task() {
     let [_, runtime] = runtimes();
     runtime.block_on(async {
         let pacer = Pacer::new(rate("1/h"));
@@ -491,9 +491,9 @@ fn a_waker_that_panics_strands_nobody() {
     });
 }
 
-/// It would take a second for each and more if a deadline cost what the others take.
+/// If a deadline cost time in proportion to the others, each would take more than a second.
 #[test]
-fn thousands_of_deadlines_stand_in_line() {
+fn thousands_of_deadlines_can_wait() {
     let line = AsyncPacer::with_timer(Pacer::new(rate("1/h")), Counting::default());
     let _ = poll_once(&mut line.acquire());
     let hours = Duration::from_secs(36_000);
@@ -555,7 +555,7 @@ fn a_task_sleeps_between_slots_that_are_close() {
     assert_eq!(times_set.load(Ordering::Relaxed), 1);
 }
 
-/// While the pacer is paused nobody knows when to wake: a change does.
+/// While the pacer is paused there is no known time to wake at: a change wakes.
 #[test]
 fn no_timer_is_set_while_the_pacer_is_paused() {
     let timer = Counting::default();

@@ -1,11 +1,11 @@
-//! What a slot that is due costs from C beside what it costs from Rust, in one run.
+//! Measures the cost of a slot that is due from C and from Rust, in one run.
 //!
 //! ```text
 //! cargo bench -p nanopace-capi
 //! ```
 //!
-//! It needs a C compiler. Rounds of both take turns, and the least of many short loops counts:
-//! other programs only ever add to it.
+//! It needs a C compiler. Rounds of both take turns, and the fastest of many short loops counts: other programs can
+//! only make a loop slower.
 
 use nanopace::{MonotonicClock, Pacer, Pause};
 use std::env;
@@ -20,7 +20,7 @@ const LOOPS: usize = 100;
 const ROUNDS: usize = 5;
 const STARTS: usize = 1_000;
 
-/// What each figure must be at most, as a multiple of Rust's. The last two have no bound of their own.
+/// The upper bound of each figure, as a multiple of Rust's. The last two have no bound.
 const BOUNDS: [(&str, f64); 4] = [
     ("shared acquire", 1.25),
     ("a lane's acquire", 2.0),
@@ -39,8 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let c = least(rounds.iter().map(|(_, c)| c[index]));
         let ratio = c / rust;
         let outcome = match bound.is_finite() {
-            true if ratio <= bound => format!(", at most {bound} x: holds"),
-            true => format!(", at most {bound} x: DOES NOT HOLD"),
+            true if ratio <= bound => format!(", at most {bound} x: met"),
+            true => format!(", at most {bound} x: NOT MET"),
             false => String::new(),
         };
         println!("{name}: C {c:.2} ns, Rust {rust:.2} ns, {ratio:.2} x{outcome}");
@@ -52,7 +52,7 @@ fn least(times: impl Iterator<Item = f64>) -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-/// The C program, beside the library that cargo has just built.
+/// The C program, built next to the library that cargo has just built.
 fn build() -> Result<PathBuf, Box<dyn Error>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let executable = env::current_exe()?;
@@ -97,7 +97,7 @@ fn rust() -> Result<[f64; 4], Box<dyn Error>> {
     Ok([each(shared), each(by_lane), half, most])
 }
 
-/// As the C program measures it.
+/// The lateness, measured in the same way as in the C program.
 fn lateness() -> Result<[f64; 2], Box<dyn Error>> {
     let builder = Pacer::builder("10k/s".parse()?).pause(Pause::Hybrid);
     let pacer = builder.clock(MonotonicClock).build();
@@ -112,7 +112,7 @@ fn lateness() -> Result<[f64; 2], Box<dyn Error>> {
     Ok([late[STARTS / 2], late[STARTS / 10 * 9]])
 }
 
-/// All that a grant tells, as C gets it.
+/// All fields of a grant, as C gets them.
 fn told(grant: nanopace::Grant) -> nanopace_capi::Grant {
     grant.into()
 }

@@ -1,5 +1,5 @@
-/* What slots that are due cost from C, in nanoseconds each: shared, then by a lane. And how late starts at
- * 10 k/s are, in nanoseconds: half of them, then nine of ten are no later. */
+/* Measures the cost of slots that are due from C, in nanoseconds each: shared, then by a lane. Then the lateness of
+ * starts at 10 k/s, in nanoseconds: the 50th and the 90th percentile. */
 #include <nanopace.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int by_size(const void *one, const void *other)
 
 enum { STARTS = 1000 };
 
-/* After three times as many that are not counted, in which the thread learns what its sleeps take. */
+/* After three times as many starts that are not counted, in which the thread measures its sleeps. */
 static int lateness(uint64_t *half, uint64_t *most)
 {
     static uint64_t late[STARTS];
@@ -40,7 +40,7 @@ static int lateness(uint64_t *half, uint64_t *most)
     return (int)nanopace_free(pacer);
 }
 
-/* The least of many short loops: other programs only ever add. */
+/* The fastest of many short loops: other programs can only make a loop slower. */
 static double least(double one, double other)
 {
     return one < other ? one : other;

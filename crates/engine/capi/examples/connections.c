@@ -1,6 +1,6 @@
 /* Two threads with 16 connections each and an event loop, as in load generators for servers. One pacer has the
- * whole load; each thread has a poller, a timerfd and a list of connections that are free. Response times count
- * from the intended start. The other end of the connections is a thread that sends back what it gets. */
+ * whole load; each thread has a poller, a timerfd and a list of free connections. Response times count
+ * from the intended start. The other end of the connections is a thread that echoes all data. */
 #include <inttypes.h>
 #include <nanopace.h>
 #include <poll.h>
@@ -147,6 +147,6 @@ int main(void)
         answers += workers[i].answers;
         slowest_ns = workers[i].slowest_ns > slowest_ns ? workers[i].slowest_ns : slowest_ns;
     }
-    printf("%" PRIu64 " answers, the slowest %" PRIu64 " us after its intended start\n", answers, slowest_ns / 1000);
+    printf("%" PRIu64 " responses, the slowest %" PRIu64 " us after its intended start\n", answers, slowest_ns / 1000);
     return nanopace_free(pacer) || answers != SLOTS;
 }

@@ -1,4 +1,4 @@
-/* Starts 100 operations at 1000/s, and says how late they were. */
+/* Starts 100 operations at 1000/s, and prints the largest lateness. */
 #include <inttypes.h>
 #include <nanopace.h>
 #include <stdio.h>

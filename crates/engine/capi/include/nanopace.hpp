@@ -1,15 +1,15 @@
-/* nanopace for C++17: handles that free themselves, and errors as exceptions. The C header has what each
- * call does.
+/* nanopace for C++17: handles that free themselves, and errors as exceptions. See the C header for
+ * each call.
  *
  *     nanopace::pacer pacer("5k/s");
  *     nanopace::lane lane(pacer);       // one for each worker
  *     nanopace::grant grant;
- *     while (lane.acquire(grant)) {     // false: no slot comes any more, it is over or closed
+ *     while (lane.acquire(grant)) {     // false: finished or closed, no slot comes any more
  *         // ... the operation ...
  *         auto response_ns = pacer.now() - grant.intended_start_ns;
  *     }
  *
- * Calls that may be told "not yet" return the status, so that the end can be told from that. Compare it:
+ * Calls that may have to wait return the status, which distinguishes "not yet" from the end. Compare it:
  * NANOPACE_STATUS_OK is 0.
  *
  *     std::uint64_t due_ns;
@@ -17,10 +17,10 @@
  *     if (status == NANOPACE_STATUS_OK) {
  *         // ... the operation ...
  *     } else if (status == NANOPACE_STATUS_FINISHED || status == NANOPACE_STATUS_CLOSED) {
- *         // ... it is over ...
+ *         // ... the load is over ...
  *     }                                 // otherwise not before due_ns
  *
- * What has no method here is called with get(): nanopace_set_strictness(pacer.get(), 1.0).
+ * For functions without a method here, use get(): nanopace_set_strictness(pacer.get(), 1.0).
  */
 
 #ifndef NANOPACE_HPP
@@ -39,14 +39,14 @@ using grant = ::nanopace_grant;
 using status = ::nanopace_status;
 using options = ::nanopace_options;
 
-/// What a status means, in words.
+/// Describes a status in words.
 inline std::string describe(status of) {
   std::string text(nanopace_describe(of, nullptr, 0), '\0');
   nanopace_describe(of, text.data(), text.size() + 1);
   return text;
 }
 
-/// A call that was wrong, or that the system has refused.
+/// The error of an invalid call, or of a failed system call.
 class error : public std::runtime_error {
  public:
   explicit error(status of) : std::runtime_error(describe(of)), status_(of) {}
@@ -56,7 +56,7 @@ class error : public std::runtime_error {
   status status_;
 };
 
-/// The status, if it says how things stand; what was wrong is thrown.
+/// Returns the status if it describes the state of the pacer; errors are thrown.
 inline status told(status of) {
   if (of > NANOPACE_STATUS_TOO_FAR_AHEAD) throw error(of);
   return of;
@@ -93,7 +93,7 @@ class handle {
   std::unique_ptr<T, release> owned_;
 };
 
-/// What belongs to a pacer.
+/// Makes a handle that belongs to a pacer.
 template <typename T>
 T *made(status (*make)(const ::nanopace_pacer *, T **), const ::nanopace_pacer *of) {
   T *place = nullptr;
@@ -164,7 +164,7 @@ class poller : public detail::handle<::nanopace_poller, nanopace_poller_free> {
   void give_back() { done(nanopace_poller_give_back(get())); }
 };
 
-/// Slots that were taken ahead of their start; none can be taken any more: an error.
+/// Slots that are claimed before their start. The constructor throws if no slot can be taken any more.
 class claim : public detail::handle<::nanopace_claim, nanopace_claim_free> {
  public:
   claim(const pacer &of, std::uint32_t n) : handle(make(of, n)) {}

@@ -1,4 +1,4 @@
-//! How a load is changed while it runs, and how a clock of tests is moved.
+//! Changes of a load while it runs, and of clocks for tests.
 
 use crate::ffi::{guarded, text};
 use crate::pacer::{PacerHandle, live};
@@ -30,9 +30,9 @@ unsafe fn tell(pacer: *const PacerHandle, what: impl FnOnce(&Pacer)) -> Status {
     unsafe { change(pacer, tell) }
 }
 
-/// From now on the load is what the text says: a rate or a shape, as for `nanopace_new`. It is one atomic
-/// step without a burst, and reaches callers who are held back. Arrivals, shard and policies stay. It does
-/// nothing once the pacer is closed, and is `NANOPACE_STATUS_OK`.
+/// Sets the load from now on: a rate or a shape, as for `nanopace_new`. It is one atomic step without a burst, and
+/// reaches callers who are held back. Arrivals, shard and policies stay. It does nothing once the pacer is closed, and
+/// returns `NANOPACE_STATUS_OK`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_load(
     pacer: *const PacerHandle,
@@ -46,8 +46,8 @@ pub unsafe extern "C" fn nanopace_set_load(
     unsafe { change(pacer, set) }
 }
 
-/// From the slot with the number `from` in the whole load on, this process has the slots of a shard, as
-/// in `nanopace_options.shard`. `NANOPACE_STATUS_WRONG` if such a slot may have started.
+/// From the slot with the number `from` in the whole load on, gives this process the slots of a shard, as in
+/// `nanopace_options.shard`. `NANOPACE_STATUS_WRONG` if such a slot may have started.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_shard(
     pacer: *const PacerHandle,
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn nanopace_set_shard(
     unsafe { change(pacer, set) }
 }
 
-/// From now on missed time is treated as `nanopace_options.strictness` says.
+/// Sets the policy for missed time from now on, as `nanopace_options.strictness`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_strictness(
     pacer: *const PacerHandle,
@@ -77,12 +77,12 @@ pub unsafe extern "C" fn nanopace_set_strictness(
     unsafe { change(pacer, set) }
 }
 
-/// A limit in nanoseconds; zero is none.
+/// A limit in nanoseconds; zero means no limit.
 fn limit(ns: u64) -> Option<Duration> {
     Some(Duration::from_nanos(ns)).filter(|limit| !limit.is_zero())
 }
 
-/// From now on no more lateness than this is made up for; 0 removes the limit.
+/// Limits the lateness that is made up for from now on; 0 removes the limit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_max_backlog(
     pacer: *const PacerHandle,
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn nanopace_set_max_backlog(
     unsafe { tell(pacer, |pacer| pacer.set_max_backlog(limit(limit_ns))) }
 }
 
-/// From now on slots that are later than this are skipped; 0 removes the limit.
+/// Skips slots that are later than this from now on; 0 removes the limit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_skip_later_than(
     pacer: *const PacerHandle,
@@ -102,8 +102,8 @@ pub unsafe extern "C" fn nanopace_set_skip_later_than(
     unsafe { tell(pacer, |pacer| pacer.set_skip_later_than(limit(limit_ns))) }
 }
 
-/// Stops the schedule's time: nothing starts until `nanopace_resume`. It does nothing once the pacer is
-/// closed, and is `NANOPACE_STATUS_OK`.
+/// Stops the schedule's time: nothing starts until `nanopace_resume`. It does nothing once the pacer is closed, and
+/// returns `NANOPACE_STATUS_OK`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_pause(pacer: *const PacerHandle) -> Status {
     // SAFETY: the crate's page.
@@ -118,17 +118,16 @@ pub unsafe extern "C" fn nanopace_resume(pacer: *const PacerHandle) -> Status {
 }
 
 /// Ends the schedule for good. Callers who are held back wake, and they and all later ones get
-/// `NANOPACE_STATUS_CLOSED`. The handle is still to be freed.
+/// `NANOPACE_STATUS_CLOSED`. The handle still has to be freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_close(pacer: *const PacerHandle) -> Status {
     // SAFETY: the crate's page.
     unsafe { tell(pacer, Pacer::close) }
 }
 
-/// Moves a clock of `NANOPACE_CLOCK_MANUAL` or `NANOPACE_CLOCK_JUMPING` forward, at most to 2^63 - 1
-/// ns: there is no time behind that, so start nothing there. On a jumping clock a caller whose slot is due
-/// later waits for a change of the load, or for the close. `NANOPACE_STATUS_WRONG` if the pacer has another
-/// clock.
+/// Moves a clock of `NANOPACE_CLOCK_MANUAL` or `NANOPACE_CLOCK_JUMPING` forward, at most to 2^63 - 1 ns. Start nothing
+/// at that moment, because no time comes after it: on a jumping clock a caller whose slot is due later waits for a
+/// change of the load, or for the close. `NANOPACE_STATUS_WRONG` if the pacer has another clock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_advance(pacer: *const PacerHandle, by_ns: u64) -> Status {
     guarded(|| {

@@ -1,4 +1,4 @@
-//! Slots that are taken ahead of their start.
+//! Slots that are claimed before their start.
 
 use crate::exclusive::{Exclusive, start};
 use crate::ffi::{guarded, out, read};
@@ -10,19 +10,18 @@ use nanopace::Claim;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// One or more slots in a row that have been taken, to be started as one operation when they are due. Any
-/// thread may use it, one at a time: another one gets `NANOPACE_STATUS_BUSY` meanwhile.
+/// One or more slots in a row that have been taken, to be started as one operation when they are due. Any thread may
+/// use it, one at a time: another one gets `NANOPACE_STATUS_BUSY` meanwhile.
 #[derive(Debug)]
 pub struct ClaimHandle(Exclusive<Claim<'static>>);
 
 static FREED: Freed<ClaimHandle> = Freed::new();
 
-/// Takes the next `n` slots, as `nanopace_acquire_many` does, and does not wait for them. What makes one claim
-/// after the other for single slots is a `nanopace_poller`, which needs no memory for each.
+/// Takes the next `n` slots, as `nanopace_acquire_many` does, and does not wait for them. To take single slots one
+/// after the other, use a `nanopace_poller`, which allocates nothing per slot.
 ///
-/// Besides errors it returns `NANOPACE_STATUS_FINISHED`, `NANOPACE_STATUS_CLOSED` or
-/// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and then there is no claim. Zero slots have started already: see
-/// `nanopace_acquire_many`.
+/// Besides errors it returns `NANOPACE_STATUS_FINISHED`, `NANOPACE_STATUS_CLOSED` or `NANOPACE_STATUS_TOO_FAR_AHEAD`,
+/// and then there is no claim. Zero slots count as started: see `nanopace_acquire_many`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_new(
     pacer: *const PacerHandle,
@@ -39,8 +38,8 @@ pub unsafe extern "C" fn nanopace_claim_new(
     })
 }
 
-/// Gives back the slots, unless they have started, and frees the claim. `NANOPACE_STATUS_BUSY` while another
-/// thread is in a call of it: then it is not freed.
+/// Gives back the slots, unless they have started, and frees the claim. Returns `NANOPACE_STATUS_BUSY`, without freeing
+/// it, while another thread is in a call of it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_free(claim: *mut ClaimHandle) -> Status {
     guarded(|| {
@@ -53,9 +52,10 @@ pub unsafe extern "C" fn nanopace_claim_free(claim: *mut ClaimHandle) -> Status 
     })
 }
 
-/// Starts the slots if the first of them is due. Otherwise the claim keeps them: it returns
-/// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and says in `due_ns`, which may be null, when they are
-/// due as things stand, as `nanopace_try_acquire` does. Never blocks. Started again it gives the same grant.
+/// Starts the slots if the first of them is due. Otherwise the claim keeps them, and the function returns
+/// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`. As with `nanopace_try_acquire`, `due_ns`, which may be null,
+/// gets the time when they are due by the current schedule. Never blocks. Starting a started claim returns the same
+/// grant.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_start(
     claim: *mut ClaimHandle,
@@ -68,8 +68,8 @@ pub unsafe extern "C" fn nanopace_claim_start(
     unsafe { start(claim, grant, due_ns, Claim::start) }
 }
 
-/// Blocks until the slots start, but no longer than about so many nanoseconds. Then it returns as
-/// `nanopace_claim_start` does, and the claim keeps them.
+/// Blocks until the slots start, but no longer than about `timeout_ns` nanoseconds. After a timeout it returns the same
+/// as `nanopace_claim_start`, and the claim keeps the slots.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_wait(
     claim: *mut ClaimHandle,

@@ -1,4 +1,4 @@
-//! Access by one call at a time, from any thread.
+//! Exclusive access by one call at a time, from any thread.
 
 use crate::ffi::{guarded, out};
 use crate::grant::{Grant, refusal};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[derive(Debug)]
 pub(crate) struct Exclusive<T> {
     state: AtomicU8,
-    /// Touched by the call alone that has set the state to [`BUSY`], until it is freed.
+    /// Accessed only by the call that has set the state to [`BUSY`], until it is freed.
     inner: UnsafeCell<ManuallyDrop<T>>,
 }
 
@@ -20,10 +20,10 @@ const IDLE: u8 = 0;
 const BUSY: u8 = 1;
 const FREE: u8 = 2;
 
-// SAFETY: what is inside is reached by one call at a time, from any thread, which `T` allows.
+// SAFETY: the inner value is accessed by one call at a time, from any thread, which `T` allows.
 unsafe impl<T: Send> Sync for Exclusive<T> {}
 
-/// The access of one call. The next call may have it when this is dropped.
+/// The access of one call. The next call may get access when this is dropped.
 struct Access<'a, T>(&'a Exclusive<T>);
 
 impl<T> Exclusive<T> {
@@ -32,10 +32,10 @@ impl<T> Exclusive<T> {
         Exclusive { state: AtomicU8::new(IDLE), inner }
     }
 
-    /// From idle to `state`, which nobody else can do then.
+    /// Changes the state from idle to `state`, which only one call can do.
     fn leave_idle(&self, state: u8) -> Result<(), Failure> {
-        // Acquire: what the call before did is done. Partner: the drop of an access. Relaxed: who fails
-        // touches nothing. No model: it is a lock that nobody waits for.
+        // Acquire: everything that the previous call did is visible. Partner: the drop of an access. Relaxed: a call
+        // that fails accesses nothing. No model: it is a lock that no call waits for.
         match self.state.compare_exchange(IDLE, state, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => Ok(()),
             Err(FREE) => Err(Status::Freed.into()),
@@ -43,7 +43,7 @@ impl<T> Exclusive<T> {
         }
     }
 
-    /// Runs what a call does with it.
+    /// Runs a call's operation on the inner value.
     pub(crate) fn with<R>(&self, run: impl FnOnce(&mut T) -> R) -> Result<R, Failure> {
         self.leave_idle(BUSY)?;
         let access = Access(self);
@@ -51,12 +51,12 @@ impl<T> Exclusive<T> {
         Ok(run(unsafe { &mut *access.0.inner.get() }))
     }
 
-    /// Drops what is inside. Only one call gets [`Ok`]: it may free the handle.
+    /// Drops the inner value. Only one call gets [`Ok`]: it may free the handle.
     pub(crate) fn free(&self) -> Result<(), Failure> {
         self.leave_idle(FREE)?;
-        // SAFETY: no call has it, and none can any more.
+        // SAFETY: no call has access, and no call can get it any more.
         let inner = unsafe { &mut *self.inner.get() };
-        // SAFETY: it is dropped here only, because only one call leaves idle for this.
+        // SAFETY: it is dropped only here, because only one call leaves idle for this.
         unsafe { ManuallyDrop::drop(inner) };
         Ok(())
     }
@@ -64,7 +64,7 @@ impl<T> Exclusive<T> {
 
 impl<T> Drop for Access<'_, T> {
     fn drop(&mut self) {
-        // Release: the next call sees what this one did. Partner: `leave_idle`.
+        // Release: the next call sees everything that this one did. Partner: `leave_idle`.
         self.0.state.store(IDLE, Ordering::Release);
     }
 }

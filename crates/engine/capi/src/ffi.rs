@@ -5,10 +5,10 @@ use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs what a function of the interface does.
+/// Runs the body of a function of the interface.
 #[inline]
 pub(crate) fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Status {
-    // Unwind safe: what a panic leaves is as the engine leaves it, which is unwind safe.
+    // Unwind safe: after a panic the data is in the state in which the engine leaves it, which is unwind safe.
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(())) => Status::Ok,
         Ok(Err(failure)) => failure.told(),
@@ -16,7 +16,7 @@ pub(crate) fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Status {
     }
 }
 
-/// What an in pointer points to.
+/// The value that an in pointer points to.
 ///
 /// # Safety
 /// The pointer is null, or valid for as long as the result is used.
@@ -32,11 +32,11 @@ pub(crate) unsafe fn read<'a, T>(pointer: *const T) -> Result<&'a T, Failure> {
 /// The pointer is null, or can be written for as long as the result is used.
 #[inline]
 pub(crate) unsafe fn out<'a, T>(pointer: *mut T) -> Result<&'a mut MaybeUninit<T>, Failure> {
-    // SAFETY: null or valid, as this function asks; what is there is not read.
+    // SAFETY: null or valid, as this function requires; the place is not read.
     unsafe { pointer.cast::<MaybeUninit<T>>().as_mut() }.ok_or(Status::Null.into())
 }
 
-/// A text; none if the pointer is null.
+/// A string; none if the pointer is null.
 ///
 /// # Safety
 /// The pointer is null, or points to bytes of which one is zero, for as long as the result is used.
@@ -49,7 +49,7 @@ pub(crate) unsafe fn maybe_text<'a>(pointer: *const c_char) -> Result<Option<&'a
     text.to_str().map(Some).map_err(|_| Status::NotUtf8.into())
 }
 
-/// A text that is needed.
+/// A required string.
 ///
 /// # Safety
 /// As [`maybe_text`].

@@ -1,25 +1,25 @@
-//! What has been freed, as far as it can be told.
+//! Keeps freed handles for a while, so that their late use is reported.
 //!
-//! The memory of a handle stays for a while after it is freed: until [`KEPT`] more of its kind have been.
-//! So a handle that is used too late, or freed twice, is told, and a call that another thread is just
-//! beginning or ending while its handle is freed does no harm.
+//! The memory of a handle stays for a while after it is freed: until [`KEPT`] more of its kind have been freed. So a
+//! handle that is used too late, or freed twice, is reported. A call that another thread is just beginning or ending
+//! while its handle is freed does no harm.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
-/// How many handles of a kind stay.
+/// The number of freed handles of a kind that are kept.
 const KEPT: usize = 256;
 
 /// Handles that have been freed, and are kept.
 #[derive(Debug)]
 pub(crate) struct Freed<T>(Mutex<VecDeque<Kept<T>>>);
 
-/// No box, which would have to be the only way to the handle: late calls still look at it.
+/// A pointer and not a box, which would have to be the only way to the handle: late calls still read it.
 #[derive(Debug)]
 struct Kept<T>(NonNull<T>);
 
-// SAFETY: it is used only to free what it points to, in any thread, which `T` allows.
+// SAFETY: it is used only to free the handle, in any thread, which `T` allows.
 unsafe impl<T: Send> Send for Kept<T> {}
 
 impl<T> Freed<T> {
@@ -27,10 +27,10 @@ impl<T> Freed<T> {
         Freed(Mutex::new(VecDeque::new()))
     }
 
-    /// Keeps one more, and lets go of the oldest.
+    /// Keeps one more, and frees the oldest.
     ///
     /// # Safety
-    /// The handle comes from [`Box::into_raw`], and nobody passes it here again.
+    /// The handle comes from [`Box::into_raw`], and is passed here only once.
     pub(crate) unsafe fn keep(&self, handle: NonNull<T>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_back(Kept(handle));

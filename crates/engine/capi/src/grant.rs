@@ -1,4 +1,4 @@
-//! A grant, and where a refusal's moment goes.
+//! Grants, and the moments of refusals.
 
 use crate::ffi::out;
 use crate::status::Failure;
@@ -9,7 +9,7 @@ use nanopace::{Nanos, Refused};
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Grant {
-    /// When the schedule says that the operation starts. Response times count from here.
+    /// When the operation starts by the schedule. Response times count from here.
     pub intended_start_ns: u64,
     /// When the operation was allowed to start.
     pub actual_start_ns: u64,
@@ -31,8 +31,8 @@ impl From<nanopace::Grant> for Grant {
     }
 }
 
-/// The failure for a refusal; when the slot is due goes to `due_ns`, if that is not null. As
-/// things stand that may be never: `UINT64_MAX`.
+/// The failure for a refusal. The time when the slot is due is written to `due_ns`, if that is not null. It may be
+/// never, by the current schedule: `UINT64_MAX`.
 ///
 /// # Safety
 /// `due_ns` is null or can be written.
@@ -42,7 +42,7 @@ pub(crate) unsafe fn refusal(refused: Refused, due_ns: *mut u64) -> Failure {
         Refused::NotUntil(due) if due < Nanos::MAX => due.as_nanos(),
         _ => u64::MAX,
     };
-    // SAFETY: as this function asks. Null means that the caller doesn't want it.
+    // SAFETY: as this function requires. Null means that the caller doesn't want it.
     if let Ok(place) = unsafe { out(due_ns) } {
         place.write(due);
     }

@@ -1,4 +1,4 @@
-//! The handle of one worker.
+//! Lanes: one worker's handle to a pacer.
 
 use crate::ffi::{guarded, out, read};
 use crate::freed::Freed;
@@ -13,13 +13,13 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One worker's handle to a pacer. It belongs to the thread that first uses it, until that thread calls
-/// `nanopace_lane_give_back`: another one gets `NANOPACE_STATUS_BUSY`. When the thread has ended without that,
+/// `nanopace_lane_give_back`: another thread gets `NANOPACE_STATUS_BUSY`. If the thread has ended without that call,
 /// the lane can only be freed.
 #[derive(Debug)]
 pub struct LaneHandle {
     /// The number of the thread that it belongs to, [`NOBODY`] or [`FREE`].
     owner: AtomicUsize,
-    /// Touched by the owner alone, until it is freed.
+    /// Accessed only by the owner, until it is freed.
     lane: UnsafeCell<ManuallyDrop<Lane>>,
 }
 
@@ -27,17 +27,17 @@ pub struct LaneHandle {
 const NOBODY: usize = 0;
 const FREE: usize = usize::MAX;
 
-// SAFETY: the lane is reached by the thread alone whose number is the owner's.
+// SAFETY: the lane is accessed only by the thread whose number is the owner's.
 unsafe impl Sync for LaneHandle {}
 
 static FREED: Freed<LaneHandle> = Freed::new();
 
 impl LaneHandle {
-    /// The calling thread has it from now on, if no other one does.
+    /// Gives the lane to the calling thread, if it has no owner.
     #[cold]
     fn bind(&self, thread: usize) -> Result<(), Failure> {
-        // Acquire: what the owner before did to the lane is done. Partner: `nanopace_lane_give_back`.
-        // Relaxed: a lane that is not had is not touched. No model: the lane itself is the engine's.
+        // Acquire: everything that the previous owner did to the lane is visible. Partner: `nanopace_lane_give_back`.
+        // Relaxed: on failure the lane is not accessed. No model: the lane itself is the engine's.
         match self.owner.compare_exchange(NOBODY, thread, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => Ok(()),
             Err(FREE) => Err(Status::Freed.into()),
@@ -45,12 +45,12 @@ impl LaneHandle {
         }
     }
 
-    /// The lane, for its owner. A call that has it makes no other.
+    /// The lane, for its owner. A call that has it makes no other call.
     #[inline]
     #[expect(clippy::mut_from_ref, reason = "one thread has it, and for one call at a time")]
     fn lane(&self) -> Result<&mut Lane, Failure> {
         let thread = thread::id();
-        // Relaxed: a thread always sees that it is the owner itself, and no other thread makes it one.
+        // Relaxed: a thread always sees that it is the owner itself, and no other thread makes it the owner.
         if self.owner.load(Ordering::Relaxed) != thread {
             self.bind(thread)?;
         }
@@ -59,8 +59,8 @@ impl LaneHandle {
     }
 }
 
-/// Makes a lane. A worker that starts many operations is fastest with one of its own: slots that are due
-/// are taken in runs.
+/// Makes a lane. A worker that starts many operations is fastest with its own lane: slots that are due are taken in
+/// runs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_new(
     pacer: *const PacerHandle,
@@ -77,19 +77,19 @@ pub unsafe extern "C" fn nanopace_lane_new(
     })
 }
 
-/// Gives back what the lane has not started, and frees it. No other thread may be in a call of it.
+/// Gives back the slots that the lane has not started, and frees it. No other thread may be in a call of it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_free(lane: *mut LaneHandle) -> Status {
     guarded(|| {
         // SAFETY: the crate's page.
         let handle = unsafe { read(lane) }?;
-        // Acquire: what a last owner did is done. Only one caller sees that it was not freed.
+        // Acquire: everything that the last owner did is visible. Only one caller sees that it was not freed.
         if handle.owner.swap(FREE, Ordering::Acquire) == FREE {
             return Err(Status::Freed.into());
         }
-        // SAFETY: no thread is its owner any more, and none is in a call of it.
+        // SAFETY: no thread is its owner any more, and no thread is in a call of it.
         let lane = unsafe { &mut *handle.lane.get() };
-        // SAFETY: it is dropped here only, because the swap lets one call come here.
+        // SAFETY: it is dropped only here, because the swap lets one call come here.
         unsafe { ManuallyDrop::drop(lane) };
         // SAFETY: it was made by `nanopace_lane_new`, and the swap lets one call come here.
         unsafe { FREED.keep(NonNull::from(handle)) };
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn nanopace_lane_free(lane: *mut LaneHandle) -> Status {
     })
 }
 
-/// As `nanopace_acquire`, for the lane's thread.
+/// Like `nanopace_acquire`, for the lane's thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_acquire(lane: *mut LaneHandle, grant: *mut Grant) -> Status {
     guarded(|| {
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn nanopace_lane_acquire(lane: *mut LaneHandle, grant: *mu
     })
 }
 
-/// As `nanopace_try_acquire`, for the lane's thread.
+/// Like `nanopace_try_acquire`, for the lane's thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_try_acquire(
     lane: *mut LaneHandle,
@@ -128,8 +128,8 @@ pub unsafe extern "C" fn nanopace_lane_try_acquire(
     })
 }
 
-/// Gives back what the lane has taken and not started, before a long time without acquiring. From then on
-/// any thread may be the next to have it.
+/// Gives back the slots that the lane has taken and not started. Call it before a long time without acquiring. After
+/// that, any thread may become the next owner.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_give_back(lane: *mut LaneHandle) -> Status {
     guarded(|| {

@@ -1,16 +1,16 @@
-//! The engine `nanopace` for C and C++. `include/nanopace.h` is made from this source, and
-//! `README.md` says how to build with it.
+//! The engine `nanopace` for C and C++. `include/nanopace.h` is generated from this source; see `README.md` for how to
+//! build with it.
 //!
-//! What holds for every function, so that no function says it again:
+//! Rules for every function, which are not repeated for each:
 //!
-//! * A pointer is null or points to what its type says. Null where something is needed gives
-//!   [`Status::Null`]; an out pointer that says so may be null.
-//! * A handle was made by the function of its kind. It works from any thread. Freeing it twice, or using
-//!   it when it is freed, gives [`Status::Freed`] until 256 more of its kind have been freed.
-//! * Texts are UTF-8 and end with a zero byte.
-//! * No call is made in a handler of a signal, which could be within another one of the same thread.
-//! * Nothing unwinds into the caller: a panic is caught and becomes [`Status::Panicked`]. The engine has
-//!   none that is known.
+//! * A pointer is null or points to a value of its type. Null for a required pointer returns [`Status::Null`]; an out
+//!   pointer may be null where its function says so.
+//! * A handle was made by the function of its kind. It works from any thread. Freeing it twice, or using it after it
+//!   was freed, returns [`Status::Freed`] until 256 more handles of its kind have been freed.
+//! * Strings are UTF-8 and end with a zero byte.
+//! * Do not call these functions in a signal handler, which could run within another call of the same thread.
+//! * Nothing unwinds into the caller: a panic is caught and becomes [`Status::Panicked`]. No panic of the engine is
+//!   known.
 #![expect(
     clippy::missing_safety_doc,
     reason = "it is the same for all, and the crate's page has it"

@@ -10,13 +10,13 @@ use std::time::Duration;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
-    /// `CLOCK_MONOTONIC`: moments are its nanoseconds, to be compared with those of others.
+    /// `CLOCK_MONOTONIC`: moments are its nanoseconds, and can be compared with those of other programs.
     Monotonic = 0,
-    /// The processor's counter. It is read in half the time, and its moments are its own.
+    /// The processor's counter. Reading it takes half the time, but its moments have their own origin.
     Counter = 1,
-    /// Stands still at 0 until `nanopace_advance` moves it, for tests.
+    /// Stays at 0 until `nanopace_advance` moves it, for tests.
     Manual = 2,
-    /// Like a manual one, but a caller who is held back moves it to the end of that.
+    /// Like a manual clock, but a caller who is held back moves it to the end of the pause.
     Jumping = 3,
 }
 
@@ -28,35 +28,35 @@ pub enum Start {
     Now = 0,
     /// At the first `nanopace_resume`.
     Resume = 1,
-    /// When a caller first wants a slot.
+    /// When a caller first asks for a slot.
     FirstUse = 2,
 }
 
-/// The settings of a pacer. Zero, or null, in a field means its default, so set `size` and what you want,
+/// The settings of a pacer. Zero, or null, in a field means its default, so set `size` and the fields that you need,
 /// and nothing else: `nanopace_options options = {.size = sizeof options, .strictness = 1.0};`
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The size of this struct where you compile it. It grows with versions of nanopace, at the end.
+    /// The size of this struct in the header that you compile with. It grows with versions of nanopace, at the end.
     pub size: usize,
-    /// How slots lie around the rate: "even" (the default), "poisson", "exact-poisson:1000",
-    /// "gamma:0.25" or "jitter:0.3".
+    /// How slots are spread around the rate: "even" (the default), "poisson", "exact-poisson:1000", "gamma:0.25" or
+    /// "jitter:0.3".
     pub arrivals: *const c_char,
-    /// The part of the load that is this process's: "1/3" is the first of three equal parts, "2/3:1" the
-    /// second of two, of which the first is three times as large. All of it by default.
+    /// This process's part of the load: "1/3" is the first of three equal parts, "2/3:1" the second of two, of which
+    /// the first is three times as large. All of it by default.
     pub shard: *const c_char,
     /// How callers are held back: "sleep" (the default), "hybrid", "yield" or "spin".
     pub pause: *const c_char,
-    /// The seed of random arrivals. 0 is a seed as any other.
+    /// The seed of random arrivals. 0 is a valid seed.
     pub seed: u64,
-    /// What happens to missed time: 0 (the default) makes up for all of it, 1 for none, numbers above
-    /// 1 are burst ratios.
+    /// The policy for missed time: 0 (the default) makes up for all of it, 1 for none, numbers above 1 are burst
+    /// ratios.
     pub strictness: f64,
-    /// The most lateness that is made up for. No limit by default; for nearly none write 1.
+    /// The largest lateness that is made up for. No limit by default; for nearly none write 1.
     pub max_backlog_ns: u64,
     /// Slots that are later than this are skipped, and counted. None by default.
     pub skip_later_than_ns: u64,
-    /// A pause that is shorter is left out, so a slot may start early by less than this.
+    /// No pause is made for a shorter delay, so a slot may start early by less than this.
     pub sleep_threshold_ns: u64,
     /// Lateness up to this is made up for under every strictness but 1. 100000 by default.
     pub tolerance_ns: u64,
@@ -65,13 +65,13 @@ pub struct Options {
     /// The share of a core that each thread may spend on spinning when the pause is "hybrid", from 0 to
     /// 1. 0.25 by default.
     pub spin_share: f64,
-    /// The schedule ends after so many slots. No end by default. Such an end is final.
+    /// The schedule ends after this many slots. No end by default. Such an end is final.
     pub slots: u64,
-    /// The schedule ends so many nanoseconds after slot 0. No end by default. Such an end is final.
+    /// The schedule ends this many nanoseconds after slot 0. No end by default. Such an end is final.
     pub until_ns: u64,
-    /// A number of `nanopace_clock`.
+    /// A value of `nanopace_clock`.
     pub clock: u32,
-    /// A number of `nanopace_start`.
+    /// A value of `nanopace_start`.
     pub start: u32,
 }
 
@@ -84,7 +84,7 @@ impl Options {
         if options.is_null() {
             return Ok(Options::default());
         }
-        // SAFETY: not null, so it points to options, of which the size comes first.
+        // SAFETY: not null, so it points to options, whose first field is the size.
         let size = unsafe { options.cast::<usize>().read() };
         if size != size_of::<Options>() {
             return Err(Failure::wrong(format!(
@@ -92,14 +92,14 @@ impl Options {
                 size_of::<Options>()
             )));
         }
-        // SAFETY: it says that it is as large as options are.
+        // SAFETY: by its own size field, it is as large as options are.
         Ok(unsafe { options.read() })
     }
 
-    /// Sets in the builder what is set here. The clock is returned if it is one that is moved by hand.
+    /// Applies these settings to the builder. Returns the clock if it is one that is moved by hand.
     ///
     /// # Safety
-    /// Each text is null or points to a C string.
+    /// Each string pointer is null or points to a C string.
     pub(crate) unsafe fn apply(
         &self,
         builder: PacerBuilder,
@@ -160,7 +160,7 @@ impl Options {
     }
 }
 
-/// A share of a core; zero is the default.
+/// A share of a core; zero means the default.
 fn share(field: &str, share: f64) -> Result<Option<f64>, Failure> {
     if !(0.0..=1.0).contains(&share) {
         return Err(Failure::wrong(format!(

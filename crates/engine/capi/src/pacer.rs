@@ -1,4 +1,4 @@
-//! The pacer: made, freed, and asked for slots.
+//! The pacer: how it is made and freed, and how slots are taken.
 
 use crate::ffi::{guarded, out, read, text};
 use crate::freed::Freed;
@@ -16,13 +16,13 @@ use std::time::Duration;
 pub struct PacerHandle {
     is_freed: AtomicBool,
     pub(crate) pacer: Pacer,
-    /// The clock that is moved by hand, if it is one.
+    /// The clock, if it is one that is moved by hand.
     pub(crate) clock: Option<ManualClock>,
 }
 
 static FREED: Freed<PacerHandle> = Freed::new();
 
-/// The pacer behind a handle.
+/// The pacer of a handle.
 ///
 /// # Safety
 /// The handle is null, or was made here and freed no longer ago than the crate's page allows.
@@ -30,8 +30,8 @@ static FREED: Freed<PacerHandle> = Freed::new();
 pub(crate) unsafe fn live<'a>(handle: *const PacerHandle) -> Result<&'a PacerHandle, Failure> {
     // SAFETY: as this function asks; freed handles are kept.
     let handle = unsafe { read(handle) }?;
-    // Relaxed: a late call is told, as far as it can be; what makes it harmless is that the memory stays.
-    // No model: nothing else is published by it.
+    // Relaxed: a late call is reported on a best-effort basis; it is harmless because the memory stays. No model:
+    // nothing else is published by it.
     if handle.is_freed.load(Ordering::Relaxed) {
         return Err(Status::Freed.into());
     }
@@ -46,12 +46,11 @@ impl PacerHandle {
     }
 }
 
-/// Makes a pacer of the load that the text says: a rate such as "5k/s", or a shape such as
-/// "ramp 100/s..5k/s 30s, hold 60s". The README has the grammar. Its slot 0 starts now, unless the options
-/// say otherwise.
+/// Makes a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". See the README
+/// for the grammar. Its slot 0 starts now, unless the options set another start.
 ///
-/// `options` may be null: then it is an open loop of even slots on `CLOCK_MONOTONIC`, whose callers
-/// sleep until their slots are due.
+/// `options` may be null. The default is an open loop of even slots on `CLOCK_MONOTONIC`, whose callers sleep until
+/// their slots are due.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_new(
     load: *const c_char,
@@ -75,8 +74,8 @@ pub unsafe extern "C" fn nanopace_new(
     })
 }
 
-/// Closes the pacer and frees the handle. Threads that are held back in it wake, and get
-/// `NANOPACE_STATUS_CLOSED`; so do its lanes, pollers and claims, which are freed each by its own function.
+/// Closes the pacer and frees the handle. Threads that are held back in it wake, and get `NANOPACE_STATUS_CLOSED`; so
+/// do its lanes, pollers and claims. Free each of those by its own function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
     guarded(|| {
@@ -93,8 +92,8 @@ pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
     })
 }
 
-/// Takes the next slot, and blocks until its intended start. Says how late it is. No signal ends it:
-/// `nanopace_poller_wait` is for that.
+/// Takes the next slot, blocks until its intended start, and returns how late it is. Signals do not interrupt it: use
+/// `nanopace_poller_wait` for that.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire(pacer: *const PacerHandle, grant: *mut Grant) -> Status {
     guarded(|| {
@@ -108,12 +107,12 @@ pub unsafe extern "C" fn nanopace_acquire(pacer: *const PacerHandle, grant: *mut
     })
 }
 
-/// Takes the next slot if it is due. Otherwise takes nothing, returns `NANOPACE_STATUS_NOT_YET`, and says
-/// in `due_ns`, which may be null, from when on it can be had. Never blocks.
+/// Takes the next slot if it is due. Otherwise takes nothing, returns `NANOPACE_STATUS_NOT_YET`, and writes to
+/// `due_ns`, which may be null, when it is due. Never blocks.
 ///
-/// Every function that has `due_ns` writes it with all statuses from `NANOPACE_STATUS_NOT_YET` to
-/// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and with no other. `UINT64_MAX` means: not as things stand (paused, a rate
-/// of zero for ever, over).
+/// Every function with a `due_ns` writes it for all statuses from `NANOPACE_STATUS_NOT_YET` to
+/// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and for no other status. `UINT64_MAX` means that there is no such time by the
+/// current schedule: it is paused, has a rate of zero for ever, or is over.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_try_acquire(
     pacer: *const PacerHandle,
@@ -124,8 +123,8 @@ pub unsafe extern "C" fn nanopace_try_acquire(
     unsafe { take(pacer, grant, due_ns, Pacer::try_acquire) }
 }
 
-/// As `nanopace_acquire`, but if the slot can't start within so many nanoseconds from now it takes
-/// nothing, and returns `NANOPACE_STATUS_NOT_YET` as soon as that is known.
+/// Like `nanopace_acquire`, but if the slot can't start within `timeout_ns` nanoseconds from now it takes nothing, and
+/// returns `NANOPACE_STATUS_NOT_YET` as soon as that is known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_timeout(
     pacer: *const PacerHandle,
@@ -138,21 +137,19 @@ pub unsafe extern "C" fn nanopace_acquire_timeout(
     unsafe { take(pacer, grant, due_ns, |pacer| pacer.clone().acquire_timeout(timeout)) }
 }
 
-/// Takes the next `n` slots as one operation, as for operations that are weighed in bytes or rows: blocks
-/// until the first one's intended start. Zero takes nothing and starts now; its slot is
-/// `UINT64_MAX`.
+/// Takes the next `n` slots as one operation, for operations that are weighed in bytes or rows: blocks until the first
+/// one's intended start. Zero takes nothing and starts now; its slot is `UINT64_MAX`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_many(
     pacer: *const PacerHandle,
     n: u32,
     grant: *mut Grant,
 ) -> Status {
-    // SAFETY: the crate's page; null says that no moment is wanted.
+    // SAFETY: the crate's page; null means that no moment is wanted.
     unsafe { take(pacer, grant, std::ptr::null_mut(), |pacer| pacer.clone().acquire_many(n)) }
 }
 
-/// Takes the next `n` slots as one operation if the first of them is due; otherwise as
-/// `nanopace_try_acquire`.
+/// Takes the next `n` slots as one operation if the first of them is due; otherwise like `nanopace_try_acquire`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_try_acquire_many(
     pacer: *const PacerHandle,
@@ -164,7 +161,7 @@ pub unsafe extern "C" fn nanopace_try_acquire_many(
     unsafe { take(pacer, grant, due_ns, |pacer| pacer.try_acquire_many(n)) }
 }
 
-/// Writes the grant of the slots that `take` starts, or when they are due if they can't start yet.
+/// Writes the grant of the slots that `take` starts, or their due time if they can't start yet.
 ///
 /// # Safety
 /// The crate's page.
@@ -187,12 +184,12 @@ unsafe fn take(
     })
 }
 
-/// Takes the next slot, blocks until its intended start, and takes with it what else is due, up to `most`
-/// slots in all: for callers to whom a call costs more than a slot. `grants` has room for `most`, and
-/// `taken` says how many there are.
+/// Takes the next slot, blocks until its intended start, and also takes the other slots that are due, up to `most`
+/// slots in all. For callers to whom a call costs more than a slot. `grants` has room for `most`, and `taken` gets the
+/// number of slots.
 ///
-/// When no slot is left but some have been taken, it returns `NANOPACE_STATUS_OK`, and the next call
-/// says why there are no more. Zero for `most` is `NANOPACE_STATUS_WRONG`.
+/// If no slot is left but some have been taken, it returns `NANOPACE_STATUS_OK`, and the next call returns the reason
+/// why there are no more. Zero for `most` is `NANOPACE_STATUS_WRONG`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_due(
     pacer: *const PacerHandle,
@@ -213,7 +210,7 @@ pub unsafe extern "C" fn nanopace_acquire_due(
         let more = std::iter::from_fn(|| pacer.try_acquire().ok());
         let first = pacer.acquire()?;
         for (index, grant) in std::iter::once(first).chain(more).take(most).enumerate() {
-            // SAFETY: the index is below `most`, and there is room for so many.
+            // SAFETY: the index is below `most`, and there is room for that many.
             let place = unsafe { grants.add(index) };
             // SAFETY: as above.
             unsafe { place.write(grant.into()) };

@@ -1,4 +1,4 @@
-//! Slot after slot without blocking.
+//! Pollers: one slot after the other without blocking.
 
 use crate::exclusive::{Exclusive, start};
 use crate::ffi::{guarded, out, read};
@@ -10,8 +10,8 @@ use nanopace::Poller;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// What starts one slot after the other and keeps a slot that is not due. Any thread may use it, one at a
-/// time: another one gets `NANOPACE_STATUS_BUSY` meanwhile.
+/// Starts one slot after the other and keeps a slot that is not due. Any thread may use it, one at a time: another one
+/// gets `NANOPACE_STATUS_BUSY` meanwhile.
 #[derive(Debug)]
 pub struct PollerHandle(Exclusive<Poller>);
 
@@ -33,8 +33,8 @@ pub unsafe extern "C" fn nanopace_poller_new(
     })
 }
 
-/// Gives back the slot that it has, and frees it. `NANOPACE_STATUS_BUSY` while another thread is in a call
-/// of it: then it is not freed.
+/// Gives back the slot that the poller has, and frees the poller. Returns `NANOPACE_STATUS_BUSY`, without freeing it,
+/// while another thread is in a call of it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_free(poller: *mut PollerHandle) -> Status {
     guarded(|| {
@@ -47,10 +47,9 @@ pub unsafe extern "C" fn nanopace_poller_free(poller: *mut PollerHandle) -> Stat
     })
 }
 
-/// Starts the slot that the poller has, or the next one, if it is due. Otherwise it keeps the slot,
-/// returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and says in `due_ns`, which may be null,
-/// when the slot is due as things stand, as `nanopace_try_acquire` does. After a change of the schedule
-/// poll again. Never blocks.
+/// Starts the slot that the poller has, or the next one, if it is due. Otherwise it keeps the slot and returns
+/// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`. As with `nanopace_try_acquire`, `due_ns`, which may be null,
+/// gets the time when the slot is due by the current schedule. After a change of the schedule poll again. Never blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_poll(
     poller: *mut PollerHandle,
@@ -63,9 +62,9 @@ pub unsafe extern "C" fn nanopace_poller_poll(
     unsafe { start(poller, grant, due_ns, Poller::poll) }
 }
 
-/// Blocks until the slot that the poller has, or the next one, starts, but no longer than about so many
-/// nanoseconds. Then it returns as `nanopace_poller_poll` does, and keeps the slot: for callers who have to
-/// look around now and then, for a signal for example.
+/// Blocks until the slot that the poller has, or the next one, starts, but no longer than about `timeout_ns`
+/// nanoseconds. After a timeout it returns the same as `nanopace_poller_poll`, and keeps the slot. For callers that
+/// have to check for something now and then, for example a signal.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_wait(
     poller: *mut PollerHandle,

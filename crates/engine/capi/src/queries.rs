@@ -12,9 +12,9 @@ use std::time::Duration;
 pub struct Ledger {
     /// Schedule time since the start, without pauses.
     pub elapsed_ns: u64,
-    /// Time that went to slots.
+    /// Time that was used by slots.
     pub allocated_ns: u64,
-    /// Time that a policy gave up.
+    /// Time that a policy has forfeited.
     pub idle_ns: u64,
     /// Time that is owed under a burst ratio.
     pub waiting_ns: u64,
@@ -28,26 +28,26 @@ pub struct Ledger {
     pub backlog_slots: u64,
 }
 
-/// What is counted beside the ledger.
+/// Counters besides the ledger.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Counters {
     /// Operations that started before their intended start, by less than the sleep threshold.
     pub early_starts: u64,
-    /// How long callers have spun when the pause is "hybrid", all of them together.
+    /// How long callers have spun when the pause is "hybrid", added up over all callers.
     pub spun_ns: u64,
 }
 
-/// How things stand.
+/// The state of a pacer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct State {
     /// The pacer's clock.
     pub now_ns: u64,
-    /// The rate in force, in slots per second of the whole load. 0 while a shape's is zero, or no more
-    /// than one a day, and when a shape is over. A pause changes nothing.
+    /// The rate in force, in slots per second of the whole load. 0 while a shape's rate is zero or at most one per day,
+    /// and after the end of a shape. A pause does not change it.
     pub rate_hz: f64,
-    /// Whether the schedule's time stands still.
+    /// Whether the schedule's time is stopped.
     pub is_paused: bool,
     /// Whether the pacer is closed.
     pub is_closed: bool,
@@ -71,7 +71,7 @@ unsafe fn tell<T>(pacer: *const PacerHandle, place: *mut T, tell: fn(&Pacer) -> 
     })
 }
 
-/// The pacer's clock, in nanoseconds: the end of an operation, less its intended start, is its response
+/// The time on the pacer's clock, in nanoseconds: the end of an operation, less its intended start, is its response
 /// time. 0 for a handle that is null or freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_now(pacer: *const PacerHandle) -> u64 {
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn nanopace_get_ledger(
     unsafe { tell(pacer, ledger, told) }
 }
 
-/// What is counted beside the ledger. Takes no lock.
+/// Counters besides the ledger. Takes no lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_get_counters(
     pacer: *const PacerHandle,
@@ -116,13 +116,13 @@ pub unsafe extern "C" fn nanopace_get_counters(
     unsafe { tell(pacer, counters, told) }
 }
 
-/// On a shape the slowest rate stands for none.
+/// On a shape the slowest rate stands for zero.
 fn rate_hz(pacer: &Pacer) -> f64 {
     let rate = pacer.rate();
     if rate == Rate::SLOWEST && pacer.shape().is_some() { 0.0 } else { rate.as_hz() }
 }
 
-/// How things stand.
+/// The state of a pacer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_get_state(
     pacer: *const PacerHandle,

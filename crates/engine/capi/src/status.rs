@@ -1,47 +1,47 @@
-//! How a call ended, as a number and as a text.
+//! The result of a call, as a number and in words.
 
 use nanopace::{Ended, Refused};
 use std::cell::RefCell;
 use std::fmt::Display;
 
-/// How a call ended. `nanopace_describe` says it in words.
+/// The result of a call. `nanopace_describe` returns it in words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It has done what was asked for.
+    /// The call succeeded.
     Ok = 0,
-    /// The slot is not due yet. Polled again it may be.
+    /// The slot is not due yet. Poll again later.
     NotYet = 1,
     /// The pacer is paused.
     Paused = 2,
-    /// The schedule has no slot left. Behind a shape it goes on with `nanopace_set_load`; an end by
+    /// The schedule has no slot left. After the end of a shape, `nanopace_set_load` continues it; an end by
     /// `nanopace_options.slots` or `until_ns` is final.
     Finished = 3,
     /// The pacer is closed.
     Closed = 4,
     /// More than 2^44 slots that are not due yet have been taken.
     TooFarAhead = 5,
-    /// A pointer is null that must not be.
+    /// A required pointer is null.
     Null = 6,
     /// The handle has been freed.
     Freed = 7,
-    /// A text is not UTF-8.
+    /// A string is not UTF-8.
     NotUtf8 = 8,
-    /// A text, a number or a struct's size is not what the function takes.
+    /// A string, a number or a struct's size is invalid for the function.
     Wrong = 9,
-    /// Another thread has the handle: see the functions of its kind.
+    /// Another thread is using the handle: see the functions of its kind.
     Busy = 10,
-    /// The operating system has refused something.
+    /// A system call has failed.
     System = 11,
     /// An error in nanopace itself, which has been caught.
     Panicked = 12,
 }
 
-/// Why a call has failed.
+/// The reason why a call has failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: Status,
-    /// More than the status says.
+    /// Details that the status does not contain.
     text: Option<String>,
 }
 
@@ -59,12 +59,12 @@ impl Status {
             Status::Finished => "the schedule has no slot left",
             Status::Closed => "the pacer is closed",
             Status::TooFarAhead => "too many slots have been taken ahead of the schedule",
-            Status::Null => "a pointer is null that must not be",
+            Status::Null => "a required pointer is null",
             Status::Freed => "the handle has been freed",
-            Status::NotUtf8 => "a text is not UTF-8",
-            Status::Wrong => "a text, a number or a struct's size is not what the function takes",
-            Status::Busy => "another thread has the handle",
-            Status::System => "the operating system has refused something",
+            Status::NotUtf8 => "a string is not UTF-8",
+            Status::Wrong => "a string, a number or a struct's size is invalid for the function",
+            Status::Busy => "another thread is using the handle",
+            Status::System => "a system call has failed",
             Status::Panicked => "an error in nanopace itself",
         }
     }
@@ -94,7 +94,7 @@ impl Status {
 }
 
 impl Failure {
-    /// The caller's text or number is not what the function takes.
+    /// The error for an invalid string or number.
     pub(crate) fn wrong(why: impl Display) -> Failure {
         Failure { status: Status::Wrong, text: Some(why.to_string()) }
     }
@@ -137,11 +137,11 @@ impl From<Refused> for Failure {
     }
 }
 
-/// Says in words what a status means, of what the calling thread's last failure with that status was:
-/// where a text has its error, for example.
+/// Describes a status in words. If it is the status of the calling thread's last failure, the text has the details, for
+/// example where a string has its error.
 ///
-/// Copies as much as fits into the `length` bytes of `buffer`, with a zero byte at the end, and returns
-/// the length of the whole text without that, as `snprintf` does. `buffer` may be null if `length` is 0.
+/// Copies as much as fits into the `length` bytes of `buffer`, with a zero byte at the end, and returns the length of
+/// the whole text without that byte, as `snprintf` does. `buffer` may be null if `length` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_describe(
     status: u32,
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn nanopace_describe(
     let text = match (last, Status::of(status)) {
         (Some((of, text)), _) if of as u32 == status => text,
         (_, Some(status)) => status.text().to_owned(),
-        (_, None) => "no status of nanopace".to_owned(),
+        (_, None) => "not a status of nanopace".to_owned(),
     };
     if !buffer.is_null() && length > 0 {
         let mut fits = text.len().min(length - 1);

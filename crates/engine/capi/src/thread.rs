@@ -1,4 +1,4 @@
-//! Which thread this is.
+//! A number for the current thread.
 
 /// A number that no other living thread has, and that is neither 0 nor the largest.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

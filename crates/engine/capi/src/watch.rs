@@ -1,4 +1,4 @@
-//! Changes of the schedule, by a file descriptor.
+//! Watches: changes of the schedule, by a file descriptor.
 
 use crate::ffi::{guarded, out, read};
 use crate::freed::Freed;
@@ -12,10 +12,10 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
-/// A file descriptor that tells of changes of a pacer's schedule; on Linux.
+/// A file descriptor that reports changes of a pacer's schedule; on Linux.
 ///
-/// A watch is not copied by fork: both processes have one `eventfd`. Free it in the child without reading
-/// it, and make a new one.
+/// A watch is not copied by fork: both processes share one `eventfd`. Free it in the child without reading it, and make
+/// a new one.
 #[derive(Debug)]
 pub struct WatchHandle(Mutex<Option<Arc<Bell>>>);
 
@@ -23,7 +23,7 @@ pub struct WatchHandle(Mutex<Option<Arc<Bell>>>);
 struct Bell {
     watch: Watch,
     event: OwnedFd,
-    /// Whether the watch has been freed. Locked while a waker is set, or taken away for good.
+    /// Whether the watch has been freed. Locked while a waker is set, or removed for good.
     is_over: Mutex<bool>,
 }
 
@@ -31,19 +31,19 @@ static FREED: Freed<WatchHandle> = Freed::new();
 
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
-        // It watches for the next change before it tells of this one, so none is lost.
+        // It watches for the next change before it reports this one, so no change is lost.
         let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
         if !*is_over {
             self.watch.set(&Waker::from(self.clone()));
         }
         drop(is_over);
-        // It fails only when it has 2^64 - 2 in it, and then it is readable anyway.
+        // It fails only when the counter is at 2^64 - 2, and then the descriptor is readable anyway.
         let _ = write(&self.event, &1_u64.to_ne_bytes());
     }
 }
 
 impl Bell {
-    /// No change tells any more, and no waker has the bell.
+    /// Reports no change any more; no waker has the bell.
     fn end(&self) {
         *self.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.watch.clear();
@@ -57,12 +57,11 @@ impl WatchHandle {
     }
 }
 
-/// Makes a watch. `fd` is an `eventfd` that is readable when the schedule has changed: the load or the
-/// policy was changed, a slot has come back, the last one was taken, or the pacer was resumed or closed.
-/// Read its 8 bytes, and then poll again. A pause does not tell, because it only makes slots later.
+/// Makes a watch. `fd` is an `eventfd` that is readable when the schedule has changed: the load or the policy was
+/// changed, a slot has come back, the last one was taken, or the pacer was resumed or closed. Read its 8 bytes, and
+/// then poll again. A pause is not reported, because it only makes slots later.
 ///
-/// The descriptor doesn't block, and is not passed on to other programs. It is closed by
-/// `nanopace_watch_free`, and not by you.
+/// The descriptor is non-blocking and close-on-exec. `nanopace_watch_free` closes it; do not close it yourself.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_watch_new(
     pacer: *const PacerHandle,

@@ -1,5 +1,5 @@
-//! The interface as C and C++ see it: their programs are compiled against the header without a warning,
-//! linked with both libraries, and run.
+//! The interface from C and C++: test programs are compiled against the header without a warning, linked with both
+//! libraries, and run.
 
 #![cfg(target_os = "linux")]
 
@@ -25,7 +25,7 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where cargo has put the libraries: beside this program.
+/// The folder of the libraries: that of this program.
 fn libraries() -> PathBuf {
     env::current_exe().unwrap().parent().unwrap().to_path_buf()
 }
@@ -72,7 +72,7 @@ impl Built {
         Built::new(compiler, &here().join("tests/c").join(name), link)
     }
 
-    /// Cargo's path for libraries may have one that was built earlier.
+    /// Cargo's library path may contain one that was built earlier.
     fn command(&self) -> Command {
         let mut command = Command::new(self.0.path().join("program"));
         command.env_remove("LD_LIBRARY_PATH");
@@ -93,7 +93,7 @@ fn succeeds(command: &mut Command) -> Output {
 
 #[test]
 #[ignore = "needs a C and a C++ compiler"]
-fn the_front_door_works_from_c_and_cpp_with_both_libraries() {
+fn the_main_functions_work_from_c_and_cpp_with_both_libraries() {
     for link in [Link::Shared, Link::Static] {
         Built::of(cc(), "front.c", link).runs();
         Built::of(cpp(), "front.c", link).runs();
@@ -103,7 +103,7 @@ fn the_front_door_works_from_c_and_cpp_with_both_libraries() {
 
 #[test]
 #[ignore = "needs a C compiler"]
-fn what_is_wrong_is_an_error_and_nothing_else() {
+fn invalid_input_is_an_error_and_nothing_else() {
     Built::of(cc(), "wrong.c", Link::Shared).runs();
 }
 
@@ -132,7 +132,7 @@ fn programs_run_under_valgrind() {
     succeeds(valgrind.env_remove("LD_LIBRARY_PATH"));
 }
 
-/// The pieces of C in the README.
+/// The C code in the README.
 fn of_readme() -> Vec<String> {
     let page = fs::read_to_string(here().join("README.md")).unwrap();
     let pieces = page.split("```c\n").skip(1);
@@ -180,7 +180,7 @@ fn cmake_builds_the_example() {
     succeeds(&mut Command::new(folder.path().join("paced")));
 }
 
-/// A program that was linked with it by its path, as cmake does, finds it elsewhere too.
+/// A program that was linked with the library by its path, as cmake does, also finds it elsewhere.
 #[test]
 #[ignore = "needs readelf, which comes with a C compiler"]
 fn the_library_is_found_by_its_name() {
@@ -191,7 +191,7 @@ fn the_library_is_found_by_its_name() {
     assert!(name.ends_with("[libnanopace_capi.so]"), "{name}");
 }
 
-/// The functions of the header, and no other symbol.
+/// The library exports the functions of the header, and no other symbol.
 #[test]
 #[ignore = "needs nm, which comes with a C compiler"]
 fn the_library_exports_what_the_header_declares() {

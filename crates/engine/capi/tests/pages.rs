@@ -1,4 +1,4 @@
-//! What the pages show of Go and Java is in the examples, which `cargo xtask languages` runs.
+//! The Go and Java code of the pages is part of the examples, which `cargo xtask languages` runs.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! One thread that paces and answers: the slot is claimed ahead, and the loop waits for whatever
-//! comes first, its messages or the slot.
+//! One thread that paces and receives messages: the slot is claimed ahead, and the loop waits for whichever comes
+//! first, a message or the slot.
 //!
 //! `cargo run --release -p nanopace --example event_loop`
 

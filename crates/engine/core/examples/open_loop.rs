@@ -1,5 +1,5 @@
-//! An open loop by threads: the schedule does not wait for the target, so a stall of the target
-//! shows in the response times.
+//! An open loop with threads: the schedule does not wait for the target, so a stall of the target shows in the response
+//! times.
 //!
 //! `cargo run --release -p nanopace --example open_loop`
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 const WORKERS: usize = 4;
 const OPERATIONS: u32 = 500;
 
-/// Answers within 100 us, but for one stall of a quarter second.
+/// Responds within 100 us, except for one stall of a quarter second.
 fn operation(number: u32) {
     thread::sleep(if number == 100 {
         Duration::from_millis(250)
@@ -56,6 +56,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         let [p50, p99, max] = [0.5, 0.99, 1.0].map(|q| times.value_at_quantile(q) / 1_000);
         println!("{name:>13}  {p50:>8} us {p99:>7} us {max:>7} us");
     }
-    println!("The service times hide what the operations behind the stall waited.");
+    println!("The service times hide how long the operations after the stall waited.");
     Ok(())
 }

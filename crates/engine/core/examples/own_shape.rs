@@ -1,5 +1,5 @@
-//! A shape of one's own: the load doubles every second. All it takes is the number of slots by a
-//! moment; when each slot starts follows from that.
+//! A custom shape: the load doubles every second. It needs only the number of slots by a moment; the start of each slot
+//! follows from that.
 //!
 //! `cargo run --release -p nanopace --example own_shape`
 

@@ -1,5 +1,4 @@
-//! A load that rises, stays, and falls again. The shape is written as text, and the schedule ends
-//! with it.
+//! A load that rises, stays, and falls again. The shape is written as a string, and the schedule ends with it.
 //!
 //! `cargo run --release -p nanopace --example ramp`
 

@@ -1,5 +1,5 @@
-//! Poisson arrivals on a ramp: the counts per second follow the ramp, each off by about its square
-//! root. Time is a clock that jumps, so it takes none.
+//! Poisson arrivals on a ramp: the counts per second follow the ramp, each off by about its square root. The clock
+//! jumps, so the example takes no time.
 //!
 //! `cargo run --release -p nanopace --example ramped_poisson`
 

@@ -1,4 +1,4 @@
-//! Arrivals that were recorded, read from text line by line, and played ten times as fast.
+//! Recorded arrivals, read from a string line by line, and played ten times as fast.
 //!
 //! `cargo run --release -p nanopace --example replay`
 
@@ -7,8 +7,8 @@ use std::error::Error;
 use std::io::{BufRead, Cursor};
 use std::time::Duration;
 
-/// Seconds since the recording began, one arrival a line. It could be a file of any length: lines
-/// are read when their slots are near.
+/// Seconds since the recording began, one arrival per line. It could be a file of any length: lines are read when their
+/// slots are near.
 const RECORDED: &str = "0.0\n0.5\n0.6\n0.7\n2.0\n2.1\n5.5\n5.5\n5.5\n9.0\n";
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,9 +1,8 @@
-//! How much does a target bear? The highest rate at which the p99 of response times stays below a
-//! bound, found by changing the rate of one pacer.
+//! Finds the highest rate at which the p99 of a target's response times stays below a bound, by changing the rate of
+//! one pacer.
 //!
-//! The target takes 1 ms for each request, one after the other, so it bears 1000/s at most. Its
-//! users come at random, so some of them queue long before that. A closed loop with one connection
-//! would see 1 ms at any rate.
+//! The target takes 1 ms for each request, one after the other, so it can serve at most 1000/s. Its users come at
+//! random, so some of them queue long before that. A closed loop with one connection would see 1 ms at any rate.
 //!
 //! `cargo run --release -p nanopace --example saturation`
 
@@ -38,12 +37,12 @@ impl Target {
 fn p99_at(rate: Rate, pacer: &Pacer, times: &Mutex<Vec<Duration>>) -> Duration {
     pacer.set_rate(rate);
     thread::sleep(TRIAL);
-    // Hardly anything becomes due any more. What is due starts, however late it is.
+    // Hardly any slots become due from now on. Slots that are due start, however late they are.
     pacer.set_rate(Rate::SLOWEST);
     while pacer.ledger().backlog_slots > 0 {
         thread::sleep(Duration::from_millis(1));
     }
-    // The last ones are under way: one for each worker at most.
+    // The last operations are under way: at most one for each worker.
     thread::sleep(Duration::from_millis(50));
     let mut times = mem::take(&mut *times.lock().unwrap_or_else(PoisonError::into_inner));
     times.sort_unstable();
@@ -65,12 +64,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         for _ in 0..WORKERS {
             scope.spawn(work);
         }
-        // What it bears, and what it does not.
+        // The highest rate that is known to be good, and the lowest that is known to be bad.
         let (mut good, mut bad) = (100, 1_600);
         while bad - good > 50 {
             let middle = u64::midpoint(good, bad);
             let p99 = p99_at(Rate::per_second(middle)?, &pacer, &times);
-            let verdict = if p99 <= BOUND { "borne" } else { "too much" };
+            let verdict = if p99 <= BOUND { "within the bound" } else { "too much" };
             println!("{middle:>5}/s: p99 of response times {p99:>10.1?}, {verdict}");
             *if p99 <= BOUND { &mut good } else { &mut bad } = middle;
         }

@@ -1,14 +1,14 @@
-//! Pages beyond the reference: what to know before use, and why the engine is as it is.
+//! Pages beyond the reference: limitations, terms, schedules, pauses and the reasons for the design.
 //!
 //! * [Limitations](limitations): read before using.
 //! * [Measuring](measuring): the terms, and which number to report.
-//! * [Schedules](schedules): rates that change over time, random and recorded arrivals, one load by
-//!   several processes.
-//! * [Pausing](pausing): which way to hold a caller back, and what it costs.
-//! * [Design](design): why it is like this.
+//! * [Schedules](schedules): rates that change over time, random and recorded arrivals, and one load that several
+//!   processes share.
+//! * [Pausing](pausing): the ways to hold a caller back, and what each costs.
+//! * [Design](design): the reasons for the design.
 
-/// Mounts a page of `docs/`. The page's own links are for readers of the file. The same names are
-/// defined here first, for rustdoc: Markdown goes by the first definition of a name.
+/// Mounts a page of `docs/`. The page's own links are for readers of the file. The same names are defined here first,
+/// for rustdoc: Markdown uses the first definition of a name.
 macro_rules! pages {
     ($($name:ident = $file:literal),* $(,)?) => {
         $(

@@ -1,4 +1,4 @@
-//! Arrival processes: where in a load each slot lies.
+//! Arrival processes: how the slots of a load are spread over time.
 
 mod chacha;
 mod error;
@@ -41,20 +41,19 @@ use std::time::Duration;
 ///
 /// # Seeds
 ///
-/// Nothing is left to chance: a process and its seed determine every slot, on every machine, in
-/// whatever order slots are asked for, and however often. Two pacers with the same process and seed
-/// have the same arrivals. Arrivals with different seeds are independent of each other. Different processes
-/// with one seed may not be: gamma processes of all shapes (Poisson is gamma of shape 1) are drawn from
-/// the same numbers, and so are exact Poisson processes of all lengths. The random numbers are the key
-/// stream of `ChaCha8`, which is fixed for good, and logarithms come from the crate `libm`, not from the
-/// platform. A later version of this crate or of `libm` may round some positions differently; a
-/// test notices that, and the changelog says so.
+/// A process and its seed determine every slot: on every machine, in whatever order slots are asked for, and however
+/// often. Two pacers with the same process and seed have the same arrivals. Arrivals with different seeds are
+/// independent of each other. Different processes with the same seed may not be independent: gamma processes of all
+/// shapes (Poisson is gamma of shape 1) are drawn from the same numbers, and so are exact Poisson processes of all
+/// lengths. The random numbers are the key stream of `ChaCha8`, which never changes. Logarithms come from the crate
+/// `libm`, not from the platform. A later version of this crate or of `libm` may round some positions differently; a
+/// test detects that, and the changelog reports it.
 ///
 /// # Cost
 ///
-/// To find a slot takes some 10 to 60 ns if slots are asked for one after the other, any other slot
-/// some microseconds, and memory some kilobytes however far it goes. Slots that lie unevenly are drawn
-/// under a lock, many at once if many are due. Random processes have 2^63 slots.
+/// Finding a slot takes some 10 to 60 ns if slots are asked for one after the other, and some microseconds otherwise.
+/// Memory stays at some kilobytes, however far the load goes. Slots that lie unevenly are drawn under a lock, many at
+/// once if many are due. Random processes have 2^63 slots.
 ///
 /// ```
 /// use nanopace::Arrivals;
@@ -67,7 +66,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Arrivals(Kind);
 
-/// Where slots lie, and nothing of who asks.
+/// The process and its parameters, without anything that was drawn or read.
 #[derive(Clone, Debug)]
 enum Kind {
     Even,
@@ -77,7 +76,7 @@ enum Kind {
     Replay(Recording),
 }
 
-/// The shapes of gamma distributions that are computed well.
+/// The shapes of gamma distributions that can be computed precisely.
 const GAMMA_SHAPES: std::ops::RangeInclusive<f64> = 0.01..=1e6;
 
 impl Arrivals {
@@ -87,17 +86,15 @@ impl Arrivals {
         Arrivals(Kind::Even)
     }
 
-    /// A Poisson process, as from many users who know nothing of each other: gaps are independent
-    /// and exponential, and the number of slots in any stretch of `c` counts has the Poisson
-    /// distribution of mean `c`. The first slot comes after a first gap.
+    /// A Poisson process, as from many independent users: gaps are independent and exponential, and the number of slots
+    /// in any stretch of `c` counts has the Poisson distribution of mean `c`. The first slot comes after a first gap.
     ///
-    /// A finite load makes a random number of slots: `n` give or take the square root of `n`. If
-    /// the number matters, take [`exact_poisson`](Arrivals::exact_poisson).
+    /// A finite load has a random number of slots: `n`, give or take the square root of `n`. If the number matters, use
+    /// [`exact_poisson`](Arrivals::exact_poisson).
     ///
-    /// Any slot is found without those before it: sums of gaps are drawn first and split into parts
-    /// of beta distribution (Devroye, "Non-uniform random variate generation", 1986), from numbers
-    /// that depend on seed and place alone (Salmon et al., "Parallel random numbers: as easy as 1,
-    /// 2, 3", SC 2011).
+    /// Any slot can be found without computing those before it. Sums of gaps are drawn first and then split into parts
+    /// of beta distribution (Devroye, "Non-uniform random variate generation", 1986), from numbers that depend on the
+    /// seed and the place alone (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
     #[must_use]
     pub fn poisson(seed: u64) -> Arrivals {
         Arrivals(Kind::Gamma { shape: 1.0, seed })
@@ -106,10 +103,9 @@ impl Arrivals {
     /// A Poisson process on condition that each run of `slots` slots fills exactly `slots` counts:
     /// runs of this length have the same number of slots with every seed.
     ///
-    /// Inside a run, positions are sorted uniforms: that is what a Poisson process is once the
-    /// number of its arrivals is known (Cox and Lewis, "The statistical analysis of series of
-    /// events", 1966). Large runs need no more memory than small ones, but very small ones, below
-    /// some ten slots, take longer per slot.
+    /// Inside a run, positions are sorted uniforms: a Poisson process has that distribution once the number of its
+    /// arrivals is known (Cox and Lewis, "The statistical analysis of series of events", 1966). Large runs need no more
+    /// memory than small ones. Very small ones, below some ten slots, take longer per slot.
     ///
     /// At a rate of 1000/s, runs of 1000 slots give every second the same number of slots.
     ///
@@ -120,9 +116,9 @@ impl Arrivals {
         Ok(Arrivals(Kind::ExactPoisson { slots, seed }))
     }
 
-    /// Independent gaps of gamma distribution, with mean 1 and variance `1 / shape`: below 1
-    /// burstier than Poisson, 1 Poisson itself, above 1 more even. From 0.01 to 1 000 000. The
-    /// first slot comes after a first gap.
+    /// Independent gaps of gamma distribution, with mean 1 and variance `1 / shape`. A shape below 1 is burstier than
+    /// Poisson, 1 is Poisson itself, and a shape above 1 is more even. Shapes range from 0.01 to 1 000 000. The first
+    /// slot comes after a first gap.
     ///
     /// Over a long stretch, the variance of the number of slots is `1 / shape` times its mean. Gaps
     /// are drawn by the methods of Marsaglia and Tsang ("A simple method for generating gamma
@@ -158,11 +154,11 @@ impl Arrivals {
     /// One count is one second. So the pacer's rate is the speed: 1/s plays as recorded, 2/s twice
     /// as fast, and a ramp faster and faster. The schedule ends with the last offset.
     ///
-    /// Offsets are read when they are needed and forgotten when they are over, so that a recording
-    /// may be of any length: at most 2^20 of them are kept ahead of the slots that are in use, and
-    /// as many after, while a slot there is held. One that is held for longer counts as later than
-    /// it was. They are read by whoever asks for a slot, while others wait: reading must not block for
-    /// long, must not panic, and must not call the pacer.
+    /// Offsets are read when they are needed, and dropped when their slots are past, so a recording may have any
+    /// length. At most 2^20 of them are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept while
+    /// a slot among them is held; a slot that is held for longer counts as later than it was. The caller that asks for
+    /// a slot reads them while other callers wait: reading must not block for long, must not panic, and must not call
+    /// the pacer.
     ///
     /// ```
     /// use nanopace::Arrivals;
@@ -179,7 +175,7 @@ impl Arrivals {
         Arrivals(Kind::Replay(Recording::new(recorded)))
     }
 
-    /// This process with another seed. Even slots and a replay have none, and stay as they are.
+    /// This process with another seed. Even slots and a replay have no seed and do not change.
     #[must_use]
     pub fn with_seed(mut self, new: u64) -> Arrivals {
         match &mut self.0 {

@@ -1,4 +1,4 @@
-//! The settings of a pacer. Most callers need none of them.
+//! The settings of a pacer. All of them have defaults.
 
 use crate::engine::Engine;
 use crate::nanos::span_ns;
@@ -92,10 +92,9 @@ impl Pacer {
         PacerBuilder::new(Load::Rate(rate))
     }
 
-    /// A builder for a pacer whose rate follows a [`Shape`], which begins when the pacer starts.
-    /// When the shape is over, [`acquire`](Pacer::acquire) says
-    /// [`Finished`](crate::Ended::Finished). Intended starts are within 1 ns of the shape's.
-    /// [Schedules](crate::_documentation::schedules) has the shapes, and what they cost.
+    /// A builder for a pacer whose rate follows a [`Shape`], which begins when the pacer starts. After the end of the
+    /// shape, [`acquire`](Pacer::acquire) returns [`Finished`](crate::Ended::Finished). Intended starts are within 1 ns
+    /// of the shape's. [Schedules](crate::_documentation::schedules) describes the shapes and their cost.
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos, Pacer, Shape};
@@ -117,11 +116,11 @@ impl Pacer {
 impl FromStr for PacerBuilder {
     type Err = ShapeSyntaxError;
 
-    /// A builder for a pacer of the load that the text says: a [`Rate`] such as `5k/s`, or a
-    /// [`Shape`] such as `ramp 100/s..5k/s 30s, hold 60s`. [`Pacer::set_load`] reads the same.
+    /// A builder for a pacer whose load is written as a string: a [`Rate`] such as `5k/s`, or a [`Shape`] such as `ramp
+    /// 100/s..5k/s 30s, hold 60s`. [`Pacer::set_load`] reads the same grammar.
     ///
     /// # Errors
-    /// [`ShapeSyntaxError`], which says where it is, and what to write.
+    /// [`ShapeSyntaxError`], which gives the place and says what to write.
     ///
     /// # Examples
     /// ```
@@ -169,8 +168,8 @@ impl PacerBuilder {
     /// How slots are spread over the schedule; [even](Arrivals::even) by default. It composes with
     /// every rate and shape: a ramp with Poisson arrivals is exact.
     ///
-    /// Slots that lie unevenly are drawn under a lock, up to 64 of those that are due at once. Where callers
-    /// keep up with the schedule, that is one at a time.
+    /// Slots that lie unevenly are drawn under a lock, up to 64 of those that are due at once. While callers keep up
+    /// with the schedule, they are drawn one at a time.
     ///
     /// ```
     /// use nanopace::{Arrivals, ManualClock, Pacer};
@@ -191,12 +190,12 @@ impl PacerBuilder {
         self
     }
 
-    /// Which slots of a load that several processes share belong to this one; all by default. The
-    /// rate or shape is that of the whole load, and has to be the same in all processes, as have the
-    /// arrivals with their seed. They also have to start at the same time.
+    /// The slots of a load shared by several processes that belong to this process; all by default. The rate or shape
+    /// is that of the whole load. Rate or shape, arrivals and seed have to be the same in all processes, and all
+    /// processes have to start at the same time.
     ///
-    /// Slots of a process with a larger weight than others may lie unevenly: then they are handed out
-    /// under a lock, to lanes up to 64 at once.
+    /// The slots of a process that has a larger weight than others may lie unevenly. They are then handed out under a
+    /// lock, to lanes up to 64 at once.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Shard};
@@ -214,14 +213,14 @@ impl PacerBuilder {
         self
     }
 
-    /// Lets the pacer have no slots until they are leased: [`driver::leased`](crate::driver::leased).
+    /// Gives the pacer no slots until they are leased: [`driver::leased`](crate::driver::leased).
     pub(crate) fn leased(mut self) -> PacerBuilder {
         self.leased = true;
         self
     }
 
-    /// What happens to missed time; [`Strictness::AVERAGE`] by default. [`Strictness`] has a
-    /// drawing and an example of each choice.
+    /// The policy for missed time; [`Strictness::AVERAGE`] by default. See [`Strictness`] for a drawing and an example
+    /// of each choice.
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos, Pacer, Refused, Strictness};
@@ -244,12 +243,11 @@ impl PacerBuilder {
         self
     }
 
-    /// The most lateness that is ever made up for.
+    /// The largest lateness that is ever made up for.
     ///
-    /// When a start is later than `limit`, the time beyond the limit is forfeited, as
-    /// [`idle`](crate::Ledger::idle) time, and the slots after that start are at most `limit`
-    /// late. The start itself says how late it really was. By default the backlog is limited only
-    /// by the range of positions, to 2^44 intervals of the rate in force.
+    /// When a start is later than `limit`, the time beyond the limit is forfeited, as [`idle`](crate::Ledger::idle)
+    /// time, and the slots after that start are at most `limit` late. The start itself still reports its full wait
+    /// time. By default the backlog is limited only by the range of positions, to 2^44 intervals of the rate in force.
     ///
     /// The range is zero to 292 years, and longer limits are shortened to that. Setting a limit
     /// makes each start go through a lock.
@@ -281,8 +279,8 @@ impl PacerBuilder {
     /// A slot is skipped, and counted, if it is more than `limit` late when it could start. By
     /// default no slot is.
     ///
-    /// The caller gets the next slot that is not too late. A skipped slot was part of the load and
-    /// did not happen; the time that belonged to it counts as allocated.
+    /// The caller gets the next slot that is not too late. A skipped slot was part of the load, but its operation never
+    /// starts; the time that belonged to it counts as allocated.
     ///
     /// The range is zero to 2^44 intervals. No slot is ever later than that, so a longer limit
     /// skips nothing. Setting a limit makes each start go through a lock.
@@ -312,13 +310,12 @@ impl PacerBuilder {
 
     /// Lateness up to this is made up for freely under every strictness but 1; 100 us by default.
     ///
-    /// It is there for the time by which the pacer's own pauses overrun. Without it, a partial
-    /// strictness or a burst ratio would hold the caller responsible for the operating system's
-    /// timers.
+    /// It covers the time by which the pacer's own pauses overrun. Without it, a partial strictness or a burst ratio
+    /// would hold the caller responsible for the operating system's timers.
     ///
-    /// Under a burst ratio, lateness counts from the moment at which a slot may start: its intended
-    /// start, or a later one while time is owed. After a start that is later than the tolerance, time
-    /// is paid back from that start on, and what has been paid back before stays so.
+    /// Under a burst ratio, lateness counts from the moment at which a slot may start: its intended start, or a later
+    /// moment while time is owed. After a start that is later than the tolerance, time is paid back from that start on;
+    /// time that was paid back before stays paid.
     ///
     /// The range is zero to 292 years, and longer spans are shortened to that.
     ///
@@ -349,9 +346,9 @@ impl PacerBuilder {
         self
     }
 
-    /// How callers that are early are held back; [`Pause::Sleep`] by default.
+    /// The way in which early callers are held back; [`Pause::Sleep`] by default.
     ///
-    /// The choice decides what a pause costs and how exactly it ends. The schedule is the same.
+    /// The choice determines what a pause costs and how exactly it ends. The schedule is the same.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Pause};
@@ -370,22 +367,20 @@ impl PacerBuilder {
         self
     }
 
-    /// How much of a core each thread may spend on going to sleep and waking up, from 0 to 1;
-    /// [`Pause::DEFAULT_SLEEP_SHARE`], a tenth, by default. Values outside the range are brought
-    /// into it, and NaN counts as 0. Shares below 3e-6 count as that, so that no sleep is stretched
-    /// to more than some seconds.
+    /// The share of a core that each thread may spend on going to sleep and waking up, from 0 to 1;
+    /// [`Pause::DEFAULT_SLEEP_SHARE`], a tenth, by default. Values outside the range are brought into it, and NaN
+    /// counts as 0. Shares below 3e-6 are raised to 3e-6, so that no sleep is stretched to more than some seconds.
     ///
-    /// A thread measures the processor time that a sleep costs it: about 3 us on bare metal, and
-    /// ten times as much on some virtual machines. If it would spend more than its share, its
-    /// sleeps are stretched to cost / share from one waking to the next, and what is due by then
-    /// starts in one go. At a tenth and 3 us, that makes clumps of 30 us of schedule.
+    /// A thread measures the CPU time that a sleep costs it: about 3 us on bare metal, and ten times as much on some
+    /// virtual machines. If it would spend more than its share, its sleeps are stretched to cost / share from one
+    /// wake-up to the next, and all slots that are due by then start in one go. With a share of a tenth and 3 us,
+    /// starts come in clumps of 30 us of schedule.
     ///
-    /// By default this is done only where slots are less than 30 us apart, so up to 33 k/s starts
-    /// are as even as sleeping allows, whatever it costs. If you set a share, it holds at every
-    /// rate. Sleeps are never stretched under strict, which would not make up for it, and by at
-    /// most half of what is made up for freely: the [`tolerance`](PacerBuilder::tolerance) under a
-    /// partial strictness or a burst ratio, and the maximum backlog and the limit for skipping
-    /// where one is set.
+    /// By default sleeps are stretched only where slots are less than 30 us apart, so up to 33 k/s starts are as even
+    /// as sleeping allows, whatever it costs. If you set a share, it holds at every rate. Sleeps are never stretched
+    /// under strict, because strict would not make up for it. They are stretched by at most half of the lateness that
+    /// is made up for freely: the [`tolerance`](PacerBuilder::tolerance) under a partial strictness or a burst ratio,
+    /// and the maximum backlog and the limit for skipping if one is set.
     ///
     /// ```
     /// use nanopace::Pacer;
@@ -404,12 +399,12 @@ impl PacerBuilder {
         self
     }
 
-    /// How much of a core each thread may spend on spinning under [`Pause::Hybrid`], from 0 to 1;
-    /// [`Pause::DEFAULT_SPIN_SHARE`], a quarter, by default. Values outside the range are brought
-    /// into it, and NaN counts as 0.
+    /// The share of a core that each thread may spend on spinning under [`Pause::Hybrid`], from 0 to 1;
+    /// [`Pause::DEFAULT_SPIN_SHARE`], a quarter, by default. Values outside the range are brought into it, and NaN
+    /// counts as 0.
     ///
-    /// A thread can save up as much as 1 ms of spinning, which it also has at first, whatever the
-    /// share. When that is used up it sleeps instead.
+    /// A thread can save up at most 1 ms of spinning, whatever the share, and starts with 1 ms. When that is used up,
+    /// it sleeps instead.
     ///
     /// ```
     /// use nanopace::{Pacer, Pause};
@@ -426,14 +421,13 @@ impl PacerBuilder {
         self
     }
 
-    /// A delay that is shorter than this is not paused for: the operation starts early instead, by
-    /// less than this. Zero by default, so that nothing starts early.
+    /// If a delay is shorter than this, the caller does not pause: the operation starts early instead, by less than
+    /// this. Zero by default, so that nothing starts early.
     ///
-    /// A pause for less time than a pause costs makes the start late by the difference. The rate
-    /// limiter of nosqlbench, which this design descends from, uses twice what a sleep costs. Early
-    /// starts move nothing: each is early against its own intended start, so they never add up and
-    /// the rate stays exact. Their wait time is zero, and
-    /// [`Counters::early_starts`](crate::Counters::early_starts) counts them.
+    /// A pause that is shorter than the cost of a pause makes the start late by the difference. The rate limiter of
+    /// nosqlbench, which this design descends from, uses twice the cost of a sleep. Early starts move nothing: each is
+    /// early against its own intended start, so they never add up and the rate stays exact. Their wait time is zero,
+    /// and [`Counters::early_starts`](crate::Counters::early_starts) counts them.
     ///
     /// The range is zero to 292 years, and longer spans are shortened to that.
     ///
@@ -466,9 +460,8 @@ impl PacerBuilder {
 
     /// Whether sleeping threads ask the operating system for fine timers; they do by default.
     ///
-    /// On Linux a thread's timer slack is 1 ns for the length of a pause, and then what it was
-    /// before. With the system's default of 50 us a sleep may end that much later. Elsewhere this
-    /// does nothing.
+    /// On Linux a thread's timer slack is 1 ns during a pause, and is then set back. With the system's default of 50 us
+    /// a sleep may end that much later. On other systems this does nothing.
     ///
     /// ```
     /// use nanopace::Pacer;
@@ -526,9 +519,9 @@ impl PacerBuilder {
         self
     }
 
-    /// The schedule starts when a caller first wants a slot, instead of now. For tools that build
-    /// the pacer long before their workers are ready: otherwise the time between would be backlog.
-    /// [`resume`](Pacer::resume) starts it too; [`pause`](Pacer::pause) takes this back.
+    /// The schedule starts when a caller first asks for a slot, instead of now. For tools that build the pacer long
+    /// before their workers are ready: otherwise the time between would be backlog. [`resume`](Pacer::resume) starts it
+    /// too; [`pause`](Pacer::pause) cancels this setting.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -546,16 +539,15 @@ impl PacerBuilder {
         self
     }
 
-    /// The schedule ends after `n` slots of this process: then callers get [`Ended::Finished`](crate::Ended). There
-    /// is no end by default.
+    /// The schedule ends after `n` slots of this process: then callers get [`Ended::Finished`](crate::Ended). There is
+    /// no end by default.
     ///
     /// These are the first `n` slots of the load, or of this process's [`shard`](PacerBuilder::shard) of it. Skipped
-    /// slots are among them. A late policy that forfeits time moves slots and leaves none out, so all `n` start. What the
-    /// load [asks for](Pacer::asked_before), the backlog and the account of time end with the last of them.
+    /// slots count. A late policy that forfeits time moves slots and leaves none out, so all `n` start. The load's
+    /// [count](Pacer::asked_before), the backlog and the account of time end with the last slot.
     ///
-    /// Slots that are given back are handed out again, also after others were
-    /// told that the schedule has finished. A row of slots that does not fit is refused, and takes
-    /// nothing.
+    /// Slots that are given back are handed out again, even after other callers got `Finished`. A row of slots that
+    /// does not fit is refused, and takes nothing.
     ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer};
@@ -581,12 +573,11 @@ impl PacerBuilder {
     /// start before that, and then callers get [`Ended::Finished`](crate::Ended). There is no end
     /// by default.
     ///
-    /// The time counts from slot 0, and pauses don't count. A slot that is late starts even after
-    /// that time, if it is intended before. In an open loop nothing that was due is left out. A late
-    /// policy that forfeits time moves slots after the end, and a slower rate does too. A change of
-    /// the rate after the end does not continue the schedule: what has not been
-    /// [leased](crate::driver::leased) by then has no slot. With [`slots`](PacerBuilder::slots), a
-    /// shape or a recording that ends as well, the end that comes first counts.
+    /// The time counts from slot 0, and pauses don't count. A slot that is late starts even after that time, if its
+    /// intended start is before the end. In an open loop every slot that was due starts. A late policy that forfeits
+    /// time moves slots to after the end, and a slower rate does too. A change of the rate after the end does not
+    /// continue the schedule. A [leased](crate::driver::leased) pacer has no slots beyond those that were leased by the
+    /// end. If [`slots`](PacerBuilder::slots), a shape or a recording ends as well, the earliest end counts.
     ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer};

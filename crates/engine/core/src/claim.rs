@@ -1,15 +1,15 @@
-//! A slot that is taken ahead of its start, for callers with their own way to pause.
+//! A slot that is claimed before its start, for callers with their own way to pause.
 
 use crate::timeline::Claimed;
 use crate::{Ended, Grant, Nanos, Pacer, Refused};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// A slot that is yours, to be started when it is due. If it is dropped before it has started, it
-/// goes back and another caller gets it.
+/// A claimed slot, to be started when it is due. If the claim is dropped before the slot has started, the slot goes
+/// back and another caller gets it.
 ///
 /// A claim keeps its slot, even if an earlier one is given back meanwhile. It borrows the pacer;
-/// [`into_owned`](Claim::into_owned) makes one that can be kept beside it.
+/// [`into_owned`](Claim::into_owned) returns one that can be stored together with the pacer.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate, Refused};
@@ -29,7 +29,7 @@ use std::time::Duration;
 #[must_use = "a claim that is dropped goes back"]
 pub struct Claim<'p> {
     pacer: Cow<'p, Pacer>,
-    /// The slots; none once they have started, or have been refused for good.
+    /// The slots; none once they have started, or can never start.
     held: Option<Claimed>,
     started: Option<Grant>,
 }
@@ -94,8 +94,8 @@ impl<'p> Claim<'p> {
         Claim { pacer: Cow::Borrowed(pacer), held: Some(claimed), started: None }
     }
 
-    /// This claim with a handle of its own to the pacer: for a struct that has both, and for
-    /// threads and tasks that outlive the caller.
+    /// This claim with its own handle to the pacer: for a struct that contains both, and for threads and tasks that
+    /// outlive the caller.
     ///
     /// ```
     /// use nanopace::{Claim, ManualClock, Pacer, Rate};
@@ -118,12 +118,12 @@ impl<'p> Claim<'p> {
         Claim { pacer: Cow::Owned(Pacer::clone(&self.pacer)), held, started: self.started }
     }
 
-    /// When the schedule lets the slot start, as things stand now; [`Nanos::MAX`] while the pacer
-    /// is paused. After it has started: when it did.
+    /// When the slot may start, by the current schedule; [`Nanos::MAX`] while the pacer is paused. After the slot has
+    /// started: its actual start.
     ///
-    /// Ask again after a change of the schedule: even [`Ended::Finished`] may be taken back by one,
-    /// as long as [`start`](Claim::start) has not said so. A burst ratio that owes time makes this
-    /// later than the intended start.
+    /// Ask again after a change of the schedule. A change may even undo [`Ended::Finished`], until
+    /// [`start`](Claim::start) has returned it. While time is owed under a burst ratio, this is later than the intended
+    /// start.
     ///
     /// # Errors
     /// [`Ended`].
@@ -154,15 +154,15 @@ impl<'p> Claim<'p> {
         }
     }
 
-    /// Why the slot that it had can't start any more.
+    /// The reason why the slot that it had can't start any more.
     fn ended(&self) -> Ended {
         if self.pacer.is_closed() { Ended::Closed } else { Ended::Finished }
     }
 
-    /// How long to hold back from now on. Zero when the slot is due, or is due so soon that the
-    /// [sleep threshold](crate::PacerBuilder::sleep_threshold) lets it start.
+    /// The time for which to hold back, from now on. Zero when the slot is due, or is due so soon that the [sleep
+    /// threshold](crate::PacerBuilder::sleep_threshold) lets it start.
     ///
-    /// While the pacer is paused it is the time to [`Nanos::MAX`].
+    /// While the pacer is paused, this is the time to [`Nanos::MAX`].
     ///
     /// # Errors
     /// [`Ended`].
@@ -188,9 +188,8 @@ impl<'p> Claim<'p> {
 
     /// Starts the slot now, if it is due. Starting it again returns the same grant.
     ///
-    /// A late policy judges it now, and not when it was claimed. If it is so late that it is
-    /// [skipped](crate::PacerBuilder::skip_later_than), the claim goes on with the next slot that
-    /// is not.
+    /// A late policy judges the start now, and not when the slot was claimed. If the slot is so late that it is
+    /// [skipped](crate::PacerBuilder::skip_later_than), the claim goes on with the next slot that is not.
     ///
     /// # Errors
     /// [`Refused::NotUntil`] and [`Refused::Paused`], after which the claim is still yours.
@@ -219,8 +218,8 @@ impl<'p> Claim<'p> {
         self.start_by(i64::MIN)
     }
 
-    /// Blocks until the slot starts, but no longer than about `timeout`, and then the claim keeps it. As
-    /// [`Poller::wait_for`](crate::Poller::wait_for), for several slots too.
+    /// Blocks until the slot starts, but no longer than about `timeout`; after a timeout the claim keeps its slot. Like
+    /// [`Poller::wait_for`](crate::Poller::wait_for), but also for several slots.
     ///
     /// # Errors
     /// As [`start`](Claim::start).
@@ -244,11 +243,11 @@ impl<'p> Claim<'p> {
         self.start_by(limit.signed())
     }
 
-    /// Blocks until the slot is due, but no longer than about `timeout`, and starts nothing. It returns
-    /// earlier when the schedule changes. For callers who need something else before they
-    /// [`start`](Claim::start), such as a lock, and then may not want the slot any more.
+    /// Blocks until the slot is due, but no longer than about `timeout`, and starts nothing. It returns earlier when
+    /// the schedule changes. For callers that need something else before they [`start`](Claim::start), such as a lock,
+    /// and may then no longer want the slot.
     ///
-    /// It returns at once if the slot is due, has started, or can't start any more: `start` tells.
+    /// It returns at once if the slot is due, has started, or can't start any more: call `start` to find out which.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

@@ -1,4 +1,4 @@
-//! How many slots a load has made by a moment, as fixed-point numbers.
+//! Counts of slots as fixed-point numbers.
 
 use crate::wide::U256;
 
@@ -8,18 +8,18 @@ pub(crate) type Count = u128;
 /// One slot.
 pub(crate) const ONE: Count = 1 << 64;
 
-/// Slots, with [`FINE_BITS`] fraction bits: what shapes are added up in. Rates per nanosecond have
-/// the same unit.
+/// Slots, with [`FINE_BITS`] fraction bits: the unit in which shapes are added up. Rates per nanosecond have the same
+/// unit.
 ///
-/// A fine count is never below the exact one, and above it by 2^-181 slots per nanosecond at most:
-/// 2^-118 in all the time there is. So rounding it down to a [`Count`] gives the exact count
-/// rounded down, and a slot that is due exactly at a whole nanosecond is due then.
+/// A fine count is never below the exact one, and above it by at most 2^-181 slots per nanosecond: 2^-118 over the
+/// whole range of time. So rounding it down to a [`Count`] gives the exact count rounded down, and a slot that is due
+/// exactly at a whole nanosecond is due then.
 pub(crate) type Fine = U256;
 
 /// A rate below 2^4 per nanosecond, times 2^63 ns, or times 2^64 in a slope, stays below 2^256.
 pub(crate) const FINE_BITS: u32 = 184;
 
-/// No shape has as many slots: 2^63. Where a shape never ends, its count stops here.
+/// No shape has this many slots: 2^63. The count of a shape that never ends stops here.
 pub(crate) const MOST: Fine = U256::from_words(1 << (63 + FINE_BITS - 128), 0);
 
 /// 2^-184.
@@ -41,7 +41,7 @@ pub(crate) fn approximate(fine: Fine) -> f64 {
     fine.as_f64() * UNIT
 }
 
-/// Slots, parts of a slot included, to the precision of an `f64`.
+/// Slots, fractions included, to the precision of an `f64`.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

@@ -1,14 +1,14 @@
-//! For authors of async runtimes, and of what hands out one load to many machines: how a pacer is
-//! driven from outside. Nobody else needs it.
+//! For authors of async runtimes, and of programs that distribute one load over many machines: drives a pacer from
+//! outside. Other callers do not need it.
 //!
-//! It is not part of what [semantic versioning](https://semver.org) promises: any version may change
-//! it. It serves the crates `nanopace-async` and `nanopace-fleet`, which are of this project.
+//! It is not covered by [semantic versioning](https://semver.org): any version may change it. The crates
+//! `nanopace-async` and `nanopace-fleet` of this project use it.
 //!
-//! * A runtime waits by timers of its own: it [watches](Drive::watch) the schedule for changes, asks
-//!   when a slot is [due](Drive::next_due) and when best to [wake](Drive::wake_at) for it, and then
-//!   takes it with [`Pacer::try_acquire`].
-//! * A fleet [leases](Drive::lease) to each process which slots of the load it has, piece by piece, and
-//!   [corrects](Drive::correct_shape) the load where a change was heard of late.
+//! * A runtime waits with its own timers: it [watches](Drive::watch) the schedule for changes, asks when a slot is
+//!   [due](Drive::next_due) and when best to [wake](Drive::wake_at) for it, and then takes it with
+//!   [`Pacer::try_acquire`].
+//! * A fleet [leases](Drive::lease) slots of the load to each process, piece by piece, and
+//!   [corrects](Drive::correct_shape) the load if a process learned of a change late.
 
 pub use crate::lease::Lease;
 use crate::sync::unique;
@@ -22,8 +22,8 @@ mod sealed {
     impl Sealed for crate::Pacer {}
 }
 
-/// A pacer whose process has no slots until they are [leased](Drive::lease); otherwise it has those
-/// of its [`shard`](PacerBuilder::shard). Callers wait meanwhile.
+/// Gives the pacer no slots until they are [leased](Drive::lease). Without this call, it has the slots of its
+/// [`shard`](PacerBuilder::shard). Callers wait until there are slots.
 ///
 /// ```
 /// use nanopace::driver::{Drive, Lease, leased};
@@ -40,16 +40,15 @@ pub fn leased(builder: PacerBuilder) -> PacerBuilder {
     builder.leased()
 }
 
-/// What drives a [`Pacer`] from outside.
+/// Drives a [`Pacer`] from outside.
 pub trait Drive: sealed::Sealed {
-    /// From now on slots are those of a load that has followed this shape since it began: slot n of
-    /// it starts when the shape says. For what hears late of a change of a load that others follow too; not
-    /// after another kind of change, by which the load in force began later than the pacer. Slots that
-    /// were due by the old shape stay as they are, and what a late policy had forfeited is
-    /// [`idle`](crate::Ledger::idle) no more. Slots whose new times have passed count as due from now
-    /// on: a span of [`Pacer::unstarted`] that ends by now has none of them, and one that begins
-    /// earlier and ends later has them all.
-    /// After the end [by time](crate::PacerBuilder::until) nothing changes.
+    /// Gives slots from now on the times of a load that has followed this shape since it began: slot n of it starts
+    /// when the shape says. For a process that learns late of a change of a load that other processes follow too. Do
+    /// not use it after a change that made the load in force begin later than the pacer. Slots that were due by the old
+    /// shape keep their times, and time that a late policy had forfeited no longer counts as
+    /// [`idle`](crate::Ledger::idle). Slots whose new times have passed count as due from now on: a span of
+    /// [`Pacer::unstarted`] that ends by now contains none of them, and one that begins earlier and ends later contains
+    /// them all. After the end [by time](crate::PacerBuilder::until) nothing changes.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -70,14 +69,14 @@ pub trait Drive: sealed::Sealed {
     /// ```
     fn correct_shape(&self, shape: Shape);
 
-    /// From the slot with the number `from` in the whole load on, this process has the slots that
-    /// are leased here, one [`Lease`] after the other, and none after the last: callers that take
-    /// a slot there wait until one is leased. A last lease until `u64::MAX` says that no more will be.
+    /// From the slot with the number `from` in the whole load on, gives this process the slots that are leased here,
+    /// one [`Lease`] after the other, and none after the last: callers that take a slot there wait until one is leased.
+    /// A last lease until `u64::MAX` means that no more leases will follow.
     ///
-    /// It replaces what was leased from that slot on. Slots that callers hold there, and that may
-    /// not start yet, move as they would with a change of rate. For what hands out the slots of one
-    /// load to many machines while it runs; see [`leased`]. Such a pacer is for slots that are taken one at a
-    /// time: a row starts with its first slot, and its later slots could still be leased to others.
+    /// It replaces earlier leases from that slot on. Slots that callers hold there, and that may not start yet, move as
+    /// they would with a change of rate. For programs that distribute the slots of one load over many machines while it
+    /// runs; see [`leased`]. Take slots of such a pacer one at a time: a row starts with its first slot, and its later
+    /// slots could still be leased to others.
     ///
     /// ```
     /// use nanopace::driver::{Drive, Lease, leased};
@@ -95,15 +94,15 @@ pub trait Drive: sealed::Sealed {
     ///
     /// # Errors
     /// [`ShardError::TooLate`] if a slot with that number or a higher one may have started,
-    /// [`ShardError::Order`] if a lease ends before the one in front of it. Nothing is changed.
+    /// [`ShardError::Order`] if a lease ends before the previous one. Nothing is changed.
     fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError>;
 
-    /// Leases slots as far as that is not too late: from the slot with the number `from` in the whole load on, or from
-    /// this process's first slot that has certainly not started, or from where its leases end, if that comes later.
-    /// Returns the number of the slot that it is.
+    /// Leases slots from the first possible slot on, but not before the slot with the number `from` in the whole load.
+    /// The first possible slot is this process's first slot that has certainly not started, or the end of its leases if
+    /// it has no such slot. Returns the number of the slot with which the leases begin.
     ///
-    /// Slots before that one stay as they are, where [`lease`](Drive::lease) would refuse. A lease that ends before
-    /// the one in front of it is of nothing.
+    /// Slots before that one do not change, where [`lease`](Drive::lease) would return an error. A lease that ends
+    /// before the previous one is empty.
     ///
     /// ```
     /// use nanopace::driver::{Drive, Lease, leased};
@@ -121,10 +120,9 @@ pub trait Drive: sealed::Sealed {
     #[must_use = "slots before that one stay as they are"]
     fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64;
 
-    /// When the next slot is due that nobody has taken; [`Nanos::MAX`] while the pacer is paused,
-    /// and before the first use of one that [starts with
-    /// it](crate::PacerBuilder::start_on_first_use): asking is no use. Nothing is taken: by then
-    /// another caller may have it.
+    /// When the next free slot is due; [`Nanos::MAX`] while the pacer is paused, and before the first use of one that
+    /// [starts with it](crate::PacerBuilder::start_on_first_use): asking does not count as a use. Nothing is taken:
+    /// another caller may take that slot first.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -143,7 +141,7 @@ pub trait Drive: sealed::Sealed {
     /// [`Ended`].
     fn next_due(&self) -> Result<Nanos, Ended>;
 
-    /// When the slot is due that has `slots` others before it which nobody has taken; otherwise as
+    /// When the free slot that has `slots` other free slots before it is due; otherwise like
     /// [`next_due`](Drive::next_due). For callers that set a timer ahead of time.
     ///
     /// ```
@@ -163,9 +161,8 @@ pub trait Drive: sealed::Sealed {
     /// [`Ended`].
     fn due_after(&self, slots: u32) -> Result<Nanos, Ended>;
 
-    /// When the next `n` slots in a row are due, as one operation; otherwise as
-    /// [`next_due`](Drive::next_due). Two or more slots are new ones: those that were given back are
-    /// left to other callers.
+    /// When the next `n` slots in a row are due, as one operation; otherwise like [`next_due`](Drive::next_due). A row
+    /// of two or more slots never includes slots that were given back: those are left to other callers.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -188,13 +185,12 @@ pub trait Drive: sealed::Sealed {
     #[must_use]
     fn watch(&self) -> Watch;
 
-    /// When a caller that pauses by a timer of its own had best wake for a slot that is due at
-    /// `due`: then, or later where slots are so close that a wake-up for each would cost more than
-    /// the [share](crate::PacerBuilder::sleep_share) of a core. It last woke at `woken`, and waking
-    /// takes `cost` of processor time.
+    /// When a caller that pauses by its own timer should wake for a slot that is due at `due`: then, or later where
+    /// slots are so close that a wake-up for each would cost more than the [share](crate::PacerBuilder::sleep_share) of
+    /// a core. The caller last woke at `woken`, and waking takes `cost` of CPU time.
     ///
-    /// What is due by then starts in one go, so it is never later than the late policy makes up
-    /// for, and never later than `due` when strict.
+    /// All slots that are due by then start in one go. So the wake-up is never later than the late policy makes up for,
+    /// and never later than `due` under strict.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -257,13 +253,12 @@ impl Drive for Pacer {
     }
 }
 
-/// Wakes a task when the schedule changes: when the rate or the late policy is changed, slots come
-/// back, the last slot of a schedule that ends is taken, or the pacer is resumed or closed. A pause
-/// wakes nobody, because it only makes slots later.
+/// Wakes a task when the schedule changes: when the rate or the late policy is changed, slots come back, the last slot
+/// of a schedule that ends is taken, or the pacer is resumed or closed. A pause wakes no task, because it only makes
+/// slots later.
 ///
-/// A wake-up is only a hint to look again. None is lost: a task that first calls
-/// [`set`](Watch::set) and then looks at the schedule is woken by every change that it has not
-/// seen. Each wake-up takes one call of `set`.
+/// A wake-up is only a hint to look again. None is lost: a task that first calls [`set`](Watch::set) and then looks at
+/// the schedule is woken by every change that it has not seen. Each wake-up needs another call of `set`.
 ///
 /// ```
 /// use nanopace::driver::Drive;
@@ -291,7 +286,7 @@ impl Drive for Pacer {
 #[derive(Debug)]
 pub struct Watch {
     pacer: Pacer,
-    /// No other watch has the same.
+    /// No other watch has the same number.
     number: u64,
 }
 
@@ -300,12 +295,12 @@ impl Watch {
         Watch { pacer: pacer.clone(), number: unique() }
     }
 
-    /// The next change wakes `waker`, and no waker that was set before.
+    /// Lets the next change wake `waker`, and no waker that was set before.
     pub fn set(&self, waker: &Waker) {
         self.pacer.0.timeline.sleepers.watch(self.number, waker);
     }
 
-    /// The next change wakes nobody.
+    /// Lets the next change wake no waker.
     pub fn clear(&self) {
         self.pacer.0.timeline.sleepers.unwatch(self.number);
     }

@@ -1,9 +1,9 @@
 //! The engine: a timeline, a clock and a way to pause, which together start operations. Pacers,
 //! lanes and claims are handles to one engine.
 //!
-//! `start_claimed`, `start_next` and their kin fill in a grant that their caller has made, and are never inlined.
-//! If they returned the grant, it would come back through memory, and the compiler would send those of
-//! the hot path through the same memory.
+//! `start_claimed`, `start_next` and the like fill in a grant that their caller has made, and are never inlined. If
+//! they returned the grant, it would come back through memory, and the compiler would pass the grants of the hot path
+//! through the same memory.
 
 use crate::lease::Lease;
 use crate::pause::{self, CallerPause, Pausing};
@@ -12,7 +12,7 @@ use crate::timeline::{Attempt, Claimed, Next, NotGranted, Plan, Timeline};
 use crate::{Clock, Ended, Grant, Nanos, Refused, Shard, ShardError};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-/// What all handles to one pacer share.
+/// The state that all handles to one pacer share.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) timeline: Timeline,
@@ -20,8 +20,8 @@ pub(crate) struct Engine {
     pub(crate) pausing: Pausing,
 }
 
-// A panic can interrupt only a reading of the clock. Under the lock, that is made before the schedule is
-// changed. A curve or a recording of the user's must not panic.
+// A panic can interrupt only a reading of the clock. Under the lock, the clock is read before the schedule is changed.
+// A user's curve or recording must not panic.
 impl UnwindSafe for Engine {}
 impl RefUnwindSafe for Engine {}
 
@@ -35,7 +35,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the next slot. On a bent stretch that is nearly as short as the hot path.
+    /// Starts the next slot. On a bent stretch this is nearly as fast as the hot path.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_next(&self, grant: &mut Grant) -> Result<(), Ended> {
@@ -68,7 +68,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the next slot if it is due. On a bent stretch that is nearly as short as the hot path.
+    /// Starts the next slot if it is due. On a bent stretch this is nearly as fast as the hot path.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_next_if_due(&self, grant: &mut Grant) -> Result<(), Refused> {
@@ -88,8 +88,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts what is held and nothing else, or the next slot if nothing is held. What can't start by `limit` stays
-    /// held. With `i64::MIN` as the limit, that is whatever is not due now.
+    /// Starts only the slot that is held, or the next slot if none is held. A slot that can't start by `limit` stays
+    /// held. With `i64::MIN` as the limit, that is every slot that is not due now.
     pub(crate) fn start_kept(
         &self,
         held: &mut Option<Claimed>,
@@ -116,8 +116,8 @@ impl Engine {
         self.start_by(i64::MAX, attempt).map_err(|(refused, _)| refused)
     }
 
-    /// Starts an operation as soon as it may start, or refuses. At `limit` it refuses, too, and returns the slots
-    /// that the attempt keeps.
+    /// Starts an operation as soon as it may start, or refuses. At `limit` it refuses, too, and returns the slots that
+    /// the attempt keeps.
     fn start_by(
         &self,
         limit: i64,

@@ -1,4 +1,4 @@
-//! Errors, and what to do about them.
+//! Errors, whose messages say what to do instead.
 
 use crate::Nanos;
 use std::fmt;
@@ -21,10 +21,10 @@ pub(crate) use errors_by_text;
 
 errors_by_text!(RateError, StrictnessError, ShapeError, ShapeSyntaxError, Ended, Refused);
 
-/// How many characters of what was written an error shows.
+/// An error shows at most this many characters of the input.
 const MOST_SHOWN: usize = 60;
 
-/// What was written, as an error shows it: a long text is cut.
+/// The input as an error shows it: a long string is cut.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -264,7 +264,7 @@ impl fmt::Display for Refused {
 }
 
 impl Refused {
-    /// Why a caller without a deadline is refused a single slot: there is none any more.
+    /// The reason to refuse a single slot to a caller without a deadline.
     pub(crate) fn for_good(self) -> Ended {
         match self {
             Refused::Finished => Ended::Finished,

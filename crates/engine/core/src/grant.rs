@@ -1,4 +1,4 @@
-//! What `acquire` returns.
+//! The grant that `acquire` returns.
 
 use crate::Nanos;
 use std::fmt;
@@ -9,10 +9,9 @@ use std::time::Duration;
 ///
 /// A `Copy` value of three words. Moments are [`Nanos`] on the pacer's clock.
 ///
-/// The *response time* of an operation is its end minus its intended start. It includes the wait
-/// time, and so hides no stall of the target. The *service time*, its end minus its actual start,
-/// hides it: reporting that as if it were the response time is *coordinated omission* (Gil Tene).
-/// See [`response_time`](Grant::response_time).
+/// The *response time* of an operation is its end minus its intended start. It includes the wait time, and therefore
+/// every stall of the target. The *service time*, its end minus its actual start, leaves those stalls out: reporting it
+/// as the response time is *coordinated omission* (Gil Tene). See [`response_time`](Grant::response_time).
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate};
@@ -58,7 +57,7 @@ impl Default for Stamp {
 }
 
 impl Grant {
-    /// To be filled in.
+    /// A grant that has yet to be filled in.
     pub(crate) const NONE: Grant =
         Grant { intended_ns: 0, start: Stamp(NonZeroU64::MIN), slot: u64::MAX };
 
@@ -74,20 +73,19 @@ impl Grant {
         Grant::new(nanos(intended), Stamp::new(nanos(start)), slot)
     }
 
-    /// The slot's number in the whole load, counted from 0: what to derive the operation from, its
-    /// request, its row of data or its random numbers. A row of slots has the number of its first,
-    /// and a grant of no slots ([`acquire_many`](crate::Pacer::acquire_many) with zero) `u64::MAX`.
+    /// The slot's number in the whole load, counted from 0. Derive the operation from it: its request, its row of data
+    /// or its random numbers. A row of slots has the number of its first slot, and a grant of no slots
+    /// ([`acquire_many`](crate::Pacer::acquire_many) with zero) has `u64::MAX`.
     ///
-    /// No two grants of a load have the same number, whichever call, lane, claim or process they
-    /// come from. All [shards](crate::Shard) of a load together, and all nodes of a fleet, have
-    /// each number once. Slots are numbered in the order of their intended starts; on a
-    /// curve, two that are closer than a nanosecond may have starts that are a nanosecond apart the other way.
+    /// No two grants of a load have the same number, whichever call, lane, claim or process they come from. All
+    /// [shards](crate::Shard) of a load together, and all nodes of a fleet, have each number once. Slots are numbered
+    /// in the order of their intended starts. On a curve, the starts of two slots that are closer than a nanosecond may
+    /// be in the opposite order, a nanosecond apart.
     ///
-    /// It counts slots, and not time: after [`set_rate`](crate::Pacer::set_rate),
-    /// [`set_shape`](crate::Pacer::set_shape) or a pause the next slot has the next number, whenever
-    /// that starts. A slot that was [skipped](crate::PacerBuilder::skip_later_than) has a number
-    /// too, which no grant has. So numbers have gaps where slots were skipped or are another
-    /// process's.
+    /// The number counts slots, and not time: after [`set_rate`](crate::Pacer::set_rate),
+    /// [`set_shape`](crate::Pacer::set_shape) or a pause the next slot has the next number, whenever it starts. A slot
+    /// that was [skipped](crate::PacerBuilder::skip_later_than) has a number too, which no grant has. So numbers have
+    /// gaps where slots were skipped or belong to another process.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Shard};
@@ -116,18 +114,16 @@ impl Grant {
 
     /// How late the operation starts: actual start minus intended start, never negative.
     ///
-    /// It is never more than the truth. It is exact if a late policy is set: a strictness other
-    /// than 0, a maximum backlog, or a limit beyond which slots are skipped; but not for a slot of a
-    /// backlog over more than 1024 changes of the rate.
+    /// It is never more than the true wait time. It is exact if a late policy is set: a strictness other than 0, a
+    /// maximum backlog, or a limit beyond which slots are skipped. The exception is a slot of a backlog that spans more
+    /// than 1024 changes of the rate.
     ///
-    /// Otherwise slots that are due may be granted on a reading of the clock that was made for an
-    /// earlier slot. One reading serves as many slots as callers take within 10 us at the pace at
-    /// which they really come, and at most 2048. So while callers go on at their pace, a wait time
-    /// is at most some 10 us too short. If they stop right after a grant, the next few slots of
-    /// that reading do not show the stop: 2048 at most, or as many as had been taken within 10 us.
-    /// Slots that are taken 10 us apart or more have a reading each.
-    /// [`Pacer::acquire`](crate::Pacer::acquire) goes by the pace of all its callers together, a
-    /// [`Lane`](crate::Lane) by its own.
+    /// Without a late policy, slots that are due may be granted on a reading of the clock that was made for an earlier
+    /// slot. One reading serves as many slots as callers take within 10 us at their measured pace, and at most 2048. So
+    /// while callers keep their pace, a wait time is at most some 10 us too short. If they stop right after a grant,
+    /// the next few slots of that reading do not show the stop: at most 2048, or as many as had been taken within 10
+    /// us. Slots that are taken 10 us apart or more have a reading each. [`Pacer::acquire`](crate::Pacer::acquire) uses
+    /// the pace of all its callers together, and a [`Lane`](crate::Lane) its own pace.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -166,7 +162,7 @@ impl Grant {
 
     /// When the schedule says that the operation starts.
     ///
-    /// It is settled: no later change of rate, pause or policy moves it.
+    /// It is final: no later change of rate, pause or policy moves it.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

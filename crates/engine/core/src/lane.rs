@@ -1,4 +1,4 @@
-//! The handle of one worker: it takes slots in runs.
+//! One worker's handle to a pacer, which takes slots in runs.
 
 use crate::engine::Engine;
 use crate::timeline::{Attempt, Block, LaneRun, Pace, Run};
@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 /// One worker's handle to a [`Pacer`]. Make one in each worker thread, with [`Pacer::lane`].
 ///
-/// A lane whose slots are late takes a *run* of them at once, all of them due: as many as it
-/// starts within 10 us at its own pace, and at most 2048. It grants them without touching anything
-/// that other threads write. A lane whose operations take 10 us or longer takes its slots one by
-/// one, so no slot waits behind a slow operation while another worker could start it. Under a late
-/// policy every lane takes its slots one by one.
+/// A lane whose slots are late takes a *run* of them at once, all of them due: as many as it starts within 10 us at its
+/// own pace, and at most 2048. It grants them without accessing anything that other threads write. A lane whose
+/// operations take 10 us or longer takes its slots one by one, so that no slot waits for a slow operation while another
+/// worker could start it. Under a late policy every lane takes its slots one by one.
 ///
-/// What a lane has left goes back, and is handed out again, when it is dropped, when
+/// The slots that a lane has not started go back, and are handed out again, when it is dropped, when
 /// [`give_back`](Lane::give_back) is called, and when it acquires after the schedule has changed.
 ///
 /// ```
@@ -40,11 +39,11 @@ pub struct Lane {
     pacer: Pacer,
     /// Slots that it has taken, all of them due.
     run: Run,
-    /// Slots that it has taken where they lie unevenly. It has some only while the run has none.
+    /// Slots that it has taken where they lie unevenly. It has such slots only while the run has none.
     block: Option<Box<Block>>,
-    /// How many the run or block had when it was taken.
+    /// The number of slots in the run or block when it was taken.
     taken: u64,
-    /// What others know of the run.
+    /// The range of the run, for others to see.
     held: Arc<LaneRun>,
     pace: Pace,
 }
@@ -75,10 +74,9 @@ impl Lane {
         Lane { pacer, run: Run::default(), block: None, taken: 0, held, pace: Pace::default() }
     }
 
-    /// Takes the next slot, blocks until its intended start, and says how late it is, as
-    /// [`Pacer::acquire`] does.
+    /// Takes the next slot, blocks until its intended start, and returns how late it is, as [`Pacer::acquire`] does.
     ///
-    /// A slot of a run that has been taken already costs no atomic addition.
+    /// Granting a slot of a run that has been taken already costs no atomic addition.
     ///
     /// # Errors
     /// [`Ended`] as soon as the pacer is closed or its schedule has no slot left.
@@ -132,7 +130,7 @@ impl Lane {
         Ok(grant)
     }
 
-    /// Gives back what the lane has taken and not started.
+    /// Gives back the slots that the lane has taken and not started.
     ///
     /// Call it before a long time without acquiring, so that other workers can start those slots.
     ///
@@ -184,7 +182,7 @@ impl Lane {
         &self.pacer
     }
 
-    /// The path without a run.
+    /// The path for a lane whose run is empty.
     #[cold]
     #[inline(never)]
     fn acquire_slowly(&mut self, grant: &mut Grant) -> Result<(), Ended> {
@@ -234,7 +232,7 @@ impl Lane {
         grant
     }
 
-    /// None if no slot is due, or the lock has to decide.
+    /// None if no slot is due, or the decision needs the lock.
     fn take_run(&mut self) -> Option<()> {
         let Engine { timeline, clock, .. } = &*self.pacer.0;
         let (run, read_at) = timeline.claim_run(self.pace, &self.held, &**clock)?;
@@ -242,7 +240,7 @@ impl Lane {
         Some(())
     }
 
-    /// Takes a block, which is made when it is needed first.
+    /// Takes a block, which is allocated on first use.
     fn take_block(&mut self) -> Option<()> {
         let Engine { timeline, clock, .. } = &*self.pacer.0;
         if !timeline.has_blocks() {

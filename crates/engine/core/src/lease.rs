@@ -1,4 +1,4 @@
-//! Which slots of a load a process has for a while.
+//! Leases: the slots of a load that a process has for a while.
 
 use crate::Shard;
 
@@ -40,7 +40,7 @@ impl Lease {
         Lease { until, shard: Some(shard) }
     }
 
-    /// A stretch before the slot with the number `until` of which this process has no slot.
+    /// A stretch before the slot with the number `until` in which this process has no slot.
     #[must_use]
     pub fn nothing(until: u64) -> Lease {
         Lease { until, shard: None }

@@ -1,4 +1,4 @@
-//! Where the schedule's time and slots went, and what is counted beside that.
+//! The account of the schedule's time and slots, and other counters.
 
 use crate::nanos::duration;
 use crate::timeline::Totals;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// Accounts for every nanosecond of the schedule: `elapsed = allocated + idle + waiting + backlog`.
 ///
-/// It is exact when no thread is at work. While threads are at work it is exact to within one claim
-/// for each thread, and a lane may claim many slots that are due in one go.
+/// It is exact when no thread is at work. While threads are at work it is exact to within one claim for each thread,
+/// and a lane may claim many slots that are due at once.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Strictness};
@@ -53,12 +53,12 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ledger {
-    /// Schedule time since the start: the clock's time, less the time that the pacer was paused. It
-    /// stands still when the schedule has ended.
+    /// Schedule time since the start: the clock's time, less the time that the pacer was paused. It stops when the
+    /// schedule has ended.
     pub elapsed: Duration,
-    /// Time that went to slots, up to now.
+    /// Time that was used by slots, up to now.
     pub allocated: Duration,
-    /// Time that a policy gave up. It is never paid back.
+    /// Time that a policy has forfeited. It is never paid back.
     pub idle: Duration,
     /// Time that is owed under a burst ratio, to be paid back at its speed.
     pub waiting: Duration,
@@ -70,8 +70,8 @@ pub struct Ledger {
     /// Slots that were skipped because they were too late.
     pub skipped: u64,
     /// Slots that are due and not yet claimed, or were claimed and given back. On a shape, a slot may count a
-    /// nanosecond before it can be taken. Of a [recording](crate::Arrivals::replay) no more are known than 2^20
-    /// ahead of those that are in use.
+    /// nanosecond before it can be taken. A [recording](crate::Arrivals::replay) is known only up to 2^20 slots ahead
+    /// of those that are in use.
     pub backlog_slots: u64,
 }
 
@@ -91,8 +91,7 @@ impl From<Totals> for Ledger {
     }
 }
 
-/// Counts of a pacer's callers beside the [`Ledger`].
-/// Reading it takes no lock.
+/// Counters of a pacer's callers, besides the [`Ledger`]. Reading them takes no lock.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer};
@@ -115,9 +114,8 @@ impl From<Totals> for Ledger {
 #[non_exhaustive]
 pub struct Counters {
     /// Operations that started before their intended start. Each was early by less than the [sleep
-    /// threshold](crate::PacerBuilder::sleep_threshold), so without a threshold there are none.
+    /// threshold](crate::PacerBuilder::sleep_threshold), so without a threshold the number is zero.
     pub early_starts: u64,
-    /// How long callers have spun under [`Pause::Hybrid`](crate::Pause::Hybrid), added up over all
-    /// of them.
+    /// How long callers have spun under [`Pause::Hybrid`](crate::Pause::Hybrid), added up over all callers.
     pub spun: Duration,
 }

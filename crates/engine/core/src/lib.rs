@@ -1,4 +1,4 @@
-// The README's links to its pages are for readers of the file; these come first, for rustdoc.
+// The README links to its pages by file. These definitions come first, so that rustdoc links to modules instead.
 //! [Design]: crate::_documentation::design
 //! [Limitations]: crate::_documentation::limitations
 //! [Measuring]: crate::_documentation::measuring

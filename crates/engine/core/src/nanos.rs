@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// A duration in whole nanoseconds, cut to the range of [`Nanos`](crate::Nanos).
+/// A duration in whole nanoseconds, limited to the range of [`Nanos`](crate::Nanos).
 pub(crate) fn span_ns(span: Duration) -> i64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Rounds down to whole nanoseconds, cut to the range from 0 to [`i64::MAX`].
+/// Rounds down to whole nanoseconds, limited to the range from 0 to [`i64::MAX`].
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a cast of a float stops at the ends of the range"

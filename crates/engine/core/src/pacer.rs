@@ -1,5 +1,4 @@
-//! The pacer: what callers use. They take slots here; the other files have how its load is changed, and
-//! what it tells of that.
+//! The pacer, from which callers take slots. Its other files change its load and query its state.
 
 mod changes;
 mod queries;
@@ -10,8 +9,8 @@ use crate::{Ended, Grant, Nanos, Refused};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Paces operations: each [`acquire`](Pacer::acquire) blocks until the intended start of the next
-/// slot, and says how late it is.
+/// Paces operations: each [`acquire`](Pacer::acquire) blocks until the intended start of the next slot, and returns how
+/// late it is.
 ///
 /// Clones are handles to the same pacer. Every method takes a shared reference and works from any
 /// number of threads. No method panics. A worker that starts many operations is fastest with a
@@ -22,10 +21,9 @@ use std::time::Duration;
 /// give up after a while. [`acquire_many`](Pacer::acquire_many) takes several slots for one
 /// operation. [`claim`](Pacer::claim) takes a slot and leaves the pausing to you.
 ///
-/// The schedule follows the rate and not the target: an *open loop*. Response times are measured
-/// from the intended start, which avoids *coordinated omission* (Gil Tene, "How NOT to Measure
-/// Latency"). What a late start does to the slots after it is the choice of a
-/// [`Strictness`](crate::Strictness).
+/// The schedule follows the rate and not the target: an *open loop*. Response times are measured from the intended
+/// start, which avoids *coordinated omission* (Gil Tene, "How NOT to Measure Latency"). A
+/// [`Strictness`](crate::Strictness) sets what a late start does to the slots after it.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -43,14 +41,14 @@ use std::time::Duration;
 pub struct Pacer(pub(crate) Arc<Engine>);
 
 impl Pacer {
-    /// Takes the next slot, blocks until its intended start, and says how late it is.
+    /// Takes the next slot, blocks until its intended start, and returns how late it is.
     ///
-    /// A slot that is known to be due costs one atomic addition and no reading of the clock. If a
-    /// late policy is set, each start is judged on a reading of its own, under a lock.
+    /// A slot that is known to be due costs one atomic addition and no reading of the clock. If a late policy is set,
+    /// each start is judged on its own reading, under a lock.
     ///
     /// # Errors
-    /// [`Ended`] as soon as the pacer is closed or its schedule has no slot left. Callers that are
-    /// asleep wake up and get it too.
+    /// [`Ended`] as soon as the pacer is closed or its schedule has no slot left. Callers that are asleep wake up and
+    /// get it too.
     ///
     /// # Examples
     /// ```
@@ -88,10 +86,10 @@ impl Pacer {
     /// Takes the next `n` slots as one operation, for operations that are weighed in bytes, rows or
     /// requests.
     ///
-    /// The operation starts at the intended start of the first slot, and the next caller's slot
-    /// comes `n` intervals later. Two or more slots are new ones in a row, so slots that were given
-    /// back are left to other callers. One is the same as [`acquire`](Pacer::acquire). Zero takes
-    /// nothing, and starts now even while the pacer is paused.
+    /// The operation starts at the intended start of the first slot, and the next caller's slot comes `n` intervals
+    /// later. A row of two or more slots never includes slots that were given back: those are left to other callers.
+    /// One slot is the same as [`acquire`](Pacer::acquire). Zero slots takes nothing, and starts now even while the
+    /// pacer is paused.
     ///
     /// # Errors
     /// [`Refused::Closed`]. [`Refused::Finished`] if the schedule has fewer slots left.
@@ -128,8 +126,8 @@ impl Pacer {
         Ok(self.0.timeline.start_now(&*self.0.clock))
     }
 
-    /// Takes the next slot if it is due now. Otherwise takes nothing, and says from when on the
-    /// slot can be granted. Never blocks.
+    /// Takes the next slot if it is due now. Otherwise takes nothing, and returns when the slot can be granted. Never
+    /// blocks.
     ///
     /// # Errors
     /// [`Refused::NotUntil`] with that moment on the pacer's clock, [`Refused::Paused`],
@@ -219,9 +217,8 @@ impl Pacer {
     /// Like [`acquire`](Pacer::acquire), but gives up if the slot can't start by `deadline`, a
     /// moment on the pacer's clock.
     ///
-    /// It gives up as soon as that is known: at once, or when a change of the rate makes it so.
-    /// Then it has taken nothing. A slot that is due now is granted, even if the deadline has
-    /// passed.
+    /// It gives up as soon as the slot can't start in time: at once, or when a change of the rate makes it so. Then it
+    /// has taken nothing. A slot that is due now is granted, even if the deadline has passed.
     ///
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Finished`], [`Refused::Closed`], or [`Refused::Paused`] if the pacer is still

@@ -1,8 +1,9 @@
-//! How a caller that is early is held back.
+//! Holds an early caller back until its slot may start.
 //!
 //! The strategies are in [`sleep`], [`hybrid`] and [`busy`]. All of them hold a caller back until its moment comes or
-//! the plan changes. Only they let go of the processor. [`estimates`] and [`forecast`] have what a thread learns from
-//! its own pauses, [`slack`] sets the precision of timers, and [`permits`] limits how many threads spin at once.
+//! the plan changes. No other code gives up the processor. [`estimates`] and [`forecast`] hold the measurements that a
+//! thread makes of its own pauses, [`slack`] sets the precision of timers, and [`permits`] limits how many threads spin
+//! at once.
 
 mod busy;
 mod caller_pause;

@@ -1,15 +1,15 @@
-//! A slot at a time for callers that pause in their own way, again and again.
+//! Takes one slot at a time, for callers that pause in their own way.
 
 use crate::timeline::{Claimed, NotGranted};
 use crate::{Grant, Pacer, Refused};
 use std::time::Duration;
 
-/// Starts one slot after the other for a caller that must not be held back: an event loop, a runtime
-/// with timers of its own, another language.
+/// Starts one slot after the other for a caller that must not be held back: an event loop, a runtime with its own
+/// timers, another language.
 ///
-/// It has at most one slot. [`poll`](Poller::poll) starts it if it is due, and otherwise keeps it and
-/// says when it is. So the caller does not lose its place while it does something else. A slot that
-/// is due costs as much as with [`Pacer::acquire`]. Nothing is allocated for a slot.
+/// It has at most one slot. [`poll`](Poller::poll) starts it if it is due, and otherwise keeps it and returns when it
+/// is due. So the caller does not lose its place while it does something else. A slot that is due costs as much as with
+/// [`Pacer::acquire`]. Nothing is allocated for a slot.
 ///
 /// Like a [`Claim`](crate::Claim) it keeps its slot even if an earlier one is given back meanwhile.
 /// When it is dropped, the slot goes back and another caller gets it.
@@ -40,8 +40,7 @@ pub struct Poller {
 }
 
 impl Pacer {
-    /// What starts one slot after the other without blocking. It has no slot until it is first
-    /// polled.
+    /// A poller, which starts one slot after the other without blocking. It has no slot until it is first polled.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Rate};
@@ -63,12 +62,12 @@ impl Poller {
     /// Starts the slot that it has, or the next one, if it is due. Otherwise it keeps the slot. Never
     /// blocks.
     ///
-    /// After a change of the schedule poll again: the slot may be due sooner.
-    /// [`Watch`](crate::driver::Watch) tells of changes.
+    /// Poll again after a change of the schedule: the slot may be due sooner. [`Watch`](crate::driver::Watch) reports
+    /// changes.
     ///
     /// # Errors
-    /// [`Refused::NotUntil`] and [`Refused::Paused`], after which the slot is kept. After
-    /// [`Refused::Closed`] and [`Refused::Finished`] there is none.
+    /// [`Refused::NotUntil`] and [`Refused::Paused`], after which the slot is kept. After [`Refused::Closed`] and
+    /// [`Refused::Finished`] it has no slot.
     ///
     /// # Examples
     /// ```
@@ -98,10 +97,10 @@ impl Poller {
         Ok(grant)
     }
 
-    /// Blocks until the slot that it has, or the next one, starts, as [`Pacer::acquire`] does; but no
-    /// longer than about `timeout`, and then it keeps the slot.
+    /// Blocks until the slot that it has, or the next one, starts, as [`Pacer::acquire`] does, but no longer than about
+    /// `timeout`. After a timeout it keeps the slot.
     ///
-    /// For callers that have to look around now and then, for a signal or a wish to stop: call it again
+    /// For callers that have to check for something now and then, such as a signal or a request to stop: call it again
     /// and again. [`Pacer::acquire_timeout`] takes no slot that is further away than its timeout.
     ///
     /// # Errors
@@ -147,7 +146,7 @@ impl Poller {
         self.started(tried)
     }
 
-    /// Returns the grant, or keeps what was claimed and is not known to be due.
+    /// Returns the grant, or keeps a claimed slot that is not known to be due.
     #[inline]
     fn started(&mut self, tried: Result<Grant, NotGranted>) -> Option<Grant> {
         match tried {

@@ -1,19 +1,19 @@
 //! Positions: the axis that slots lie on.
 //!
-//! Every slot is [`SLOT`] ticks long, whatever the rate is. A rate only says how long a tick lasts.
-//! So a slot's position is its number times [`SLOT`] and never changes. Positions wrap around, and
-//! are compared by their differences.
+//! Every slot is [`SLOT`] ticks long, whatever the rate is. The rate only sets how long a tick lasts. So a slot's
+//! position is its number times [`SLOT`] and never changes. Positions wrap around, and are compared by their
+//! differences.
 
 use std::collections::BTreeMap;
 
 /// Ticks per slot: a change of rate splits an interval with a resolution of 2^-16.
 pub(crate) const SLOT: u64 = 1 << 16;
 
-/// How far a line reaches from its anchor, in ticks: 2^46 slots. Differences can't tell apart more
-/// than half of all positions, which is twice this.
+/// How far a line reaches from its anchor, in ticks: 2^46 slots. Differences are unambiguous only up to half of all
+/// positions, which is twice this.
 pub(crate) const REACH: i64 = 1 << 62;
 
-/// How far behind or ahead of the schedule slots may be, in ticks: 2^44 slots.
+/// How late or early slots may be on the schedule, in ticks: 2^44 slots.
 pub(crate) const RANGE: i64 = REACH / 4;
 
 /// How far position `b` lies after position `a`, in ticks; negative if it lies before it.
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_goes_round_the_corner() {
+    fn order_wraps_around() {
         let last = 0_u64.wrapping_sub(SLOT);
         assert_eq!((before(0), after(last, 2)), (last, SLOT));
         assert_eq!((earlier(last, 0), later(last, 0)), (last, 0));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_slot_behind_a_position_is_never_at_it() {
+    fn the_first_slot_after_a_position_is_never_at_it() {
         for (position, first) in
             [(0, SLOT), (1, SLOT), (SLOT - 1, SLOT), (SLOT, 2 * SLOT), (u64::MAX, 0)]
         {

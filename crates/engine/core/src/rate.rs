@@ -1,4 +1,4 @@
-//! How many operations in how much time, kept exactly.
+//! Rates: operations per period, as exact fractions.
 
 mod parse;
 
@@ -106,7 +106,7 @@ impl Rate {
     /// use nanopace::{Rate, RateError};
     ///
     /// assert_eq!(Rate::from_hz(2.5)?, "5/2s".parse()?);
-    /// // 0.1 is a little more than a tenth, and is taken as it is.
+    /// // 0.1 is a little more than a tenth, and the exact value is used.
     /// assert_ne!(Rate::from_hz(0.1)?, "0.1/s".parse()?);
     /// assert_eq!(Rate::from_hz(f64::NAN), Err(RateError::NotFinite));
     /// # Ok::<(), RateError>(())
@@ -152,8 +152,8 @@ impl Rate {
         Ok(Rate { operations: operations / divisor, period_ns: period_ns / divisor })
     }
 
-    /// Operations per second, to the precision of an `f64`. It is for showing; schedules are
-    /// computed from the exact fraction.
+    /// Operations per second, to the precision of an `f64`. For display only; schedules are computed from the exact
+    /// fraction.
     ///
     /// ```
     /// use nanopace::Rate;
@@ -203,8 +203,8 @@ const fn gcd(mut a: u128, mut b: u128) -> u128 {
 }
 
 impl fmt::Display for Rate {
-    /// Shows it so that [`FromStr`](std::str::FromStr) reads it back: a whole number per second,
-    /// minute, hour or day if there is one, otherwise to the precision of an `f64`.
+    /// Prints it so that [`FromStr`](std::str::FromStr) reads it back: as a whole number per second, minute, hour or
+    /// day if possible, otherwise to the precision of an `f64`.
     ///
     /// ```
     /// use nanopace::Rate;

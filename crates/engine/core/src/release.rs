@@ -1,4 +1,4 @@
-//! From when on a slot may start.
+//! Releases: the moments from which slots may start.
 
 /// When a slot may start by the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) enum Release {
 }
 
 impl Release {
-    /// The moment; `i64::MAX` if there is none.
+    /// The moment; `i64::MAX` if it is not known.
     pub(crate) fn moment(self) -> i64 {
         match self {
             Release::At(moment) => moment,

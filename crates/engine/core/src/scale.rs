@@ -1,7 +1,7 @@
-//! How many nanoseconds a tick lasts, in exact integers.
+//! The length of a tick in nanoseconds, in exact integers.
 //!
-//! The factor is a normalised 64-bit mantissa just below the exact value. It is off by at most one
-//! part in 2^63, so 10^15 slots drift by little more than 10^-4 of one interval.
+//! The factor is a normalised 64-bit mantissa just below the exact value. Its error is at most one part in 2^63, so
+//! 10^15 slots drift by little more than 10^-4 of one interval.
 
 use crate::position::REACH;
 use std::num::NonZeroU8;
@@ -24,9 +24,9 @@ impl Scale {
     /// The scale just below `numerator / denominator` nanoseconds per tick. Both are positive and
     /// below 2^127.
     ///
-    /// It is below the ratio and never at it: what should take exactly x ns takes a trace less than
-    /// x, so the next whole nanosecond is x. That makes [`nanos`](Scale::nanos) a multiplication, a
-    /// shift and an addition of one, without a case for whole numbers.
+    /// It is always below the ratio, never equal to it: a span of exactly x ns then takes slightly less than x, so the
+    /// next whole nanosecond is x. That makes [`nanos`](Scale::nanos) a multiplication, a shift and an addition of one,
+    /// without a case for whole numbers.
     pub(crate) fn from_ratio(numerator: u128, denominator: u128) -> Scale {
         if (numerator | denominator) >> 63 == 0 {
             return Scale::from_small_ratio(numerator, denominator);
@@ -36,8 +36,8 @@ impl Scale {
             numerator << (numerator.leading_zeros() - 1),
             denominator << (denominator.leading_zeros() - 1),
         );
-        // 2^shift * n/d is the ratio, with n/d in (1/2, 2). Bring it into (1, 2], then divide bit
-        // by bit; a bit is set only if something is left after it.
+        // 2^shift * n/d is the ratio, with n/d in (1/2, 2). Bring it into (1, 2], then divide bit by bit; a bit is set
+        // only if there is a remainder after it.
         let (mut rest, shift) = if n <= d { (n << 1, shift - 1) } else { (n, shift) };
         let mut mantissa = 0_u64;
         for _ in 0..64 {
@@ -86,8 +86,8 @@ impl Scale {
         Scale::new(mantissa, 64 - before + after)
     }
 
-    /// A product with the mantissa is divided by 2^64 if it is shifted left by the first before and
-    /// right by the second after that. One of them is zero.
+    /// A product with the mantissa is divided by 2^64 after it is shifted left by the first number, and the quotient is
+    /// shifted right by the second. One of the two is zero.
     pub(crate) fn shifts(self) -> [u8; 2] {
         let bits = self.bits.get();
         [64_u8.saturating_sub(bits), bits.saturating_sub(64)]

@@ -1,13 +1,13 @@
-//! The schedule: when each slot starts, what late starts do to it, and where its time went.
+//! The schedule: when each slot starts, how late starts change it, and where its time went.
 //!
-//! Plain data and arithmetic: no atomics and no clock; every moment is an argument, in nanoseconds. The timeline has the
-//! lock under which a schedule is read and changed.
+//! Plain data and arithmetic: no atomics and no clock; every moment is an argument, in nanoseconds. The timeline has
+//! the lock under which a schedule is read and changed.
 //!
 //! # Words
 //!
-//! * `now` is what the clock says. `time` is the schedule's time, which stands still while the pacer is paused. When the
-//!   pacer is resumed, all moments of the schedule move later by the length of the pause. The segments of the history
-//!   know no pause: all their moments are the schedule's.
+//! * `now` is the clock's reading. `time` is the schedule's time, which stops while the pacer is paused. When the pacer
+//!   is resumed, all moments of the schedule move later by the length of the pause. The segments of the history do not
+//!   contain pauses: all their moments are the schedule's.
 //! * A slot's *intended* start is its moment on the schedule; its *release* is the moment from which it may start. The
 //!   two differ only while time is owed.
 //! * A slot is *settled* once it has been judged, or counts as judged: `settled` is the last such position.
@@ -19,8 +19,7 @@
 //!
 //! # Rules
 //!
-//! * A slot's position never changes, only the time that belongs to it. So a claim can't race a
-//!   change of rate.
+//! * A slot's position never changes, only the time that belongs to it. So a claim can't race with a change of rate.
 //! * A slot is judged once, when it starts. Nothing changes the intended start of a settled slot.
 //! * The time that a start forfeits moves the slots after it. A *straggler*, which starts when a later slot
 //!   has started already, moves nothing, because the later one started by the schedule as it was.
@@ -28,10 +27,10 @@
 //!   start when both lines have reached it: two rates at once, as in the dual GCRA of ATM (ITU-T
 //!   I.371). The lines meet when all owed time has been paid back.
 //!
-//! Under strict this is GCRA's virtual scheduling algorithm without a tolerance (ITU-T I.371):
-//! intended starts are its theoretical arrival times, and each one counts from the actual start
-//! before it if that was late. Other strictnesses move them less. Slots of equal size, on an axis along which
-//! time runs at the rate, are virtual time, as in `VirtualClock` (Zhang, 1990).
+//! Under strict this is GCRA's virtual scheduling algorithm without a tolerance (ITU-T I.371): intended starts are its
+//! theoretical arrival times, and each one counts from the actual start before it if that was late. Other strictnesses
+//! move them less. Slots of equal size, on an axis along which time runs at the rate, are virtual time, as in
+//! `VirtualClock` (Zhang, 1990).
 
 mod account;
 mod asked;
@@ -68,10 +67,10 @@ pub(crate) use slots::Slots;
 use std::cell::Cell;
 pub(crate) use stretch::{Numbering, Stretch};
 
-/// At most this many recorded arrivals before the next one are remembered, for slots that are held.
+/// At most this many past recorded arrivals are remembered, for slots that are held.
 const MOST_ARRIVALS: u64 = 1 << 20;
 
-/// The schedule of one pacer. The timeline keeps it behind its lock.
+/// The schedule of one pacer. The timeline guards it by its lock.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     history: History,
@@ -80,12 +79,11 @@ pub(crate) struct Schedule {
     origin: i64,
     policy: Policy,
     end: End,
-    /// The revision in which the end was looked for last, and the position at which it was found.
+    /// The revision in which the end was last computed, and the position of the end then.
     found_end: Cell<(u64, Option<u64>)>,
     /// While time is owed: the segment that pays it back. A slot may start when this segment has reached it, too.
     catch_up: Option<Segment>,
-    /// Slots up to this position count as started and are judged no more. Kept up to date only
-    /// under a late policy.
+    /// Slots up to this position count as started and are not judged again. Kept up to date only under a late policy.
     settled: u64,
     /// When the schedule began.
     began: i64,
@@ -93,11 +91,11 @@ pub(crate) struct Schedule {
     paused_since: Option<i64>,
     /// Whether the pause ends with the first use.
     starts_on_use: bool,
-    /// How long all pauses have taken, without the one under way, in nanoseconds.
+    /// The length of all pauses, without the current one, in nanoseconds.
     pauses_ns: i64,
     /// How much time has been forfeited, in nanoseconds.
     idle: i64,
-    /// The load as it was asked for, once time has been forfeited.
+    /// The load's own count of slots, once time has been forfeited.
     asked: Option<Box<Asked>>,
 }
 
@@ -127,7 +125,7 @@ impl Schedule {
         &self.load
     }
 
-    /// The rate at `now`; the slowest one if there is none.
+    /// The rate at `now`; the slowest rate if it is lower or zero.
     pub(crate) fn rate(&self, now: i64) -> Rate {
         match &self.load {
             Load::Rate(rate) => *rate,
@@ -248,7 +246,7 @@ impl Schedule {
         self.before_end(self.history.position_at(time))
     }
 
-    /// The schedule's time, which stands still while the pacer is paused.
+    /// The schedule's time, which stops while the pacer is paused.
     fn schedule_time(&self, now: i64) -> i64 {
         self.paused_since.unwrap_or(now)
     }
@@ -264,8 +262,7 @@ impl Schedule {
         (of_load as f64 / self.history.slots().share_from(position)) as i64
     }
 
-    /// The schedule's time, which stands still when the schedule has ended: then nothing becomes
-    /// backlog any more.
+    /// The schedule's time, which stops when the schedule has ended, so that the backlog does not grow after that.
     fn time_until_end(&self, now: i64) -> i64 {
         self.schedule_time(now).min(self.end.moment(&self.history))
     }
@@ -296,7 +293,7 @@ impl Schedule {
         let time = self.schedule_time(now);
         self.drop_paid(time);
         if self.end.is_over(time) {
-            // Nothing is continued, but by this slots that are not known yet lie after the end.
+            // Nothing else changes, but slots that are not known yet now lie after the end.
             return self.follow_load(time);
         }
         self.history.correct(&shape, self.origin, time);
@@ -403,20 +400,20 @@ impl Schedule {
         self.paused_since.get_or_insert(now);
     }
 
-    /// Stops the schedule's time until the first caller wants a slot.
+    /// Stops the schedule's time until a caller first asks for a slot.
     pub(crate) fn pause_until_used(&mut self, now: i64) {
         self.pause(now);
         self.starts_on_use = true;
     }
 
-    /// Ends a pause that was to last until a caller wants a slot.
+    /// Ends a pause that was to last until a caller asks for a slot.
     pub(crate) fn resume_on_use(&mut self, now: i64) {
         if self.starts_on_use {
             self.resume(now);
         }
     }
 
-    /// Lets the schedule's time go on. What was late stays as late as it was.
+    /// Lets the schedule's time go on. Slots stay as late as they were.
     pub(crate) fn resume(&mut self, now: i64) {
         self.starts_on_use = false;
         let Some(since) = self.paused_since.take() else { return };
@@ -433,10 +430,10 @@ impl Schedule {
         }
     }
 
-    /// Tidies up: ends a catch-up that has caught up, moves anchors forward long before they are
-    /// out of reach, and forgets what is past. `next` is the next position to be claimed, and `free` the
-    /// earliest one that a caller can get. `is_held` tells whether a slot between two positions may be asked
-    /// for although it lies before `free`.
+    /// Tidies up: ends a catch-up that has caught up, moves anchors forward long before they are out of reach, and
+    /// forgets data that is no longer needed. `next` is the next position to be claimed, and `free` the earliest one
+    /// that a caller can get. `is_held` returns whether somebody may ask for a slot between two positions, although it
+    /// lies before `free`.
     pub(crate) fn tidy(
         &mut self,
         next: u64,
@@ -460,9 +457,9 @@ impl Schedule {
         self.forget(next.wrapping_add_signed(-RANGE));
     }
 
-    /// For recorded arrivals: if many before `next` are remembered, reads ahead of it and forgets those that are
-    /// past. `next` is the next position to be claimed. `earliest` tells the first slot that somebody holds or
-    /// will get again.
+    /// For recorded arrivals: if many before `next` are remembered, reads ahead of it and forgets those that are past.
+    /// `next` is the next position to be claimed. `earliest` returns the first slot that somebody holds or will get
+    /// again.
     pub(crate) fn follow_arrivals(
         &mut self,
         next: u64,
@@ -489,7 +486,7 @@ impl Schedule {
         }
     }
 
-    /// Forgets what lies before `position`: positions can be told apart only within a range.
+    /// Forgets everything before `position`: positions are unambiguous only within a range.
     fn forget(&mut self, position: u64) {
         self.history.forget(position);
         self.settled = later(self.settled, position);

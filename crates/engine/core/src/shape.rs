@@ -1,9 +1,9 @@
-//! The shape of a load: from counts to time, and back.
+//! Shapes of loads: convert time to counts, and counts to time.
 //!
-//! A shape is a tree. Its leaves are curves whose rate never falls, or the same backwards, so that
-//! every formula is a sum of positive terms. All counts are sums of theirs. The time of a count is
-//! found through counts at moments alone: it is estimated, and then corrected until the count is
-//! reached there and not reached one nanosecond earlier.
+//! A shape is a tree. Its leaves are curves whose rate never falls, or the same backwards, so that every formula is a
+//! sum of positive terms. All counts are sums of the leaves' counts. The time of a count is computed from counts at
+//! moments alone: it is estimated, and then corrected until the count is reached there and not reached one nanosecond
+//! earlier.
 
 mod compose;
 mod custom;
@@ -34,7 +34,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How the rate of a load goes over time.
+/// How the rate of a load changes over time.
 ///
 /// ```text
 /// rate                                     ramp 100/s..5k/s 30s,
@@ -45,20 +45,20 @@ use std::time::Duration;
 ///   +-----------------------------------> time
 /// ```
 ///
-/// The *count* of a shape by a moment is the area under its rate until then: how many slots there
-/// are, parts of a slot included. Slot n starts in the first whole nanosecond at which the count is
-/// n; if the rate is zero then, it starts when the rate rises again. So slot 0 starts at once, and
-/// a shape with a count of N has the slots with numbers below N. Counts are exact to 2^-64 slots,
-/// times to the nanosecond, and repeating a shape adds nothing to that: 10^15 slots into a repeated
-/// one, nothing has drifted. (A [`custom`](Shape::custom) curve is as exact as it is.)
+/// The *count* of a shape by a moment is the area under its rate until then: the number of slots, including the
+/// fraction of the next slot. Slot n starts in the first whole nanosecond at which the count is n; if the rate is zero
+/// then, it starts when the rate rises again. So slot 0 starts at once, and a shape with a count of N has the slots
+/// with numbers below N. Counts are exact to 2^-64 slots and times to the nanosecond. Repeating a shape adds no error:
+/// 10^15 slots into a repeated shape, nothing has drifted. (A [`custom`](Shape::custom) curve is only as exact as its
+/// own function.)
 ///
-/// [`Pacer::shaped`](crate::Pacer::shaped) follows a shape, and starts each slot within 1 ns of its
-/// moment; [Schedules](crate::_documentation::schedules) tells the whole story.
+/// [`Pacer::shaped`](crate::Pacer::shaped) follows a shape, and starts each slot within 1 ns of its moment; see
+/// [Schedules](crate::_documentation::schedules) for details.
 ///
-/// Shapes are put together from parts, by methods or from [text](#impl-FromStr-for-Shape). A clone
-/// is cheap. A shape has at most 65536 parts, 64 of them within each other, a duration below 2^63
-/// ns (292 years) and a count below 2^63. What is repeated counts once, and what never ends is
-/// without these limits; there the count stops at 2^63.
+/// Shapes are put together from parts, by methods or from [a string](#impl-FromStr-for-Shape). A clone is cheap. A
+/// shape has at most 65536 parts, at most 64 levels of nesting, a duration below 2^63 ns (292 years) and a count below
+/// 2^63. A repeated shape counts once. A shape that never ends is exempt from the limits of duration and count; its
+/// count stops at 2^63.
 ///
 /// ```
 /// use nanopace::{Rate, Shape};
@@ -79,43 +79,41 @@ pub struct Shape {
     text: Arc<Text>,
 }
 
-/// What the rate does between the points of a [`Shape::table`].
+/// The rate between the points of a [`Shape::table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Between {
-    /// It goes straight from each point to the next.
+    /// The rate goes straight from each point to the next.
     Linear,
-    /// It stays until the next point. The last point is only the end; its own rate is never
-    /// reached.
+    /// The rate stays until the next point. The last point is only the end; its own rate is never reached.
     Step,
 }
 
 impl Shape {
-    /// How long it lasts; none if it never ends.
+    /// How long the shape lasts; none if it never ends.
     #[must_use]
     pub fn duration(&self) -> Option<Duration> {
         Some(self.duration_ns()).filter(|&ns| ns < i64::MAX).map(duration)
     }
 
-    /// How many slots it has, parts of a slot included; none if it never ends.
+    /// How many slots the shape has, with fractions of slots; none if it never ends.
     #[must_use]
     pub fn count(&self) -> Option<f64> {
         self.duration().map(|_| approximate(self.program.total()))
     }
 
-    /// How many slots there are after so long, parts of a slot included; after the end, all.
+    /// How many slots there are after `elapsed`, with fractions of slots; after the end, all.
     #[must_use]
     pub fn count_at(&self, elapsed: Duration) -> f64 {
         approximate(self.program.count_at(span_ns(elapsed)))
     }
 
-    /// Slots per second after so long. At a jump it is the later rate, and after the end it is 0.
+    /// Slots per second after `elapsed`. At a jump it is the later rate, and after the end it is 0.
     #[must_use]
     pub fn rate_at(&self, elapsed: Duration) -> f64 {
         self.rate_at_ns(span_ns(elapsed))
     }
 
-    /// When the slot of this number starts, counted from the shape's beginning; none if it has no
-    /// such slot.
+    /// When the slot with this number starts, counted from the shape's beginning; none if the shape has no such slot.
     #[must_use]
     pub fn time_of(&self, slot: u64) -> Option<Duration> {
         let count = Count::from(slot) * ONE;
@@ -125,32 +123,32 @@ impl Shape {
         Some(self.time_of_count(count)).filter(|&ns| ns < i64::MAX).map(duration)
     }
 
-    /// Slots per second after so long, as [`rate_at`](Shape::rate_at).
+    /// Slots per second after this time, as [`rate_at`](Shape::rate_at).
     pub(crate) fn rate_at_ns(&self, elapsed_ns: i64) -> f64 {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or(0.0, |here| here.leaf.rate_hz(here.since_ns))
     }
 
-    /// Whether it is a copy of the same shape.
+    /// Whether the other is a copy of the same shape.
     pub(crate) fn is_same(&self, other: &Shape) -> bool {
         Arc::ptr_eq(&self.program, &other.program)
     }
 
-    /// The highest rate, per second. That of a [`custom`](Shape::custom) curve is the highest of a
-    /// thousand moments.
+    /// The highest rate, per second. For a [`custom`](Shape::custom) curve it is the highest rate at a thousand
+    /// moments.
     #[must_use]
     pub fn peak(&self) -> f64 {
         self.program.peak_hz(0, i64::MAX)
     }
 
-    /// How many slots there are after so long: 0 before the beginning, all after the end.
+    /// How many slots there are after this time: 0 before the beginning, all after the end.
     pub(crate) fn count_at_ns(&self, elapsed_ns: i64) -> Count {
         whole(self.program.count_at(elapsed_ns))
     }
 
-    /// When the slot that lies at `count` starts: in the first nanosecond at which there are so many; or if there are
-    /// just so many then and the rate is zero, when it rises again. `i64::MAX`: never. There is none at the count of
-    /// the whole shape or after it.
+    /// When the slot that lies at `count` starts: in the first nanosecond at which the count is reached; or if exactly
+    /// `count` slots have come then and the rate is zero, when it rises again. `i64::MAX`: never. There is no slot at
+    /// the count of the whole shape or after it.
     #[inline]
     pub(crate) fn time_of_count(&self, count: Count) -> i64 {
         self.program.steady_time_of(count).unwrap_or_else(|| self.exact_time_of_count(count))
@@ -167,8 +165,8 @@ impl Shape {
         if is_early { flat_until_ns } else { time_ns }
     }
 
-    /// Whether the slot that lies at `count`, which is that by then, has not come: the rate has been
-    /// zero since, or there is none.
+    /// Whether the slot at `count`, the shape's count by then, has not come: the rate has been zero since, or there is
+    /// no such slot.
     pub(crate) fn is_waiting_at_ns(&self, elapsed_ns: i64, count: Count) -> bool {
         let elapsed_ns = elapsed_ns.max(0);
         let is_flat = self.program.flat_until(elapsed_ns) > elapsed_ns;
@@ -180,8 +178,8 @@ impl Shape {
         self.program.time_ns()
     }
 
-    /// How long from `elapsed_ns` on the chord of time by count stays within 1 ns of the curve: a
-    /// lower bound, at least 1; `i64::MAX` after the end. And whether the rate falls there.
+    /// How long from `elapsed_ns` on the chord of time by count stays within 1 ns of the curve: a lower bound, at least
+    /// 1; `i64::MAX` after the end. The second value is whether the rate falls there.
     pub(crate) fn straight_ns(&self, elapsed_ns: i64) -> (i64, bool) {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or((i64::MAX, false), |Here { leaf, since_ns, rest_ns, .. }| {
@@ -189,21 +187,20 @@ impl Shape {
         })
     }
 
-    /// Whether the rate goes on smoothly at that moment: within one formula, by which it changes little in a
-    /// nanosecond.
+    /// Whether the rate is smooth at that moment: within one formula, by which it changes little in a nanosecond.
     pub(crate) fn is_smooth_at(&self, elapsed_ns: i64) -> bool {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.is_some_and(|here| here.going_ns > 0 && here.leaf.straight_for(here.since_ns) > 1)
     }
 
-    /// How long from `elapsed_ns` on a parabola of time by count stays within 1/4 ns of the curve; zero where a
-    /// chord is as good, or that is not known.
+    /// How long from `elapsed_ns` on a parabola of time by count stays within 1/4 ns of the curve; zero where a chord
+    /// is as good, or that is not known.
     pub(crate) fn bent_ns(&self, elapsed_ns: i64) -> i64 {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or(0, |here| here.leaf.bent_for(here.since_ns).min(here.rest_ns))
     }
 
-    /// Its rate, if that is the same for ever.
+    /// The shape's rate, if it is the same for ever.
     pub(crate) fn as_constant(&self) -> Option<Level> {
         match *self.text {
             Text::Hold(level, i64::MAX) => Some(level),
@@ -244,8 +241,7 @@ fn part_ns(time: Duration) -> Result<i64, ShapeError> {
 }
 
 impl fmt::Display for Shape {
-    /// Shows it so that [`FromStr`](std::str::FromStr) reads it back, but for
-    /// [`custom`](Shape::custom) curves.
+    /// Prints it so that [`FromStr`](std::str::FromStr) reads it back, except for [`custom`](Shape::custom) curves.
     ///
     /// ```
     /// use nanopace::{Rate, Shape};

@@ -1,4 +1,4 @@
-//! Which slots of a load belong to one of several processes that make it together.
+//! Shards: the slots of a load that belong to one of several processes.
 
 use crate::count::Count;
 use crate::error::errors_by_text;
@@ -7,27 +7,25 @@ use std::collections::BinaryHeap;
 use std::fmt;
 use std::str::FromStr;
 
-/// The slots of a load that belong to this process, where several processes make it together
-/// without talking to each other.
+/// The slots of a load that belong to this process, where several processes make the load together without
+/// communicating.
 ///
-/// All of them have the same schedule, and each takes its own slots of it: with equal weights
-/// process `i` of `n` takes slots `i`, `i + n`, `i + 2n` and so on. With weights that add up to
-/// `W`, process `i` takes `w_i` of each `W` slots, spread as evenly as possible: by any slot `s` of
-/// the load it has taken less than one slot more or less than `s * w_i / W`. Together they take
-/// each slot exactly once.
+/// All processes have the same schedule, and each takes its own slots of it. With equal weights process `i` of `n`
+/// takes slots `i`, `i + n`, `i + 2n` and so on. With weights that add up to `W`, process `i` takes `w_i` of each `W`
+/// slots, spread as evenly as possible: by any slot `s` of the load it has taken less than one slot more or less than
+/// `s * w_i / W`. Together they take each slot exactly once.
 ///
-/// This is the scheduling problem of proportionate progress (Baruah, Cohen, Plaxton and Varvel,
-/// Algorithmica 1996) for one processor: the `k`-th slot of a process has to lie in the window
-/// `⌊(k - 1) W / w⌋ .. ⌈k W / w⌉`, and of those who may have a slot, the one whose window ends first
-/// gets it.
+/// This is the scheduling problem of proportionate progress (Baruah, Cohen, Plaxton and Varvel, Algorithmica 1996) for
+/// one processor: the `k`-th slot of a process has to lie in the window `⌊(k - 1) W / w⌋ .. ⌈k W / w⌉`. Of the
+/// processes that may have a slot, the one whose window ends first gets it.
 ///
 /// ```
 /// use nanopace::Shard;
 ///
-/// // The first of three equal ones. Indices count from 0, and in text from 1.
+/// // The first of three equal processes. Indices count from 0, and in strings from 1.
 /// let first: Shard = "1/3".parse()?;
 /// assert_eq!(first, Shard::new(0, 3)?);
-/// // The first of three, that takes as much as the other two together.
+/// // The first of three, which takes as much as the other two together.
 /// let larger: Shard = "1/2:1:1".parse()?;
 /// assert_eq!(larger, Shard::weighted(0, &[2, 1, 1])?);
 /// # Ok::<(), nanopace::ShardError>(())
@@ -55,8 +53,7 @@ impl Shard {
         Ok(Shard { cycle: count.into(), own: vec![index.into()] })
     }
 
-    /// Process `index`, counted from 0, of as many as there are weights. Only the ratios of the
-    /// weights matter.
+    /// Process `index`, counted from 0; there are as many processes as weights. Only the ratios of the weights matter.
     ///
     /// # Errors
     /// [`ShardError::Index`] if there is no such process. [`ShardError::Weight`] if a weight is
@@ -97,8 +94,8 @@ impl Shard {
     /// The slots whose number, divided by `cycle`, leaves one of these remainders.
     ///
     /// # Errors
-    /// [`ShardError::Remainder`] if there is none, or one that is not below `cycle`.
-    /// [`ShardError::Cycle`] if `cycle` is above 65 536.
+    /// [`ShardError::Remainder`] if there are no remainders, or one is not below `cycle`. [`ShardError::Cycle`] if
+    /// `cycle` is above 65 536.
     ///
     /// # Examples
     /// ```
@@ -168,7 +165,7 @@ impl Shard {
         count / cycle * own + count % cycle * own / cycle
     }
 
-    /// Which part of the load the shard is if its slots lie evenly: one slot in this many. None if they don't.
+    /// If the slots lie evenly, one slot in this many belongs to the shard. None if they don't.
     pub(crate) fn stride(&self) -> Option<u64> {
         if !self.cycle.is_multiple_of(self.own.len() as u64) {
             return None;
@@ -179,7 +176,7 @@ impl Shard {
     }
 }
 
-/// Who owns each slot of a cycle.
+/// The owner of each slot of a cycle.
 fn owners(weights: &[u64], cycle: u64) -> impl Iterator<Item = usize> {
     let mut windows: Vec<(u64, u64, usize)> = Vec::new();
     for (process, &weight) in weights.iter().enumerate() {
@@ -204,11 +201,10 @@ fn greatest_common_divisor(a: u32, b: u32) -> u32 {
 impl FromStr for Shard {
     type Err = ShardError;
 
-    /// Reads `INDEX/COUNT`, such as `1/3`, or `INDEX/WEIGHT:WEIGHT...`, such as `1/2:1:1`. Indices
-    /// count from 1.
+    /// Parses `INDEX/COUNT`, such as `1/3`, or `INDEX/WEIGHT:WEIGHT...`, such as `1/2:1:1`. Indices count from 1.
     ///
     /// # Errors
-    /// [`ShardError`], which says what is wrong and what to write.
+    /// [`ShardError`], whose message says what is wrong and what to write.
     ///
     /// # Examples
     /// ```
@@ -316,7 +312,7 @@ mod tests {
         }
 
         #[test]
-        fn no_process_is_a_slot_off_its_share(weights in weights(), slot in 0_u64..1_000) {
+        fn every_process_is_within_a_slot_of_its_share(weights in weights(), slot in 0_u64..1_000) {
             let total: u64 = weights.iter().copied().map(u64::from).sum();
             for (shard, weight) in processes(&weights).iter().zip(weights) {
                 let taken = shard.locals_before(slot) * total;
@@ -335,7 +331,7 @@ mod tests {
         }
 
         #[test]
-        fn equal_ones_take_turns(index in 0_u32..1_000, more in 1_u32..1_000_000, local in 0_u64..1 << 30) {
+        fn equal_processes_take_turns(index in 0_u32..1_000, more in 1_u32..1_000_000, local in 0_u64..1 << 30) {
             let shard = Shard::new(index, index + more).unwrap();
             let count = u64::from(index + more);
             prop_assert_eq!(shard.global(local), u64::from(index) + local * count);
@@ -352,7 +348,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_gets_an_answer(text in "[0-9/: -]{0,20}") {
+        fn any_string_is_parsed_or_refused(text in "[0-9/: -]{0,20}") {
             let _ = text.parse::<Shard>();
         }
     }
@@ -382,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_shard() {
+    fn invalid_shards_are_refused() {
         let index = |index, count| ShardError::Index { index, count };
         for (text, error, message) in [
             ("", ShardError::Syntax, "such as 1/3"),

@@ -1,19 +1,17 @@
-//! Which callers sleep for which slots, so that a change wakes only those that it moves.
+//! Records which callers sleep for which slots, so that a change wakes only the callers that it moves.
 //!
-//! In the ordinary course no caller is notified: each sleeps to its own slot. A change unparks the
-//! sleepers whose slots may start earlier than they sleep to, or can't start by their deadlines any
-//! more. A sleeper whose slot moved to a later moment finds that out when it wakes.
+//! Normally no caller is notified: each sleeps to its own slot. A change unparks the sleepers whose slots may start
+//! earlier than they sleep to, or can't start by their deadlines any more. A sleeper whose slot moved to a later moment
+//! finds that out when it wakes.
 //!
-//! Waking is a system call for each sleeper, and there may be thousands. So a change wakes only the
-//! first [`HERD`], in schedule order, and each sleeper that wakes passes it on to one more. Callers
-//! that are awake can then make their plans while others are still being woken, and `set_rate`
-//! returns soon.
+//! Waking takes a system call for each sleeper, and there may be thousands. So a change wakes only the first [`HERD`],
+//! in schedule order, and each sleeper that wakes passes it on to one more. Callers that are awake can then make their
+//! plans while others are still being woken, and `set_rate` returns quickly.
 //!
-//! No wake-up is lost: a sleeper enters under the registry's lock, and only if the version that it
-//! planned by is still the current one, and a change makes that version invalid before it takes
-//! that lock. So either the sleeper has entered when the change looks, or it comes later and sees
-//! the change. A sleeper that has been chosen to be woken, but woke by itself, leaves under that
-//! lock too, and so sees the change as well. Models: `no_wake_up_is_lost`,
+//! No wake-up is lost: a sleeper enters under the registry's lock, and only if the version that it planned by is still
+//! the current one, and a change makes that version invalid before it takes that lock. So either the sleeper has
+//! entered when the change looks, or it comes later and sees the change. A sleeper that has been chosen to be woken,
+//! but woke before that, leaves under that lock too, and so sees the change as well. Models: `no_wake_up_is_lost`,
 //! `a_change_reaches_every_sleeper`.
 
 use crate::Unparker;
@@ -26,7 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 use std::thread;
 
-/// A caller that is held back, asleep or about to be.
+/// A caller that sleeps, or is about to.
 #[derive(Clone, Debug)]
 pub(crate) struct Sleeper {
     /// When the caller's slot may start, by its plan.
@@ -52,8 +50,7 @@ struct Registry {
 #[derive(Debug)]
 pub(crate) struct Sleepers(Mutex<Registry>);
 
-/// Wakes the threads and tasks that it holds when it is dropped, which must not be under a lock
-/// that they want next.
+/// Wakes the threads and tasks that it holds when it is dropped. Do not drop it under a lock that they need next.
 #[derive(Debug, Default)]
 #[must_use = "wakes when it is dropped"]
 pub(crate) struct WakeUps {
@@ -66,7 +63,7 @@ impl Drop for WakeUps {
         mem::take(&mut self.threads).iter().for_each(Unparker::unpark);
         let mut panic = None;
         for task in mem::take(&mut self.tasks) {
-            // If a waker panics, the others are woken all the same.
+            // If a waker panics, the others are still woken.
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.wake())) {
                 panic.get_or_insert(payload);
             }
@@ -84,7 +81,7 @@ impl WakeUps {
     }
 }
 
-/// As `Vec::append`, but takes no memory if there was nothing before.
+/// Like `Vec::append`, but allocates nothing if `all` was empty.
 fn append<T>(all: &mut Vec<T>, others: Vec<T>) {
     if all.is_empty() { *all = others } else { all.extend(others) }
 }
@@ -136,7 +133,7 @@ impl Sleepers {
         WakeUps { threads: Vec::new(), tasks: self.0.lock().take_watching() }
     }
 
-    /// The sleepers that a change moves; `release` tells when a slot may start now.
+    /// The sleepers that a change moves; `release` returns when a slot may start now.
     pub(crate) fn moved(&self, release: impl Fn(u64) -> i64) -> WakeUps {
         let must_wake = |(&position, sleeper): (&u64, &Sleeper)| {
             let release = release(position);
@@ -147,7 +144,7 @@ impl Sleepers {
         registry.choose(positions)
     }
 
-    /// The sleepers without a slot, because it lies after the end now.
+    /// The sleepers whose slots now lie after the end.
     pub(crate) fn behind_end(&self, ends_before: impl Fn(u64) -> bool) -> WakeUps {
         let mut registry = self.0.lock();
         let positions: Vec<u64> =
@@ -166,8 +163,8 @@ impl Sleepers {
         self.moved(|_| i64::MIN)
     }
 
-    /// For `slots` slots from `position` on that have come back, as many sleepers with later slots:
-    /// the latest ones, so that those that start sooner keep their slots.
+    /// For `slots` slots from `position` on that have come back, returns as many sleepers with later slots: the latest
+    /// ones, so that those that start sooner keep their slots.
     pub(crate) fn latest_behind(&self, position: u64, slots: u64) -> WakeUps {
         let would_take = |(&at, sleeper): (&u64, &Sleeper)| {
             (sleeper.takes_others && ticks_between(position, at) > 0).then_some(at)
@@ -193,7 +190,7 @@ impl Registry {
 
     fn take_watching(&mut self) -> Vec<Waker> {
         if self.watching.is_empty() {
-            return Vec::new(); // what follows takes a while, also for none
+            return Vec::new(); // taking an empty map takes a while, too
         }
         mem::take(&mut self.watching).into_values().collect()
     }

@@ -1,4 +1,4 @@
-//! The intended starts of a load, before anything runs.
+//! Computes the intended starts of a load without running it.
 
 use crate::arrivals::Arrivals;
 use crate::count::Count;
@@ -8,8 +8,8 @@ use crate::shard::Shard;
 use std::time::Duration;
 
 impl Arrivals {
-    /// The intended starts of this process's part of a load, in order, since the load's beginning.
-    /// They end where the shape or the arrivals end; there may be 2^63 of them.
+    /// The intended starts of this process's part of a load, in order, since the load's beginning. They end where the
+    /// shape or the arrivals end; there may be 2^63 of them.
     ///
     /// ```
     /// use nanopace::{Arrivals, Level, Rate, Shape, Shard};
@@ -34,7 +34,7 @@ impl Arrivals {
         })
     }
 
-    /// How many of those starts come before `elapsed`. A replay says it only up to 2^20 slots.
+    /// How many of those starts come before `elapsed`. For a replay, the count stops at 2^20 slots.
     ///
     /// ```
     /// use nanopace::{Arrivals, Rate, Shape, Shard};
@@ -49,8 +49,7 @@ impl Arrivals {
     pub fn starts_before(&self, elapsed: Duration, shape: &Shape, shard: &Shard) -> u64 {
         let Some(last_ns) = span_ns(elapsed).checked_sub(1).filter(|&ns| ns >= 0) else { return 0 };
         let count = shape.count_at_ns(last_ns);
-        // A shape has the slots below its count. While its rate is zero, and when it is over, the
-        // next has not come.
+        // A shape has the slots below its count. While its rate is zero, and after its end, the next slot has not come.
         let is_below = shape.is_waiting_at_ns(last_ns, count);
         let last: Option<Count> = if is_below { count.checked_sub(1) } else { Some(count) };
         last.map_or(0, |last| shard.locals_before(self.process().slots_by(last)))

@@ -1,10 +1,10 @@
-//! What happens to missed time.
+//! Policies for missed time.
 
 use crate::error::StrictnessError;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a late start does to the schedule: one number from 0 to 1000.
+/// How a late start changes the schedule: one number from 0 to 1000.
 ///
 /// | strictness | name | missed time |
 /// |---|---|---|
@@ -20,9 +20,9 @@ use std::str::FromStr;
 /// Setting a strictness other than 0 makes each start go through a lock, and makes wait times
 /// exact; see [`Grant::wait_time`](crate::Grant::wait_time).
 ///
-/// The drawings below all show the same case. The rate is 10/s, so the interval is 100 ms, or six
-/// characters. The operation of slot 0 stalls for 300 ms, and the others take no time. The upper
-/// line has the intended starts, and the lower line has the actual starts.
+/// The drawings below all show the same case. The rate is 10/s, so the interval is 100 ms, or six characters. The
+/// operation of slot 0 stalls for 300 ms, and the others take no time. The upper line shows the intended starts, and
+/// the lower line the actual starts.
 ///
 /// # Average: 0
 ///
@@ -31,11 +31,10 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------123   4     5     6
 /// ```
 ///
-/// Intended starts stay where they are. What was missed starts as fast as callers come back, until
-/// they are on schedule again. This is an *open loop*. It is the default because it is the only
-/// choice under which intended starts do not depend on the target, so response times are what users
-/// who arrive on schedule would see. The price is a burst after each stall. You can bound it with
-/// [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
+/// Intended starts do not move. Missed slots start as fast as callers come back, until they are on schedule again. This
+/// is an *open loop*. It is the default because it is the only choice under which intended starts do not depend on the
+/// target, so response times are those of users who arrive on schedule. The price is a burst after each stall. You can
+/// bound it with [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
 ///
 /// ```
 /// use nanopace::{ManualClock, Nanos, Pacer, Strictness};
@@ -65,10 +64,9 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------12    3     4     5
 /// ```
 ///
-/// A late start moves the slots after it to later, by this fraction of its gap. Slot 1 is 200 ms
-/// late. At 0.5, 100 ms of that are forfeited and become *idle* time, so slot 2 is intended at 300
-/// ms instead of 200 ms. The late slot keeps its own intended start, so its wait time still says
-/// how late it was.
+/// A late start moves the slots after it by this fraction of its gap. Slot 1 is 200 ms late. At 0.5, 100 ms of that are
+/// forfeited and become *idle* time, so slot 2 is intended at 300 ms instead of 200 ms. The late slot keeps its own
+/// intended start, so its wait time still reports how late it was.
 ///
 /// ```
 /// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};
@@ -96,14 +94,13 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------1     2     3     4     5
 /// ```
 ///
-/// A late start forfeits its whole gap. Slot 2 is intended one interval after the actual start of
-/// slot 1, so slots stay at least an interval apart, and missed time is never made up for. That
-/// includes the time by which the pacer's own pauses overrun, so the rate that is reached is a
-/// little below the rate that was set. It is the virtual scheduling algorithm of GCRA without a
-/// tolerance (ITU-T I.371).
+/// A late start forfeits its whole gap. Slot 2 is intended one interval after the actual start of slot 1, so slots stay
+/// at least an interval apart, and missed time is never made up for. That includes the time by which the pacer's own
+/// pauses overrun, so the achieved rate is a little below the rate that was set. It is the virtual scheduling algorithm
+/// of GCRA without a tolerance (ITU-T I.371).
 ///
-/// Only a straggler starts closer to another slot: it is a slot that starts when a later one has
-/// started already, because its caller held a claim or overslept. It moves nothing.
+/// Only a straggler starts closer to another slot. A straggler is a slot that starts when a later one has started
+/// already, because its caller held a claim or overslept. It moves nothing.
 ///
 /// ```
 /// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};
@@ -131,11 +128,10 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------1  2  3  4  5     6
 /// ```
 ///
-/// Intended starts stay where they are, as with average. Missed time is *owed*, and is paid back at
-/// a bounded speed: while slots are late they start at up to this multiple of the rate,
-/// here twice the rate, or 50 ms apart. A ratio of 1.1 catches up at 110 % of the rate. Wait times
-/// include what is still owed. These are two rates that hold at once, the sustained rate and the
-/// peak rate, as in the dual generic cell rate algorithm (GCRA) of ATM (ITU-T I.371).
+/// Intended starts do not move, as with average. Missed time is *owed*, and is paid back at a bounded speed: while
+/// slots are late they start at up to this multiple of the rate, here twice the rate, or 50 ms apart. A ratio of 1.1
+/// catches up at 110 % of the rate. Wait times include the time that is still owed. The sustained rate and the peak
+/// rate hold at once, as in the dual generic cell rate algorithm (GCRA) of ATM (ITU-T I.371).
 ///
 /// ```
 /// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};
@@ -211,7 +207,7 @@ impl Strictness {
         self.0
     }
 
-    /// The rule that it stands for, in the integers that the schedule computes with.
+    /// The rule for this strictness, in the integers that the schedule computes with.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -251,10 +247,10 @@ impl Default for Strictness {
 impl FromStr for Strictness {
     type Err = StrictnessError;
 
-    /// Reads a number from 0 to 1000, as [`f64`] is written. Spaces around it are ignored.
+    /// Parses a number from 0 to 1000, as [`f64`] is written. Spaces around it are ignored.
     ///
     /// # Errors
-    /// [`StrictnessError`] for every other text.
+    /// [`StrictnessError`] for every other string.
     ///
     /// # Examples
     /// ```
@@ -299,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_strictness() {
+    fn invalid_strictnesses_are_refused() {
         for number in [-0.001, 1000.1, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(Strictness::new(number), Err(StrictnessError));
         }

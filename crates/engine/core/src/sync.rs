@@ -1,8 +1,8 @@
-//! What the concurrent code runs on: std's atomics and locks, or loom's model of them when built with
-//! `--cfg loom`. Parking is in `nanopace-nanos`.
+//! The atomics and locks of the concurrent code: std's, or loom's models of them when built with `--cfg loom`. Parking
+//! is in `nanopace-nanos`.
 //!
-//! All concurrent code imports from here, and is written once for both. `std::sync::Arc` is used in
-//! both cases: it publishes nothing that the models check.
+//! All concurrent code imports from here, and is written once for both. `std::sync::Arc` is used in both cases: it
+//! publishes nothing that the models check.
 
 pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -20,8 +20,8 @@ mod world {
     /// How many uneven slots are drawn at once for all callers.
     pub(crate) const DRAWN: usize = 64;
 
-    /// Tries again and again for some microseconds. Locks are mostly held for less, and who parks loses more: it
-    /// also makes the holder wake it.
+    /// Tries again and again for some microseconds. Locks are mostly held for less time, and parking costs more: it
+    /// also makes the holder wake the waiter.
     #[inline]
     pub(super) fn spin<T>(attempt: impl Fn() -> Option<T>) -> Option<T> {
         attempt().or_else(|| spin_on(attempt))
@@ -43,11 +43,11 @@ mod world {
         static KEPT: Cell<Option<Parker>> = const { Cell::new(None) };
     }
 
-    /// Lends the thread's parker, so that a pause allocates nothing. It may still get the token of a
-    /// wake-up that came too late for an earlier pause: then it returns early, as for any change.
-    /// A pause inside of a pause has another one: no pause takes the wake-up of the one around it.
+    /// Lends the thread's parker, so that a pause allocates nothing. It may still get the token of a wake-up that came
+    /// too late for an earlier pause: then it returns early, as for any change. A pause inside of a pause gets another
+    /// parker, so that no pause takes the wake-up of the one around it.
     pub(crate) fn with_parker<T>(pause: impl FnOnce(&Parker) -> T) -> T {
-        // Not there in a thread that is ending.
+        // A thread that is ending has no parker.
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         let parker = kept.unwrap_or_else(Parker::new);
         let result = pause(&parker);
@@ -68,7 +68,7 @@ mod world {
     /// Few, because each is a word to be read.
     pub(crate) const DRAWN: usize = 2;
 
-    /// Whoever waits for a lock parks at once: a model has no time.
+    /// Returns none, so that a caller that waits for a lock parks at once: a model has no time.
     pub(super) fn spin<T>(_: impl Fn() -> Option<T>) -> Option<T> {
         None
     }
@@ -84,7 +84,7 @@ pub(crate) use world::{AtomicU64, DRAWN, HERD, MutexGuard, with_parker, yield_no
 
 /// A number that no other call returns, from 1 on.
 pub(crate) fn unique() -> u64 {
-    // Not loom's: it has to outlive a model's run, and no model is about it.
+    // Not loom's atomic: it has to outlive a model's run, and no model is about it.
     static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     // Relaxed: unique, not ordered.
     LAST.fetch_add(1, Relaxed) + 1

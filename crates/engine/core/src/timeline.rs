@@ -1,17 +1,16 @@
-//! The timeline: the one shared word that slots are claimed from, and the schedule that says when
-//! they start.
+//! The timeline: the shared word from which slots are claimed, and the schedule that gives their starts.
 //!
-//! A claim is `allocated.fetch_add(SLOT)`. Slots are also claimed, skipped and taken back by
-//! compare-and-swap, and nothing else writes the word. So claims are unique and without gaps.
+//! A claim is `allocated.fetch_add(SLOT)`. Slots are also claimed, skipped and taken back by compare-and-swap, and
+//! nothing else writes the word. So claims are unique and without gaps.
 //!
 //! In an *open loop* (average strictness, no limits) slots are claimed and started without the lock. The hot path
-//! starts what is known to be due ([`published`]). All other slots that lie evenly start by a plan, but for the runs of
-//! lanes ([`open`]). Where slots lie unevenly there is no published stretch. There, slots are drawn under the lock:
-//! for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
+//! starts slots that are known to be due ([`published`]). All other slots that lie evenly start by a plan ([`open`]),
+//! except those in the runs of lanes. Where slots lie unevenly there is no published stretch. There, slots are drawn
+//! under the lock: for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
 //!
-//! Under a late policy each start may move the slots after it. So starts are judged one after the
-//! other, each on a reading of its own, under the lock ([`guarded`]). That is also the way while
-//! the pacer is paused, and while slots that were given back wait to be handed out again.
+//! Under a late policy each start may move the slots after it. So starts are judged one after the other, each on its
+//! own reading of the clock, under the lock ([`guarded`]). The same holds while the pacer is paused, and while slots
+//! that were given back wait to be handed out again.
 //!
 //! # Ground rules
 //!
@@ -25,16 +24,16 @@
 //! | `sleepers` | the caller that sleeps, under a lock of its own | the holder of the lock |
 //!
 //! * **Order of locks.** The lock, `locked`, comes first. Under it, those of `held` and `sleepers` are taken for a
-//!   moment each, never two at once, but that lanes are asked for their runs one by one under the list of lanes. No waker
-//!   and no thread is woken under any of them.
-//! * **Order of reading.** Without the lock: first the version, then the clock, then the version again. If it is
-//!   the same, the reading belongs to that schedule, and a plan made by it is valid until the version changes.
+//!   moment each, never two at once. There is one exception: each lane's run is read under the list of lanes. No waker
+//!   and no thread is woken under any of these locks.
+//! * **Order of reading.** Without the lock: first the version, then the clock, then the version again. If it is the
+//!   same, the reading belongs to that schedule, and a plan made by it is valid until the version changes.
 //! * **Order of changing.** A change takes the lock, withdraws the published state, reads the clock, changes the schedule,
 //!   looks for the sleepers that it moves, and publishes the new state. So nobody starts a slot by the old schedule on a
 //!   reading that was made after the change.
 //! * **Readings.** No start has an earlier reading than one that its caller can know of: a caller takes the later of
 //!   its clock's reading and the last one that was reported.
-//! * **Slots.** A slot has one holder at most. It becomes another's only after its holder has given it back.
+//! * **Slots.** A slot has at most one holder. It becomes another caller's only after its holder has given it back.
 
 mod attempt;
 mod drawn;
@@ -70,8 +69,8 @@ use std::sync::Arc;
 use std::time::Duration;
 pub(crate) use window::Run;
 
-/// A slot's time on a published chord or parabola and its time on the curve differ by this much at most. So a
-/// slot may start this much before the curve reaches it.
+/// A slot's time on a published chord or parabola and its time on the curve differ by at most this much. So a slot may
+/// start this much before the curve reaches it.
 const FIT_ERROR_NS: i64 = 1;
 
 /// The schedule of one pacer, and the word that its slots are claimed from. All callers share it.
@@ -80,12 +79,12 @@ pub(crate) struct Timeline {
     /// The next position to be claimed, in ticks. Written by `claim_in` and `claim`, which add,
     /// and by `exchange`.
     allocated: CachePadded<AtomicU64>,
-    /// What callers read of the schedule without the lock.
+    /// The part of the schedule that callers read without the lock.
     published: Published,
-    /// The drawn slots, if there is an arrival process. The slots of an uneven shard are not drawn for all: each
-    /// is taken under the lock.
+    /// The drawn slots, if there is an arrival process. The slots of an uneven shard are not drawn for all callers:
+    /// each is taken under the lock.
     drawn: Option<Box<Drawn>>,
-    /// The schedule itself, and what goes with it.
+    /// The schedule itself, and the data that is changed with it.
     locked: CachePadded<Mutex<Locked>>,
     /// The slots that somebody holds.
     held: Held,
@@ -106,7 +105,7 @@ pub(crate) struct Totals {
     pub(crate) overdue: u64,
 }
 
-/// By this it is decided how long a caller may sleep on after its slot is due.
+/// The figures that limit how long a caller may sleep on after its slot is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spacing {
     /// How far apart the process's slots are, on average, in nanoseconds.
@@ -138,27 +137,27 @@ impl Timeline {
         self.published.version()
     }
 
-    /// Whether nothing starts any more.
+    /// Whether the pacer is closed, so that nothing starts any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.published.is_closed()
     }
 
-    /// Now, and never before a start that the caller can know of: readings on two processors may
-    /// differ in order by some hundred nanoseconds.
+    /// Now, and never before a start that the caller can know of: readings on two processors may be out of order by
+    /// some hundred nanoseconds.
     #[inline]
     pub(crate) fn now(&self, clock: &dyn Clock) -> Nanos {
         clock.now().max(Nanos::from_nanos(self.published.reading()))
     }
 
-    /// The grant of a start that belongs to no slot: now, with the number `u64::MAX`. The reading of the clock is
-    /// reported to all threads.
+    /// The grant of a start without a slot: now, with the number `u64::MAX`. The reading of the clock is reported to
+    /// all threads.
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
         self.report(now);
         Grant::at(now, now, u64::MAX)
     }
 
-    /// Tells all threads what the clock reads, and how far claims have come.
+    /// Reports the clock's reading to all threads, and how far claims have come.
     #[inline]
     fn report(&self, now: i64) {
         self.published.report_at(self.next(), now);
@@ -171,7 +170,7 @@ impl Timeline {
     }
 
     /// The hot path: claims the next slot, and grants it if it is known to be due. Claims nothing if no straight
-    /// stretch is published. The loads before the addition do not make it longer.
+    /// stretch is published. The loads before the addition do not make the path longer.
     #[inline]
     pub(crate) fn claim_fast(&self) -> Result<Grant, NotGranted> {
         let window = self.published.window().ok_or(NotGranted::NotClaimed)?;
@@ -188,8 +187,8 @@ impl Timeline {
 
     /// The hot path for callers that take a slot only if it is due. It claims one only if a straight stretch is
     /// published, and the slot that was the next one at the last reading of the clock is known to be due. If other
-    /// callers have claimed all that are known to be due since, the caller may have to give its slot back. The word
-    /// itself is not looked at before the addition: where another thread has just written it, the look would take
+    /// callers have claimed all slots that are known to be due since, the caller may have to give its slot back. The
+    /// word itself is not loaded before the addition: where another thread has just written it, the load would take
     /// longer than the addition.
     #[inline]
     pub(crate) fn try_claim_fast(&self) -> Result<Grant, NotGranted> {
@@ -201,7 +200,7 @@ impl Timeline {
     }
 
     /// Claims a slot on a bent stretch for a caller that takes one only if it is due, on the conditions of
-    /// [`try_claim_fast`](Timeline::try_claim_fast), but for a bent stretch in place of the straight one.
+    /// [`try_claim_fast`](Timeline::try_claim_fast), with a bent stretch instead of a straight one.
     #[inline]
     pub(crate) fn try_claim_bent(&self) -> Result<Grant, NotGranted> {
         let bent = self.published.bent_window().ok_or(NotGranted::NotClaimed)?;
@@ -223,7 +222,7 @@ impl Timeline {
     /// The next position to be claimed.
     #[inline]
     fn next(&self) -> u64 {
-        // Relaxed: as in `claim_in`; what acts on it does so by compare-and-swap. Model:
+        // Relaxed: as in `claim_in`; code that acts on the value does so by compare-and-swap. Model:
         // `tried_claims_are_unique`.
         self.allocated.load(Relaxed)
     }
@@ -251,7 +250,7 @@ impl Timeline {
         self.under_lock().confirm(claimed)
     }
 
-    /// A place for the run of one more lane.
+    /// Adds a place for the run of one more lane.
     pub(crate) fn lane(&self) -> Arc<LaneRun> {
         self.held.lane()
     }
@@ -288,7 +287,7 @@ impl Timeline {
         }
     }
 
-    /// Makes the next step of an attempt: without the lock if that is possible, and else under it.
+    /// Makes the next step of an attempt: without the lock if possible, otherwise under it.
     #[inline]
     pub(crate) fn go_on(&self, attempt: &mut Attempt, clock: &dyn Clock) -> Next {
         match attempt.go_on_open(self, clock) {
@@ -303,9 +302,9 @@ impl Timeline {
     /// Takes the next slot for an attempt that has none, if that slot was drawn.
     fn claim_drawn(&self, attempt: &Attempt) -> Option<Grant> {
         let drawn = self.drawn.as_ref().filter(|_| attempt.held.is_none() && attempt.slots == 1)?;
-        // Another start may have reported a later reading. It is looked at before the version, so that no slot starts
-        // by the old schedule on a reading that was made after a change. Model:
-        // `what_is_drawn_moves_before_it_starts_later`.
+        // Another start may have reported a later reading. It is loaded before the version, so that no slot starts by
+        // the old schedule on a reading that was made after a change. Model:
+        // `drawn_slots_move_before_they_start_later`.
         let reported = self.published.reading();
         loop {
             let position = self.next();
@@ -319,7 +318,7 @@ impl Timeline {
         }
     }
 
-    /// When what has been claimed may start, as things stand. With a sleep threshold it is due before that.
+    /// When the claimed slots may start, by the current schedule. With a sleep threshold they are due before that.
     pub(crate) fn release(&self, claimed: &Claimed) -> Result<Release, Ended> {
         match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
             Some(snapshot) => Ok(Release::At(snapshot.intended(claimed.position))),
@@ -327,12 +326,12 @@ impl Timeline {
         }
     }
 
-    /// The plan for what has been claimed, as things stand.
+    /// The plan for the claimed slots, by the current schedule.
     pub(crate) fn plan(&self, claimed: &Claimed, clock: &dyn Clock) -> Result<Plan, Ended> {
         self.under_lock().plan_of(claimed, clock)
     }
 
-    /// Gives back what was claimed and not started.
+    /// Gives back slots that were claimed and not started.
     pub(crate) fn give_back(&self, claimed: &Claimed) {
         if claimed.slots > 0 {
             self.under_lock().give_back(claimed);
@@ -344,12 +343,12 @@ impl Timeline {
         self.under_lock().change(clock, edit);
     }
 
-    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False if
-    /// a slot there has been claimed. A slot whose intended start has come, or comes within the
+    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False if a
+    /// slot there has been claimed. A slot whose intended start has come, or comes within the
     /// [lead](Timeline::furthest_lead_ns), counts as claimed. In an open loop it may be granted without the lock
-    /// meanwhile. Under a late policy it counts too, even while it waits because time is owed. The clock's readings on two
-    /// processors may differ by some hundred nanoseconds: a slot that falls due within that may start all the same.
-    /// Model: `a_slot_that_is_due_stays_with_its_process`.
+    /// meanwhile. Under a late policy it counts too, even while it waits because time is owed. The clock's readings on
+    /// two processors may differ by some hundred nanoseconds: a slot that becomes due within that time may start
+    /// anyway. Model: `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {
@@ -367,7 +366,7 @@ impl Timeline {
 
     /// Gives this process what is leased, from the slot with the number `from` in the whole load on. False if a
     /// slot there may have started. Slots that callers hold and that may not start yet move, as they do with a
-    /// change of rate. Models: `a_lease_reaches_who_waits`, `a_slot_that_may_start_is_not_leased_away`.
+    /// change of rate. Models: `a_lease_reaches_waiting_callers`, `a_slot_that_may_start_is_not_leased_away`.
     pub(crate) fn lease(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> bool {
         let mut is_leased = false;
         let lead_ns = self.furthest_lead_ns();
@@ -388,7 +387,7 @@ impl Timeline {
         leased_from
     }
 
-    /// Lets nothing start from now on, and wakes all sleepers to hear of it.
+    /// Lets nothing start from now on, and wakes all sleepers, so that they return.
     pub(crate) fn close(&self, clock: &dyn Clock) {
         self.under_lock().close(clock);
     }
@@ -399,13 +398,13 @@ impl Timeline {
     }
 
     /// The slots with an intended start in `span` that nobody has claimed, or that were given back. They come in
-    /// batches: the intended start of the last slot of each, and how many slots it has. For
+    /// batches: the intended start of the last slot of each, and its number of slots. For
     /// [`Pacer::unstarted`](crate::Pacer::unstarted).
     pub(crate) fn unstarted(&self, span: &Range<i64>, clock: &dyn Clock) -> Vec<(i64, u64)> {
         self.under_lock().unstarted(span, clock)
     }
 
-    /// What has been counted by now.
+    /// The totals up to now.
     pub(crate) fn totals(&self, clock: &dyn Clock) -> Totals {
         self.under_lock().totals(clock)
     }

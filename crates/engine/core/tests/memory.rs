@@ -1,5 +1,4 @@
-//! How much memory a pacer and a lane take, and that it grows neither with running time nor with
-//! lanes that come and go.
+//! The memory of a pacer and of a lane, which must not grow with running time or with lanes that come and go.
 
 #[path = "laws/common/mod.rs"]
 mod common;
@@ -14,22 +13,22 @@ use std::time::Duration;
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 const PACER_BYTES: usize = 4 << 10;
-/// With the random numbers of the slots around the next one.
+/// A pacer with the random numbers of the slots around the next one.
 const UNEVEN_BYTES: usize = 6 << 10;
 /// The same on a shape, and with a caller that has waited.
 const SHAPED_BYTES: usize = 7 << 10;
 const LANE_BYTES: usize = 256;
-/// With the intended starts of the slots that it takes at once where they lie unevenly.
+/// A lane with the intended starts of the slots that it takes at once where they lie unevenly.
 const UNEVEN_LANE_BYTES: usize = 2 << 10;
 
-/// What `make` leaves allocated for as long as its value lives, and the value itself.
+/// The value of `make`, and the memory that stays allocated while the value lives, including the value itself.
 fn bytes<T>(make: impl FnOnce() -> T) -> (T, usize) {
     let before = ALLOCATOR.current_usage();
     let value = make();
     (value, ALLOCATOR.current_usage().saturating_sub(before))
 }
 
-/// Everything that is remembered: hundreds of rates and pauses, forfeited gaps, and slots given back.
+/// Fills everything that is remembered: hundreds of rates and pauses, forfeited gaps, and slots given back.
 fn lead_a_long_life(pacer: &Pacer, clock: &ManualClock) {
     for round in 0..1_000_u64 {
         clock.advance(span(250_000_000));
@@ -44,13 +43,12 @@ fn lead_a_long_life(pacer: &Pacer, clock: &ManualClock) {
     }
 }
 
-/// The least of some tries, because the test harness has a thread of its own, which allocates at
-/// any time.
+/// The least of some tries, because the test harness has its own thread, which allocates at any time.
 fn growth<T>(mut more: impl FnMut() -> T) -> usize {
     (0..5).map(|_| bytes(&mut more).1).min().expect("some tries")
 }
 
-/// A pacer of uneven slots that has started some, also some that were far away.
+/// A pacer of uneven slots that has started some, including some that were far away.
 fn uneven(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
     let pacer = build("1M/s", clock).arrivals(arrivals).build();
     for step_ns in [1_000_000, 1_000_000_000_000_000, 1_000_000] {
@@ -61,7 +59,7 @@ fn uneven(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
     pacer
 }
 
-/// The same on a shape, of which it has also waited for one.
+/// The same on a shape; it has also waited for a slot.
 fn shaped(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
     let shape: Shape = "ramp 1k/s..1M/s 1h, hold 1M/s 1h".parse().expect("a shape");
     let pacer = Pacer::shaped(shape).arrivals(arrivals).clock(clock.clone()).build();
@@ -97,7 +95,7 @@ fn pacers_of_uneven_slots_are_small() {
     }
 }
 
-/// Each keeps the slot that it has until that is due.
+/// Each poller keeps its slot until that is due.
 fn pollers_allocate_nothing_for_a_slot() {
     let clock = ManualClock::new();
     let pacer = build("1M/s", &clock).build();
@@ -142,7 +140,7 @@ fn a_pacer_and_a_lane_are_small_and_stay_so() {
     let old = growth(|| (0..4).for_each(|_| lead_a_long_life(&pacer, &clock)));
     assert_eq!(old, 0, "bytes more each time after more of the same");
 
-    // A slot that is held for ever does not keep what comes behind it.
+    // A slot that is held for ever does not keep the slots after it in memory.
     let held = pacer.claim().expect("open");
     lead_a_long_life(&pacer, &clock);
     let old = growth(|| (0..4).for_each(|_| lead_a_long_life(&pacer, &clock)));

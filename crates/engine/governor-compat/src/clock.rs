@@ -1,6 +1,6 @@
-//! Clocks, which say at what moment a refused caller may come back.
+//! Clocks, which show the moment at which a refused caller may come back.
 //!
-//! The schedule of a limiter runs in real time whatever its clock says, unless the clock offers
+//! The schedule of a limiter runs in real time, whatever its clock shows, unless the clock offers
 //! [`pacing`](Clock::pacing).
 
 mod fake;

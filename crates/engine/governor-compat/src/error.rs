@@ -1,10 +1,10 @@
-//! What can never be let through.
+//! The error for operations that can never start.
 
 use std::error::Error;
 use std::fmt;
 
-/// More cells at once than the quota's burst size, which is the number it carries. Waiting would
-/// not help, so nothing waits.
+/// More cells at once than the quota's burst size, which is the number in this error. Waiting would not help, so
+/// nothing waits.
 ///
 /// ```
 /// use governor::{InsufficientCapacity, Quota, RateLimiter};

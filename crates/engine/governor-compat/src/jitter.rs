@@ -1,4 +1,4 @@
-//! Random time on top.
+//! Random time that is added to a wait.
 
 use crate::nanos::Nanos;
 use std::ops::Add;
@@ -60,7 +60,7 @@ impl Add<Nanos> for Jitter {
 impl Add<Instant> for Jitter {
     type Output = Instant;
 
-    /// A moment that the system can't represent becomes `moment` itself.
+    /// If the system can't represent the sum, returns `moment`.
     fn add(self, moment: Instant) -> Instant {
         moment.checked_add(self.draw()).unwrap_or(moment)
     }

@@ -1,4 +1,4 @@
-//! The limiter.
+//! A rate limiter without keys, with governor's methods.
 
 #[cfg(feature = "jitter")]
 use crate::Jitter;
@@ -19,12 +19,11 @@ use std::time::Duration;
 
 const ONE: NonZeroU32 = NonZeroU32::MIN;
 
-/// Lets cells through at a rate: by schedule, and nothing of the schedule is lost.
+/// Admits cells at a rate, by a schedule that loses no time.
 ///
-/// The schedule starts when a caller first wants a cell. From there on cells have their intended
-/// starts one interval apart. Callers that come early are refused or wait. Callers that come late
-/// may start at once until they are on schedule again; what is made up for like this is at most a
-/// burst, or 100 ms of the schedule if that is more.
+/// The schedule starts when a caller first asks for a cell. From there on cells have their intended starts one interval
+/// apart. Callers that come early are refused or wait. Callers that come late may start at once until they are on
+/// schedule again. At most a burst is made up for in this way, or 100 ms of the schedule if that is more.
 ///
 /// It is shared by reference, and works from any number of threads and tasks.
 ///
@@ -70,8 +69,8 @@ impl RateLimiter<NotKeyed, InMemoryState, DefaultClock, NoOpMiddleware> {
 impl<C: Clock> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>> {
     /// A limiter with a clock of the caller's choice, by value or by reference.
     ///
-    /// Refusals show moments of that clock. The schedule runs in real time, unless the clock has a
-    /// [`pacing`](Clock::pacing) of its own.
+    /// Refusals show moments of that clock. The schedule runs in real time, unless the clock has its own
+    /// [`pacing`](Clock::pacing).
     ///
     /// ```
     /// use governor::clock::FakeRelativeClock;
@@ -93,10 +92,10 @@ impl<C: Clock> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant
         &self.clock
     }
 
-    /// Lets one cell through if it is due.
+    /// Admits one cell if it is due.
     ///
     /// # Errors
-    /// [`NotUntil`], which says when the cell is due. Nothing was taken.
+    /// [`NotUntil`], with the moment at which the cell is due. Nothing was taken.
     ///
     /// # Examples
     /// ```
@@ -119,8 +118,8 @@ impl<C: Clock> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant
         self.decide(ONE)
     }
 
-    /// Lets `n` cells through as one operation if the first of them is due: all of them or none.
-    /// The next cell is due `n` intervals later.
+    /// Admits `n` cells as one operation if the first of them is due: all of them or none. The next cell is due `n`
+    /// intervals later.
     ///
     /// # Errors
     /// [`InsufficientCapacity`] if `n` is more than the burst size; otherwise as
@@ -163,19 +162,18 @@ impl<C: Clock> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant
 }
 
 impl<C: ReasonablyRealtime> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>> {
-    /// Waits until the next cell is due, and lets it through.
+    /// Waits until the next cell is due, and admits it.
     ///
-    /// Cancel-safe: a task that waits has taken nothing. The first one to wait makes the limiter's
-    /// timer, in the runtime that it runs in. After 64 cells in a row that were due at once, a task
-    /// lets others run.
+    /// Cancel-safe: a task that waits has taken nothing. The first task that waits creates the limiter's timer, in the
+    /// runtime that it runs in. After 64 cells in a row that were due at once, a task lets others run.
     pub async fn until_ready(&self) {
         self.wait(ONE).await;
     }
 
-    /// As [`until_ready`](RateLimiter::until_ready), and if the task had to wait, it goes on only
-    /// after a random time more. The schedule does not move by that.
+    /// Like [`until_ready`](RateLimiter::until_ready); but if the task had to wait, it goes on only after an additional
+    /// random time. The schedule does not move by that time.
     ///
-    /// A task that is cancelled in that time has taken its cell.
+    /// A task that is cancelled during that time has taken its cell.
     ///
     /// ```
     /// use governor::{Jitter, Quota, RateLimiter};
@@ -193,8 +191,8 @@ impl<C: ReasonablyRealtime> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddlewa
         self.wait_with_jitter(ONE, jitter).await;
     }
 
-    /// Waits until the first of the next `n` cells is due, and lets all of them through as one
-    /// operation. The next cell is due `n` intervals later.
+    /// Waits until the first of the next `n` cells is due, and admits all of them as one operation. The next cell is
+    /// due `n` intervals later.
     ///
     /// # Errors
     /// [`InsufficientCapacity`] at once if `n` is more than the burst size.
@@ -204,7 +202,7 @@ impl<C: ReasonablyRealtime> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddlewa
         Ok(())
     }
 
-    /// As [`until_n_ready`](RateLimiter::until_n_ready), with the jitter of
+    /// Like [`until_n_ready`](RateLimiter::until_n_ready), with the jitter of
     /// [`until_ready_with_jitter`](RateLimiter::until_ready_with_jitter).
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What a decision returns. There is one choice: nothing, or when to come back.
+//! The results of decisions. There is one choice: nothing, or when to come back.
 
 use crate::clock::{Clock, DefaultClock, Reference};
 use std::fmt;

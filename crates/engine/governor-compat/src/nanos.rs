@@ -1,4 +1,4 @@
-//! Whole nanoseconds, which clocks of your own count in.
+//! Whole nanoseconds, for clocks that you write.
 
 use std::fmt;
 use std::ops::{Add, Div, Mul};
@@ -20,13 +20,13 @@ use std::time::Duration;
 pub struct Nanos(u64);
 
 impl Nanos {
-    /// A span of so many nanoseconds.
+    /// A span of `nanos` nanoseconds.
     #[must_use]
     pub const fn new(nanos: u64) -> Nanos {
         Nanos(nanos)
     }
 
-    /// The number.
+    /// The number of nanoseconds.
     #[must_use]
     pub const fn as_u64(self) -> u64 {
         self.0
@@ -96,7 +96,7 @@ impl Mul<u64> for Nanos {
 impl Div for Nanos {
     type Output = u64;
 
-    /// How often `other` fits in; zero if `other` is zero.
+    /// How many times `other` fits in; zero if `other` is zero.
     fn div(self, other: Nanos) -> u64 {
         self.0.checked_div(other.0).unwrap_or(0)
     }

@@ -1,11 +1,11 @@
-//! What a caller that came too early is told.
+//! The refusal of a caller that came too early.
 
 use crate::Quota;
 use crate::clock::Reference;
 use std::fmt;
 use std::time::Duration;
 
-/// Not yet: as things stand, the next cell is let through from a moment on. Nothing was taken.
+/// Too early: by the current schedule, the next cell is admitted from a moment on. Nothing was taken.
 ///
 /// ```
 /// use governor::clock::{Clock, FakeRelativeClock};
@@ -35,13 +35,12 @@ impl<P: Reference> NotUntil<P> {
         NotUntil { earliest, quota }
     }
 
-    /// The moment from which on the cell is let through, on the limiter's clock, unless other
-    /// callers take it first.
+    /// The moment from which the cell is admitted, on the limiter's clock, unless other callers take it first.
     pub fn earliest_possible(&self) -> P {
         self.earliest
     }
 
-    /// The time from `from` to then; zero if that has passed.
+    /// The time from `from` to that moment; zero if it has passed.
     pub fn wait_time_from(&self, from: P) -> Duration {
         self.earliest.duration_since(self.earliest.min(from)).into()
     }

@@ -1,4 +1,4 @@
-//! A quota as a schedule: the pacer, and the line of tasks in front of it.
+//! A quota as a schedule: the pacer, and the queue of tasks that wait for it.
 
 use crate::{InsufficientCapacity, Quota};
 use futures_timer::Delay;
@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-/// What may be made up for whatever the burst size: with bursts of one, a task that is woken late
-/// would otherwise lose the rate.
+/// The time that is always made up for, whatever the burst size: with bursts of one, a task that is woken late would
+/// otherwise lower the rate.
 const ALWAYS_MADE_UP_FOR: Duration = Duration::from_millis(100);
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -21,7 +21,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 pub(crate) struct Pace {
     pub(crate) quota: Quota,
     pacer: Pacer,
-    /// More than one where a cell takes more than a day, because no rate is slower than that.
+    /// More than one if a cell takes more than a day, because no rate is slower than one slot per day.
     slots_per_cell: u32,
     line: OnceLock<AsyncPacer>,
 }
@@ -39,22 +39,21 @@ impl Pace {
         Pace { quota, pacer: builder.build(), slots_per_cell, line: OnceLock::new() }
     }
 
-    /// Takes `n` cells as one operation if the first of them is due; otherwise says how long until
-    /// then.
+    /// Takes `n` cells as one operation if the first of them is due; otherwise returns how long until then.
     pub(crate) fn take(&self, n: NonZeroU32) -> Result<(), Duration> {
         match self.pacer.try_acquire_many(self.slots(n)) {
             Ok(_) => Ok(()),
             Err(Refused::NotUntil(due)) => Err(due - self.pacer.now()),
-            // Nobody can pause or close this pacer.
+            // No caller can pause or close this pacer.
             Err(_) => Err(Nanos::MAX - self.pacer.now()),
         }
     }
 
-    /// As [`take`](Pace::take), but waits until the first cell is due.
+    /// Like [`take`](Pace::take), but waits until the first cell is due.
     pub(crate) async fn wait(&self, n: NonZeroU32) {
         let fallback = || AsyncPacer::with_timer(self.pacer.clone(), FallbackTimer::default());
         let line = self.line().cloned().unwrap_or_else(fallback);
-        // Refused only by a pacer that is closed, and nobody can close this one.
+        // Refused only by a closed pacer, and no caller can close this one.
         let _ = line.acquire_many(self.slots(n)).await;
     }
 
@@ -67,8 +66,8 @@ impl Pace {
         n.get().saturating_mul(self.slots_per_cell)
     }
 
-    /// Made where it is first wanted, so that its timer is in that runtime. None if the system has
-    /// nothing left to make a timer of.
+    /// Created where it is first needed, so that its timer is in that runtime. None if the system has no resources left
+    /// for a timer.
     fn line(&self) -> Option<&AsyncPacer> {
         if self.line.get().is_none() {
             let line = AsyncPacer::new(self.pacer.clone()).ok()?;
@@ -78,15 +77,15 @@ impl Pace {
     }
 }
 
-/// A timer on the one thread that futures-timer has for the whole process: for a system that has
-/// nothing left to make one of.
+/// A timer on the one thread that futures-timer has for the whole process: for a system that has no resources left for
+/// a separate one.
 #[derive(Debug, Default)]
 struct FallbackTimer(Mutex<Option<(Delay, Duration)>>);
 
 impl FallbackTimer {
     fn start(&self, delay: Duration, again: Duration, waker: &Waker) {
         let mut timer = Delay::new(delay);
-        // A time that is over at once is over again after as long.
+        // If the time has passed at once, the timer is set to go off again.
         while Pin::new(&mut timer).poll(&mut Context::from_waker(waker)).is_ready() {
             timer = Delay::new(again);
         }
@@ -111,7 +110,7 @@ impl Timer for FallbackTimer {
     }
 }
 
-/// The burst's cells, which start together, are one interval less apart than they are many.
+/// The cells of a burst start together. They span one interval less than their number.
 fn most_made_up_for(quota: &Quota) -> Duration {
     let apart = quota.burst_size().get() - 1;
     quota.replenish_interval().saturating_mul(apart).max(ALWAYS_MADE_UP_FOR)

@@ -1,14 +1,14 @@
-//! How many cells in how much time.
+//! Quotas: how many cells per time, and how many at once.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// A rate, and how many cells may start together.
 ///
-/// The rate is kept as it was given: 3 per second stays 3 per second, though
-/// [`replenish_interval`](Quota::replenish_interval) shows whole nanoseconds. The burst size is
-/// what [`check_n`](crate::RateLimiter::check_n) takes at most, and bounds what is made up for
-/// after a stall. A limiter does not start with a burst.
+/// The rate is kept exactly: 3 per second stays 3 per second, although
+/// [`replenish_interval`](Quota::replenish_interval) shows whole nanoseconds. The burst size is the largest `n` of
+/// [`check_n`](crate::RateLimiter::check_n), and limits the time that is made up for after a stall. A limiter does not
+/// start with a burst.
 ///
 /// ```
 /// use governor::Quota;
@@ -83,7 +83,7 @@ impl Quota {
         Quota { max_burst, ..self }
     }
 
-    /// The time from one cell to the next, cut to whole nanoseconds.
+    /// The time from one cell to the next, rounded down to whole nanoseconds.
     #[must_use]
     pub const fn replenish_interval(&self) -> Duration {
         match self.period.checked_div(self.cells.get()) {
@@ -108,7 +108,7 @@ impl Quota {
         Quota { cells, period, max_burst: cells }
     }
 
-    /// The rate: so many cells per period.
+    /// The rate, as cells per period.
     pub(crate) fn cells_per_period(&self) -> (NonZeroU32, Duration) {
         (self.cells, self.period)
     }
@@ -117,7 +117,7 @@ impl Quota {
 impl PartialEq for Quota {
     /// Whether rate and burst size are the same: 60 per minute is the rate of 1 per second.
     fn eq(&self, other: &Quota) -> bool {
-        // Below 2^94 by below 2^32.
+        // The factors are below 2^94 and 2^32.
         let product = |a: &Quota, b: &Quota| a.period.as_nanos() * u128::from(b.cells.get());
         self.max_burst == other.max_burst && product(self, other) == product(other, self)
     }

@@ -1,4 +1,4 @@
-//! The names that types of limiters are spelled with.
+//! The type names with which the types of limiters are written.
 //!
 //! ```
 //! use governor::clock::MonotonicClock;
@@ -30,7 +30,7 @@ pub struct InMemoryState {
     _private: (),
 }
 
-/// The limiters that this crate has: without keys.
+/// The limiters of this crate: those without keys.
 pub mod direct {
     pub use crate::state::NotKeyed;
 }

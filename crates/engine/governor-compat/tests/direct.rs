@@ -29,7 +29,7 @@ fn per_second(number: u32) -> (Limiter, FakeRelativeClock) {
     fake(Quota::per_second(cells(number)))
 }
 
-/// How many cells are let through one after the other.
+/// How many cells are admitted one after the other.
 fn passed(limiter: &Limiter) -> usize {
     (0..100_000).take_while(|_| limiter.check().is_ok()).count()
 }
@@ -66,13 +66,13 @@ fn a_long_pause_is_worth_one_burst_and_not_one_cell_more() {
 }
 
 #[test]
-fn a_tenth_of_a_second_is_made_up_for_whatever_the_burst() {
+fn a_tenth_of_a_second_is_made_up_for_with_any_burst_size() {
     let (limiter, clock) = fake(Quota::per_second(cells(1_000)).allow_burst(cells(1)));
     assert!(limiter.check().is_ok());
     clock.advance(ms(60));
     assert_eq!(passed(&limiter), 60);
     clock.advance(ms(5_000));
-    assert_eq!(passed(&limiter), 101); // the late one, and 100 ms of those behind it
+    assert_eq!(passed(&limiter), 101); // the late one, and 100 ms of those after it
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn more_than_a_burst_never_fits() {
 }
 
 #[test]
-fn a_cell_is_let_through_exactly_when_the_refusal_says() {
+fn a_cell_is_admitted_exactly_when_the_refusal_says() {
     for quota in [
         Quota::per_second(cells(5)),
         Quota::per_second(cells(7)).allow_burst(cells(1)),
@@ -173,7 +173,7 @@ fn extreme_quotas_do_not_panic() {
 }
 
 #[test]
-fn the_rate_is_as_it_was_given() {
+fn the_rate_is_kept_exactly() {
     let (limiter, clock) = fake(Quota::per_second(cells(3)).allow_burst(cells(1)));
     assert!(limiter.check().is_ok());
     for hour in 1..=24 {

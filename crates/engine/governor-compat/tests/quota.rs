@@ -1,4 +1,4 @@
-//! Quotas and spans, beside those of the published governor.
+//! Quotas and spans, compared with those of the published governor.
 
 use governor::Quota;
 use governor::clock::{Clock, FakeRelativeClock, Reference};
@@ -19,7 +19,7 @@ fn assert_same(ours: Quota, theirs: published::Quota) {
 
 proptest! {
     #[test]
-    fn getters_say_the_same(number in cells(), burst in cells(), period_us in 1..=86_400_000_u64) {
+    fn getters_return_the_same(number in cells(), burst in cells(), period_us in 1..=86_400_000_u64) {
         use published::Quota as Theirs;
         assert_same(Quota::per_second(number), Theirs::per_second(number));
         assert_same(Quota::per_minute(number), Theirs::per_minute(number));
@@ -32,8 +32,8 @@ proptest! {
         );
     }
 
-    /// Once governor has given away what it lets through at the start, and where a burst takes
-    /// longer than 100 ms, both decide the same.
+    /// After governor has given away its initial burst, and where a burst takes longer than 100 ms, both decide the
+    /// same.
     #[test]
     fn after_the_first_burst_decisions_are_the_same(
         interval_ms in 1..500_u64,

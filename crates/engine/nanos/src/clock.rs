@@ -1,4 +1,4 @@
-//! Where time comes from.
+//! Clocks, the source of all time.
 
 mod manual;
 #[cfg(unix)]
@@ -15,17 +15,16 @@ use ::std::fmt::Debug;
 use ::std::hint;
 use ::std::time::Duration;
 
-/// A few times as long as a processor takes over a spin-loop hint.
+/// A few times as long as a processor takes for a spin-loop hint.
 const CLOSE: Duration = Duration::from_nanos(500);
 
 /// A monotonic clock, and how to wait on it.
 ///
-/// A pacer or a limiter reads its clock whenever it can't go on with an earlier reading. A reading
-/// that is earlier than one before it does no harm beyond a late start. The implementation must not
-/// call the pacer or the limiter.
+/// A pacer or a limiter reads its clock whenever an earlier reading is not enough. A reading that is earlier than a
+/// previous one only makes a start late. The implementation must not call the pacer or the limiter.
 ///
-/// [`TscClock`] is the default of both, [`StdClock`] asks the operating system, `MonotonicClock` has
-/// its moments in common with others of the machine, and [`ManualClock`] is moved by hand.
+/// [`TscClock`] is the default of both. [`StdClock`] reads the operating system's clock. `MonotonicClock` shares its
+/// moments with other programs on the machine. [`ManualClock`] is moved by hand.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, Nanos, Parker, StdClock};
@@ -74,17 +73,15 @@ pub trait Clock: Debug + Send + Sync {
         }
     }
 
-    /// Whether the clock runs by itself, so that a thread can learn from how long its sleeps take.
-    /// True by default.
+    /// Whether the clock runs by itself, so that a thread can learn from how long its sleeps take. True by default.
     fn is_real(&self) -> bool {
         true
     }
 
-    /// Called again and again by a thread that spins until `until`, and has just read `now`, which
-    /// is earlier.
+    /// Called repeatedly by a thread that spins until `until`, and has just read `now`, which is earlier.
     ///
-    /// By default it gives the core to its other hardware thread, if it has one, but not in the
-    /// last half microsecond: there each such hint would make the start later.
+    /// By default it lets the core's other hardware thread run, if there is one, but not in the last half microsecond,
+    /// where each such hint would make the start later.
     fn relax(&self, now: Nanos, until: Nanos) {
         if until - now > CLOSE {
             hint::spin_loop();

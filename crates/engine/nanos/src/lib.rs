@@ -43,8 +43,7 @@ pub struct Nanos(u64);
 impl Nanos {
     /// The clock's origin.
     pub const ZERO: Nanos = Nanos(0);
-    /// The latest moment that there is, 292 years after the origin. It stands for "not before
-    /// something changes".
+    /// The latest possible moment, 292 years after the origin. It means "not before something changes".
     pub const MAX: Nanos = Nanos(i64::MAX.unsigned_abs());
 
     /// The moment `nanos` nanoseconds after the clock's origin, at most [`Nanos::MAX`].
@@ -86,7 +85,7 @@ impl Nanos {
         self.0.cast_signed()
     }
 
-    /// The moment so many nanoseconds after the clock's origin; the origin if they are negative.
+    /// The moment `nanos` nanoseconds after the clock's origin; the origin if they are negative.
     ///
     /// ```
     /// use nanopace_nanos::Nanos;
@@ -99,7 +98,7 @@ impl Nanos {
     }
 }
 
-/// A duration in whole nanoseconds, cut to the range of [`Nanos`].
+/// A duration in whole nanoseconds, limited to the range of [`Nanos`].
 fn whole_ns(span: Duration) -> u64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX).unsigned_abs()
 }

@@ -1,4 +1,4 @@
-//! Atomics, locks and parking: std's, or loom's model of them when built with `--cfg loom`.
+//! Atomics, locks and parking: std's, or loom's models of them when built with `--cfg loom`.
 
 pub(crate) use std::sync::atomic::Ordering::{Acquire, Release};
 
@@ -16,7 +16,7 @@ mod world {
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
     pub(crate) use loom::thread::yield_now;
 
-    /// A token behind a mutex. Its timeout never fires, so models move a manual clock instead.
+    /// A token under a mutex. Its timeout never fires, so models move a manual clock instead.
     #[derive(Default)]
     pub(super) struct Parker(Unparker);
 
@@ -55,7 +55,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 pub(crate) use world::{AtomicU64, Mutex, MutexGuard, yield_now};
 
-/// Locks, also after a panic: the data are consistent at every step.
+/// Locks, even after a panic: the data is consistent at every step.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -63,8 +63,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Puts the calling thread to sleep until its [`Unparker`] wakes it; for authors of a
 /// [`Clock`](crate::Clock), and for threads that wait by one.
 ///
-/// Unlike [`std::thread::park`] it has a token of its own. So the caller's own use of parking and
-/// that of a pacer or a limiter never take each other's wake-ups.
+/// Unlike [`std::thread::park`] it has its own token. So the caller's own use of parking and that of a pacer or a
+/// limiter never take each other's wake-ups.
 pub struct Parker(world::Parker);
 
 /// Wakes the thread that sleeps, or will sleep next, on the [`Parker`] that it came from. Clones
@@ -101,7 +101,7 @@ impl Parker {
         self.0.park_timeout(timeout);
     }
 
-    /// What wakes a thread that sleeps on this.
+    /// The unparker of this parker.
     #[inline]
     #[must_use]
     pub fn unparker(&self) -> Unparker {

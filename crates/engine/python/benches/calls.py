@@ -1,4 +1,4 @@
-"""What calls cost, and how late starts are, beside what Python has.
+"""Measures the cost of calls and the lateness of starts, compared with what Python offers.
 
     pip install . && python benches/calls.py
 """

@@ -1,10 +1,10 @@
-"""Locust as it is and with nanopace inside, at one server that notes when each request comes.
+"""Compares Locust alone and Locust with nanopace, against one server that records when each request comes.
 
     pip install .[locust] && python benches/field.py
 
-Both are asked for 500/s by 100 users for 10 s: Locust by its own `constant_throughput`, then by `Paced`.
-Then again, and after 4 s the server stops for 1 s. Prints how many requests came per second, how many
-gaps between them are within 25 % of 2 ms, and the response times that Locust itself reports.
+Both are set to 500/s with 100 users for 10 s: Locust with its own `constant_throughput`, then with `Paced`.
+Then both run again, and after 4 s the server stalls for 1 s. Prints the requests per second, the share of
+gaps between them within 25 % of 2 ms, and the response times that Locust itself reports.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ def run(kind: str, stop_seconds: float) -> str:
 
 
 def line(kind: str, stop_seconds: float, stamps: list[int], statistics: dict[str, dict[str, int]]) -> str:
-    """Of the time from 1 s after the first request to 1 s before the last: users begin and end there."""
+    """Counts from 1 s after the first request to 1 s before the last, because users begin and end in those seconds."""
     inner = [at for at in stamps if stamps[0] + 10**9 <= at <= stamps[-1] - 10**9]
     gaps = [later - earlier for earlier, later in zip(inner, inner[1:])]
     even = sum(abs(gap * RATE / 1e9 - 1) <= 0.25 for gap in gaps) / len(gaps)

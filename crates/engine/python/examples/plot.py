@@ -1,8 +1,8 @@
-"""Draws what `nanopace run --json run.json` has told: the rate, and how late it was, over time.
+"""Draws the results of `nanopace run --json run.json`: the rate and the lateness over time.
 
     pip install matplotlib && python plot.py run.json run.svg
 
-The cells are those of a notebook, for editors that know them.
+The cells are notebook cells, for editors that support them.
 """
 
 # %% The report
@@ -17,7 +17,7 @@ report = json.loads(Path(sys.argv[1]).read_text())
 parts = report["rate_over_time"]
 middles = [(part["from_seconds"] + part["to_seconds"]) / 2 for part in parts]
 
-# %% Rates: what was asked for, and what came
+# %% Rates: requested and achieved
 plt.rcParams["svg.fonttype"] = "none"
 figure, (rates, times) = plt.subplots(2, sharex=True, layout="constrained")
 rates.step(middles, [part["target_rate"] for part in parts], where="mid", label="asked")
@@ -27,7 +27,7 @@ rates.set_ylim(bottom=0)
 rates.legend()
 
 
-# %% Times: of what was due in each part, from the intended start and from the actual one
+# %% Times: of the operations that were due in each part, from the intended start and from the actual start
 def p99_ms(part: dict, kind: str) -> float:
     p99_ns = part[kind]["p99"]  # None where nothing was completed
     return math.nan if p99_ns is None else p99_ns / 1e6

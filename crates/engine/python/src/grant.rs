@@ -1,4 +1,4 @@
-//! What `acquire` returns.
+//! Grants, the results of `acquire`.
 
 use crate::ledger::nanos;
 use crate::read::moment;
@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 /// One operation may start now. Moments are those of `time.monotonic_ns()`.
-// Objects that are used again save a tenth of a call. The list comes without `eq` and `hash`.
+// Reused objects save a tenth of a call. With the free list, the class has no `eq` and no `hash`.
 #[pyclass(frozen, module = "nanopace", freelist = 64)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grant(pub(crate) nanopace::Grant);
@@ -31,19 +31,19 @@ impl Grant {
         self.0.slot()
     }
 
-    /// When the schedule says that the operation starts.
+    /// When the operation starts by the schedule.
     #[getter]
     fn intended_start_ns(&self) -> u64 {
         self.0.intended_start().as_nanos()
     }
 
-    /// When it starts.
+    /// When the operation starts.
     #[getter]
     fn actual_start_ns(&self) -> u64 {
         self.0.actual_start().as_nanos()
     }
 
-    /// How late it starts: actual minus intended start, never negative.
+    /// How late the operation starts: actual minus intended start, never negative.
     #[getter]
     fn wait_time_ns(&self) -> u64 {
         self.0.wait_nanos()
@@ -55,7 +55,7 @@ impl Grant {
         self.0.wait_time().as_secs_f64()
     }
 
-    /// The time in nanoseconds from the intended start to `end_ns`, which is now if it is left out.
+    /// The time in nanoseconds from the intended start to `end_ns`, which is now by default.
     #[pyo3(signature = (end_ns = None))]
     fn response_time_ns(&self, end_ns: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
         self.response(end_ns).map(nanos)

@@ -1,4 +1,4 @@
-//! The handle of one worker.
+//! Lanes: one worker's handle to a pacer.
 
 use crate::errors::{ended, refused};
 use crate::grant::Grant;
@@ -25,7 +25,7 @@ impl Lane {
         Lane { pacer: pacer.clone(), slots, owner: OnceLock::new() }
     }
 
-    /// The lane, for its own thread. A signal's handler that comes back while it is in use gets an error.
+    /// The lane, for its own thread. A signal handler that uses it again during a call gets an error.
     fn own(&self) -> PyResult<MutexGuard<'_, nanopace::Lane>> {
         let current = thread::current().id();
         let slots =
@@ -38,7 +38,7 @@ impl Lane {
 
 #[pymethods]
 impl Lane {
-    /// As `Pacer.acquire`.
+    /// Like `Pacer.acquire`.
     #[pyo3(signature = (timeout = None))]
     fn acquire(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Grant> {
         let deadline = waiting::deadline(timeout)?;
@@ -52,12 +52,12 @@ impl Lane {
         }
     }
 
-    /// As `Pacer.try_acquire`.
+    /// Like `Pacer.try_acquire`.
     fn try_acquire(&self) -> PyResult<Option<Grant>> {
         if_due(self.own()?.try_acquire())
     }
 
-    /// Gives back what it has taken and not started. Call it before a long time without acquiring.
+    /// Gives back the slots that it has taken and not started. Call it before a long time without acquiring.
     fn give_back(&self) -> PyResult<()> {
         self.own()?.give_back();
         Ok(())

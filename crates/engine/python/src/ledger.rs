@@ -1,10 +1,10 @@
-//! Where the schedule's time and slots went.
+//! The account of the schedule's time and slots.
 
 use pyo3::prelude::*;
 use std::time::Duration;
 
-/// The account of a pacer's time at one moment, in nanoseconds: elapsed = allocated + idle + waiting +
-/// backlog. And that of its slots.
+/// The account of a pacer's time and slots at one moment. Times are in nanoseconds: elapsed = allocated + idle +
+/// waiting + backlog.
 #[pyclass(frozen, get_all, eq, module = "nanopace")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ledger {
@@ -12,9 +12,9 @@ pub(crate) struct Ledger {
     elapsed_ns: u64,
     /// The time of slots that have started or were skipped.
     allocated_ns: u64,
-    /// Given up under a strict policy.
+    /// Forfeited under a strict policy.
     idle_ns: u64,
-    /// Set aside under a burst policy, to be caught up.
+    /// Owed under a burst policy, to be caught up.
     waiting_ns: u64,
     /// The time of slots that are due and have not started.
     backlog_ns: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Ledger {
     granted: u64,
     /// Slots that were skipped because they were too late.
     skipped: u64,
-    /// Slots that are due and that nobody has taken.
+    /// Slots that are due and that no caller has taken.
     backlog_slots: u64,
     /// Slots that started early, by less than the sleep threshold.
     early_starts: u64,

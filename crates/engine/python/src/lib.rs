@@ -1,8 +1,8 @@
-//! The compiled module of the Python package: the engine's names as Python sees them.
+//! The compiled module of the Python package: the engine's types for Python.
 //!
-//! What a caller may hold is `frozen` and shared by reference, so the module declares that it needs no
-//! global interpreter lock. A call is tried first with the lock held, and the lock is released only to
-//! wait. No panic of the engine is expected, and `PyO3` turns one into an exception.
+//! The classes are `frozen` and shared by reference, so the module declares that it needs no global interpreter lock. A
+//! call is tried first with the lock held, and the lock is released only to wait. No panic of the engine is expected,
+//! and `PyO3` turns a panic into an exception.
 
 mod errors;
 mod grant;
@@ -16,7 +16,7 @@ mod shape;
 mod timer;
 mod waiting;
 
-/// What `nanopace` is made of; import that.
+/// The compiled part of `nanopace`; import that.
 #[pyo3::pymodule(gil_used = false)]
 mod _nanopace {
     use pyo3::prelude::*;
@@ -37,7 +37,7 @@ mod _nanopace {
     #[pymodule_export]
     use crate::timer::Timer;
 
-    /// `PyO3` panics if a handler of a signal raises while a call imports this, so no call does.
+    /// `PyO3` panics if a signal handler raises while a call imports this, so no call imports it.
     #[pymodule_init]
     fn import(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.py().import("datetime").map(drop)

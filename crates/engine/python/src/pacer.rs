@@ -1,4 +1,4 @@
-//! The front door.
+//! The class `Pacer`.
 
 use crate::errors::{ended, refused, wrong};
 use crate::grant::Grant;
@@ -12,12 +12,12 @@ use nanopace::driver::Drive;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Paces operations: each `acquire` blocks until the intended start of the next slot, and says how
-/// late it is. Any number of threads may share it.
+/// Paces operations: each `acquire` blocks until the intended start of the next slot, and returns how late it is. Any
+/// number of threads may share it.
 ///
-/// The load is a rate such as "5k/s" or a shape such as "ramp 100/s..5k/s 30s, hold 60s". Times are
-/// seconds or a `timedelta`. The schedule starts now, with `start="on_first_use"` when a slot is first
-/// wanted, and with `start="on_resume"` when `resume` is called.
+/// The load is a rate such as "5k/s" or a shape such as "ramp 100/s..5k/s 30s, hold 60s". Times are seconds or a
+/// `timedelta`. The schedule starts now by default, with `start="on_first_use"` when a slot is first asked for, and
+/// with `start="on_resume"` when `resume` is called.
 #[pyclass(frozen, subclass, module = "nanopace")]
 #[derive(Debug)]
 pub(crate) struct Pacer(pub(crate) nanopace::Pacer);
@@ -35,10 +35,10 @@ impl Pacer {
         Ok(Pacer(settings::apply(settings::load(load)?, settings)?.build()))
     }
 
-    /// Takes the next slot, blocks until its intended start, and says how late it is.
+    /// Takes the next slot, blocks until its intended start, and returns how late it is.
     ///
-    /// Raises Closed or Finished when no operation starts any more, and `TimeoutError` as soon as it is
-    /// known that the slot can't start within `timeout`: then nothing was taken.
+    /// Raises Closed or Finished when no operation starts any more, and `TimeoutError` as soon as it is known that the
+    /// slot can't start within `timeout`. In these cases it has taken nothing.
     #[pyo3(signature = (timeout = None))]
     fn acquire(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Grant> {
         let deadline = waiting::deadline(timeout)?;
@@ -49,8 +49,8 @@ impl Pacer {
         }
     }
 
-    /// Takes the next `n` slots as one operation, for what is weighed in bytes, rows or requests. It is 1
-    /// or more: what has no slot has no intended start.
+    /// Takes the next `n` slots as one operation, for operations that are weighed in bytes, rows or requests. `n` must
+    /// be 1 or more, because an operation without slots has no intended start.
     #[pyo3(signature = (n, timeout = None))]
     fn acquire_many(
         &self,
@@ -85,19 +85,18 @@ impl Pacer {
         Lane::of(&self.0)
     }
 
-    /// When the next slot is due that nobody has taken, by `time.monotonic_ns()`; None while the pacer
-    /// is paused.
+    /// When the next free slot is due, by `time.monotonic_ns()`; None while the pacer is paused.
     fn next_due_ns(&self) -> PyResult<Option<u64>> {
         let due = self.0.next_due().map_err(ended)?;
         Ok(Some(due.as_nanos()).filter(|_| due != nanopace::Nanos::MAX))
     }
 
-    /// Changes the load to a rate or a shape. Those who wait for a slot follow at once.
+    /// Changes the load to a rate or a shape. The change also reaches waiting callers.
     fn set_load(&self, load: &Bound<'_, PyAny>) -> PyResult<()> {
         self.0.set_load(&settings::load_text(load)?).map_err(wrong)
     }
 
-    /// What late starts do to the slots behind them, from 0 to 1000.
+    /// What late starts do to the slots after them, from 0 to 1000.
     #[getter]
     fn strictness(&self) -> f64 {
         self.0.strictness().get()
@@ -109,19 +108,19 @@ impl Pacer {
         Ok(())
     }
 
-    /// Changes which of several processes this one is, such as "2/8", from the slot with this number on.
+    /// Changes this process's share of the load, such as "2/8", from the slot with this number on.
     fn set_shard(&self, shard: &Bound<'_, PyAny>, from_slot: &Bound<'_, PyAny>) -> PyResult<()> {
         let from = whole(from_slot, "from_slot", 0, u64::MAX)?;
         self.0.set_shard(text(shard, "shard", "2/8")?, from).map_err(wrong)
     }
 
-    /// The present rate, in operations per second.
+    /// The current rate, in operations per second.
     #[getter]
     fn rate(&self) -> f64 {
         self.0.rate().as_hz()
     }
 
-    /// Lets nothing start until `resume`. The time of a pause is no backlog.
+    /// Lets nothing start until `resume`. The time of a pause does not become backlog.
     fn pause(&self) {
         self.0.pause();
     }
@@ -137,7 +136,7 @@ impl Pacer {
         self.0.is_paused()
     }
 
-    /// Ends all starts: those who wait wake up and get Closed.
+    /// Ends all starts: waiting callers wake up and get Closed.
     fn close(&self) {
         self.0.close();
     }
@@ -157,7 +156,7 @@ impl Pacer {
         self.close();
     }
 
-    /// Where time and slots went, at this moment.
+    /// The account of time and slots at this moment.
     fn ledger(&self) -> Ledger {
         Ledger::of(&self.0)
     }

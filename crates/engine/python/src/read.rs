@@ -1,5 +1,4 @@
-//! What callers write, read: each refusal says what to write instead. An error that a value raises while it
-//! is read goes through.
+//! Reads arguments: each error says what to write instead. An error that a value raises while it is read is passed on.
 
 use crate::errors::wrong;
 use pyo3::exceptions::PyTypeError;
@@ -8,7 +7,7 @@ use pyo3::types::{PyBool, PyDelta, PyFloat, PyInt, PyString};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A text that says a value of the engine's.
+/// A string that is parsed to one of the engine's types.
 pub(crate) fn text<T: FromStr<Err: ToString>>(
     value: &Bound<'_, PyAny>,
     what: &str,
@@ -62,7 +61,7 @@ pub(crate) fn time(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Duration> {
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
-/// The number that a value stands for; None if it is none. What is too large is not a number.
+/// The value as a float; None if it can't be one. A number that is too large can't.
 pub(crate) fn float(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     if let Ok(float) = value.cast::<PyFloat>() {
         return Ok(Some(float.value()));
@@ -74,7 +73,7 @@ pub(crate) fn float(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     Ok(number.and_then(|number| number.extract().ok()))
 }
 
-/// The whole number that a value stands for; None if it is none.
+/// The value as a whole number; None if it can't be one.
 fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>> {
     if is_bool(value) {
         return Ok(None);
@@ -86,18 +85,18 @@ fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>
     Ok(number.and_then(|number| number.cast_into().ok()))
 }
 
-/// A bool is a whole number for Python, and a mistake here.
+/// In Python a bool is a whole number. Here it is a mistake.
 fn is_bool(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyBool>()
 }
 
-/// What a method of its class makes of a value; None if it has none.
+/// The result of a method of the value's class; None if there is no such method.
 fn converted<'py>(value: &Bound<'py, PyAny>, method: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     let class = value.get_type();
     class.hasattr(method)?.then(|| class.call_method1(method, (value,))).transpose()
 }
 
-/// As much of a name as an error shows.
+/// The part of a name that an error shows.
 pub(crate) fn beginning(name: &str) -> String {
     name.chars().take(60).collect()
 }

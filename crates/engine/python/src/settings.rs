@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The builder of a load, which is a rate or a shape.
+/// The builder for a load, which is a rate or a shape.
 pub(crate) fn load(value: &Bound<'_, PyAny>) -> PyResult<PacerBuilder> {
     let builder: PacerBuilder = load_text(value)?.parse().map_err(wrong)?;
     Ok(builder.clock(MonotonicClock))
@@ -18,7 +18,7 @@ pub(crate) fn load_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     text(value, "a load", "5k/s")
 }
 
-/// The builder with these settings. None stands for the default.
+/// The builder with these settings. None means the default.
 pub(crate) fn apply(
     mut builder: PacerBuilder,
     settings: Option<&Bound<'_, PyDict>>,
@@ -47,7 +47,7 @@ fn set(builder: PacerBuilder, name: &str, value: &Bound<'_, PyAny>) -> PyResult<
     })
 }
 
-/// Arrivals with their seed: how slots lie in the load.
+/// Arrivals with their seed: how slots are spread in the load.
 pub(crate) fn arrivals(
     arrivals: Option<&Bound<'_, PyAny>>,
     seed: Option<&Bound<'_, PyAny>>,

@@ -1,4 +1,4 @@
-//! A load before it runs.
+//! The intended starts of a load, without running it.
 
 use crate::errors::wrong;
 use crate::ledger::nanos;
@@ -9,13 +9,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::time::Duration;
 
-/// How many intended starts may be listed: 1 GiB of them.
+/// The largest number of intended starts that can be listed: 1 GiB of them.
 const MOST: usize = 1 << 27;
 
-/// How many starts are listed between two looks for signals.
+/// The number of starts that are listed between two checks for signals.
 const AT_A_TIME: usize = 1 << 18;
 
-/// How the rate of a load goes over time. The text is a rate or a shape.
+/// How the rate of a load changes over time. The string is a rate or a shape.
 #[pyclass(frozen, module = "nanopace")]
 #[derive(Debug)]
 pub(crate) struct Shape(nanopace::Shape);
@@ -40,12 +40,12 @@ impl Shape {
         self.0.peak()
     }
 
-    /// The rate after so many seconds, per second.
+    /// The rate after `elapsed` seconds, per second.
     fn rate_at(&self, elapsed: &Bound<'_, PyAny>) -> PyResult<f64> {
         Ok(self.0.rate_at(time(elapsed, "elapsed")?))
     }
 
-    /// How many operations it has until then.
+    /// The number of operations until then.
     fn count_at(&self, elapsed: &Bound<'_, PyAny>) -> PyResult<f64> {
         Ok(self.0.count_at(time(elapsed, "elapsed")?))
     }
@@ -74,7 +74,7 @@ impl Shape {
     }
 }
 
-/// So many that they can be listed.
+/// The number of starts, if it is small enough to list them.
 fn few(count: u64) -> PyResult<usize> {
     let count = usize::try_from(count).ok().filter(|&count| count <= MOST);
     count.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! A slot for an event loop: a file descriptor that is readable when there is something to do.
+//! Slots for an event loop: a file descriptor that is readable when there is something to do.
 
 use crate::errors::ended;
 use crate::grant::Grant;
@@ -16,11 +16,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
-/// Starts one slot after the other for an event loop: `poll` until it returns a grant, and whenever it
-/// returns None wait until `fileno` is readable, which it is when the slot is due or the load changes.
+/// Starts one slot after the other for an event loop. Call `poll` until it returns a grant. Whenever it returns None,
+/// wait until `fileno` is readable: it is when the slot is due or the load changes.
 ///
-/// It keeps its slot meanwhile. One caller at a time polls it; others stand in line behind that one.
-/// Deadlines are moments of `time.monotonic_ns()`.
+/// It keeps its slot meanwhile. One caller at a time polls it; other callers queue after that one. Deadlines are
+/// moments of `time.monotonic_ns()`.
 #[pyclass(frozen, module = "nanopace")]
 #[derive(Debug)]
 pub(crate) struct Timer {
@@ -39,7 +39,7 @@ impl Timer {
         Ok(Timer { poller: Mutex::new(pacer.poller()), pacer, watch, alarm })
     }
 
-    /// What to wait for: readable, in `select`, `asyncio`, `gevent` and the like. Don't read it.
+    /// The file descriptor to wait for: readable, in `select`, `asyncio`, `gevent` and the like. Don't read from it.
     fn fileno(&self) -> i32 {
         self.alarm.timer.as_raw_fd()
     }
@@ -51,8 +51,8 @@ impl Timer {
         Ok(waiting::deadline(timeout)?.map(Nanos::as_nanos))
     }
 
-    /// Starts the slot if it is due. Otherwise returns None, keeps the slot and sets the timer; or raises
-    /// what `Pacer.acquire` does, and keeps none.
+    /// Starts the slot if it is due. Otherwise returns None, keeps the slot and sets the timer. Raises the same errors
+    /// as `Pacer.acquire`; then it keeps no slot.
     #[pyo3(signature = (deadline_ns = None))]
     fn poll(&self, deadline_ns: Option<u64>) -> PyResult<Option<Grant>> {
         let mut poller = self.poller()?;
@@ -70,13 +70,13 @@ impl Timer {
                 Err(error) => Err(error),
             },
         };
-        poller.give_back(); // if it has one
+        poller.give_back(); // if it has a slot
         self.alarm.disarm()?;
         outcome
     }
 
-    /// For whoever stands in line behind the caller that polls: raises what `Pacer.acquire` does. When the
-    /// deadline is over it starts a slot that is due and that nobody has taken; before, it returns None.
+    /// For callers that queue after the one that polls. Raises the same errors as `Pacer.acquire`. When the deadline
+    /// has passed it starts a free slot that is due; before that, it returns None.
     fn poll_behind(&self, deadline_ns: u64) -> PyResult<Option<Grant>> {
         let deadline = Nanos::from_nanos(deadline_ns);
         let tried = if MonotonicClock.now() < deadline {
@@ -104,14 +104,14 @@ impl Timer {
         poller.map_err(|_| PyRuntimeError::new_err("a timer is for one caller at a time"))
     }
 
-    /// Why the next free slot can't start yet.
+    /// The reason why the next free slot can't start yet.
     fn why_not_next(&self) -> Result<Refused, Ended> {
         let due = self.pacer.next_due()?;
         Ok(if due == Nanos::MAX { Refused::Paused } else { Refused::NotUntil(due) })
     }
 }
 
-/// When a caller who waits on after a refusal looks again by itself; None stands for never.
+/// When a caller that goes on waiting after a refusal has to look again; None means never.
 fn look_again(refusal: Refused, deadline: Option<Nanos>) -> Option<Nanos> {
     match refusal {
         Refused::NotUntil(due) => Some(due),
@@ -119,7 +119,7 @@ fn look_again(refusal: Refused, deadline: Option<Nanos>) -> Option<Nanos> {
     }
 }
 
-/// A timer of the system's, which a change of the schedule sets off at once.
+/// A timer of the operating system, which a change of the schedule fires at once.
 #[derive(Debug)]
 struct Alarm {
     timer: OwnedFd,
@@ -128,11 +128,11 @@ struct Alarm {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// Not set: nobody wants to know.
+    /// Not set: no caller is waiting.
     Resting,
-    /// Somebody has begun to look at the schedule, or the timer is set for what was seen there.
+    /// A caller has begun to look at the schedule, or the timer is set by what the caller read.
     Listening,
-    /// The schedule has changed since: the timer is set off, and is not to be set for what was seen.
+    /// The schedule has changed since: the timer fires, and must not be set by what was read before.
     Changed,
 }
 
@@ -141,7 +141,7 @@ impl Wake for Alarm {
         let mut state = self.state();
         if *state == State::Listening {
             *state = State::Changed;
-            // Without an error: the descriptor is a timer, and the time is in range.
+            // No error is possible: the descriptor is a timer, and the time is in range.
             let _ = self.set_time(1);
         }
     }
@@ -154,12 +154,12 @@ impl Alarm {
         Ok(Alarm { timer, state: Mutex::new(State::Resting) })
     }
 
-    /// From now on a change is heard.
+    /// Records changes from now on.
     fn listen(&self) {
         *self.state() = State::Listening;
     }
 
-    /// Sets it for what was seen since `listen`, unless that has changed.
+    /// Sets the timer to `due`, which was read since `listen`, unless the schedule has changed.
     fn set(&self, due: Option<Nanos>) -> PyResult<()> {
         let state = self.state();
         if *state == State::Listening {

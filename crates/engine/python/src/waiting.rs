@@ -1,8 +1,8 @@
-//! Waiting for a slot without the interpreter's lock, and with an eye on signals.
+//! Waits for slots without the interpreter's lock, and checks for signals.
 //!
-//! A slot that has started can't go back. So it starts behind the last look at signals: an error that a
-//! handler raises there takes no slot with it. What is left is the time from that look to the interpreter's own
-//! one behind the call.
+//! A slot that has started can't go back. So it starts after the last check for signals: an error that a handler raises
+//! there takes no slot with it. The remaining gap is the time from that check to the interpreter's own check after the
+//! call.
 
 use crate::errors::{Ended, refused};
 use crate::grant::Grant;
@@ -13,21 +13,21 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::time::Duration;
 
-/// How long a signal may have to wait for its handler.
+/// The longest time that a signal may wait for its handler.
 const SLICE: Duration = Duration::from_millis(40);
 
-/// Other threads than the main one handle no signals.
+/// Only the main thread handles signals; other threads need not check.
 const FAR: Duration = Duration::from_secs(86_400);
 
-/// By when a caller wants its slot, if it said so.
+/// The deadline of a caller, if it has one.
 pub(crate) fn deadline(timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Nanos>> {
     let timeout = timeout.filter(|timeout| !timeout.is_none());
     let timeout = timeout.map(|timeout| time(timeout, "timeout")).transpose()?;
     Ok(timeout.map(|timeout| MonotonicClock.now() + timeout))
 }
 
-/// Pauses without the interpreter's lock until the slot is due, in slices, and starts it when it has the
-/// lock and no signal's handler has raised an error. Otherwise the slot goes back.
+/// Pauses without the interpreter's lock until the slot is due, in slices, and starts it when it has the lock and no
+/// signal handler has raised an error. Otherwise the slot goes back.
 pub(crate) fn wait(
     py: Python<'_>,
     deadline: Option<Nanos>,
@@ -45,7 +45,7 @@ pub(crate) fn wait(
     }
 }
 
-/// Whether a caller waits on after a refusal. If not, why.
+/// Checks whether a caller goes on waiting after a refusal. Otherwise returns the error.
 pub(crate) fn goes_on(refusal: Refused, deadline: Option<Nanos>) -> PyResult<()> {
     match refusal {
         Refused::NotUntil(due) if deadline.is_some_and(|end| end < due) => {
@@ -59,7 +59,7 @@ pub(crate) fn goes_on(refusal: Refused, deadline: Option<Nanos>) -> PyResult<()>
     }
 }
 
-/// What was tried: a grant, or nothing yet.
+/// The result of a try: a grant, or none yet.
 pub(crate) fn if_due(tried: Result<nanopace::Grant, Refused>) -> PyResult<Option<Grant>> {
     match tried {
         Ok(grant) => Ok(Some(Grant(grant))),
@@ -68,7 +68,7 @@ pub(crate) fn if_due(tried: Result<nanopace::Grant, Refused>) -> PyResult<Option
     }
 }
 
-/// A step of an iteration, which ends where nothing starts any more.
+/// A step of an iteration, which ends when no operation starts any more.
 pub(crate) fn until_ended(py: Python<'_>, grant: PyResult<Grant>) -> PyResult<Option<Grant>> {
     match grant {
         Err(error) if error.is_instance_of::<Ended>(py) => Ok(None),

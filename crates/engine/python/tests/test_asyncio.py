@@ -1,4 +1,4 @@
-"""What a pacer promises to tasks."""
+"""The behaviour of a pacer with tasks."""
 
 import asyncio
 import gc
@@ -82,7 +82,7 @@ def test_whenever_tasks_are_cancelled_no_slot_is_lost(timeouts: "list[float | No
     run(main())
 
 
-def test_tasks_hear_of_a_change_and_of_the_end() -> None:
+def test_changes_and_the_end_reach_tasks() -> None:
     async def main() -> None:
         pacer = nanopace.Pacer("1/h", start="on_resume")
         first = asyncio.create_task(pacer.acquire_async())
@@ -95,7 +95,7 @@ def test_tasks_hear_of_a_change_and_of_the_end() -> None:
         assert (await second).slot == 1
         pacer.set_load("1/h")
         while pacer.try_acquire() is not None:
-            pass  # what was due meanwhile
+            pass  # slots that were due meanwhile
         granted = pacer.ledger().granted
         waiting = [asyncio.create_task(pacer.acquire_async()) for _ in range(3)]
         await until_granted(pacer, granted + 1)
@@ -106,7 +106,7 @@ def test_tasks_hear_of_a_change_and_of_the_end() -> None:
     run(main())
 
 
-def test_what_is_too_far_off_is_not_taken() -> None:
+def test_a_slot_that_is_too_far_away_is_not_taken() -> None:
     async def main() -> None:
         pacer = nanopace.Pacer("1/h")
         assert (await pacer.acquire_async(timeout=0)).slot == 0
@@ -118,10 +118,10 @@ def test_what_is_too_far_off_is_not_taken() -> None:
         first = asyncio.create_task(pacer.acquire_async(timeout=7_200))
         await until_granted(pacer, 2)
         for timeout in timeouts:
-            with pytest.raises(TimeoutError, match="due after the timeout"):  # behind another one
+            with pytest.raises(TimeoutError, match="due after the timeout"):  # after another one
                 await pacer.acquire_async(timeout=timeout)
         assert not first.done() and pacer.ledger().granted == 2
-        await asyncio.to_thread(pacer.set_load, "1/d")  # now it is known of that one, too
+        await asyncio.to_thread(pacer.set_load, "1/d")  # now it is known for that one, too
         with pytest.raises(TimeoutError, match="due after the timeout"):
             await first
         assert pacer.ledger().granted == 1
@@ -132,7 +132,7 @@ def test_what_is_too_far_off_is_not_taken() -> None:
     run(main())
 
 
-def test_timeouts_end_in_a_pause_and_behind_others() -> None:
+def test_timeouts_end_in_a_pause_and_after_others() -> None:
     async def main() -> None:
         pacer = nanopace.Pacer("1k/s", start="on_resume")
         tasks = [asyncio.create_task(pacer.acquire_async(timeout)) for timeout in (0.02, 0.01, 60)]
@@ -145,7 +145,7 @@ def test_timeouts_end_in_a_pause_and_behind_others() -> None:
     run(main())
 
 
-def test_who_is_behind_others_takes_what_is_due_when_the_timeout_ends() -> None:
+def test_a_queued_task_takes_a_due_slot_when_its_timeout_ends() -> None:
     async def main() -> None:
         pacer = nanopace.Pacer("1G/s")  # something is always due
         tasks = [asyncio.create_task(pacer.acquire_async(timeout=0)) for _ in range(100)]

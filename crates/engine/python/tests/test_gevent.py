@@ -1,4 +1,4 @@
-"""What a line of greenlets promises."""
+"""The behaviour of a queue of greenlets."""
 
 import random
 from datetime import timedelta
@@ -12,7 +12,7 @@ from nanopace.gevent import Line
 
 @pytest.fixture(autouse=True)
 def ends() -> Any:
-    """A greenlet that is stuck is told so."""
+    """Raises in a greenlet that is stuck."""
     with gevent.Timeout(60):
         yield
 
@@ -25,7 +25,7 @@ def test_greenlets_get_their_slots_in_order_and_never_early() -> None:
     assert all(grant.actual_start_ns >= grant.intended_start_ns for grant in grants)
 
 
-def test_what_is_too_far_off_is_not_taken() -> None:
+def test_a_slot_that_is_too_far_away_is_not_taken() -> None:
     line = Line(nanopace.Pacer("1/h"))
     assert line.acquire(timeout=0).slot == 0
     timeouts: list[Any] = [0, 0.01, timedelta(minutes=59)]
@@ -37,9 +37,9 @@ def test_what_is_too_far_off_is_not_taken() -> None:
     while line.pacer.ledger().granted == 1:
         gevent.sleep(0.001)
     for timeout in timeouts:
-        with pytest.raises(TimeoutError, match="due after the timeout"):  # behind another one
+        with pytest.raises(TimeoutError, match="due after the timeout"):  # after another one
             line.acquire(timeout)
-    line.pacer.set_load("1/d")  # now it is known of that one, too
+    line.pacer.set_load("1/d")  # now it is known for that one, too
     with pytest.raises(TimeoutError, match="due after the timeout"):
         first.get()
     assert line.pacer.ledger().granted == 1
@@ -47,7 +47,7 @@ def test_what_is_too_far_off_is_not_taken() -> None:
         line.acquire(-1)
 
 
-def test_timeouts_end_in_a_pause_and_behind_others() -> None:
+def test_timeouts_end_in_a_pause_and_after_others() -> None:
     line = Line(nanopace.Pacer("1k/s", start="on_resume"))
     greenlets = [gevent.spawn(line.acquire, timeout) for timeout in (0.02, 0.01, 60)]
     for greenlet in greenlets[:2]:

@@ -1,4 +1,4 @@
-"""Wrong input gets a ValueError or a TypeError that says what to write instead, and nothing else."""
+"""Invalid input raises a ValueError or a TypeError that says what to write instead, and nothing else."""
 
 import math
 import random
@@ -45,14 +45,14 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize("wrong, error, text", WRONG)
-def test_what_a_pacer_refuses(wrong: dict[str, Any], error: type[Exception], text: str) -> None:
+def test_a_pacer_refuses_invalid_arguments(wrong: dict[str, Any], error: type[Exception], text: str) -> None:
     load = wrong.get("load", "5k/s")
     settings = {name: value for name, value in wrong.items() if name != "load"}
     with pytest.raises(error, match=text):
         nanopace.Pacer(load, **settings)
 
 
-def test_what_calls_refuse() -> None:
+def test_calls_refuse_invalid_arguments() -> None:
     pacer = nanopace.Pacer("5k/s")
     for acquire_many in [pacer.acquire_many, pacer.try_acquire_many]:
         for n in [-1, 0, 2**32, 2**64]:
@@ -85,7 +85,7 @@ def test_an_end_is_a_moment() -> None:
 
 
 class Raises:
-    """A number that can't be told."""
+    """A number whose conversion raises."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -118,7 +118,7 @@ def test_an_error_that_a_value_raises_goes_through(error: type[BaseException]) -
             call()
 
 
-def test_what_stands_for_a_number_is_one() -> None:
+def test_values_that_convert_to_a_number_are_accepted() -> None:
     grant = nanopace.Pacer("1M/s", duration=Decimal("0.5"), slots=numpy.int64(7)).acquire_many(numpy.uint8(7))
     assert grant.slot == 0
     assert len(nanopace.plan("100/s", duration=Fraction(1, 2))) == 50
@@ -153,7 +153,7 @@ def test_none_is_the_default() -> None:
     assert pacer.acquire(timeout=None).slot == 0
 
 
-def test_whatever_is_written_nothing_but_these_errors_comes() -> None:
+def test_any_input_raises_only_these_errors() -> None:
     random.seed(34)
     values: list[Any] = [None, True, -1, 0, 1, 2**31, 2**63, 2**64, 10**400, 0.5, -0.0, math.inf, -math.inf]
     values += [math.nan, "", "1/2", "\ud800", "\0", "é" * 1_000, b"\xff", [], {}, object(), sys, 1j]

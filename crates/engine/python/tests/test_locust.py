@@ -1,4 +1,4 @@
-"""What users of the real Locust get, in a process of its own, against a server that may stop."""
+"""Users of the real Locust, in a separate process, against a server that may stop."""
 
 import itertools
 import json
@@ -69,7 +69,7 @@ class Visitor(Paced, {client}):
 
 
 def locust(host: str, folder: Path, *options: str, **user: Any) -> tuple[dict[str, Any], list[int]]:
-    """Runs it. Returns its statistics of the only request, and which slots were started."""
+    """Runs it. Returns the statistics of the only request, and the slots that were started."""
     run = subprocess.run(users(host, folder, user) + list(options), capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
     (statistics,) = itertools.chain(*documents(run.stdout))
@@ -77,7 +77,7 @@ def locust(host: str, folder: Path, *options: str, **user: Any) -> tuple[dict[st
 
 
 def users(host: str, folder: Path, user: "dict[str, Any]") -> "list[str]":
-    """Writes a file for Locust. Returns the words that run it."""
+    """Writes a file for Locust. Returns the command line that runs it."""
     slots, file = folder / "slots", folder / "users.py"
     fields = {"client": "HttpUser", "settings": {}, "path": "/", "slots": str(slots), "start_seconds": 0} | user
     file.write_text(USERS.format(**fields) + user.get("more", ""))
@@ -106,8 +106,8 @@ def test_every_slot_is_one_request_and_then_the_users_stop(
 def test_response_times_count_from_the_intended_start(host: str, tmp_path: Path) -> None:
     user = {"load": "100/s", "settings": {"slots": 50}, "path": "/stops"}
     statistics, _ = locust(host, tmp_path, "-u", "1", "-t", "50s", **user)
-    # The only user is stopped by the first request. So the one after k intervals of 10 ms begins at
-    # least so late:
+    # The first request stalls the only user. So the request after k intervals of 10 ms begins at
+    # least this late:
     least_ms = sum(STOP_SECONDS * 1e3 - 10 * k for k in range(50))
     assert statistics["num_requests"] == 50
     assert statistics["total_response_time"] >= least_ms

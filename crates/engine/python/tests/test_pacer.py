@@ -1,4 +1,4 @@
-"""What a pacer promises to threads."""
+"""The behaviour of a pacer with threads."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ STUCK_SECONDS = 60
 
 
 def in_thread(run: Callable[[], object]) -> Callable[[], object]:
-    """Runs it in another thread. The result is what it returns, or the error that it raises."""
+    """Runs it in another thread. The result is its return value, or the error that it raises."""
     results: list[object] = []
 
     def caught() -> None:
@@ -70,7 +70,7 @@ def test_threads_share_the_slots(load: str) -> None:
     assert pacer.ledger().granted == 20_000
 
 
-def test_a_plan_is_what_a_pacer_grants() -> None:
+def test_a_plan_matches_the_grants_of_a_pacer() -> None:
     settings: dict[str, Any] = {"arrivals": "poisson", "seed": 7, "shard": "2/3"}
     load = "ramp 0/s..10k/s 100ms"
     grants = list(nanopace.Pacer(load, **settings))
@@ -79,7 +79,7 @@ def test_a_plan_is_what_a_pacer_grants() -> None:
     assert [grant.intended_start_ns - began for grant in grants] == planned
 
 
-def test_who_sleeps_hears_of_a_change_and_of_the_end() -> None:
+def test_changes_and_the_end_reach_sleeping_threads() -> None:
     changes: list[tuple[Callable[[nanopace.Pacer], None], type]] = [
         (lambda pacer: pacer.set_load("1k/s"), nanopace.Grant),
         (lambda pacer: pacer.set_load("hold 1k/s 1h"), nanopace.Grant),
@@ -100,7 +100,7 @@ def test_who_sleeps_hears_of_a_change_and_of_the_end() -> None:
             assert isinstance(asleep(), result)
 
 
-def test_what_is_too_far_off_is_not_taken() -> None:
+def test_a_slot_that_is_too_far_away_is_not_taken() -> None:
     pacer = nanopace.Pacer("1/h")
     assert pacer.try_acquire() is not None
     assert pacer.try_acquire() is None
@@ -161,7 +161,7 @@ def test_a_lane_belongs_to_the_thread_that_uses_it() -> None:
 
 INTERRUPTED = """
 import nanopace, signal, sys, threading, time
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it starts beside itself ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets background processes ignore it
 pacer = nanopace.Pacer("1/h")
 pacer.acquire()
 take = {"acquire": pacer.acquire, "acquire_many": lambda: pacer.acquire_many(3), "lane": pacer.lane().acquire}
@@ -208,7 +208,7 @@ while interrupted < 3:
         time.sleep(60)
     except Raised:
         pass
-    if grant is None:  # otherwise the signal came behind the start
+    if grant is None:  # otherwise the signal came after the start
         assert pacer.ledger().granted == 1, pacer.ledger()
         interrupted += 1
 """
@@ -224,7 +224,7 @@ def test_an_error_shortly_before_a_start_takes_no_slot_with_it(take: str, pause:
 
 IMPORTS_NOTHING = """
 import nanopace, sys
-class Interrupted:  # as by a handler of a signal, which an import gives time to run
+class Interrupted:  # like a signal handler, which may run during an import
     def find_spec(*_):
         raise KeyboardInterrupt
 sys.meta_path.insert(0, Interrupted)
@@ -234,7 +234,7 @@ assert [grant().slot for grant in take] == [0, 1, 2]
 """
 
 
-def test_no_call_imports_what_a_handler_of_a_signal_would_interrupt() -> None:
+def test_no_call_does_an_import_that_a_signal_handler_would_interrupt() -> None:
     words = [sys.executable, "-c", IMPORTS_NOTHING]
     run = subprocess.run(words, capture_output=True, text=True, timeout=STUCK_SECONDS)
     assert (run.returncode, run.stderr) == (0, "")
@@ -243,7 +243,7 @@ def test_no_call_imports_what_a_handler_of_a_signal_would_interrupt() -> None:
 def test_a_slot_starts_when_its_thread_has_the_interpreters_lock() -> None:
     script = """
 import nanopace, sys, threading, time
-sys.setswitchinterval(1_000)  # who has the lock is not asked for it
+sys.setswitchinterval(1_000)  # the holder of the lock is not asked to release it
 pacer = nanopace.Pacer("10/s")
 pacer.acquire()
 begun, released = threading.Event(), 0
@@ -252,7 +252,7 @@ def work():
     begun.set()
     while pacer.ledger().granted == 1:
         time.sleep(0.001)
-    while released < pacer.next_due_ns() - 50_000_000:  # until halfway to the slot behind
+    while released < pacer.next_due_ns() - 50_000_000:  # until halfway to the next slot
         released = time.monotonic_ns()
 threading.Thread(target=work, daemon=True).start()
 begun.wait()

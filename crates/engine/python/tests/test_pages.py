@@ -1,4 +1,4 @@
-"""What pages show of Python runs as it is."""
+"""The Python code of the pages runs unchanged."""
 
 import inspect
 import re
@@ -17,13 +17,13 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_what_a_page_shows(block: str) -> None:
+def test_the_code_of_a_page_runs(block: str) -> None:
     run = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
 
 
 def names() -> "set[str]":
-    """What users may write: classes, their members, and the names of arguments with a default."""
+    """The names that users may write: classes, their members, and arguments with a default."""
     classes = [nanopace.Pacer, *nanopace.Pacer.__bases__, nanopace.Grant, nanopace.Lane, nanopace.Ledger]
     classes += [nanopace.Shape, nanopace.gevent.Line]
     members = {name for of in classes for name in vars(of) if not name.startswith("_")}

@@ -1,4 +1,4 @@
-"""A load before it runs."""
+"""The intended starts of a load, without running it."""
 
 import array
 import sys
@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 
-def test_a_plan_has_what_was_asked_for() -> None:
+def test_a_plan_has_the_requested_starts() -> None:
     assert nanopace.plan("100/s", count=3).tolist() == [0, 10_000_000, 20_000_000]
     assert len(nanopace.plan("100/s", duration=10)) == 1_000
     assert len(nanopace.plan("100/s", count=10**9, duration=1)) == 100
@@ -33,7 +33,7 @@ def test_without_numpy_it_is_the_array_of_the_standard_library(monkeypatch: pyte
     assert isinstance(plain, array.array) and list(plain) == list(expected)
 
 
-def test_a_shape_says_its_rates() -> None:
+def test_a_shape_returns_its_rates() -> None:
     shape = nanopace.Shape("ramp 0/s..100/s 10s, hold 5s")
     assert (shape.duration, shape.peak) == (15.0, 100.0)
     assert [shape.rate_at(at) for at in (5, 12)] == [50.0, 100.0]

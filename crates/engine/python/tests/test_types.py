@@ -1,4 +1,4 @@
-"""Types are as the stubs say, and as the package and these tests use them."""
+"""The types match the stubs, the package and these tests."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1]
 
 
-def test_stubs_say_what_the_compiled_module_has() -> None:
+def test_the_stubs_match_the_compiled_module() -> None:
     mypy("mypy.stubtest", "nanopace")
 
 

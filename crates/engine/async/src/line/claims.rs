@@ -1,5 +1,5 @@
-//! Tasks that have claims. Each is called when its own slot is due, by the timer of the line, and
-//! when the schedule changes, to look again. Nobody depends on whether it comes.
+//! Tasks that have claims. The line's timer calls each when its own slot is due. A change of the schedule calls them
+//! all, to look again. No other task depends on whether they come.
 
 use super::{Call, Line, PATIENCE, Stay};
 use nanopace::{Ended, Nanos};
@@ -7,8 +7,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 impl Line {
-    /// Calls a task when its claim is due, as `due` tells. If that is now, or so soon that the task
-    /// had best hold on: for how long, and it is not called.
+    /// Calls a task when its claim is due, by `due`. If that is now, or so soon that the task should hold on, returns
+    /// how long it has to hold on, and the task is not called.
     pub(crate) fn keep(
         &self,
         call: &mut Option<Call>,
@@ -20,7 +20,7 @@ impl Line {
         stay.watch();
         let now = self.pacer.now();
         stay.queue.holding.pass(now);
-        // If it has ended, the task is to look again at once.
+        // If the claim has ended, the task has to look again at once.
         let due = due().unwrap_or(now);
         if stay.holds_on(due, now) {
             stay.queue.holding.spend(due - now);
@@ -30,11 +30,11 @@ impl Line {
         let key = (due, stay.queue.last_ticket);
         stay.queue.claims.insert(key, waker.clone());
         *call = Some(key);
-        // For all, because setting the timer takes back a ring that is under way.
+        // For all tasks, because setting the timer cancels a ring that is under way.
         stay.look(None)
     }
 
-    /// The task is not to be called any more: its claim has started, or it goes back.
+    /// Cancels the call of a task, whose claim has started or goes back.
     pub(crate) fn forget(&self, call: &mut Option<Call>, started: Option<Nanos>) {
         let Some(call) = call.take() else { return };
         let mut stay = self.enter();
@@ -56,8 +56,8 @@ impl Stay<'_> {
         }
     }
 
-    /// While others wait for a task in line to come, the timer is to ring again soon, and setting it
-    /// would put that off.
+    /// While others wait for a task in the queue to come, the timer has to ring again soon, and setting it would delay
+    /// that.
     fn set_timer_for_claims(&mut self, at: Nanos, now: Nanos) {
         if at - now <= 2 * PATIENCE || !self.queue.waits_for_a_task() {
             self.set_timer_if_earlier(at, now);

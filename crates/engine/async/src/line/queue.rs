@@ -1,8 +1,8 @@
-//! Who stands in line, who of them has been called, and what the line has measured.
+//! The tasks in the queue, which of them have been called, and the line's measurements.
 //!
-//! A task *comes* when it is polled and its slot is not due: it *stands* in line, *uncalled*. When the line *calls* it,
-//! which wakes it, it keeps its place, and is not called again until it comes. The first uncalled task *leads*. The
-//! head of `line.rs` has the bell, the timer and the watch.
+//! A task *comes* when it is polled and its slot is not due: it *stands* in the queue, *uncalled*. When the line
+//! *calls* it, which wakes it, it keeps its place, and is not called again until it comes. The first uncalled task
+//! *leads*. See the head of `line.rs` for the bell, the timer and the watch.
 
 use crate::waking::{Holding, Waking};
 use nanopace::Nanos;
@@ -10,29 +10,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::task::Waker;
 use std::time::Duration;
 
-/// What setting the timer takes, until that has been measured.
+/// The cost of setting the timer, until it has been measured.
 const SET_COST_AT_FIRST: Duration = Duration::from_micros(5);
 
 #[derive(Debug)]
 pub(super) struct Queue {
-    /// By ticket: all tasks in line.
+    /// All tasks in the queue, by ticket.
     pub(super) waiting: BTreeMap<u64, Waiting>,
-    /// The tickets of those that are uncalled; the first one leads.
+    /// The tickets of the uncalled tasks; the first one leads.
     pub(super) uncalled: BTreeSet<u64>,
-    /// The deadlines of the uncalled ones that have one, with their tickets.
+    /// The deadlines of the uncalled tasks that have one, with their tickets.
     pub(super) deadlines: BTreeSet<(Nanos, u64)>,
-    /// The uncalled ones that want several slots, by how many.
+    /// The uncalled tasks that want several slots, by the number of slots.
     pub(super) rows: BTreeSet<(u32, u64)>,
-    /// Tasks that wait until their claims are due. They are not in line.
+    /// Tasks that wait until their claims are due. They are not in the queue.
     pub(super) claims: BTreeMap<Call, Waker>,
     pub(super) last_ticket: u64,
     /// Whether the next change rings the bell.
     pub(super) is_watched: bool,
-    /// When a task in line last had its slot.
+    /// When a task in the queue last got its slot.
     pub(super) started: Nanos,
     /// When the timer rings the bell next; zero if it is not set.
     pub(super) alarm: Nanos,
-    /// What setting the timer takes, smoothed.
+    /// The cost of setting the timer, smoothed.
     pub(super) set_cost: Duration,
     pub(super) waking: Waking,
     pub(super) holding: Holding,
@@ -44,17 +44,17 @@ pub(super) struct Waiting {
     wish: Wish,
 }
 
-/// What a task waits for.
+/// The slots and the deadline of a waiting task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish {
     pub(crate) slots: u32,
     pub(crate) deadline: Nanos,
 }
 
-/// When a claim is due whose task is to be called then, and a number that no other one has.
+/// When a claim is due whose task has to be called then, and a unique number.
 pub(crate) type Call = (Nanos, u64);
 
-/// A task's place in line.
+/// A task's place in the queue.
 #[derive(Debug)]
 pub(crate) struct Ticket(pub(super) u64);
 
@@ -76,17 +76,17 @@ impl Queue {
         }
     }
 
-    /// Whether nobody waits to be called.
+    /// Whether no task waits to be called.
     pub(super) fn is_idle(&self) -> bool {
         self.uncalled.is_empty() && self.claims.is_empty()
     }
 
-    /// Whether no time is known to call anybody at, as while the pacer is paused.
+    /// Whether there is no known time for the next call, as while the pacer is paused.
     pub(super) fn waits_for_a_change(&self) -> bool {
         self.alarm == Nanos::ZERO && self.uncalled.len() == self.waiting.len()
     }
 
-    /// Whether a task has been called and has not come, and others are behind it.
+    /// Whether a task has been called and has not come, and other tasks are after it.
     pub(super) fn waits_for_a_task(&self) -> bool {
         !self.uncalled.is_empty() && self.uncalled.len() < self.waiting.len()
     }
@@ -96,7 +96,7 @@ impl Queue {
         Ticket(self.last_ticket)
     }
 
-    /// Lets a task stand in line, uncalled. If it stood there with another waker, returns that one.
+    /// Lets a task queue, uncalled. If it was there with another waker, returns that one.
     pub(super) fn stand(&mut self, number: u64, wish: Wish, waker: &Waker) -> Option<Waker> {
         self.uncalled.insert(number);
         if wish.deadline != Nanos::MAX {
@@ -119,7 +119,7 @@ impl Queue {
         self.waiting.remove(&number).map(|waiting| waiting.waker)
     }
 
-    /// Notes that the task is called. It is not called again until it comes.
+    /// Records that the task is called. It is not called again until it comes.
     pub(super) fn called(&mut self, number: u64) -> Option<&Waiting> {
         self.uncalled.remove(&number);
         let waiting = self.waiting.get(&number)?;
@@ -128,7 +128,7 @@ impl Queue {
         Some(waiting)
     }
 
-    /// The bell has rung. True if the timer was to ring by now.
+    /// Records that the bell has rung. True if the timer was set to ring by now.
     pub(super) fn rang(&mut self, now: Nanos) -> bool {
         let was_due = self.alarm != Nanos::ZERO && self.alarm <= now;
         if was_due {

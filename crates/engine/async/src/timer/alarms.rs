@@ -1,4 +1,4 @@
-//! A timer has one alarm; many alarms share one timer.
+//! Timers, each with one alarm, and alarms that share one timer.
 
 use crate::sync::Mutex;
 use std::collections::BTreeMap;
@@ -7,25 +7,25 @@ use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
-/// A timer with one alarm. A line of tasks has one to itself, whatever its length.
+/// A timer with one alarm. A line of tasks has its own timer, however long its queue is.
 ///
 /// The line calls it under its own lock, always with the same waker. A call must not wake that
 /// waker itself, but let a thread or the runtime do so.
 ///
 /// [`AsyncPacer::with_timer`](crate::AsyncPacer::with_timer) takes one.
 pub trait Timer: fmt::Debug + Send + Sync + 'static {
-    /// Sets the alarm: wakes `waker` after `delay`. Wakes it again before three times `again` have
-    /// passed since then, and so on, until it is set anew or stopped. It may also wake at other
-    /// times, but that does not replace the wake-up after `delay`.
+    /// Sets the alarm: wakes `waker` after `delay`. Wakes it again before three times `again` have passed since then,
+    /// and so on, until the alarm is set anew or stopped. The timer may also wake at other times, but that does not
+    /// replace the wake-up after `delay`.
     fn set(&self, delay: Duration, again: Duration, waker: &Waker);
 
-    /// The waker has been woken, perhaps by this timer, which is to go on. For timers that have to
-    /// be asked after each time.
+    /// Called when the waker has been woken, perhaps by this timer, which must go on. For timers that have to be polled
+    /// after each time.
     fn went_off(&self, waker: &Waker) {
         let _ = waker;
     }
 
-    /// Nothing is to be woken until it is set again.
+    /// Wakes nothing until the alarm is set again.
     fn stop(&self);
 }
 
@@ -43,13 +43,12 @@ impl<T: Timer + ?Sized> Timer for Box<T> {
     }
 }
 
-/// How long after it went off the timer goes off again if nobody has heard it.
+/// How long after it went off the timer goes off again if no task has reacted.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// Alarms for any number of tasks, on one timer.
 ///
-/// Each wakes a task once, when its time has come or a little earlier: a task that is woken looks
-/// again.
+/// Each wakes a task once, at its time or a little earlier: a task that is woken has to look again.
 ///
 /// ```
 /// use nanopace_async::timer::{Alarms, ThreadTimer};
@@ -92,7 +91,7 @@ struct Queue {
 /// When an alarm goes off, and its number.
 type Place = (Instant, u64);
 
-/// One of many [`Alarms`]. It is off when it is dropped.
+/// One of many [`Alarms`]. Dropping it turns it off.
 #[derive(Debug)]
 pub struct Alarm {
     alarms: Alarms,
@@ -110,7 +109,7 @@ impl Wake for Bell {
 }
 
 impl Alarms {
-    /// Alarms on a timer that nobody else sets.
+    /// Alarms on a timer that is used for nothing else.
     #[must_use]
     pub fn new(timer: impl Timer) -> Alarms {
         Alarms(Arc::new_cyclic(|shared| Shared {
@@ -128,7 +127,7 @@ impl Alarms {
 }
 
 impl Shared {
-    /// Wakes the tasks whose alarms go off now, and in any case the first one.
+    /// Wakes the tasks whose alarms go off now, and always the first one.
     fn ring(&self) {
         let mut woken = Vec::new();
         let mut queue = self.queue.lock();
@@ -143,7 +142,7 @@ impl Shared {
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// To the first alarm.
+    /// Sets the timer to the first alarm.
     fn set_timer(&self, queue: &Queue, now: Instant) {
         match queue.alarms.keys().next() {
             Some((at, _)) => {
@@ -155,14 +154,14 @@ impl Shared {
 }
 
 impl Alarm {
-    /// Sets it to wake `waker` after so long, and to nothing else.
+    /// Sets the alarm to wake `waker` after this time, and cancels the earlier setting.
     pub fn set(&mut self, after: Duration, waker: &Waker) {
         let shared = Arc::clone(&self.alarms.0);
         let now = Instant::now();
         let mut queue = shared.queue.lock();
         let before = self.place.take().and_then(|place| queue.alarms.remove(&place));
         queue.last += 1;
-        // Some decades are as good as never.
+        // A delay of some decades is as good as never.
         let place = (now + after.min(Duration::from_secs(1 << 30)), queue.last);
         queue.alarms.insert(place, waker.clone());
         self.place = Some(place);
@@ -175,7 +174,7 @@ impl Alarm {
 }
 
 impl Drop for Alarm {
-    /// The timer may ring for nothing, and is set right then.
+    /// The timer may then ring without need, and is set correctly at that time.
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
             let waker = self.alarms.0.queue.lock().alarms.remove(&place);

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-/// The least that is tried for an alarm that is due at once.
+/// The shortest delay for an alarm that is due at once.
 const LEAST: Duration = Duration::from_micros(10);
 
 /// A timer in the reactor of async-io, which smol and async-std run on.
@@ -29,14 +29,14 @@ impl AsyncIoTimer {
 impl Timer for AsyncIoTimer {
     fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
         let mut current = self.lock();
-        // Some decades are as good as never.
+        // A delay of some decades is as good as never.
         let mut delay = delay.min(Duration::from_secs(1 << 30));
         loop {
             let timer = current.insert(async_io::Timer::interval_at(Instant::now() + delay, again));
             if !is_over(timer, waker) {
                 return;
             }
-            // It was over before it could be waited for.
+            // The time had passed before it could be waited for.
             delay = delay.max(LEAST) * 2;
         }
     }
@@ -52,7 +52,7 @@ impl Timer for AsyncIoTimer {
     }
 }
 
-/// Whether a time of the timer is over. If not, the reactor wakes the waker at the next.
+/// Whether the timer's time has passed. If not, the reactor wakes the waker when it does.
 fn is_over(timer: &mut async_io::Timer, waker: &Waker) -> bool {
     Pin::new(timer).poll_next(&mut Context::from_waker(waker)).is_ready()
 }

@@ -1,4 +1,4 @@
-//! A thread that sleeps until the alarm: for runtimes without a timer that is exact.
+//! A thread that sleeps until the alarm: for runtimes without an exact timer.
 
 use super::alarms::Timer;
 use std::io;
@@ -7,8 +7,8 @@ use std::task::Waker;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A timer with a thread of its own, which sleeps until the alarm and wakes the task then. Works in
-/// every runtime; a wake-up takes one more change of threads than a timer in the runtime's reactor.
+/// A timer with its own thread, which sleeps until the alarm and then wakes the task. Works in every runtime; a wake-up
+/// takes one more context switch than a timer in the runtime's reactor.
 #[derive(Debug)]
 pub struct ThreadTimer(Arc<Shared>);
 
@@ -28,7 +28,7 @@ impl ThreadTimer {
     /// Starts the thread; it ends when the timer is dropped.
     ///
     /// # Errors
-    /// When the system has no thread left.
+    /// When the system cannot start another thread.
     pub fn new() -> io::Result<ThreadTimer> {
         let shared = Arc::new(Shared::default());
         let name = "nanopace-timer".to_owned();
@@ -40,7 +40,7 @@ impl ThreadTimer {
 
 impl Timer for ThreadTimer {
     fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
-        // Some decades are as good as never.
+        // A delay of some decades is as good as never.
         let at = Instant::now() + delay.min(Duration::from_secs(1 << 30));
         self.0.change(|alarm| alarm.set = Some((at, again, waker.clone())));
     }

@@ -1,5 +1,4 @@
-//! A timer of the operating system in tokio's reactor, because tokio's own timers count whole
-//! milliseconds.
+//! A timer of the operating system in tokio's reactor, because tokio's own timers count whole milliseconds.
 
 use super::alarms::Timer;
 use super::thread::ThreadTimer;
@@ -18,8 +17,8 @@ use tokio::runtime::Handle;
 
 /// A timer in the reactor of the tokio runtime that it was made in.
 ///
-/// It wakes tasks of any runtime, as long as its own is driven. When that one has ended, the timer
-/// goes on in the runtime from which it is set next, or in a thread of its own.
+/// It wakes tasks of any runtime, as long as its own is driven. When that runtime has ended, the timer moves to the
+/// runtime from which it is set next, or to its own thread.
 #[derive(Debug)]
 pub struct TokioTimer(Mutex<Place>);
 
@@ -29,9 +28,9 @@ enum Place {
     Thread(ThreadTimer),
 }
 
-/// Setting the timer of the system that goes off next takes longer than anything else here, so each
-/// start sets one once. A second one goes off again and again, in case nobody comes; it is set so
-/// far ahead that this is seldom needed.
+/// Setting the system's timer that goes off next takes longer than anything else here, so each start sets one such
+/// timer once. A second timer goes off repeatedly, in case no task comes; it is set so far ahead that this is rarely
+/// needed.
 #[derive(Debug)]
 struct Reactor {
     alarm: AsyncFd<OwnedFd>,
@@ -44,14 +43,13 @@ impl TokioTimer {
     /// A timer in the runtime that the caller runs in.
     ///
     /// # Errors
-    /// When the caller runs in no tokio runtime, when the system has no file descriptor left, or
-    /// [`Unsupported`](io::ErrorKind::Unsupported) when the runtime does no I/O: `enable_io` was not
-    /// called.
+    /// When the caller does not run in a tokio runtime, when the system has no file descriptor left, or
+    /// [`Unsupported`](io::ErrorKind::Unsupported) when the runtime does no I/O: `enable_io` was not called.
     pub fn new() -> io::Result<TokioTimer> {
         Ok(TokioTimer(Mutex::new(Place::Reactor(Reactor::new()?))))
     }
 
-    /// Does something in the place where the timer is; and if that has ended, in another.
+    /// Runs `act` in the place where the timer is, or if that has ended, in another place.
     fn at_place(&self, waker: &Waker, act: impl Fn(&mut Place) -> io::Result<()>) {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if act(&mut place).is_ok() {
@@ -61,7 +59,7 @@ impl TokioTimer {
             Reactor::new().map(Place::Reactor).or_else(|_| ThreadTimer::new().map(Place::Thread));
         let Ok(moved) = moved else { return };
         *place = moved;
-        // Whatever it was set to is forgotten: the line sets it again when it rings.
+        // Its settings are lost: the line sets it again when it rings.
         let soon = Duration::from_millis(1);
         let _ = act(&mut place).and_then(|()| place.set(soon, soon, waker));
     }
@@ -106,7 +104,7 @@ impl Reactor {
 
     fn set(&mut self, delay: Duration, again: Duration, waker: &Waker) -> io::Result<()> {
         self.listen(waker)?;
-        // Zero would stop it.
+        // Zero would stop the timer.
         settime(&self.alarm, delay.max(Duration::from_nanos(1)), Duration::ZERO)?;
         let least = delay.saturating_add(again);
         let most = least.saturating_add(again);
@@ -119,16 +117,16 @@ impl Reactor {
         Ok(())
     }
 
-    /// Has the reactor wake the waker the next time that a timer goes off.
+    /// Lets the reactor wake the waker the next time that a timer goes off.
     fn listen(&mut self, waker: &Waker) -> io::Result<()> {
         let mut context = Context::from_waker(waker);
-        // Ready is what is left of the time before.
+        // Readiness is left over from the time before.
         while let Poll::Ready(ready) = self.alarm.poll_read_ready(&mut context) {
             ready?.clear_ready();
         }
         while let Poll::Ready(ready) = self.again.poll_read_ready(&mut context) {
             ready?.clear_ready();
-            // Having been read it goes off again. An error only says that it has not gone off.
+            // After it was read, it goes off again. An error only means that it has not gone off.
             let _ = rustix::io::read(self.again.get_ref(), &mut [0; 8]);
             self.again_at = None;
         }
@@ -138,7 +136,7 @@ impl Reactor {
     fn stop(&mut self) {
         self.again_at = None;
         for timer in [&self.alarm, &self.again] {
-            // Fails for no timer that exists.
+            // Can't fail for a timer that exists.
             let _ = settime(timer, Duration::ZERO, Duration::ZERO);
         }
     }
@@ -150,7 +148,7 @@ fn timerfd() -> io::Result<AsyncFd<OwnedFd>> {
     let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
     #[expect(deprecated, reason = "its successor is unsafe, for types that are no OwnedFd")]
     let register = || AsyncFd::new(fd);
-    // Panics where the runtime was built without I/O, and there is no way to ask for that.
+    // Panics if the runtime was built without I/O. There is no way to check that beforehand.
     let registered = catch_unwind(AssertUnwindSafe(register));
     let no_io =
         || io::Error::new(io::ErrorKind::Unsupported, "the runtime does no I/O: enable_io()");

@@ -1,4 +1,4 @@
-//! Claims that tasks await.
+//! Tasks that await claims.
 
 use crate::world::{Run, Task, World, ms, poll_once, rate};
 use nanopace::driver::Drive as _;
@@ -37,9 +37,9 @@ fn a_claim_completes_when_it_is_due_and_not_before() {
     assert_eq!(world.pacer.ledger().granted, 2);
 }
 
-/// In whatever order they are polled first.
+/// In whatever order the claims are polled first.
 #[test]
-fn of_many_claims_each_is_woken_for_its_own_slot() {
+fn each_of_many_claims_is_woken_for_its_own_slot() {
     let world = world("1k/s");
     let mut tasks = waiting(&world, 100);
     tasks.reverse();
@@ -49,7 +49,7 @@ fn of_many_claims_each_is_woken_for_its_own_slot() {
         assert_eq!(done, (1..=until).map(ms).collect::<Vec<_>>());
     }
     assert!(tasks.iter().all(|task| task.polls <= 20), "each is woken for itself only");
-    // The timer rings once more, and finds nobody.
+    // The timer rings once more, for no task.
     world.run_to(ms(200), &mut []);
     assert!(!world.will_ring());
 }
@@ -84,7 +84,7 @@ fn a_change_of_the_rate_wakes_and_moves_a_claim() {
     }
 }
 
-/// It looks again when the rate is lowered, and when it was to be called.
+/// The claim looks again when the rate is lowered, and when it was due to be called.
 #[test]
 fn a_claim_that_moves_to_later_waits_for_that() {
     let world = world("10/s");
@@ -124,9 +124,9 @@ fn a_close_ends_claims() {
     assert_eq!(world.pacer.ledger().granted, 1);
 }
 
-/// A slower rate may leave a slot behind the end of the schedule.
+/// A slower rate may move a slot to after the end of the schedule.
 #[test]
-fn a_claim_that_comes_behind_the_end_is_told_so() {
+fn a_claim_that_moves_to_after_the_end_returns_finished() {
     let second = Duration::from_secs(1);
     let world = World::new("10/s", |builder| builder.until(second));
     world.pacer.acquire().unwrap();
@@ -138,7 +138,7 @@ fn a_claim_that_comes_behind_the_end_is_told_so() {
 }
 
 #[test]
-fn a_claim_that_has_completed_tells_the_same_again_and_holds_nothing() {
+fn a_claim_that_has_completed_returns_the_same_again_and_holds_nothing() {
     let world = world("10/s");
     world.clock.set(ms(100));
     let mut claim = world.line.claim().unwrap();
@@ -150,7 +150,7 @@ fn a_claim_that_has_completed_tells_the_same_again_and_holds_nothing() {
     assert_eq!(world.pacer.ledger().granted, 2);
 }
 
-/// Tasks in line and claims share the timer.
+/// Tasks in the queue and claims share the timer.
 #[test]
 fn claims_and_tasks_in_line_wait_side_by_side() {
     let world = world("1k/s");
@@ -172,8 +172,8 @@ fn claims_and_tasks_in_line_wait_side_by_side() {
     assert_eq!(starts, (1..=20).map(ms).collect::<Vec<_>>());
 }
 
-/// A runtime may take long to pass on that the timer has gone off. Setting it for a later claim
-/// takes that back.
+/// A runtime may take long to report that the timer has gone off. Setting the timer for a later claim cancels that
+/// report.
 #[test]
 fn a_ring_that_is_under_way_is_not_forgotten() {
     let world = world("10/s");

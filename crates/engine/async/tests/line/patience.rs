@@ -1,13 +1,12 @@
-//! Who waits for whom in line.
+//! Tasks in the queue that do not come, and how long they delay others.
 
 use crate::world::{Run, Task, World, ms, poll_once};
 use nanopace::{Grant, Nanos, Refused};
 use std::time::Duration;
 
-/// Slot 1 is due at 100 ms. Its task is called, and another 4 ms later, and from then on twice as
-/// many each time.
+/// Slot 1 is due at 100 ms. Its task is called, another one 4 ms later, and from then on twice as many each time.
 #[test]
-fn tasks_that_do_not_come_hold_up_others_for_4_ms_and_twice_as_many_for_4_more() {
+fn tasks_that_do_not_come_delay_others_for_4_ms_and_twice_as_many_for_4_more() {
     for kept in [0_u64, 1, 2, 3, 6, 7, 64] {
         let world = World::new("10/s", |builder| builder);
         world.pacer.acquire().unwrap();
@@ -26,9 +25,9 @@ fn tasks_that_do_not_come_hold_up_others_for_4_ms_and_twice_as_many_for_4_more()
     }
 }
 
-/// Whether the claim waits already when the task is called that does not come, or only then.
+/// Whether the claim already waits when the task that does not come is called, or only later.
 #[test]
-fn a_claim_that_waits_for_long_does_not_put_that_off() {
+fn a_claim_that_waits_for_long_does_not_delay_the_next_call() {
     for is_early in [false, true] {
         let world = World::new("10/s", |builder| builder);
         world.pacer.acquire().unwrap();
@@ -50,7 +49,7 @@ fn a_claim_that_waits_for_long_does_not_put_that_off() {
     }
 }
 
-/// Nobody is behind it, and the claim has a ring of its own.
+/// No other task is after it, and the claim has its own ring.
 #[test]
 fn a_task_that_does_not_come_keeps_no_timer_busy() {
     let world = World::new("10/s", |builder| builder);
@@ -66,9 +65,9 @@ fn a_task_that_does_not_come_keeps_no_timer_busy() {
     assert!(world.rings.get() < 10, "{}", world.rings.get());
 }
 
-/// Told when a slot is taken, and not when the next one is due.
+/// The task returns when a slot is taken, and not when the next one is due.
 #[test]
-fn a_row_that_no_longer_fits_is_told_at_once() {
+fn a_row_that_no_longer_fits_is_refused_at_once() {
     let world = World::new("1/h", |builder| builder.slots(5));
     world.pacer.acquire().unwrap();
     let hour = Duration::from_secs(3_600);
@@ -85,9 +84,9 @@ fn a_row_that_no_longer_fits_is_told_at_once() {
     assert_eq!(world.pacer.ledger().granted, 5);
 }
 
-/// A task that holds on spends what it may hold on for, and then leaves the processor.
+/// A task that holds on uses up its time for that, and then leaves the processor.
 #[test]
-fn a_clock_that_stands_before_a_slot_keeps_no_task_busy() {
+fn a_clock_that_stops_before_a_slot_keeps_no_task_busy() {
     let world = World::new("10/s", |builder| builder);
     world.pacer.acquire().unwrap();
     let mut in_line = Task::new(world.line.acquire());
@@ -102,8 +101,8 @@ fn a_clock_that_stands_before_a_slot_keeps_no_task_busy() {
     assert!(in_line.done.is_some() && claim.done.is_some());
 }
 
-/// A slot that came back is for none that wants several in a row: the task behind has it at once,
-/// and the row waits for its own without being busy.
+/// A slot that came back can't go to a task that wants several in a row: the task after it gets the slot at once, and
+/// the row waits for its own slots without being busy.
 #[test]
 fn a_slot_that_came_back_goes_past_a_row() {
     let world = World::new("10/s", |builder| builder);
@@ -117,17 +116,17 @@ fn a_slot_that_came_back_goes_past_a_row() {
     world.run_to(ms(100), &mut [&mut row, &mut behind]);
     assert_eq!(behind.done.unwrap().map(Grant::intended_start), Ok(ms(100)));
     assert!(row.done.is_none() && row.polls < 10);
-    drop(second); // slot 2, due at 200 ms, which nobody wants
+    drop(second); // slot 2, due at 200 ms, which no task wants
     world.run_to(ms(399), &mut [&mut row]);
     assert!(row.done.is_none() && !row.is_woken() && row.polls < 20);
     world.run_to(ms(400), &mut [&mut row]);
     assert_eq!(row.done.unwrap().map(Grant::intended_start), Ok(ms(400)));
 }
 
-/// Told when the slot that it could have had is taken, and not when the deadline comes. A deadline
-/// at which a slot is due is not over before.
+/// The task returns when the slot that it could have had is taken, and not when the deadline comes. A deadline at which
+/// a slot is due has not passed before.
 #[test]
-fn a_deadline_that_no_slot_keeps_any_more_is_told_at_once() {
+fn a_deadline_that_no_slot_can_meet_any_more_is_reported_at_once() {
     let world = World::new("10/s", |builder| builder);
     world.pacer.acquire().unwrap();
     let mut first = Task::new(world.line.acquire());

@@ -1,4 +1,4 @@
-//! A runtime of one thread with a clock and a timer that are moved by hand.
+//! A runtime with one thread, and a clock and a timer that are moved by hand.
 
 use nanopace::{Clock, ManualClock, Nanos, Pacer, PacerBuilder, Rate};
 use nanopace_async::AsyncPacer;
@@ -20,10 +20,10 @@ pub(crate) fn ms(millis: u64) -> Nanos {
     Nanos::from_nanos(millis * MILLI)
 }
 
-/// When it goes off, how soon again, and what it wakes.
+/// When it goes off, after how long again, and the waker.
 type Alarm = Option<(Nanos, Duration, Waker)>;
 
-/// A timer on the manual clock, which rings as late as it may where it has to ring again.
+/// A timer on the manual clock. It rings again as late as the contract allows.
 #[derive(Clone, Debug)]
 struct ManualTimer {
     clock: ManualClock,
@@ -51,7 +51,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// At this rate, and with what `build` adds.
+    /// A pacer with this rate, and with the settings of `build`.
     pub(crate) fn new(text: &str, build: impl FnOnce(PacerBuilder) -> PacerBuilder) -> World {
         let clock = ManualClock::new();
         let pacer = build(Pacer::builder(rate(text)).clock(clock.clone())).build();
@@ -111,7 +111,7 @@ impl Wake for Wakes {
     }
 }
 
-/// A task that yields is polled again so often before others run, and the clock is moved.
+/// A task that yields is polled again this many times before others run, and the clock is moved.
 const POLLS: usize = 3;
 
 pub(crate) trait Run {

@@ -1,5 +1,5 @@
-// Package nanopace paces the operations of a load generator by the C library of the same name. Waiting blocks
-// no thread: a goroutine that waits for its slot is parked by the runtime's poller.
+// Package nanopace paces the operations of a load generator by the C library of the same name. Waiting blocks no
+// thread: a goroutine that waits for its slot is parked by the runtime's poller.
 package nanopace
 
 /*
@@ -10,7 +10,7 @@ package nanopace
 
 typedef struct { nanopace_status status; nanopace_grant grant; } outcome;
 
-// Takes a slot if one is due. For an address as a number, and for a value that is returned, Go allocates nothing.
+// Takes a slot if one is due. With the address as a number and the result by value, Go allocates nothing.
 static outcome take(uintptr_t pacer)
 {
     outcome outcome;
@@ -19,7 +19,7 @@ static outcome take(uintptr_t pacer)
     return outcome;
 }
 
-// Takes what is due, up to `most` slots, in one call from Go.
+// Takes the slots that are due, up to `most`, in one call from Go.
 static size_t take_due(const nanopace_pacer *pacer, nanopace_grant *grants, size_t most)
 {
     size_t taken = 0;
@@ -39,13 +39,13 @@ import (
 	"unsafe"
 )
 
-// The load has no slot left, or the pacer is closed.
+// The errors of a load that has no slot left, and of a closed pacer.
 var (
 	ErrFinished = errors.New("nanopace: the load is over")
 	ErrClosed   = errors.New("nanopace: the pacer is closed")
 )
 
-// Grant is a slot that may start now, laid out as C has it. Moments are nanoseconds of CLOCK_MONOTONIC.
+// Grant is a slot that may start now, with the layout of C. Moments are nanoseconds of CLOCK_MONOTONIC.
 type Grant struct {
 	IntendedStartNs uint64 // response times count from here
 	ActualStartNs   uint64
@@ -53,7 +53,7 @@ type Grant struct {
 	Slot            uint64 // its number in the whole load, from 0
 }
 
-// Both ways round: no two lengths but equal ones compile.
+// Both subtractions compile only if the two sizes are equal.
 var _ [unsafe.Sizeof(Grant{}) - C.sizeof_nanopace_grant]struct{}
 var _ [C.sizeof_nanopace_grant - unsafe.Sizeof(Grant{})]struct{}
 
@@ -64,7 +64,7 @@ type Pacer struct {
 	watch  *C.nanopace_watch
 	timer  *timer
 
-	base   time.Time // a moment, and what C's clock showed then
+	base   time.Time // a moment, and the reading of C's clock at that moment
 	baseNs uint64
 
 	turn     sync.Mutex // held by the goroutine whose turn it is to wait
@@ -73,8 +73,8 @@ type Pacer struct {
 	isClosed bool
 }
 
-// New makes a pacer of a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s".
-// Slot 0 starts when a goroutine first wants one. The load ends after so many slots; 0 is no end.
+// New makes a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". Slot 0
+// starts when a goroutine first asks for one. The load ends after this many slots; 0 means no end.
 func New(load string, slots uint64) (*Pacer, error) {
 	text := C.CString(load)
 	defer C.free(unsafe.Pointer(text))
@@ -89,7 +89,7 @@ func New(load string, slots uint64) (*Pacer, error) {
 		return nil, err
 	}
 	p.base, p.baseNs = time.Now(), p.nowNs()
-	// Close leaves it, so that all calls may follow that.
+	// Close does not free the pacer, so that calls after it are allowed.
 	runtime.SetFinalizer(p, func(p *Pacer) { C.nanopace_free(p.pacer) })
 	return p, nil
 }
@@ -117,8 +117,8 @@ func (p *Pacer) Acquire() (Grant, error) {
 	return p.wait()
 }
 
-// AcquireDue waits for the next slot's intended start, and takes with it what else is due, up to the length of
-// grants, which is not 0. It returns how many that are: a call of C costs more than a slot.
+// AcquireDue waits for the next slot's intended start, and also takes the other slots that are due, up to the length of
+// grants, which must not be 0. It returns the number of slots: a call of C costs more than a slot.
 func (p *Pacer) AcquireDue(grants []Grant) (int, error) {
 	if taken := p.takeDue(grants); taken > 0 {
 		return taken, nil
@@ -159,9 +159,9 @@ func (p *Pacer) wait() (Grant, error) {
 	return Grant{}, ErrClosed
 }
 
-// poll starts the slot if it is due, or sets the timer for when it is.
+// poll starts the slot if it is due, or sets the timer to its due time.
 func (p *Pacer) poll() C.nanopace_status {
-	p.timer.setting.Lock() // no change is told between the poll and the setting
+	p.timer.setting.Lock() // no change is reported between the poll and the setting
 	defer p.timer.setting.Unlock()
 	status := C.nanopace_poller_poll(p.poller, (*C.nanopace_grant)(unsafe.Pointer(&p.grant)), &p.due)
 	if status == C.NANOPACE_STATUS_NOT_YET || status == C.NANOPACE_STATUS_PAUSED {
@@ -177,7 +177,7 @@ func (p *Pacer) Start(grant Grant) time.Time {
 
 func (p *Pacer) nowNs() uint64 { return uint64(C.nanopace_now(p.pacer)) }
 
-// SetLoad goes on with another load, which reaches the goroutine that waits as well.
+// SetLoad changes the load. The change also reaches the goroutine that waits.
 func (p *Pacer) SetLoad(load string) error {
 	text := C.CString(load)
 	defer C.free(unsafe.Pointer(text))
@@ -191,7 +191,7 @@ func (p *Pacer) RateHz() float64 {
 	return float64(state.rate_hz)
 }
 
-// Close ends the load: who waits gets ErrClosed, and so do all later calls.
+// Close ends the load: waiting goroutines get ErrClosed, and so do all later calls.
 func (p *Pacer) Close() {
 	C.nanopace_close(p.pacer)
 	p.turn.Lock()

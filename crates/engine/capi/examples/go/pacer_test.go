@@ -86,7 +86,7 @@ func TestWhatIsDueIsTakenTogether(t *testing.T) {
 	}
 }
 
-// isWaitedFor says whether a goroutine has found that its slot is not due.
+// isWaitedFor reports whether a goroutine has found that its slot is not due.
 func (p *Pacer) isWaitedFor() bool {
 	p.timer.setting.Lock()
 	defer p.timer.setting.Unlock()
@@ -191,7 +191,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// Slots that are due: the rate is above what a machine takes.
+// Slots that are due: the rate is higher than a machine can take.
 func BenchmarkAcquire(b *testing.B) {
 	p := paced(b, "1G/s", 0)
 	for i := 0; i < b.N; i++ {
@@ -214,7 +214,7 @@ func BenchmarkAcquireDue64(b *testing.B) {
 	}
 }
 
-// How late slots start that are waited for, at 1000/s; the time of an operation says nothing here.
+// The lateness of slots that are waited for, at 1000/s. The time per operation has no meaning here.
 func BenchmarkLateness(b *testing.B) {
 	p := paced(b, "1k/s", 0)
 	late := make([]uint64, b.N)

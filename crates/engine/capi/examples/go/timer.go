@@ -15,16 +15,16 @@ const (
 	duplicateAbove = 1030 // F_DUPFD_CLOEXEC, which package syscall lacks
 )
 
-// A timer is a timerfd in an os.File: whoever reads it is parked by the runtime's poller. Changes of the load end
-// the wait as well.
+// A timer is a timerfd in an os.File: the goroutine that reads it is parked by the runtime's poller. Changes of the
+// load end the wait as well.
 type timer struct {
 	file    *os.File
 	raw     syscall.RawConn
 	changes *os.File
-	setting sync.Mutex // held while it is set
+	setting sync.Mutex // held while the timer is set
 }
 
-// newTimer makes a timer that also fires when the eventfd tells of a change. It reads a copy of that, because the
+// newTimer makes a timer that also fires when the eventfd reports a change. It reads a copy of the eventfd, because the
 // library closes its own.
 func newTimer(changes int) (*timer, error) {
 	copied, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(changes), duplicateAbove, 0)
@@ -62,14 +62,14 @@ func (t *timer) follow() {
 	}
 }
 
-// set has it fire at a moment of CLOCK_MONOTONIC that is not 0. The caller has the lock.
+// set arms the timer for a moment of CLOCK_MONOTONIC that is not 0. The caller holds the lock.
 func (t *timer) set(atNs uint64) {
 	if atNs > math.MaxInt64 {
 		atNs = math.MaxInt64
 	}
-	// The interval, which is none, and the moment.
+	// An interval of zero, and the moment.
 	due := [2]syscall.Timespec{{}, syscall.NsecToTimespec(int64(atNs))}
-	// It fails once the file is closed, and then nobody waits.
+	// It fails once the file is closed, and then no goroutine waits.
 	_ = t.raw.Control(func(fd uintptr) {
 		syscall.RawSyscall6(syscall.SYS_TIMERFD_SETTIME, fd, timerAbsolute, uintptr(unsafe.Pointer(&due)), 0, 0, 0)
 	})

@@ -12,7 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 
 /**
- * Loads a server of its own over HTTP, as JMeter's thread groups do: each of many threads, here virtual ones, asks
+ * Loads its own HTTP server in the way of JMeter's thread groups: each of many threads, here virtual ones, asks
  * its timer when to go on, and then makes its call. Response times count from the intended start.
  */
 final class Attack {
@@ -20,12 +20,12 @@ final class Attack {
     private static final int SLOTS = 1_500;
     private static final int THREADS = 100;
 
-    /** What JMeter asks a timer for: how many milliseconds to sleep. */
+    /** The method that JMeter calls on a timer: how many milliseconds to sleep. */
     interface Timer {
         long delay();
     }
 
-    /** Waits by itself, so nothing is left to sleep, and keeps the intended start for the sampler. */
+    /** Waits itself, so no time is left to sleep, and keeps the intended start for the sampler. */
     static final class PacedTimer implements Timer {
         private final Pacer.Poller poller;
         Pacer.Grant grant;
@@ -76,11 +76,11 @@ final class Attack {
         }
     }
 
-    /** Each slot has been answered once. */
+    /** Checks that each slot got one response. */
     private boolean report() {
         List<Long> times = new ArrayList<>(responses.values());
         times.sort(null);
-        System.out.printf("%d of %d slots were answered%n", times.size(), SLOTS);
+        System.out.printf("%d of %d slots got a response%n", times.size(), SLOTS);
         if (times.size() != SLOTS) {
             return false;
         }

@@ -12,7 +12,7 @@ import java.lang.foreign.StructLayout;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 
-/** nanopace.h by the foreign function interface, as far as {@link Pacer} needs it; for 64-bit systems. */
+/** The functions of nanopace.h that {@link Pacer} needs, by the foreign function interface; for 64-bit systems. */
 final class Nanopace {
     static final int OK = 0;
     static final int PAUSED = 2;
@@ -49,7 +49,7 @@ final class Nanopace {
     private static final SymbolLookup LIBRARY = SymbolLookup.libraryLookup(
             System.getProperty("nanopace.library", "libnanopace_capi.so"), Arena.global());
 
-    // None is linked as `critical`: while such a call blocks, the garbage collector waits for it.
+    // No function is linked as `critical`: while such a call blocks, the garbage collector waits for it.
     static final MethodHandle NEW = handle("nanopace_new", ADDRESS, ADDRESS, ADDRESS);
     static final MethodHandle FREE = handle("nanopace_free", ADDRESS);
     static final MethodHandle SET_LOAD = handle("nanopace_set_load", ADDRESS, ADDRESS);
@@ -79,7 +79,7 @@ final class Nanopace {
         int status() throws Throwable;
     }
 
-    /** The status of a call, which throws nothing of its own. */
+    /** The status of a call; the call itself throws nothing. */
     static int status(Call call) {
         try {
             return call.status();
@@ -90,7 +90,7 @@ final class Nanopace {
         }
     }
 
-    /** Makes a call that has to succeed. */
+    /** Makes a call, and throws if it fails. */
     static void check(Call call) {
         int status = status(call);
         if (status != OK) {
@@ -98,7 +98,7 @@ final class Nanopace {
         }
     }
 
-    /** What a status of this thread's last failure means, in words. */
+    /** Describes the status of this thread's last failure. */
     static String describe(int status) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(200);

@@ -13,12 +13,12 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Hands out the slots of a load to any number of workers, each of which has a {@link Poller}. Every operation
- * starts on schedule, or is told how late it is.
+ * starts on schedule, or its grant reports how late it is.
  */
 final class Pacer implements AutoCloseable {
     /** A slot that may start now. Moments are those of {@link System#nanoTime}. */
     record Grant(long intendedStartNs, long actualStartNs, long waitNs, long slot) {
-        /** From the intended start until now: asked at an operation's end, its response time. */
+        /** The time from the intended start until now. At the end of an operation, it is the response time. */
         long responseNs() {
             return System.nanoTime() - intendedStartNs;
         }
@@ -38,8 +38,8 @@ final class Pacer implements AutoCloseable {
     private final Set<Thread> waiting = ConcurrentHashMap.newKeySet();
 
     /**
-     * Makes a pacer of a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". Slot 0
-     * starts when a worker first wants one. The load ends after so many slots; 0 is no end.
+     * Makes a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". Slot 0
+     * starts when a worker first asks for one. The load ends after this many slots; 0 means no end.
      */
     Pacer(String load, long slots) {
         try (Arena arena = Arena.ofConfined()) {
@@ -58,18 +58,18 @@ final class Pacer implements AutoCloseable {
         return Nanopace.OPTIONS.byteOffset(PathElement.groupElement(option));
     }
 
-    /** A worker's handle, for one thread at a time, also a virtual one. */
+    /** A worker's handle, for one thread at a time, which may be virtual. */
     final class Poller implements AutoCloseable {
         private final MemorySegment poller = made(Nanopace.POLLER_NEW);
         private final MemorySegment grant = Arena.ofAuto().allocate(Nanopace.GRANT);
         private final MemorySegment due = Arena.ofAuto().allocate(JAVA_LONG);
 
         /**
-         * Waits for the next slot's intended start, parked: in a call of C that blocks, a virtual thread would
-         * hold its carrier. One that is interrupted keeps the slot for the next call.
+         * Waits for the next slot's intended start, parked: in a blocking C call, a virtual thread would
+         * hold its carrier. An interrupted thread keeps the slot for the next call.
          */
         Grant acquire() throws Over, InterruptedException {
-            // From here on a change of the load unparks: none is missed between the poll and the park.
+            // From here on a change of the load unparks the thread: no change is missed between the poll and the park.
             waiting.add(Thread.currentThread());
             try {
                 for (int status = poll(); status != Nanopace.OK; status = poll()) {
@@ -92,7 +92,7 @@ final class Pacer implements AutoCloseable {
             if (Thread.interrupted()) {
                 throw new InterruptedException();
             }
-            long dueNs = due.get(JAVA_LONG, 0); // C's greatest number, which is -1 here: not as things stand
+            long dueNs = due.get(JAVA_LONG, 0); // UINT64_MAX, which is -1 here: never, by the current schedule
             LockSupport.parkNanos(dueNs < 0 ? Long.MAX_VALUE : dueNs - System.nanoTime());
         }
 
@@ -100,14 +100,14 @@ final class Pacer implements AutoCloseable {
             return grant.get(JAVA_LONG, Nanopace.GRANT.byteOffset(PathElement.groupElement(field)));
         }
 
-        /** Another worker gets the slot that this one has, if any. */
+        /** Gives back the slot of this worker, if any: another worker gets it. */
         @Override
         public void close() {
             Nanopace.check(() -> (int) Nanopace.POLLER_FREE.invokeExact(poller));
         }
     }
 
-    /** Goes on with another load, which reaches those who wait. */
+    /** Changes the load. The change also reaches waiting threads. */
     void setLoad(String load) {
         MemorySegment pacer = open();
         try (Arena arena = Arena.ofConfined()) {
@@ -117,7 +117,7 @@ final class Pacer implements AutoCloseable {
         waiting.forEach(LockSupport::unpark);
     }
 
-    /** Ends the load: those who wait are told so, and so is who polls later. */
+    /** Ends the load: waiting threads return, and so do all later polls. */
     @Override
     public void close() {
         if (isClosed.compareAndSet(false, true)) {
@@ -126,7 +126,7 @@ final class Pacer implements AutoCloseable {
         }
     }
 
-    /** A handle that C makes out of this pacer. */
+    /** A handle that C makes from this pacer. */
     MemorySegment made(MethodHandle maker) {
         MemorySegment pacer = open();
         try (Arena arena = Arena.ofConfined()) {

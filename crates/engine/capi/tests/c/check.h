@@ -1,4 +1,4 @@
-/* What the programs share. */
+/* Shared by the test programs. */
 #ifndef CHECK_H
 #define CHECK_H
 

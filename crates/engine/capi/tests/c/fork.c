@@ -1,4 +1,4 @@
-/* A process that forks has a copy: parent and child hand out the same slots, each by itself. */
+/* After a fork, each process has a copy: parent and child hand out the same slots independently. */
 #include "check.h"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ static void is_held_back(nanopace_pacer *pacer)
     }
 }
 
-/* A watch is one for both: the child frees it unread, and makes a new one. */
+/* Both processes share a watch: the child frees it unread, and makes a new one. */
 static void a_watch_is_not_copied(void)
 {
     nanopace_pacer *pacer = paced("1/h", NANOPACE_CLOCK_MANUAL);

@@ -1,4 +1,4 @@
-/* The front door on a clock that is moved by hand. It is C11, and C++17 too. */
+/* The main functions, on a clock that is moved by hand. Compiles as C11 and as C++17. */
 #include "check.h"
 #include <time.h>
 
@@ -167,7 +167,7 @@ static void has_options(void)
     CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
 }
 
-/* What is told of a slot that can't start now: by the pacer, a lane and a poller, which have no slot. */
+/* The status and the due time of a slot that can't start now: from the pacer, a lane and a poller, which have no slot. */
 static void put_off(nanopace_pacer *pacer, nanopace_status status, uint64_t due)
 {
     nanopace_lane *lane = NULL;
@@ -207,7 +207,7 @@ static void says_when_a_slot_is_due_if_it_ever_is(void)
     CHECK(nanopace_try_acquire(pacer, &grant, &due) == NANOPACE_STATUS_NOT_YET && due < UINT64_MAX);
     CHECK(nanopace_close(pacer) == NANOPACE_STATUS_OK);
     put_off(pacer, NANOPACE_STATUS_CLOSED, UINT64_MAX);
-    CHECK(nanopace_set_load(pacer, "5/s") == NANOPACE_STATUS_OK); /* and does nothing */
+    CHECK(nanopace_set_load(pacer, "5/s") == NANOPACE_STATUS_OK); /* which does nothing */
     CHECK(nanopace_pause(pacer) == NANOPACE_STATUS_OK);
     put_off(pacer, NANOPACE_STATUS_CLOSED, UINT64_MAX);
     CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);

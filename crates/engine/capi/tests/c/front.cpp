@@ -1,4 +1,4 @@
-// The C++ header: handles free themselves, and what is wrong is thrown.
+// The C++ header: handles free themselves, and errors are thrown.
 #include <nanopace.hpp>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-/* Random calls by 8 threads, judged against the counts: each slot starts once, and none before its time.
+/* Random calls by 8 threads, checked against the counts: each slot starts once, and none before its time.
  *
  *     hammer CALLS SEED
  */
@@ -150,7 +150,7 @@ int main(int count, char **words)
         CHECK(pthread_join(workers[t].thread, NULL) == 0);
         slots += workers[t].slots;
     }
-    /* None is lost: what came back is handed out again, up to the last that has started. */
+    /* No slot is lost: slots that came back are handed out again, up to the last one that has started. */
     CHECK(nanopace_set_load(pacer, "10G/s") == NANOPACE_STATUS_OK);
     CHECK(nanopace_set_strictness(pacer, 0.0) == NANOPACE_STATUS_OK);
     uint64_t last = 0, first_missing = 0;

@@ -1,5 +1,5 @@
 
-/* Behind the README's loop and its Ctrl-C: 20 operations, and then the user has enough. */
+/* For the README's loop and its Ctrl-C: after 20 operations the user interrupts. */
 #include <stdlib.h>
 
 static int begun;

@@ -1,4 +1,4 @@
-/* A call of each thing that asks the system, to be run under valgrind. */
+/* Calls each function that makes system calls, to be run under valgrind. */
 #include "check.h"
 #include <unistd.h>
 

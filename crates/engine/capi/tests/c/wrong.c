@@ -1,4 +1,4 @@
-/* Bad input gets an error and nothing else. */
+/* Invalid input returns an error and has no other effect. */
 #include "check.h"
 #include <math.h>
 #include <pthread.h>
@@ -102,7 +102,7 @@ static void texts_and_numbers_are_told(void)
     options.pause = "nap";
     CHECK(nanopace_new("5/s", &options, &pacer) == NANOPACE_STATUS_WRONG);
     options.pause = NULL;
-    /* Huge numbers are brought into range. */
+    /* Huge numbers are limited to the range. */
     options.max_backlog_ns = options.skip_later_than_ns = options.tolerance_ns = UINT64_MAX;
     options.until_ns = options.slots = options.seed = UINT64_MAX;
     CHECK(nanopace_new("5/s", &options, &pacer) == NANOPACE_STATUS_OK);
@@ -118,7 +118,7 @@ static void texts_and_numbers_are_told(void)
     CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
 }
 
-/* The words say which option is wrong, and what to write. */
+/* The message names the invalid option, and says what to write. */
 static void told_of_share(const nanopace_options *options, const char *words)
 {
     nanopace_pacer *pacer = NULL;
@@ -201,7 +201,7 @@ static void what_is_freed_is_told(void)
     CHECK(nanopace_now(pacer) == 0);
 }
 
-/* The memory of handles that are freed goes back in the end, and so do their descriptors. */
+/* The memory of freed handles is released in the end, and so are their descriptors. */
 static void handles_come_and_go(void)
 {
     for (int i = 0; i < 2000; i++) {
@@ -265,7 +265,7 @@ static void *waits(void *poller)
 {
     nanopace_grant grant;
     nanopace_status status;
-    do /* until it has its turn */
+    do /* until it is this thread's turn */
         status = nanopace_poller_wait((nanopace_poller *)poller, UINT64_MAX, &grant, NULL);
     while (status == NANOPACE_STATUS_BUSY);
     CHECK(status == NANOPACE_STATUS_CLOSED);
@@ -311,7 +311,7 @@ static void a_pacer_is_freed_under_sleepers(void)
         CHECK(nanopace_acquire(pacer, &grant) == NANOPACE_STATUS_OK);
         for (int t = 0; t < 8; t++)
             CHECK(pthread_create(&threads[t], NULL, sleeps, pacer) == 0);
-        do /* until as many have taken a slot as this round wants */
+        do /* until as many threads have taken a slot as this round requires */
             CHECK(nanopace_get_ledger(pacer, &ledger) == NANOPACE_STATUS_OK);
         while (ledger.granted < 1 + (uint64_t)i % 9);
         CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);

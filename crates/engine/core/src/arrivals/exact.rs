@@ -1,12 +1,12 @@
-//! Poisson arrivals on condition that each run has its number of slots: sorted uniforms.
+//! Poisson arrivals with a fixed number of slots per run: sorted uniforms.
 
 use super::random::{Key, Use};
 use super::tree::Tree;
 use crate::count::{Count, ONE};
 use std::num::NonZeroU32;
 
-/// The uniforms of a run cut it into gaps, one more than there are slots, of Dirichlet distribution
-/// with all parameters 1: exponential gaps in parts of their sum (Devroye 1986, chapter V).
+/// The uniforms of a run cut it into gaps, one more than there are slots. As fractions of their sum, exponential gaps
+/// have this distribution: Dirichlet with all parameters 1 (Devroye 1986, chapter V).
 #[derive(Debug)]
 pub(super) struct ExactPoisson {
     slots: NonZeroU32,
@@ -25,7 +25,7 @@ impl ExactPoisson {
         let slots = u64::from(self.slots.get());
         let run = slot / slots;
         let end = self.tree(run).end(slot % slots);
-        // The last gap is part of the run however short it is.
+        // The last gap is part of the run, however short it is.
         Count::from(run) * self.counts() + end.min(self.counts() - 1)
     }
 

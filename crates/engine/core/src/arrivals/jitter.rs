@@ -55,7 +55,7 @@ fn place(slot: u64) -> (u64, usize) {
 mod tests {
     use super::*;
 
-    /// Also those whose numbers don't fit into a `usize` of 32 bits.
+    /// The last slots of all are included: their numbers don't fit into a `usize` of 32 bits.
     #[test]
     fn far_slots_have_numbers_of_their_own() {
         for first in [0, 1 << 32, (1 << 40) + 7 * BLOCK, u64::MAX - BLOCK + 1] {

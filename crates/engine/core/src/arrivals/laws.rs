@@ -1,5 +1,5 @@
-//! The laws that every arrival process keeps, and the distributions that each promises. Statistics
-//! are of fixed seeds, so a test that passes once passes always; their levels are 0.1 %.
+//! The laws that every arrival process keeps, and the distribution of each. The statistical tests have fixed seeds, so
+//! a test that passes once always passes; their levels are 0.1 %.
 
 use super::statistics::{
     KS_LEVEL, Law, correlation, exponential, float, gamma_four, gamma_half, kolmogorov_smirnov,
@@ -45,7 +45,7 @@ fn all(seed: u64) -> Vec<Process> {
     all
 }
 
-/// Small ones, ones near the borders of nodes, and any.
+/// Small numbers, numbers near the borders of nodes, and arbitrary ones.
 fn slot() -> impl Strategy<Value = u64> {
     prop_oneof![
         0_u64..1_000,
@@ -92,7 +92,7 @@ proptest! {
         }
     }
 
-    /// Slots and counts agree from the side of counts, too, which need not be that of a slot.
+    /// Slots and counts also agree at counts that are not those of slots.
     #[test]
     fn slots_by_a_count_lie_before_it(seed: u64, whole in slot(), part: u64) {
         let count = Count::from(whole) * ONE + Count::from(part);
@@ -108,7 +108,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn the_order_of_questions_does_not_matter(seed: u64, slots in proptest::collection::vec(slot(), 1..5)) {
+    fn the_order_of_queries_does_not_matter(seed: u64, slots in proptest::collection::vec(slot(), 1..5)) {
         for ((arrivals, other), ordered) in all(seed).into_iter().zip(all(seed)).zip(all(seed)) {
             let asked: Vec<_> = slots.iter().map(|&slot| arrivals.count_of(slot)).collect();
             for (&slot, &count) in slots.iter().zip(&asked) {
@@ -127,7 +127,7 @@ proptest! {
 }
 
 #[test]
-fn one_after_the_other_is_the_same_as_one_alone() {
+fn slots_are_the_same_in_any_order() {
     for (sequential, backwards) in all(3).into_iter().zip(all(3)) {
         let slots = 2_000;
         let mut counts: Vec<_> = (0..slots).map(|slot| sequential.count_of(slot)).collect();
@@ -162,7 +162,7 @@ fn even_slots_are_exact() {
 }
 
 #[test]
-fn there_are_so_many_slots() {
+fn random_processes_have_the_largest_number_of_slots() {
     for arrivals in all(1) {
         assert!(arrivals.count_of(MOST - 1).is_some());
         assert_eq!(arrivals.count_of(MOST), None);
@@ -198,7 +198,7 @@ fn a_replay_is_replayed() {
     assert_eq!(recorded.clone().process().count_of(0), Some(ONE), "each reads from the beginning");
 }
 
-/// What a seed promises. When this fails, positions have changed: the changelog has to say so.
+/// Positions do not change between versions. If this fails, the changelog has to say that they have changed.
 #[test]
 fn positions_are_the_same_for_ever() {
     let places = [
@@ -307,7 +307,7 @@ fn near(index: f64, expected: f64) -> bool {
 }
 
 #[test]
-fn numbers_of_slots_vary_as_they_should() {
+fn numbers_of_slots_have_their_dispersion() {
     for (arrivals, index, windows) in [
         (poisson(1), 1.0, vec![10, 100, 1_000, 1 << 20, 1 << 40]),
         (gamma(0.25, 1), 4.0, vec![1_000, 10_000, 1 << 30]),
@@ -348,7 +348,7 @@ fn exact_poisson_is_uniform_inside() {
         let (arrivals, length) = (exact(slots, 1), f64::from(slots));
         let sample: Vec<f64> =
             (0..20_000).map(|slot| at(&arrivals, slot) / length).map(f64::fract).collect();
-        // The first slot of a run is the lowest of so many uniforms.
+        // The first slot of a run is the lowest of this many uniforms.
         let firsts = sample.iter().step_by(usize::try_from(slots).unwrap()).copied().collect();
         let distance = kolmogorov_smirnov(firsts, |x| 1.0 - (1.0 - x).powf(length));
         assert!(distance < KS_LEVEL, "first of {slots}: {distance}");
@@ -359,7 +359,7 @@ fn exact_poisson_is_uniform_inside() {
 
 /// A part `p` of a run has a binomial number of slots, with variance `1 - p` times its mean.
 #[test]
-fn exact_poisson_varies_inside_as_it_should() {
+fn exact_poisson_varies_inside_like_a_binomial() {
     let halves = exact(1_000, 1);
     let numbers: Vec<f64> = (0..u64::from(WINDOWS))
         .map(|run| halves.slots_by(Count::from(run * 1_000 + 500) * ONE) - run * 1_000)

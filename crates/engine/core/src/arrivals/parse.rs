@@ -49,7 +49,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_people_write() {
+    fn usual_spellings_are_read() {
         let shown = |arrivals: Result<Arrivals, ArrivalsError>| format!("{:?}", arrivals.unwrap());
         for (text, arrivals) in [
             ("even", Ok(Arrivals::even())),
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_process() {
+    fn invalid_processes_are_refused() {
         let unknown = |name: &str| ArrivalsError::Unknown(name.to_owned());
         for (text, error) in [
             ("", unknown("")),
@@ -104,7 +104,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_gets_an_answer(text in "[a-z:.0-9-]{0,30}") {
+        fn any_string_is_parsed_or_refused(text in "[a-z:.0-9-]{0,30}") {
             let _ = text.parse::<Arrivals>();
         }
     }

@@ -1,4 +1,4 @@
-//! Arrivals in use: what was drawn or read last is kept, so that the next slot is found at once.
+//! Arrivals in use: keeps what was drawn or read last, so that the next slot is found at once.
 
 use super::exact::ExactPoisson;
 use super::jitter::Jitter;
@@ -9,7 +9,7 @@ use super::{Arrivals, Kind};
 use crate::count::{Count, ONE};
 use std::cell::RefCell;
 
-/// Answers for one pacer where the slots of [`Arrivals`] lie.
+/// Finds the slots of [`Arrivals`] for one pacer.
 #[derive(Debug)]
 pub(crate) struct Process(RefCell<Source>);
 
@@ -42,8 +42,8 @@ impl Process {
         !matches!(*self.0.borrow(), Source::Replay(_))
     }
 
-    /// The count at which the slot is due, which never goes down with the slot; none if there is no
-    /// such slot.
+    /// The count at which the slot is due, which never decreases from one slot to the next; none if there is no such
+    /// slot.
     #[inline]
     pub(crate) fn count_of(&self, slot: u64) -> Option<Count> {
         let mut state = self.0.borrow_mut();
@@ -92,7 +92,7 @@ impl Process {
         matches!(&*self.0.borrow(), Source::Replay(replay) if replay.remembers_many_before(slot))
     }
 
-    /// The slots before this one are not asked for again.
+    /// Forgets slots before this one: nobody asks for them again.
     pub(crate) fn forget_before(&self, slot: u64) {
         if let Source::Replay(replay) = &mut *self.0.borrow_mut() {
             replay.forget_before(slot);

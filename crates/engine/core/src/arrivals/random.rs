@@ -1,9 +1,9 @@
 //! Random numbers that can be asked for in any order.
 //!
-//! Each stream of numbers has a name, and its numbers follow from the seed and the name alone
-//! (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). They are the key stream
-//! of [`ChaCha8`], which its definition fixes for good. The distributions are written out here, because those of other crates change with their
-//! versions, and use the platform's functions where any crate in the build asks for it.
+//! Each stream of numbers has a name, and its numbers follow from the seed and the name alone (Salmon et al., "Parallel
+//! random numbers: as easy as 1, 2, 3", SC 2011). They are the key stream of [`ChaCha8`], whose definition never changes.
+//! The distributions are written out here, because those of other crates change with their versions, and use the
+//! platform's functions if any crate in the build asks for it.
 
 use super::chacha::ChaCha8;
 
@@ -20,7 +20,7 @@ pub(super) enum Use {
 pub(super) struct Key {
     pub(super) seed: u64,
     pub(super) of: Use,
-    /// Which part of the process: 0 if it has but one.
+    /// The part of the process; 0 if the process has only one.
     pub(super) run: u64,
 }
 

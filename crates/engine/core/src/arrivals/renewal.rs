@@ -4,7 +4,7 @@ use super::random::{Key, Use};
 use super::tree::{MOST, Tree};
 use crate::count::Count;
 
-/// The name of the numbers that the sum of all gaps is drawn from: above all nodes.
+/// The name of the numbers that the sum of all gaps is drawn from: one level above all nodes.
 const ABOVE_ROOT: u32 = 64;
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Arrivals that were recorded: read as far as needed, and forgotten when they are over.
+//! Recorded arrivals: read as far as needed, and forgotten when they are past.
 
 use crate::count::{Count, ONE};
 use std::collections::VecDeque;
@@ -7,18 +7,18 @@ use std::iter::Fuse;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many arrivals are read ahead, to tell how many are due.
+/// This many arrivals are read ahead, to count how many are due.
 const AHEAD: u64 = 1 << 20;
 
-/// Up to this many arrivals that are over are not worth the search for who still needs them.
+/// With no more past arrivals than this, it is not worth searching for the slots that are still needed.
 const FEW: u64 = 1 << 10;
 
-/// Room for this many arrivals is not given back.
+/// Memory for this many arrivals is never released.
 const ROOM: usize = 1 << 12;
 
 type Offsets = Box<dyn Iterator<Item = Duration> + Send>;
 
-/// What a replay reads.
+/// The recording that a replay reads.
 #[derive(Clone)]
 pub(super) struct Recording(Arc<dyn Fn() -> Offsets + Send + Sync>);
 
@@ -49,7 +49,7 @@ pub(super) struct Replay {
     known: VecDeque<Count>,
     /// The latest arrival that was read.
     latest: Count,
-    /// How many arrivals are read to tell how many are due.
+    /// The number of arrivals that are read to count how many are due.
     limit: u64,
 }
 
@@ -59,8 +59,8 @@ impl Replay {
         Replay { offsets: offsets.fuse(), first: 0, known, latest: 0, limit: AHEAD }
     }
 
-    /// What is forgotten counts as the first that is not, or as the last that was read: as later than
-    /// it was.
+    /// A slot that was forgotten counts as the first one that was not, or as the last one that was read: as later than it
+    /// was.
     pub(super) fn count_of(&mut self, slot: u64) -> Option<Count> {
         while self.read() <= slot {
             self.read_one()?;
@@ -88,7 +88,7 @@ impl Replay {
         is_more
     }
 
-    /// Whether it is time to forget those before this slot that are over.
+    /// Whether it is time to forget past arrivals before this slot.
     pub(super) fn remembers_many_before(&self, slot: u64) -> bool {
         slot.saturating_sub(self.first) > FEW
     }
@@ -109,7 +109,7 @@ impl Replay {
         self.first + u64::try_from(self.known.len()).unwrap_or(0)
     }
 
-    /// Reads the next arrival, which is no earlier than the one before it; none if there is none.
+    /// Reads the next arrival, which is no earlier than the one before it. Returns none after the last one.
     fn read_one(&mut self) -> Option<()> {
         self.latest = self.latest.max(count(self.offsets.next()?));
         self.known.push_back(self.latest);
@@ -139,7 +139,7 @@ mod tests {
         Replay::new(Box::new(Vec::from(millis).into_iter().map(Duration::from_millis)))
     }
 
-    /// One arrival per second for ever, and how many of them have been read.
+    /// One arrival per second for ever, and a counter of how many of them have been read.
     fn endless() -> (Replay, Arc<AtomicU64>) {
         let read = Arc::new(AtomicU64::new(0));
         let reader = Arc::clone(&read);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_stays_ended() {
+    fn an_ended_schedule_stays_ended() {
         let mut times = 0;
         let unfused = std::iter::from_fn(move || {
             times += 1;
@@ -173,20 +173,20 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_nothing() {
+    fn an_empty_recording_has_no_slots() {
         let mut replay = replay(&[]);
         assert_eq!((replay.slots_by(Count::MAX), replay.count_of(0)), (0, None));
     }
 
     #[test]
-    fn ties_come_together() {
+    fn equal_offsets_start_together() {
         let mut replay = replay(&[1_000, 1_000, 1_000, 2_000]);
         let by: Vec<u64> = [0, ONE - 1, ONE, ONE * 2].map(|count| replay.slots_by(count)).into();
         assert_eq!(by, [0, 0, 3, 4]);
     }
 
     #[test]
-    fn what_is_out_of_order_is_raised() {
+    fn offsets_out_of_order_are_raised() {
         let mut replay = replay(&[1_000, 3_000, 2_000, 4_000]);
         assert_eq!(replay.count_of(2), Some(ONE * 3));
         assert_eq!((replay.slots_by(ONE * 3 - 1), replay.slots_by(ONE * 3)), (1, 3));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_one_is_read_as_needed_and_forgotten() {
+    fn a_long_recording_is_read_as_needed_and_forgotten() {
         let (mut replay, read) = endless();
         let mut most = 0;
         for slot in (0..100_000).step_by(100) {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_read_ahead_than_it_says() {
+    fn no_more_is_read_ahead_than_the_limit() {
         let (mut replay, read) = endless();
         assert_eq!(replay.slots_by(Count::MAX), AHEAD);
         assert_eq!(replay.count_of(AHEAD - 1), Some(ONE * Count::from(AHEAD - 1)));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_takes_no_room() {
+    fn forgotten_arrivals_take_no_memory() {
         let (mut replay, _) = endless();
         assert_eq!(replay.slots_by(Count::MAX), AHEAD);
         replay.forget_before(AHEAD);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_is_as_late_as_what_comes_next() {
+    fn a_forgotten_arrival_is_as_late_as_the_next_one() {
         let (mut replay, _) = endless();
         assert_eq!(replay.count_of(9), Some(9 * ONE));
         replay.forget_before(7);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the whole list, sorted by a running maximum.
+        /// Compared with the whole list, sorted by a running maximum.
         #[test]
         fn any_use_sees_the_same(millis in proptest::collection::vec(0_u64..50, 0..60), uses in proptest::collection::vec((0_u64..70, 0_u64..60), 0..60)) {
             let mut highest = 0;

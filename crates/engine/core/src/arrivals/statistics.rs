@@ -3,7 +3,7 @@
 /// A distribution function.
 pub(super) type Law = fn(f64) -> f64;
 
-/// The level of 0.1 % for [`kolmogorov_smirnov`]: a right sample is beyond it with one seed in a
+/// The level of 0.1 % for [`kolmogorov_smirnov`]: a sample of the right distribution exceeds it with one seed in a
 /// thousand.
 pub(super) const KS_LEVEL: f64 = 1.95;
 
@@ -59,8 +59,7 @@ pub(super) fn variance(sample: &[f64]) -> f64 {
     sample.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / float(sample.len() - 1)
 }
 
-/// The correlation of pairs, times the root of their number: standard normal if the two have
-/// nothing to do with each other.
+/// The correlation of pairs, times the root of their number: standard normal if the two values are independent.
 pub(super) fn correlation(pairs: &[(f64, f64)]) -> f64 {
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let (mean_a, mean_b) = (mean(&a), mean(&b));

@@ -1,15 +1,14 @@
-//! Random gaps in a row, any of which is found without those before it.
+//! Random gaps in a row, any of which can be found without computing those before it.
 //!
-//! A node of a binary tree spans a number of gaps. Its sum is known; how much of it belongs to the
-//! left half is drawn from numbers that the node's name determines. For independent gaps of gamma
-//! distribution with shape `a`, the left share of `l + r` gaps has the distribution
-//! `Beta(l a, r a)` whatever the sum is, and the gaps of a leaf, in parts of the leaf's sum, that of
-//! Dirichlet (Devroye, "Non-uniform random variate generation", 1986, chapters IX and XI): gaps of
-//! gamma distribution, divided by their sum. So the tree has exactly the distribution of gaps that
-//! are drawn one after the other.
+//! A node of a binary tree spans a number of gaps. Its sum is known; how much of it belongs to the left half is drawn
+//! from numbers that the node's name determines. For independent gaps of gamma distribution with shape `a`, the left
+//! share of `l + r` gaps has the distribution `Beta(l a, r a)`, whatever the sum is. The gaps of a leaf, as fractions
+//! of the leaf's sum, have the Dirichlet distribution (Devroye, "Non-uniform random variate generation", 1986, chapters
+//! IX and XI): that of gaps of gamma distribution, divided by their sum. So the tree has exactly the distribution of
+//! gaps that are drawn one after the other.
 //!
-//! Sums are fixed-point numbers and the parts of a sum add up to it: nothing drifts, and ends of
-//! gaps never go down.
+//! Sums are fixed-point numbers, and the parts of a sum add up to it. So nothing drifts, and the ends of gaps never
+//! decrease.
 
 use super::random::{Key, Numbers};
 use crate::count::Count;
@@ -19,10 +18,9 @@ pub(super) const MOST: u64 = 1 << 63;
 /// A leaf has 2^7 gaps.
 const LEAF: u32 = 7;
 const IN_LEAF: u64 = (1 << LEAF) - 1;
-/// How many leaves are kept: one that slots are taken from, and one that the time has come to.
+/// The number of leaves that are kept: one that slots are taken from, and one that the time has come to.
 const KEPT: usize = 2;
-/// How many nodes of the path are kept besides the root. What lies 2^16 leaves away is found from
-/// there.
+/// The number of nodes of the path that are kept besides the root. A leaf that is 2^16 leaves away is found from there.
 const PATH: usize = 16;
 
 #[derive(Debug)]
@@ -94,7 +92,7 @@ impl Tree {
         (leaf.node.index << LEAF) + u64::try_from(leaf.ends_by(count)).unwrap_or(0)
     }
 
-    /// The leaf that `holds` what is looked for, as nodes above it do.
+    /// The leaf for which `holds` is true, which must also be true for the nodes above it.
     #[inline]
     fn leaf(&mut self, holds: impl Fn(&Node) -> bool) -> &Leaf {
         let kept = self.leaves.iter().position(|leaf| holds(&leaf.node));
@@ -241,7 +239,7 @@ mod tests {
 
     /// Half of 2^k gaps of shape `a` is normal, with variance `1 / (4 (2^k a + 1))`.
     #[test]
-    fn half_of_many_gaps_has_its_distribution() {
+    fn the_share_of_half_of_many_gaps_has_its_distribution() {
         for (level, shape) in [(16, 1.0), (30, 0.01), (30, 4.0), (48, 1.0), (62, 1.0), (62, 1e6)] {
             let deviation = 0.5 / (2.0_f64.powi(level) * shape + 1.0).sqrt();
             let middle = (1 << (level - 1)) - 1;

@@ -1,4 +1,4 @@
-//! How a load is changed while it runs.
+//! Changes of a pacer's load and policy while it runs.
 
 use super::Pacer;
 use crate::nanos::span_ns;
@@ -23,11 +23,11 @@ impl FromStr for Load {
 }
 
 impl Pacer {
-    /// From now on the schedule runs at `rate`, in one atomic step.
+    /// Lets the schedule run at `rate` from now on, in one atomic step.
     ///
-    /// Nothing bursts. The part of the current interval that has passed stays passed. Slots that
-    /// are late keep their intended starts, so their wait times stay true. Callers that are asleep
-    /// and may now start earlier are woken. Setting the rate that is in force changes nothing.
+    /// Nothing bursts. The part of the current interval that has passed stays passed. Slots that are late keep their
+    /// intended starts, so their wait times stay correct. Callers that are asleep and may now start earlier are woken.
+    /// Setting the rate that is in force changes nothing.
     ///
     /// # Examples
     /// ```
@@ -53,9 +53,8 @@ impl Pacer {
         self.0.change(|schedule, now| schedule.set_rate(rate, now));
     }
 
-    /// The rate in force, of the whole load if this process has a [`Shard`] of it. On a shape it is
-    /// the shape's rate at this moment, or the [slowest](Rate::SLOWEST) if that is lower or zero, as
-    /// it is after the end.
+    /// The rate in force. If this process has a [`Shard`], it is the rate of the whole load. On a shape it is the
+    /// shape's rate at this moment, or the [slowest](Rate::SLOWEST) if that is lower or zero, as it is after the end.
     ///
     /// ```
     /// use nanopace::{Pacer, Rate};
@@ -71,18 +70,17 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.rate(now))
     }
 
-    /// From now on the rate follows `shape`, from its beginning, in one atomic step, as
-    /// [`set_rate`](Pacer::set_rate) does: nothing bursts, slots that are late keep their intended
-    /// starts, and callers that may now start earlier are woken.
+    /// Lets the rate follow `shape` from now on, from its beginning, in one atomic step. As with
+    /// [`set_rate`](Pacer::set_rate), nothing bursts, slots that are late keep their intended starts, and callers that
+    /// may now start earlier are woken.
     ///
-    /// The part of the current interval that has passed stays passed, so the first slot of the new
-    /// shape comes when the rest of an interval has. While the pacer is paused the shape waits for
-    /// the end of the pause.
+    /// The part of the current interval that has passed stays passed, so the first slot of the new shape comes when the
+    /// rest of an interval has passed. While the pacer is paused the shape waits for the end of the pause.
     ///
-    /// [`set_rate`](Pacer::set_rate) ends a shape. A schedule that was over because its shape had
-    /// ended goes on, and the time between is not made up for.
+    /// [`set_rate`](Pacer::set_rate) ends a shape. A schedule that was over because its shape had ended goes on, and
+    /// the time between is not made up for.
     ///
-    /// A shape can begin elsewhere: [`skip`](Shape::skip) what is to be left out.
+    /// To begin in the middle of a shape, [`skip`](Shape::skip) its first part.
     ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer, Shape};
@@ -105,11 +103,11 @@ impl Pacer {
         self.0.change(|schedule, now| schedule.set_shape(shape, now));
     }
 
-    /// From now on the load is what the text says: a rate, as by [`set_rate`](Pacer::set_rate), or a
-    /// shape, as by [`set_shape`](Pacer::set_shape). For texts that a user writes.
+    /// Sets the load from a string: a rate, as by [`set_rate`](Pacer::set_rate), or a shape, as by
+    /// [`set_shape`](Pacer::set_shape). For strings that a user writes.
     ///
     /// # Errors
-    /// [`ShapeSyntaxError`], which says where it is, and what to write. Nothing is changed.
+    /// [`ShapeSyntaxError`], which gives the place and says what to write. Nothing is changed.
     ///
     /// # Examples
     /// ```
@@ -147,16 +145,14 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.load().shape().cloned())
     }
 
-    /// From the slot with the number `from` in the whole load on, this process takes the slots of
-    /// `shard`.
+    /// Gives this process the slots of `shard`, from the slot with the number `from` in the whole load on.
     ///
-    /// If all processes of a load change at the same number, which none of them has come to, no
-    /// slot is lost and none is taken twice. The time of each slot stays the same.
+    /// If all processes of a load change at the same number, and none of them has reached it, no slot is lost and none
+    /// is taken twice. The time of each slot stays the same.
     ///
     /// # Errors
-    /// [`ShardError::TooLate`] if this process has taken a slot with that number or a higher one,
-    /// or has one that may start by now. Nothing is changed. Whether other processes have come to
-    /// that number, this one can't see.
+    /// [`ShardError::TooLate`] if this process has taken a slot with that number or a higher one, or has one that may
+    /// start by now. Nothing is changed. This process cannot see whether other processes have reached that number.
     ///
     /// # Examples
     /// ```
@@ -177,11 +173,10 @@ impl Pacer {
         self.0.set_shard(shard, from)
     }
 
-    /// From now on late starts are treated with this [strictness](Strictness).
+    /// Applies this [strictness](Strictness) to late starts from now on.
     ///
-    /// What has started stays as it is. If time is owed under a burst ratio and the new strictness
-    /// is not a burst ratio, that time becomes plain backlog: average starts it at once, and strict
-    /// gives it up.
+    /// Slots that have started do not change. If time is owed under a burst ratio and the new strictness is not a burst
+    /// ratio, that time becomes plain backlog: average starts it at once, and strict forfeits it.
     ///
     /// # Examples
     /// ```
@@ -224,10 +219,10 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.policy().strictness)
     }
 
-    /// From now on no more than `limit` is made up for; `None` removes the limit. See
+    /// Limits the backlog that is made up for from now on; `None` removes the limit. See
     /// [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
     ///
-    /// What is beyond the limit is forfeited at the next late start, as [`idle`](crate::Ledger::idle) time.
+    /// Lateness beyond the limit is forfeited at the next late start, as [`idle`](crate::Ledger::idle) time.
     ///
     /// # Examples
     /// ```
@@ -241,7 +236,7 @@ impl Pacer {
     /// assert_eq!(pacer.ledger().backlog, Duration::from_millis(900));
     ///
     /// pacer.set_max_backlog(Some(Duration::from_millis(200)));
-    /// // Slot 1 says how late it really is. 700 ms of that are forfeited.
+    /// // Slot 1 reports its full wait time. 700 ms of that are forfeited.
     /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(900));
     /// assert_eq!(pacer.ledger().idle, Duration::from_millis(700));
     /// // So slot 2 is intended at 900 ms instead of 200 ms.
@@ -252,9 +247,8 @@ impl Pacer {
         self.0.change(|schedule, _| schedule.set_max_backlog(limit.map(span_ns)));
     }
 
-    /// From now on a slot is skipped, and counted, if it is more than `limit` late when it could
-    /// start; `None` removes the limit. See
-    /// [`PacerBuilder::skip_later_than`](crate::PacerBuilder::skip_later_than).
+    /// From now on, skips and counts a slot if it is more than `limit` late when it could start; `None` removes the
+    /// limit. See [`PacerBuilder::skip_later_than`](crate::PacerBuilder::skip_later_than).
     ///
     /// # Examples
     /// ```
@@ -281,8 +275,8 @@ impl Pacer {
 
     /// Stops the schedule's time: nothing starts until [`resume`](Pacer::resume).
     ///
-    /// Callers that come meanwhile are held back, or get [`Refused::Paused`](crate::Refused::Paused).
-    /// What has started goes on. Pausing a paused pacer does nothing.
+    /// Callers that arrive meanwhile are held back, or get [`Refused::Paused`](crate::Refused::Paused). Operations that
+    /// have started go on. Pausing a paused pacer does nothing.
     ///
     /// # Examples
     /// ```
@@ -296,7 +290,7 @@ impl Pacer {
     /// pacer.pause();
     /// assert_eq!(pacer.try_acquire(), Err(Refused::Paused)); // although 11 slots are due
     /// clock.advance(Duration::from_secs(60));
-    /// assert_eq!(pacer.ledger().elapsed, Duration::from_secs(1)); // time stands still
+    /// assert_eq!(pacer.ledger().elapsed, Duration::from_secs(1)); // time has stopped
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn pause(&self) {
@@ -305,8 +299,8 @@ impl Pacer {
 
     /// Lets the schedule's time go on. Resuming a pacer that is not paused does nothing.
     ///
-    /// All slots that have not started move by the length of the pause. So what was late stays
-    /// exactly as late, what was early stays as early, and nothing bursts.
+    /// All slots that have not started move by the length of the pause. So a slot that was late stays exactly as late,
+    /// one that was early stays as early, and nothing bursts.
     ///
     /// # Examples
     /// ```
@@ -331,7 +325,7 @@ impl Pacer {
         self.0.change(Schedule::resume);
     }
 
-    /// Whether the schedule's time stands still.
+    /// Whether the schedule's time is stopped.
     ///
     /// ```
     /// use nanopace::Pacer;
@@ -347,10 +341,10 @@ impl Pacer {
         self.0.timeline.with_schedule(Schedule::is_paused)
     }
 
-    /// Ends the schedule for good. Callers that are asleep wake, and they and all later callers get
-    /// [`Ended::Closed`](crate::Ended::Closed). There is no way back, and closing again does nothing.
+    /// Closes the pacer for good. Callers that are asleep wake, and they and all later callers get
+    /// [`Ended::Closed`](crate::Ended::Closed). A closed pacer cannot be reopened, and closing it again does nothing.
     ///
-    /// What has started goes on, and the ledger can still be read.
+    /// Operations that have started go on, and the ledger can still be read.
     ///
     /// # Examples
     /// ```

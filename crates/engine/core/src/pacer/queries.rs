@@ -1,4 +1,4 @@
-//! Queries of a pacer: what has come, what has started, and what is left.
+//! Queries of a pacer: which slots are due, which have started, and which are left.
 
 use super::Pacer;
 use crate::engine::Engine;
@@ -6,9 +6,8 @@ use crate::{Counters, Ledger, Nanos};
 use std::ops::Range;
 
 impl Pacer {
-    /// Whether the schedule has no slot left: see [`PacerBuilder::slots`](crate::PacerBuilder::slots)
-    /// and [`PacerBuilder::until`](crate::PacerBuilder::until). Operations that were started may
-    /// still be under way.
+    /// Whether the schedule has no slot left: see [`PacerBuilder::slots`](crate::PacerBuilder::slots) and
+    /// [`PacerBuilder::until`](crate::PacerBuilder::until). Operations that were started may still be under way.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -24,8 +23,7 @@ impl Pacer {
         self.0.timeline.is_finished()
     }
 
-    /// Now, on the pacer's clock, in nanoseconds. This is what intended starts are to be compared
-    /// with.
+    /// Now, on the pacer's clock, in nanoseconds. Compare intended starts with it.
     ///
     /// It is never before the actual start of a grant that the caller knows of, even if another
     /// processor made that grant.
@@ -72,13 +70,13 @@ impl Pacer {
         Ledger::from(self.0.timeline.totals(&*self.0.clock))
     }
 
-    /// How many slots this process's part of the load has before `moment`, wherever late policies have
-    /// moved them: while none has, those that are intended to start before that. Of a
-    /// [recording](crate::Arrivals::replay) no more are known than 2^20 ahead of those that are in use.
+    /// How many slots this process's part of the load has before `moment`, wherever late policies have moved them. If
+    /// no policy has moved a slot, these are the slots with an intended start before `moment`. A
+    /// [recording](crate::Arrivals::replay) is known only up to 2^20 slots ahead of those that are in use.
     ///
-    /// The moment may be past or to come, but only the load that is in force is known: of one before
-    /// the last change of the load or of shards, the last pause, the last 1024 leases or the last 2^44 slots,
-    /// nothing better is known than what there was then.
+    /// The moment may be past or future, but only the load in force is known. For a moment before the last change of
+    /// the load or of shards, the last pause, the last 1024 leases or the last 2^44 slots, the result may be the number
+    /// of slots at that later point.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Strictness};
@@ -101,9 +99,9 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.asked_before(moment.signed()))
     }
 
-    /// How many slots the load has asked for by `moment`, with the part of the next slot that has passed by
-    /// then. Of random arrivals it is how many there are on average, and of a
-    /// [shard](crate::Shard) its share. [`asked_before`](Pacer::asked_before) counts whole slots.
+    /// How many slots the load has asked for by `moment`, with the part of the next slot that has passed by then. For
+    /// random arrivals this is the average number, and for a [shard](crate::Shard) its share.
+    /// [`asked_before`](Pacer::asked_before) counts whole slots.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -120,14 +118,13 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.asked_count(moment.signed()))
     }
 
-    /// The slots with an intended start in `span` that nobody has taken, or that were given back: what
-    /// is left when the schedule has ended, for instance. They stay in the schedule, as
-    /// [backlog](Ledger::backlog_slots); but first those are skipped that are later than
-    /// [`skip_later_than`](crate::PacerBuilder::skip_later_than) allows.
+    /// The free slots with an intended start in `span`, including slots that were given back: for example the slots
+    /// that are left when the schedule has ended. They stay in the schedule, as [backlog](Ledger::backlog_slots). Slots
+    /// that are later than [`skip_later_than`](crate::PacerBuilder::skip_later_than) allows are skipped first.
     ///
-    /// They come in order, and since there may be billions, in batches, each with the intended start of its last slot
-    /// and how many it has. The others are due before that by at most a 10 000th of the time from
-    /// there to the end of `span`.
+    /// There may be billions of them, so they come in batches, in order. Each batch is the intended start of its last
+    /// slot and its number of slots. The other slots of a batch are due earlier by at most a 10 000th of the time from
+    /// that start to the end of `span`.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -152,7 +149,7 @@ impl Pacer {
         unstarted.map(|(due, slots)| (Nanos::from_signed(due), slots)).collect()
     }
 
-    /// What is counted beside the [ledger](Pacer::ledger); see [`Counters`] for an example.
+    /// Counters besides the [ledger](Pacer::ledger); see [`Counters`] for an example.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let Engine { timeline, pausing, .. } = &*self.0;

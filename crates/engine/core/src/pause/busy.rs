@@ -1,4 +1,4 @@
-//! Stay awake until the moment has come: spin, or let other threads run again and again.
+//! Stays awake until the moment has come: spins, or lets other threads run again and again.
 
 use super::caller_pause::CallerPause;
 use crate::Nanos;

@@ -1,11 +1,11 @@
-//! One pause of one caller.
+//! A single pause of a single caller.
 
 use super::pausing::Pausing;
 use crate::sleepers::Sleeper;
 use crate::timeline::{Attempt, Plan, Timeline};
 use crate::{Clock, Nanos, Unparker};
 
-/// One pause of one caller. It lasts until the slot may start, the caller's deadline or its `limit` comes, or
+/// A single pause of a single caller. It lasts until the slot may start, the caller's deadline or its `limit` comes, or
 /// the plan is outdated.
 pub(crate) struct CallerPause<'a> {
     pub(crate) timeline: &'a Timeline,
@@ -13,7 +13,7 @@ pub(crate) struct CallerPause<'a> {
     pub(crate) pausing: &'a Pausing,
     pub(crate) attempt: &'a Attempt,
     pub(crate) plan: &'a Plan,
-    /// When the caller ends the pause of its own accord, in nanoseconds of the clock. It keeps its slot then.
+    /// When the caller itself ends the pause, in nanoseconds of the clock. It then keeps its slot.
     pub(crate) limit: i64,
 }
 

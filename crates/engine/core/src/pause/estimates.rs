@@ -1,10 +1,9 @@
-//! What a thread learns from its own pauses: how far they overrun, what they cost, and how much it
-//! may still spin.
+//! Estimates that a thread makes from its own pauses: how far they overrun, what they cost, and how much the thread may
+//! still spin.
 //!
-//! Kept for each thread, because how far a sleep overruns depends on the thread and its operating
-//! system. Moments are kept for the last pacer only, because the moments of two clocks can't be
-//! compared. Spans stay valid when the thread turns to another pacer. Nothing is learnt from a
-//! clock that does not run by itself.
+//! Kept for each thread, because how far a sleep overruns depends on the thread and its operating system. Moments are
+//! kept for the last pacer only, because the moments of two clocks can't be compared. Spans stay valid when the thread
+//! turns to another pacer. A clock that does not run by itself teaches nothing.
 
 use super::caller_pause::CallerPause;
 use super::forecast::{Forecast, Quantile};
@@ -19,15 +18,14 @@ thread_local! {
 pub(super) struct ThreadEstimates {
     /// The pacer on whose clock the moments are.
     pacer: u64,
-    /// What the thread last slept to.
+    /// The moment that the thread last slept to.
     slept_to: i64,
     oversleep: Forecast,
-    /// The processor time that going to sleep and waking up takes.
+    /// The CPU time that going to sleep and waking up takes.
     cost: Quantile,
     /// Time that may be spent spinning, as of `credited`.
     credit: i64,
-    /// For how long the thread does not spin because another one needs the processor, as of
-    /// `credited`.
+    /// How long the thread will not spin because another thread needs the processor, as of `credited`.
     crowded: i64,
     credited: i64,
 }
@@ -39,16 +37,16 @@ const MOST_MARGIN_NS: i64 = 100_000;
 const MOST_CREDIT_NS: i64 = 1_000_000;
 /// If a spinning thread loses the processor for this long, another thread needs it.
 const CROWDED_NS: i64 = 200_000;
-/// A thread that is in another one's way does not spin for this long.
+/// A thread that keeps another one from running does not spin for this long.
 const CROWDED_FOR_NS: i64 = 20_000_000;
 
 impl ThreadEstimates {
     const NEW: ThreadEstimates = ThreadEstimates {
         pacer: 0,
         slept_to: i64::MIN,
-        // What a thread with default timers should expect. It is learnt within some dozens of sleeps.
+        // A thread with default timers should expect this. The estimate is corrected within some dozens of sleeps.
         oversleep: Forecast::new(50_000, Quantile::new(10_000, 92)),
-        // What a sleep costs on Linux and bare metal. It is learnt as soon.
+        // The cost of a sleep on Linux and bare metal. The estimate is corrected as soon.
         cost: Quantile::new(3_000, 50),
         credit: MOST_CREDIT_NS,
         crowded: 0,
@@ -73,7 +71,7 @@ impl ThreadEstimates {
         })
     }
 
-    /// The thread has learnt something, if the clock runs by itself. Returns what it knows then.
+    /// Lets the thread's estimates learn, if the clock runs by itself. Returns the new estimates.
     pub(super) fn update(
         pause: &CallerPause<'_>,
         learn: impl FnOnce(&mut ThreadEstimates),
@@ -92,7 +90,7 @@ impl ThreadEstimates {
         }
     }
 
-    /// A sleep has taken `nanos` of processor time.
+    /// A sleep has taken `nanos` of CPU time.
     pub(super) fn paid(&mut self, nanos: i64) {
         if nanos > 0 {
             self.cost.learn(nanos);
@@ -104,13 +102,13 @@ impl ThreadEstimates {
         self.slept_to.saturating_add(pausing.sleep_period_ns(self.cost.value()))
     }
 
-    /// How long before its moment a thread wakes to be there in time: almost all sleeps overrun by
-    /// less than this.
+    /// How long before its moment a thread has to wake to be there in time: almost all sleeps overrun by less than
+    /// this.
     pub(super) fn margin(&self) -> i64 {
         self.oversleep.value().clamp(LEAST_MARGIN_NS, MOST_MARGIN_NS)
     }
 
-    /// Time goes on to `now`; the part `share` of it may be spent spinning.
+    /// Time goes on to `now`; the fraction `share` of it may be spent spinning.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -134,7 +132,7 @@ impl ThreadEstimates {
         self.crowded = CROWDED_FOR_NS;
     }
 
-    /// `nanos` are spent spinning. A negative number corrects an earlier one that was too high.
+    /// Spends `nanos` on spinning. A negative number corrects an earlier one that was too high.
     pub(super) fn spun(&mut self, nanos: i64) {
         self.credit -= nanos;
     }
@@ -156,8 +154,7 @@ mod tests {
     fn spinning_is_bounded_by_its_share() {
         let mut estimates = ThreadEstimates::NEW;
         let mut spun = 0;
-        // A tenth of every 100 us for 1 s, whatever is asked for: 0.1 s, and the credit that was
-        // there at first.
+        // A tenth of every 100 us for 1 s, whatever is asked for: 0.1 s, and the initial credit.
         for tick in 0..10_000 {
             let now = tick * 100_000;
             estimates.pass(now, 0.1);

@@ -1,13 +1,12 @@
-//! Forecasts the next value from those that have been seen. All values are nanoseconds.
+//! Forecasts the next value from earlier ones. All values are nanoseconds.
 
 /// A running estimate of a quantile: `percent` % of the values stay below it.
 ///
-/// Each value moves the estimate one step towards that value. The size of the step ignores the
-/// distance, so a stall of a second moves the estimate no further than any other large value. A
-/// step up is `percent` % of a whole step, and a step down is the rest of it. So steps up and down
-/// balance where `percent` % of the values lie below the estimate: stochastic approximation of a
-/// quantile (Robbins and Monro, 1951). A whole step is an eighth of the estimate plus 32 ns, so it
-/// adapts at any scale.
+/// Each value moves the estimate one step towards that value. The size of the step ignores the distance, so a stall of
+/// a second moves the estimate no further than any other large value. A step up is `percent` % of a whole step, and a
+/// step down is the rest of it. So steps up and down balance where `percent` % of the values lie below the estimate:
+/// stochastic approximation of a quantile (Robbins and Monro, 1951). A whole step is an eighth of the estimate plus 32
+/// ns, so the estimate adapts at any scale.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quantile {
     value: i64,
@@ -15,8 +14,8 @@ pub(super) struct Quantile {
 }
 
 impl Quantile {
-    /// `value` is the first estimate. `percent` is 4 to 96, unless the estimate stays far from zero:
-    /// near zero, beyond that range, one of the two steps is rounded to nothing.
+    /// `value` is the first estimate. `percent` is 4 to 96, unless the estimate stays far from zero: near zero and
+    /// outside that range, one of the two steps is rounded to nothing.
     pub(super) const fn new(value: i64, percent: i64) -> Quantile {
         Quantile { value, percent }
     }
@@ -88,10 +87,10 @@ mod tests {
         }
     }
 
-    /// For values spread evenly over 0 to 99 us the p % quantile is p us. The mean of the estimate
-    /// over many values is within an eighth of it, which is the size of a step.
+    /// For values spread evenly over 0 to 99 us the p % quantile is p us. The mean of the estimate over many values is
+    /// within an eighth of it, which is the size of a step.
     #[test]
-    fn a_quantile_is_what_a_part_stays_below() {
+    fn a_quantile_is_the_value_that_its_share_stays_below() {
         for percent in [50, 92, 99] {
             let mut quantile = Quantile::new(60_000, percent);
             let mut sum = 0;

@@ -1,4 +1,4 @@
-//! Sleep until shortly before the moment, spin the rest, and stay within a budget.
+//! Sleeps until shortly before the moment, spins for the rest, and stays within a budget.
 
 use super::caller_pause::CallerPause;
 use super::estimates::ThreadEstimates;
@@ -40,7 +40,7 @@ fn sleep_through(pause: &CallerPause<'_>) -> Nanos {
     now
 }
 
-/// Books the time before it spins, so that nothing comes between the moment and the start.
+/// Books the time before it spins, so that no work delays the start after the moment has come.
 fn spin_booked(pause: &CallerPause<'_>, begun: Nanos) -> Nanos {
     let left = pause.until().signed() - begun.signed();
     ThreadEstimates::update(pause, |estimates| {
@@ -61,7 +61,7 @@ fn spin_booked(pause: &CallerPause<'_>, begun: Nanos) -> Nanos {
     now
 }
 
-/// A spin that ends no later than this has been booked well enough.
+/// The booked time of a spin that ends no later than this after its moment is not corrected.
 const UNBOOKED_NS: i64 = 1_000;
 
 /// A spin that should have taken `left` has taken `over` longer; `over` is negative if a change has

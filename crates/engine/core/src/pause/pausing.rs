@@ -1,4 +1,4 @@
-//! How one pacer's callers pause.
+//! The pause settings of one pacer, and the state that its callers share.
 
 use super::permits::SpinPermits;
 use super::strategy::Pause;
@@ -6,18 +6,17 @@ use crate::nanos::span_ns;
 use crate::sync::{AtomicU64, Relaxed, unique};
 use std::time::Duration;
 
-/// The settings of one pacer's pauses, and what its callers share.
+/// The settings of one pacer's pauses, and the state that its callers share.
 #[derive(Debug)]
 pub(crate) struct Pausing {
     /// A number that no other pacer of the process has.
     pub(super) pacer: u64,
     pub(crate) strategy: Pause,
-    /// How much of each second a thread may spend on going to sleep, and on spinning in the hybrid
-    /// strategy; from 0 to 1.
+    /// The share of each second that a thread may spend on going to sleep, and on spinning in the hybrid strategy; from
+    /// 0 to 1.
     pub(crate) sleep_share: f64,
     pub(crate) spin_share: f64,
-    /// If slots are at least this far apart, each start has a sleep of its own, whatever that
-    /// costs.
+    /// If slots are at least this far apart, each start has its own sleep, whatever that costs.
     pub(crate) spared_ns: i64,
     /// Whether sleeping threads ask for fine timers.
     pub(crate) fine_timers: bool,
@@ -57,19 +56,18 @@ impl Pausing {
     }
 
     /// How far a pause may be stretched beyond its end, in nanoseconds: not at all unless slots are so close that
-    /// pauses are stretched. Then it is half of the lateness that the policy tolerates. The other half is for
-    /// pauses that overrun by themselves.
+    /// pauses are stretched. Then it is half of the lateness that the policy tolerates. The other half is for the
+    /// overrun of the pauses.
     pub(crate) fn stretch_ns(&self, interval_ns: i64, tolerated_ns: i64) -> i64 {
         if interval_ns < self.spared_ns { tolerated_ns / 2 } else { 0 }
     }
 
-    /// When a caller that has woken at `woken` may wake again, where that costs `cost`.
+    /// The earliest moment for the next wake-up of a caller that woke at `woken`, if a wake-up costs `cost`.
     pub(crate) fn wakes_again(&self, woken: i64, cost: Duration) -> i64 {
         woken.saturating_add(self.sleep_period_ns(span_ns(cost)))
     }
 
-    /// Adds time that has been spent spinning, or will be. A negative number corrects an earlier
-    /// one.
+    /// Adds time that has been spent spinning, or will be. A negative number corrects an earlier one.
     pub(super) fn add_spun(&self, nanos: i64) {
         // Relaxed: a count, read by itself. Nothing acts on it, so no model.
         self.spun.fetch_add(nanos.cast_unsigned(), Relaxed);

@@ -39,7 +39,7 @@ impl Drop for SpinPermit<'_> {
     }
 }
 
-/// The processors that the process may use. Asked once, because the answer is read from files.
+/// The number of processors that the process may use. Determined once, because it is read from files.
 fn processors() -> u64 {
     static PROCESSORS: OnceLock<u64> = OnceLock::new();
     *PROCESSORS
@@ -50,7 +50,7 @@ fn processors() -> u64 {
 mod tests {
     use super::*;
 
-    /// Whatever is asked for meanwhile, as many can be had in the end as at the beginning.
+    /// Whatever permits are taken and returned meanwhile, the number that can be had is the same in the end.
     #[test]
     fn a_refused_permit_returns_none() {
         let permits = SpinPermits::new();

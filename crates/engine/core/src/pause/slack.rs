@@ -1,5 +1,5 @@
-//! Fine timers. Linux lets a sleep overrun by the thread's timer slack, 50 us by default, so that
-//! it can wake several threads at once.
+//! Sets fine timers. Linux lets a sleep overrun by the thread's timer slack, 50 us by default, so that it can wake
+//! several threads at once.
 
 #[cfg(target_os = "linux")]
 mod platform {
@@ -14,7 +14,7 @@ mod platform {
             let before =
                 if wanted { current_timer_slack().ok().and_then(NonZeroU64::new) } else { None };
             let before = before.filter(|slack| *slack != NonZeroU64::MIN);
-            // If it can't be had, timers are coarser and starts are later; the wait times show it.
+            // If the slack can't be set, timers are coarser and starts are later; the wait times show it.
             FineTimer(before.filter(|_| set_current_timer_slack(Some(NonZeroU64::MIN)).is_ok()))
         }
     }

@@ -1,4 +1,4 @@
-//! Sleep until the moment has come.
+//! Sleeps until the moment has come.
 
 use super::caller_pause::CallerPause;
 use super::estimates::ThreadEstimates;
@@ -6,8 +6,8 @@ use super::slack::FineTimer;
 use crate::sync::with_parker;
 use crate::{Nanos, Parker};
 
-/// Sleeps to the moment, or longer, if the thread would otherwise spend too much on sleeping and
-/// may make up for it.
+/// Sleeps to the moment, or longer if the thread would otherwise exceed its share of time for sleeping and may make up
+/// for it.
 pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
     if pause.stretch_ns() > 0
         && let Some(estimates) = ThreadEstimates::of(pause)
@@ -52,7 +52,7 @@ fn thread_time_ns() -> i64 {
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
 
-/// The CPU time is not known here. It stays zero, and nothing is learnt from it.
+/// The CPU time is not known on this system. It stays zero, and nothing is learnt from it.
 #[cfg(not(target_os = "linux"))]
 fn thread_time_ns() -> i64 {
     0

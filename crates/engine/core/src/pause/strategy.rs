@@ -1,4 +1,4 @@
-//! The strategies to choose from.
+//! The choice of pause strategies.
 
 use crate::error::{errors_by_text, shown};
 use std::fmt;
@@ -8,8 +8,7 @@ use std::time::Duration;
 /// How a caller that is early is held back: a choice between what a pause costs and how exactly it
 /// ends.
 ///
-/// Whichever is chosen, no pause ends too early. A pacer that is itself paused always lets its
-/// callers sleep.
+/// No strategy ends a pause too early. A pacer that is itself paused always lets its callers sleep.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Pause};
@@ -23,33 +22,31 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pause {
-    /// Sleep until the intended start; the default. Operations start some microseconds late. What
-    /// is overslept is made up for as far as the late policy allows: all of it in an open loop,
-    /// whose rate stays exact, and nothing under strict. Up to 33 k/s each start has a sleep of its own. Above that,
-    /// sleeps are stretched to keep their cost within a tenth of a core, and starts come in clumps: see
-    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
+    /// Sleep until the intended start; the default. Operations start some microseconds late. The late policy limits how
+    /// much oversleep is made up for: all of it in an open loop, whose rate stays exact, and nothing under strict. Up
+    /// to 33 k/s each start has its own sleep. At higher rates, sleeps are stretched to keep their cost within a tenth
+    /// of a core, and starts come in clumps: see [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
     #[default]
     Sleep,
-    /// Sleep until shortly before the intended start, then spin. Operations start within some
-    /// tenths of a microsecond while a core is free. A thread spins for at most a quarter of the
-    /// time ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)). It sleeps instead when
-    /// that is used up, or when spinning turns out to keep other threads from running.
+    /// Sleep until shortly before the intended start, then spin. Operations start within some tenths of a microsecond
+    /// while a core is free. A thread spins for at most a quarter of the time
+    /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)). It sleeps instead when that is used up, or when
+    /// spinning keeps other threads from running.
     Hybrid,
-    /// Yield the processor to other threads, again and again. For a machine with more threads than
-    /// cores where sleeping is too coarse. It takes all the processor time that no other thread
-    /// wants.
+    /// Yield the processor to other threads, again and again. For a machine with more threads than cores where sleeping
+    /// is too coarse. It uses all the CPU time that no other thread uses.
     Yield,
-    /// Spin until the intended start. The most exact, for a thread that has a core to itself; it
-    /// takes all of that core.
+    /// Spin until the intended start. The most exact strategy, for a thread that has a core to itself; it uses all of
+    /// that core.
     Spin,
 }
 
 impl Pause {
-    /// Slots that are closer together than this are started in clumps, unless
-    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set. Slots that are
-    /// further apart have a sleep of their own each.
+    /// Slots that are closer together than this start in clumps, unless
+    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set. For slots that are further apart, each
+    /// start has its own sleep.
     ///
-    /// It is what a tenth of a core allows if a sleep costs 3 us, as on bare metal.
+    /// It follows from a tenth of a core if a sleep costs 3 us, as on bare metal.
     pub const CLUMPED_BELOW: Duration = Duration::from_micros(30);
 
     /// The default of [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share), as a

@@ -1,4 +1,4 @@
-//! Reads rates as people write them: `50k/s`, `3/min`, `1.5/h`, `10/100ms`.
+//! Parses rates: `50k/s`, `3/min`, `1.5/h`, `10/100ms`.
 
 use super::{NANOS_PER_DAY, NANOS_PER_SECOND, Rate};
 use crate::error::{RateError, shown};
@@ -15,7 +15,7 @@ impl FromStr for Rate {
     /// digits.
     ///
     /// # Errors
-    /// [`RateError`], which says what is wrong and what to write.
+    /// [`RateError`], whose message says what is wrong and what to write.
     ///
     /// # Examples
     /// ```
@@ -49,8 +49,8 @@ impl FromStr for Rate {
     }
 }
 
-/// Reads a time such as `30s` or `1.5min`, in nanoseconds; none if it is none, or not a whole
-/// number of them.
+/// Parses a time such as `30s` or `1.5min`, in nanoseconds; none if the string is not a time, or not a whole number of
+/// nanoseconds.
 pub(crate) fn time_ns(text: &str) -> Option<u128> {
     let (number, unit) = split_number(text);
     let number = Decimal::plain(number).ok()?;
@@ -127,7 +127,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_people_write() {
+    fn usual_spellings_are_read() {
         let per = |n, period| Rate::per(n, period).unwrap();
         for (text, rate) in [
             ("5000", per(5_000, Duration::from_secs(1))),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate() {
+    fn invalid_rates_are_refused() {
         for (text, error) in [
             ("0", RateError::Zero),
             ("0.0/s", RateError::Zero),
@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_gets_an_answer(text in "[-+.0-9a-zA-Zµ/ ]{0,40}") {
+        fn any_string_is_parsed_or_refused(text in "[-+.0-9a-zA-Zµ/ ]{0,40}") {
             let _ = text.parse::<Rate>();
         }
 
@@ -189,14 +189,14 @@ mod tests {
         }
 
         #[test]
-        fn what_is_shown_is_read_back(hz in 1.1575e-5_f64..1e10) {
+        fn printed_values_are_read_back(hz in 1.1575e-5_f64..1e10) {
             let rate = Rate::from_hz(hz).unwrap();
             let again: Rate = rate.to_string().parse().unwrap();
             prop_assert!((again.as_hz() / hz - 1.0).abs() < 1e-14);
         }
 
         #[test]
-        fn what_is_shown_of_the_fastest_rates_is_read_back(missing in 1_u64..1 << 33, nanos in 1_u64 << 30..1 << 50) {
+        fn the_fastest_rates_are_read_back_as_printed(missing in 1_u64..1 << 33, nanos in 1_u64 << 30..1 << 50) {
             let rate = Rate::per((nanos * 10).saturating_sub(missing), Duration::from_nanos(nanos)).unwrap();
             let again: Rate = rate.to_string().parse().unwrap();
             prop_assert!((again.as_hz() / rate.as_hz() - 1.0).abs() < 1e-14);

@@ -1,4 +1,4 @@
-//! Where the schedule's time went, for the [`Ledger`](crate::Ledger).
+//! Accounts for the schedule's time, for the [`Ledger`](crate::Ledger).
 
 use super::Schedule;
 use crate::position::ticks_between;
@@ -14,9 +14,9 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Counts the time of slots that were given back as backlog, where it was counted as allocated.
+    /// Moves the time of slots that were given back from allocated to backlog.
     pub(crate) fn count_returned(&mut self, unused: i64) {
-        // Exact while the pieces that the slots lie on are remembered; and never more than what is allocated.
+        // Exact while the pieces that the slots lie on are remembered, and never more than the allocated time.
         let unused = unused.min(self.allocated);
         self.allocated -= unused;
         self.backlog += unused;
@@ -24,7 +24,7 @@ impl Account {
 }
 
 impl Schedule {
-    /// Where the time went, when `next` is the next position to be claimed.
+    /// The account of time if `next` is the next position to be claimed.
     pub(crate) fn account(&self, next: u64, now: i64) -> Account {
         let paid_until = self.paid(self.schedule_time(now)).map(|paid| self.history.passes(paid));
         let time = self.time_until_end(now);

@@ -1,7 +1,7 @@
-//! How many slots the load has asked for by a moment, whatever a late policy has done to them.
+//! Counts the slots that the load has asked for by a moment, regardless of late policies.
 //!
 //! While no policy has moved a slot, that is how far the schedule has come. From the first forfeit on, until the load
-//! is corrected, the load's count is kept apart. Changes and pauses move it as they move the schedule.
+//! is corrected, the load's count is kept separately. Changes and pauses move it as they move the schedule.
 //!
 //! A slot *has come* if its moment in the load as it was asked for has passed.
 
@@ -12,27 +12,27 @@ use super::segment::Segment;
 use crate::count::Count;
 use crate::position::{before, earlier, first_after};
 
-/// The load as it was asked for, kept beside a schedule that has forfeited time.
+/// The load's own count of slots, kept besides a schedule that has forfeited time.
 #[derive(Debug)]
 pub(super) struct Asked {
     /// The moment at which the load in force has the count 0.
     origin: i64,
-    /// From when on that load counts: when the piece in force came into force, or where it was corrected, when the load
-    /// began.
+    /// The load counts from this moment on. It is when the piece in force came into force, or for a corrected load,
+    /// when the load began.
     since: i64,
-    /// How many slots all loads together had asked for by `since`, with parts of slots; or by the end by
-    /// time, if the schedule ended before `since`.
+    /// How many slots all loads together had asked for by `since`, with fractions of slots; or by the end by time, if
+    /// the schedule ended before `since`.
     count: Count,
     /// What [`came_before`](Asked::came_before) returns for any moment up to `since`.
     came_before_since: Count,
-    /// For moments after `since`, `came_before` is never below this. It has what came before the load in force began.
-    /// After a correction to less, that load alone would say less.
+    /// For moments after `since`, `came_before` is never below this. It includes the slots from before the load in
+    /// force began. After a correction to less, that load alone would give a lower count.
     came_at_least: Count,
 }
 
 impl Asked {
-    /// The load as it is asked for, taken from a schedule that has not forfeited anything, or nothing since the load was
-    /// corrected. `load` is the one in force.
+    /// The count of a schedule that has not forfeited anything, or nothing since the load was corrected. `load` is the
+    /// one in force.
     pub(super) fn new(history: &History, end: &End, load: &Load) -> Asked {
         let (origin, since, count, first_of_load) = match history.current() {
             Segment::Curve(curve) => (
@@ -64,14 +64,14 @@ impl Asked {
         self.since = self.since.saturating_add(span_ns);
     }
 
-    /// How many slots all loads together have asked for by `time`, or by `since` if that is later, with parts of slots.
-    /// `load` is the one in force.
+    /// How many slots all loads together have asked for by `time`, or by `since` if that is later, with fractions of
+    /// slots. `load` is the one in force.
     pub(super) fn count_at(&self, load: &Load, time: i64) -> Count {
         let count_of_this = |time: i64| load.count_at_ns(time.saturating_sub(self.origin));
         self.count + count_of_this(time.max(self.since)) - count_of_this(self.since)
     }
 
-    /// The slots that have come before `moment` are those below this count. `load` is the one in force.
+    /// Slots below this count have come before `moment`. `load` is the one in force.
     pub(super) fn came_before(&self, load: &Load, moment: i64) -> Count {
         let last = moment.saturating_sub(1);
         if last < self.since {
@@ -91,7 +91,7 @@ impl Asked {
     }
 }
 
-/// A count: all slots of the whole load that lie below it have come before `moment`. Some may be another process's, and
+/// A count: all slots of the whole load below it have come before `moment`. Some may belong to another process, and
 /// become this one's by a change of shard. `next` is this process's first slot that has not come.
 fn below(history: &History, end: &End, next: u64, moment: i64) -> Count {
     let slots = history.slots();

@@ -1,5 +1,4 @@
-//! A segment that need not be straight: a shape from a moment on, for slots that lie
-//! wherever the arrival process puts them.
+//! A segment that follows a shape, and need not be straight. The arrival process places its slots.
 //!
 //! Two counts run along a curve. The *shape's count* begins at 0 with the shape. Slots lie on the *load's count*. At
 //! the moment `since`, the two have the values `shape_since` and `load_since`. Whenever the shape's count grows by
@@ -10,9 +9,9 @@
 //! from that beginning, where the load's count was 0. Its anchor is the position to which the load had come when it was
 //! corrected, and may lie before or after what the new shape has come to at that moment.
 //!
-//! Rounding as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which
-//! its count is reached. So `time_of(p) <= t` says the same as `p <= position_at(t)`, but while the rate is
-//! zero all positions up to the anchor stay reached.
+//! Rounding as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which its count is
+//! reached. So `time_of(p) <= t` is equivalent to `p <= position_at(t)`, except that while the rate is zero all
+//! positions up to the anchor stay reached.
 
 use super::slots::Slots;
 use crate::count::{Count, ONE, slots};
@@ -29,18 +28,18 @@ pub(crate) struct Curve {
     /// The segment's anchor: it has the slots after this position.
     pub(crate) position: u64,
     /// The moment from which both counts run: when the segment begins, or when a corrected load began, which is before
-    /// its piece came into force. It can't be found from the counts, which stay the same for long where the shape is
-    /// very slow.
+    /// its piece came into force. It can't be derived from the counts, which stay the same for a long time where the
+    /// shape is very slow.
     pub(crate) since: i64,
     /// The load's count at `since`: that of `position` or up to a tick more, or much more where it was not known which
-    /// slots come next. Of a corrected load it is 0. Of the segments after one that was corrected to less, it is less
+    /// slots come next. For a corrected load it is 0. For the segments after one that was corrected to less, it is less
     /// than that of `position`.
     load_since: Count,
     /// The shape's count at `since`.
     shape_since: Count,
     /// How much the load's count grows while the shape's grows by one, in units of 2^-32.
     pub(crate) ratio_q32: u64,
-    /// The time that was computed last: a start asks several times for the same one.
+    /// The time that was computed last: a start needs the same one several times.
     known: Cell<Known>,
 }
 

@@ -1,5 +1,5 @@
-//! Straight and bent lines along a curve, for callers that take no lock: a chord or a parabola, within 1 ns of the
-//! curve as far as it reaches.
+//! Fits straight and bent lines to a curve, for callers that take no lock: a chord or a parabola, within 1 ns of the
+//! curve over its whole length.
 //!
 //! # Chord
 //!
@@ -13,9 +13,9 @@
 //!
 //! # Parabola
 //!
-//! It reaches much farther than a chord. The time of the k-th slot after the anchor is `gap_ns k - bend_ns k^2` after the anchor's, which is a slot's
-//! intended start, in whole nanoseconds. That
-//! is a [`Line`] whose scale has a mantissa that is less by the same number for each slot.
+//! It reaches much farther than a chord. The time of the k-th slot after the anchor is `gap_ns k - bend_ns k^2` after
+//! the anchor's time, which is a slot's intended start, in whole nanoseconds. That is a [`Line`] whose scale has a
+//! mantissa that is less by the same number for each slot.
 //!
 //! # Why a parabola is within 1 ns
 //!
@@ -33,8 +33,8 @@
 //! * For the anchor: f (1 - x) (1 - x / m).
 //! * The parabola's own error: c x (x - m) (1 - x) at most, with 0.051 c at most 1/4 ns (`shape/trend.rs`). So it
 //!   is at most 1/4 ns, and near the anchor at most c m x, which is below 2.53 x ns (1/4 / 0.051 times 33/64).
-//! * These two together are less than 1 ns. What is missing to 1 ns is at least 0.2 x for x up to 0.1, and more
-//!   for a larger x.
+//! * These two together are less than 1 ns. The remainder to 1 ns is at least 0.2 x for x up to 0.1, and more for a
+//!   larger x.
 //! * Rounding: less than x / 2^9 ns, as follows.
 //!
 //! The mantissa and the bend are each rounded by less than a unit of the mantissa, which is at most 2^-61 of the
@@ -43,10 +43,10 @@
 //!
 //! * of the bend: 2^-61 gap k^2, which is 2^-61 (gap n) n x^2, so about 2^-61 2^32 2^18 x = 2^-11 x ns at most;
 //! * of the mantissa: 2^-61 gap k, which is less;
-//! * of what is computed as `f64`: 2^-50 of the time so far, at most 2^-50 2^32 x = 2^-18 x ns.
+//! * of the values computed as `f64`: 2^-50 of the time so far, at most 2^-50 2^32 x = 2^-18 x ns.
 //!
-//! Both the curve's time and the parabola's are then rounded up to whole nanoseconds. What differs by less than
-//! 1 ns before that differs by 1 ns at most after it.
+//! Both the curve's time and the parabola's are then rounded up to whole nanoseconds. Times that differ by less than 1
+//! ns before that differ by 1 ns at most after it.
 
 use super::curve::Curve;
 use super::line::Line;
@@ -71,8 +71,8 @@ const LONGEST_NS: i64 = 1 << 32;
 const TICKS: f64 = 65_536.0;
 const _: () = assert!(SLOT == 65_536);
 
-/// The stretch along a chord from `begin` on. The curve keeps the time of the last slot for this revision of the schedule,
-/// because that is asked for next.
+/// The stretch along a chord from `begin` on. The curve keeps the time of the last slot for this revision of the
+/// schedule, because that time is needed next.
 pub(super) fn chord(curve: &Curve, begin: &Begin, slots: &Slots, revision: u64) -> Stretch {
     let (straight_ns, falls) = curve.straight(begin.time);
     let until_ns = begin.time.saturating_add(if falls { straight_ns / 2 } else { straight_ns });
@@ -129,7 +129,7 @@ mod tests {
         prop_oneof![1 => Just(Level::ZERO), 4 => rates]
     }
 
-    /// What has a parabola, forwards and backwards, whole and with something missing at the beginning.
+    /// Shapes that have a parabola, forwards and backwards, whole and without their beginning.
     fn shapes() -> impl Strategy<Value = Shape> {
         let time = (10_u32..50).prop_flat_map(|bits| (1_u64 << bits)..(2 << bits));
         let part = (levels(), levels(), time, any::<bool>(), 0_u64..1_000);
@@ -171,9 +171,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_048))]
 
-        /// Whatever the shape, the moment and the share are: a parabola tells the intended start of each slot
-        /// that it has within a nanosecond, in order, and its first one exactly. Which slots are due at a
-        /// moment follows from these.
+        /// Whatever the shape, the moment and the share are, a parabola gives the intended start of each of its slots
+        /// within a nanosecond, in order, and that of its first slot exactly. It follows which slots are due at a
+        /// moment.
         #[test]
         #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "in range")]
         fn a_parabola_is_within_a_nanosecond(shape in shapes(), at in 0.0_f64..1.0, weight in 1_u32..4, origin in 0_i64..1 << 40, parts in prop::array::uniform8(0_u64..=1 << 32)) {

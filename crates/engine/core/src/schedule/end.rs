@@ -6,7 +6,7 @@
 use super::history::History;
 use crate::position::{RANGE, SLOT, after, earlier};
 
-/// An end that lies more slots ahead than this can't be told from one that is past.
+/// An end that lies more slots ahead than this can't be distinguished from one that is past.
 const MOST_AHEAD: u64 = RANGE.unsigned_abs() / SLOT;
 
 /// Where the schedule ends; nowhere by default.
@@ -52,13 +52,13 @@ impl End {
 
     /// Moves the ends by time to `span_ns` later.
     pub(super) fn shift(&mut self, span_ns: i64) {
-        // What never comes still never does.
+        // `i64::MAX` still means never.
         self.by_duration = self.by_duration.saturating_add(span_ns);
         self.by_shape = self.by_shape.saturating_add(span_ns);
         self.revision += 1;
     }
 
-    /// Makes callers look for the end again: more may be known of the slots before it.
+    /// Makes callers compute the end again: more may be known of the slots before it.
     pub(super) fn look_again(&mut self) {
         self.revision += 1;
     }

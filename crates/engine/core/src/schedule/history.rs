@@ -1,11 +1,11 @@
-//! The schedule as pieces: the one in force and those before it. A slot that was due on an
-//! earlier piece and has not started yet keeps the intended start that it got there.
+//! The schedule as pieces: the one in force and those before it. A slot that was due on an earlier piece and has not
+//! started yet keeps the intended start that it got there.
 //!
-//! A piece has the slots after its anchor, up to and including the anchor of the next piece. The first
-//! piece also has everything before its anchor. A piece is forgotten when nobody can ask for its slots any
-//! more; of more than 1024 old pieces, also one with free slots. If a slot on a forgotten piece starts, its
-//! intended start is the moment at which the next piece begins. That moment is past and never before the
-//! slot's own time, so the wait time can be too short but never too long.
+//! A piece has the slots after its anchor, up to and including the anchor of the next piece. The first piece also has
+//! everything before its anchor. A piece is forgotten when nobody can ask for its slots any more. If there are more
+//! than 1024 old pieces, pieces with free slots are forgotten too. If a slot on a forgotten piece starts, its intended
+//! start is the moment at which the next piece begins. That moment is past and never before the slot's own time, so the
+//! wait time can be too short but never too long.
 
 mod forfeit;
 mod forget;
@@ -29,8 +29,8 @@ struct Piece {
     /// When the piece came into force. A line reaches its anchor up to a tick before that, or later, where a load was
     /// corrected to less.
     since: i64,
-    /// The piece has no slot after this position, even if the next piece begins later: pieces between the two
-    /// have been forgotten.
+    /// The piece has no slot after this position, even if the next piece begins later: pieces between the two have been
+    /// forgotten.
     ends_at: u64,
 }
 
@@ -53,13 +53,13 @@ pub(crate) struct History {
     /// The oldest piece comes first, and there is one at least. Anchors ascend. So does `since`, except where time was
     /// forfeited on a corrected load.
     pieces: Vec<Piece>,
-    /// The last slot after which time was forfeited. The piece that is anchored there begins after the forfeited
-    /// time. (A change of speed within a tick after a slot anchors a piece there, too, with nothing forfeited: by
-    /// this field the two are told apart.) See [`passes`](History::passes).
+    /// The last slot after which time was forfeited. The piece that is anchored there begins after the forfeited time.
+    /// A change of speed within a tick after a slot anchors a piece there, too, with nothing forfeited; this field
+    /// distinguishes the two. See [`passes`](History::passes).
     forfeited_at: u64,
     /// A number that grows with everything that moves a slot, but not when unneeded pieces are forgotten.
     revision: u64,
-    /// With no more pieces than this, it is not time to look which ones are still needed.
+    /// With no more pieces than this, it is not time to search for unneeded ones.
     enough: usize,
 }
 
@@ -95,7 +95,7 @@ impl History {
         self.revision
     }
 
-    /// The index of the last piece whose anchor lies before `position`; that of the first piece if there is none.
+    /// The index of the last piece whose anchor lies before `position`; that of the first piece if no anchor does.
     #[inline]
     fn index_of(&self, position: u64) -> usize {
         self.pieces.iter().rposition(|piece| piece.is_before(position)).unwrap_or(0)
@@ -108,16 +108,16 @@ impl History {
         next.map_or(ends_at, |next| earlier(next, ends_at))
     }
 
-    /// The intended start of the slot at `position`, if that slot was on a piece that has been forgotten: the
-    /// moment at which the next piece begins. `index` is [`index_of`](History::index_of) that position.
+    /// The intended start of the slot at `position`, if that slot was on a piece that has been forgotten: the moment at
+    /// which the next piece begins. `index` is [`index_of`](History::index_of) that position.
     #[inline]
     fn forgotten_until(&self, index: usize, position: u64) -> Option<i64> {
         let next = self.pieces.get(index + 1)?;
         (ticks_between(self.pieces[index].ends_at, position) > 0).then_some(next.since)
     }
 
-    /// Slots around the one at `position` whose intended starts lie on one line, a chord or a parabola. None if
-    /// they lie on none, are not known yet or never come, or if that slot lies on a piece that was forgotten.
+    /// Slots around the one at `position` whose intended starts lie on one line, a chord or a parabola. None if they do
+    /// not lie on a line, are not known yet or never come, or if that slot lies on a piece that was forgotten.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let index = self.index_of(position);
         let ends_at = self.ends_at(index);
@@ -177,8 +177,8 @@ impl History {
         })
     }
 
-    /// When the schedule goes on from `position`: at the time of the slot there, or if time was forfeited after it,
-    /// at the end of the forfeited time.
+    /// When the schedule goes on from `position`: at the time of the slot there, or if time was forfeited after it, at
+    /// the end of the forfeited time.
     pub(crate) fn passes(&self, position: u64) -> i64 {
         if self.forfeited_at != position {
             return self.time_of(position);
@@ -188,17 +188,18 @@ impl History {
         piece.segment.time_of(position, &self.slots)
     }
 
-    /// The first slot whose intended start is at `time` or later, as the piece in force just before `time` says. Where a
+    /// The first slot whose intended start is at `time` or later, by the piece in force just before `time`. Where a
     /// load was corrected to more, slots from there on may be intended to start earlier.
     pub(crate) fn first_from(&self, time: i64) -> u64 {
         let index = self.index_before(time);
         let last = self.reached_on(index, time.saturating_sub(1));
-        // A piece says nothing of slots after its end: they are on the next piece, which begins at `time` or later.
+        // A piece does not cover slots after its end: they are on the next piece, which begins at `time` or later.
         first_after(earlier(last, self.ends_at(index)))
     }
 
-    /// The first slot from `position` on that is intended to start at `time` or later, as far as the piece with that
-    /// slot says; else the first one after that piece. `position` itself if its piece was forgotten.
+    /// The first slot from `position` on that is intended to start at `time` or later, if the piece with the slot at
+    /// `position` has such a slot; otherwise the first slot after that piece. `position` itself if its piece was
+    /// forgotten.
     pub(crate) fn first_along(&self, position: u64, time: i64) -> u64 {
         let index = self.index_of(position);
         let last = self.reached_on(index, time.saturating_sub(1));
@@ -249,7 +250,7 @@ impl History {
     fn reached_on(&self, index: usize, time: i64) -> u64 {
         let segment = &self.pieces[index].segment;
         let reached = segment.position_at(time, &self.slots);
-        // What lies on earlier pieces was due when this one came into force, also while a load that was corrected to less
+        // Slots on earlier pieces were due when this one came into force, even while a load that was corrected to less
         // has not come to the anchor yet.
         if index == 0 { reached } else { later(reached, segment.anchor()) }
     }
@@ -330,8 +331,8 @@ impl History {
         self.slots.lease(from, leases, self.first_not_started(not_started))
     }
 
-    /// The number in the whole load of this process's first slot that has certainly not started, or where its leases end
-    /// if it has none. Slots before `not_started` may have started.
+    /// The number in the whole load of this process's first slot that has certainly not started, or where its leases
+    /// end if it has no such slot. Slots before `not_started` may have started.
     pub(crate) fn first_leasable(&self, not_started: u64) -> u64 {
         self.slots.first_leasable(self.first_not_started(not_started))
     }

@@ -1,4 +1,4 @@
-//! What late starts do to the schedule. Each start is judged once, and may move the slots after it.
+//! Applies the late policy to the schedule. Each start is judged once, and may move the slots after it.
 
 use super::Schedule;
 use super::policy::Verdict;
@@ -8,7 +8,7 @@ use crate::position::{RANGE, SLOT, after, before, earlier, later, ticks_between}
 /// How long the range of positions takes at the fastest rate, 10 slots per nanosecond.
 const LEAST_RANGE_NS: i64 = RANGE / SLOT.cast_signed() / 10;
 
-/// What happens to a slot that is due.
+/// The outcome for a slot that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It starts.
@@ -18,8 +18,8 @@ pub(crate) enum Fate {
 }
 
 impl Schedule {
-    /// Counts all slots before `next` that are due by `moment` as started. Called when the policy begins to
-    /// judge, because it was not noted before which slots have started.
+    /// Counts all slots before `next` that are due by `moment` as started. Called when the policy begins to judge,
+    /// because it was not recorded before which slots have started.
     pub(crate) fn settle_before(&mut self, next: u64, moment: i64) {
         self.settled = later(self.settled, earlier(before(next), self.reached(moment)));
     }
@@ -46,9 +46,9 @@ impl Schedule {
         Fate::Starts
     }
 
-    /// Forfeits time: the slots after the one at `position` move as if that slot started at `time`, unless they
-    /// have moved that far already. The time that is forfeited becomes idle time; on a corrected load slots
-    /// may move by more. `is_started` says whether that one has started.
+    /// Forfeits time: the slots after the one at `position` move as if that slot started at `time`, unless they have
+    /// moved that far already. The time that is forfeited becomes idle time; on a corrected load slots may move by
+    /// more. `is_started` says whether that slot has started.
     fn forfeit_until(&mut self, position: u64, time: i64, is_started: bool) {
         let passes = self.history.passes(position);
         if time > passes {
@@ -80,7 +80,7 @@ impl Schedule {
         Some(self.end().map_or(target, |end| earlier(target, end)))
     }
 
-    /// Notes that slots before `position` were skipped: what was owed for them is no longer owed.
+    /// Records that slots before `position` were skipped: time that was owed for them is no longer owed.
     pub(crate) fn skipped_to(&mut self, position: u64, now: i64) {
         if let Some(segment) = &mut self.catch_up {
             *segment = Segment::through(&segment.speed(), position, now, self.history.slots());
@@ -93,8 +93,8 @@ impl Schedule {
         now.saturating_sub(intended) >= LEAST_RANGE_NS
     }
 
-    /// Forfeits lateness beyond the range of positions, because a slot that is later than that can't be told from
-    /// one that is early. `next` is the next position to be claimed.
+    /// Forfeits lateness beyond the range of positions, because a slot that is later than that can't be distinguished
+    /// from one that is early. `next` is the next position to be claimed.
     pub(crate) fn cut_to_range(&mut self, next: u64, now: i64) {
         let time = self.time_until_end(now);
         let oldest = self.history.oldest(time).min(time);
@@ -111,8 +111,8 @@ impl Schedule {
         }
     }
 
-    /// Whether the slot at `position` may become the next one to be claimed again: no slot has moved because of
-    /// it or because of slots after it.
+    /// Whether the slot at `position` may become the next one to be claimed again: neither it nor a later slot has
+    /// moved other slots.
     pub(crate) fn is_unsettled(&self, position: u64) -> bool {
         ticks_between(self.settled, position) > 0
     }

@@ -1,9 +1,9 @@
-//! A straight piece of schedule: slots by time and time by slots, in exact integers. No atomics and
-//! no clock.
+//! A straight piece of schedule: computes times of slots and slots of times, in exact integers. No atomics and no
+//! clock.
 //!
-//! Rounding: a position's time is the first whole nanosecond at which the position is reached, and
-//! a time's position is the last whole tick that is reached. So `time_of(p) <= t` says exactly the
-//! same as `p <= position_at(t)`, and no slot is ever early.
+//! Rounding: a position's time is the first whole nanosecond at which the position is reached, and a time's position is
+//! the last whole tick that is reached. So `time_of(p) <= t` is equivalent to `p <= position_at(t)`, and no slot is
+//! ever early.
 
 use crate::count::{Count, ONE};
 use crate::position::{SLOT, ticks_between};
@@ -12,8 +12,7 @@ use crate::scale::{PART_BITS, Scale};
 /// A tick, as a count.
 const TICK: Count = ONE / SLOT as Count;
 
-/// A straight piece of schedule. It reaches `position`, its anchor, at `time`, and a tick lasts as long as
-/// `scale` says.
+/// A straight piece of schedule. It reaches `position`, its anchor, at `time`; `scale` is the length of a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     /// A moment on the clock, in nanoseconds. It may lie before the clock's origin.
@@ -141,8 +140,7 @@ mod tests {
     }
 
     proptest! {
-        /// `time_of(p) <= t` and `p <= position_at(t)` are the same statement, on both sides of the
-        /// anchor.
+        /// `time_of(p) <= t` and `p <= position_at(t)` are equivalent, on both sides of the anchor.
         #[test]
         fn both_directions_agree(n in 1_u64..10_000_000_000, position in -(1_i64 << 40)..1 << 40, nanos in -(1_i64 << 40)..1 << 40) {
             let line = Line { time: 77, position: 5, scale: Rate::per_second(n).unwrap().scale_at(1 << 32) };
@@ -163,8 +161,8 @@ mod tests {
             let new = old.continued(at, Rate::per_second(to).unwrap().scale_at(1 << 32));
             prop_assert!(new.time_of(old.position_at(at)) <= at);
             prop_assert_eq!(new.position_at(at), old.position_at(at));
-            // Changing there and back at one moment leaves the schedule where it was, to within
-            // what a nanosecond at the other rate stands for.
+            // Changing the rate and changing it back at one moment leaves the schedule where it was, to within the
+            // ticks of a nanosecond at the other rate.
             let back = new.continued(at, old.scale);
             prop_assert!((back.time_of(1 << 48) - old.time_of(1 << 48)).unsigned_abs() <= 4 + 2 * to / from);
         }

@@ -1,4 +1,4 @@
-//! The load that is asked for: a constant rate, or one that follows a shape.
+//! The requested load: a constant rate, or a shape.
 
 use super::segment::Speed;
 use super::slots::Slots;
@@ -6,10 +6,10 @@ use crate::count::{Count, Fine, whole};
 use crate::shape::Shape;
 use crate::{Level, Rate};
 
-/// The load that is asked for.
+/// The requested load.
 #[derive(Clone, Debug)]
 pub(crate) enum Load {
-    /// Always the same rate.
+    /// A constant rate.
     Rate(Rate),
     /// A rate that follows a shape, boxed because pacers are small.
     Shape(Box<Shape>),
@@ -47,7 +47,7 @@ impl Load {
         }
     }
 
-    /// How many slots there are by `elapsed_ns` after the load began, with parts of slots.
+    /// How many slots there are by `elapsed_ns` after the load began, with fractions of slots.
     pub(super) fn count_at_ns(&self, elapsed_ns: i64) -> Count {
         match self {
             Load::Rate(rate) => {

@@ -1,9 +1,9 @@
-//! What to do about a slot that starts late.
+//! Policies for late starts.
 
 use crate::Strictness;
 use crate::strictness::{ONE, Rule};
 
-/// What is done about late starts: the policy in force. All spans are in nanoseconds.
+/// The policy for late starts that is in force. All spans are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) strictness: Strictness,
@@ -15,7 +15,7 @@ pub(crate) struct Policy {
     pub(crate) skip_later_than: Option<i64>,
 }
 
-/// The policy's answer to a late start.
+/// The policy's decision about a late start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     /// How much time the start forfeits, in nanoseconds.

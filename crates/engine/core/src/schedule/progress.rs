@@ -1,4 +1,4 @@
-//! How many slots the load has asked for by a moment, and which of a range of slots were due in a span.
+//! Counts the slots that the load has asked for by a moment, and finds those of a range that were due in a span.
 
 use super::Schedule;
 use super::asked::Asked;
@@ -7,8 +7,8 @@ use crate::position::{after, before, earlier, later, slots_between, ticks_betwee
 use std::iter;
 use std::ops::Range;
 
-/// The slots of a batch are intended to start within a time that is this many times shorter than their age.
-/// Their age is counted to the end of the span that was asked for.
+/// The slots of a batch are intended to start within a time that is this many times shorter than their age. Their age
+/// is counted to the end of the requested span.
 const FINENESS: i64 = 10_000;
 
 impl Schedule {
@@ -23,8 +23,8 @@ impl Schedule {
         came.checked_sub(1).map_or(0, |last| slots.own_by(last)).min(self.end.most())
     }
 
-    /// How many of this process's slots the load has asked for by `moment`, with parts of slots. Where slots lie
-    /// at random, it is how many there are on average. Recorded slots have no parts.
+    /// How many of this process's slots the load has asked for by `moment`, with fractions of slots. For random
+    /// arrivals it is the average number. Recorded slots have no fractions.
     pub(crate) fn asked_count(&self, moment: i64) -> f64 {
         let slots = self.history.slots();
         if slots.is_recorded() {
@@ -35,7 +35,7 @@ impl Schedule {
         approximate(fine(slots.share_of(self.count_at(time)))).min(float(self.end.most()))
     }
 
-    /// The count that the load has come to at `time`, without what a late policy has done.
+    /// The count that the load has come to at `time`, regardless of late policies.
     fn count_at(&self, time: i64) -> Count {
         match &self.asked {
             Some(asked) => asked.count_at(&self.load, time),
@@ -43,8 +43,8 @@ impl Schedule {
         }
     }
 
-    /// This moment, or the nanosecond after the beginning of the pause if that comes first. From there on no slot
-    /// comes.
+    /// This moment, or the nanosecond after the beginning of the pause if that comes first. No slot comes from there
+    /// on.
     fn stopped(&self, moment: i64) -> i64 {
         self.paused_since.map_or(moment, |since| moment.min(since.saturating_add(1)))
     }
@@ -55,24 +55,22 @@ impl Schedule {
         self.end().map_or(first, |end| earlier(first, end))
     }
 
-    /// Notes that another load begins now. Called before `load` is replaced.
+    /// Records that another load begins now. Called before `load` is replaced.
     pub(super) fn change_asked(&mut self, now: i64) {
         if let Some(asked) = &mut self.asked {
             asked.change(&self.load, &self.end, now);
         }
     }
 
-    /// Keeps the load as it was asked for beside the schedule, from the first forfeit on. Called before each
-    /// forfeit.
+    /// Starts to keep the load's own count, before the first forfeit. Called before each forfeit.
     pub(super) fn keep_asked(&mut self) {
         if self.asked.is_none() {
             self.asked = Some(Box::new(Asked::new(&self.history, &self.end, &self.load)));
         }
     }
 
-    /// The slots at positions from `from` on and before `to` that are intended to start in `span` and are not
-    /// stopped by a pause, in batches. Each batch is the intended start of its last slot, and how many slots it
-    /// has.
+    /// The slots from position `from` on and before `to` that are intended to start in `span` and are not stopped by a
+    /// pause, in batches. Each batch is the intended start of its last slot, and its number of slots.
     pub(crate) fn batches(
         &self,
         (from, to): (u64, u64),

@@ -1,4 +1,4 @@
-//! A segment of the schedule: a line or a curve that says when the slots after its anchor start.
+//! A segment of the schedule: a line or a curve that gives the starts of the slots after its anchor.
 //!
 //! A *count* is how many slots the whole load has come to by a moment, with a fraction of the next one.
 
@@ -10,27 +10,27 @@ use crate::position::{RANGE, REACH, SLOT, ticks_between};
 use crate::scale::Scale;
 use crate::shape::Shape;
 
-/// Says when the slots after a position, its *anchor*, start.
+/// Gives the starts of the slots after a position, its *anchor*.
 #[derive(Clone, Debug)]
 pub(crate) enum Segment {
-    /// At a constant rate. Only for a load with even arrivals of which this process has every slot: slot n is
-    /// intended to start when the count reaches n.
+    /// At a constant rate. Only for a load with even arrivals of which this process has every slot: slot n is intended
+    /// to start when the count reaches n.
     Line(Line),
     /// Along a shape, which may be constant. Boxed, because a pacer remembers many lines and is small.
     Curve(Box<Curve>),
 }
 
-/// How fast a segment goes.
+/// The speed of a segment.
 #[derive(Clone, Debug)]
 pub(crate) enum Speed {
-    /// As fast as this scale says: it has the nanoseconds of a tick.
+    /// The nanoseconds of a tick.
     Scale(Scale),
     /// A shape that begins at `origin`, at a multiple of its rate in units of 2^-32.
     Shape { shape: Shape, origin: i64, ratio_q32: u64 },
 }
 
 impl Segment {
-    /// The position after which the segment says when slots start.
+    /// The position after which the segment gives the starts of slots.
     pub(crate) fn anchor(&self) -> u64 {
         match self {
             Segment::Line(line) => line.position,
@@ -62,8 +62,7 @@ impl Segment {
         }
     }
 
-    /// The segment that goes on from here at `now`. What has passed of the current interval stays
-    /// passed.
+    /// The segment that goes on from here at `now`. The part of the current interval that has passed stays passed.
     pub(crate) fn continued(&self, speed: &Speed, now: i64, slots: &Slots) -> Segment {
         let position = self.position_at(now, slots);
         match (self, speed) {
@@ -160,13 +159,13 @@ impl Segment {
         }
     }
 
-    /// Whether the schedule has come so far from the anchor at `now`, when `next` is the next position to
-    /// be claimed, that the anchor should be moved. A few instructions, because this is asked at every
-    /// start that is judged.
+    /// Whether the schedule has come so far from the anchor at `now`, if `next` is the next position to be claimed,
+    /// that the anchor should be moved. Takes only a few instructions, because it is called at every start that is
+    /// judged.
     pub(crate) fn is_far(&self, next: u64, now: i64) -> bool {
         match self {
-            // Beyond its reach a line can't tell which position it has come to. With an anchor moved there, fewer slots
-            // would seem to have been asked for than there were. Lateness beyond the range is forfeited instead, and
+            // Beyond its reach a line can't compute which position it has come to. If the anchor were moved there,
+            // fewer slots would count as asked for than there were. Lateness beyond the range is forfeited instead, and
             // that makes a new anchor nearby.
             Segment::Line(line) => line.has_reached(RANGE, now) && !line.has_reached(REACH, now),
             // A curve is computed from counts. Its anchor is only compared with positions.

@@ -1,10 +1,9 @@
-//! At which count each slot of this process lies. There are two steps: from the slot's *own number*, which is its
-//! number among the process's own slots, to its number in the whole load ([`Shard`]), and from there to a count
+//! Finds the count at which each slot of this process lies. There are two steps: from the slot's *own number*, which is
+//! its number among the process's own slots, to its number in the whole load ([`Shard`]), and from there to a count
 //! ([`Arrivals`]). In this file a variable `own` is an own number, and `slot` a number in the whole load.
 //!
-//! Positions between two slots lie at the counts between, in proportion. Rounding: a position's
-//! count is rounded up and a count's position down, so `count_of(p) <= c` says the same as
-//! `p <= position_by(c)`.
+//! Positions between two slots lie at the counts between, in proportion. Rounding: a position's count is rounded up and
+//! a count's position down, so `count_of(p) <= c` is equivalent to `p <= position_by(c)`.
 
 use crate::arrivals::{Arrivals, Process};
 use crate::count::{Count, ONE};
@@ -26,18 +25,18 @@ pub(crate) struct Even {
     pub(super) stride: u64,
 }
 
-/// The last so many stripes are kept in any case: callers that are about to start may have slots on them and are
-/// not known to hold any. (With a lease every 20 ms, these stripes are of the last 20 s.)
+/// The last 1024 stripes are always kept: callers that are about to start may have slots on them without being known as
+/// holders. (With a lease every 20 ms, these stripes cover the last 20 s.)
 const STRIPES_KEPT: usize = 1024;
 
 /// How positions are spread over counts.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    /// Where the slots of the load lie; none if slot n lies at the count n.
+    /// The arrival process of the load; none if slot n lies at the count n.
     arrivals: Option<Box<Process>>,
-    /// Which slots are this process's, in order. Before the first stripe all slots are this process's, or are
-    /// forgotten. The last stripe may be *open*: which of the slots there are this process's is not known yet. Its
-    /// first slot is the *frontier*.
+    /// The slots of this process, in order. All slots before the first stripe are this process's, or were forgotten.
+    /// The last stripe may be *open*: which of its slots are this process's is not known yet. Its first slot is the
+    /// *frontier*.
     stripes: Vec<Stripe>,
     /// The position of a slot of this process, and its own number, from which all others are counted.
     counted: (u64, u64),
@@ -68,7 +67,7 @@ impl Stripe {
         self.own_from.saturating_add(self.shard.as_ref().map_or(0, more))
     }
 
-    /// How many slots this process has up to a count in the stripe, with parts of slots, if all lay evenly.
+    /// How many slots this process has up to a count in the stripe, with fractions of slots, if all lay evenly.
     fn share_of(&self, count: Count) -> Count {
         let more = count - Count::from(self.from) * ONE;
         Count::from(self.own_from) * ONE
@@ -85,7 +84,7 @@ impl Slots {
         Slots { arrivals, stripes: stripe.into_iter().collect(), counted: (0, 0) }
     }
 
-    /// These slots, of which the process has none until they are leased.
+    /// These slots, without any for this process until they are leased.
     pub(crate) fn leased(self) -> Slots {
         Slots { stripes: vec![Stripe { own_from: 0, from: 0, shard: None }], ..self }
     }
@@ -96,7 +95,7 @@ impl Slots {
         self.arrivals.is_none() && self.stripes.is_empty()
     }
 
-    /// Whether an arrival process says where slots lie.
+    /// Whether an arrival process places the slots.
     pub(crate) fn has_arrivals(&self) -> bool {
         self.arrivals.is_some()
     }
@@ -112,7 +111,8 @@ impl Slots {
         Some(Even { more: last - own, slot: self.slot_of(own)?, stride })
     }
 
-    /// Which share of the load's slots this process has, from the one at `position` on; 1 as long as it has none there.
+    /// The share of the load's slots that this process has, from the one at `position` on; 1 as long as it has none
+    /// there.
     pub(crate) fn share_from(&self, position: u64) -> f64 {
         let stripe = self.stripe_of(self.own_at(position).unwrap_or(0));
         stripe.and_then(|stripe| stripe.shard.as_ref()).map_or(1.0, Shard::share)
@@ -152,13 +152,13 @@ impl Slots {
                 at = lease.until;
             }
         }
-        // There is an open stripe in any case, also if the last lease is of nothing.
+        // There is always an open stripe, even if the last lease is empty.
         self.stripes.push(Stripe { own_from: self.own_before(at), from: at, shard: None });
         true
     }
 
-    /// The number in the whole load of this process's first slot that has certainly not started, or where its leases end
-    /// if it has none. Slots before the position `unstarted` may have started.
+    /// The number in the whole load of this process's first slot that has certainly not started, or where its leases
+    /// end if it has no such slot. Slots before the position `unstarted` may have started.
     pub(crate) fn first_leasable(&self, unstarted: u64) -> u64 {
         let own = self.own_at(unstarted).unwrap_or(0);
         let leases_end = || self.stripes.last().map_or(own, |open| open.from);
@@ -180,8 +180,8 @@ impl Slots {
         is_read && open.is_none_or(|open| self.slots_by(count) <= open.from)
     }
 
-    /// Whether there is a slot at `position`, or may be one. There is none after the last one of a recording, and
-    /// none after leases that go to the end of all numbers.
+    /// Whether there is, or may be, a slot at `position`. There is no slot after the last one of a recording, or after
+    /// leases that go to the end of all numbers.
     pub(crate) fn has(&self, position: u64) -> bool {
         let Some(slot) = self.slot_of(self.own_at(position).unwrap_or(0)) else {
             return self.stripes.last().is_some_and(|open| open.from < u64::MAX);
@@ -203,7 +203,8 @@ impl Slots {
             return here;
         }
         let next = self.own_at(after(position, 1)).map_or(0, |next| self.count_of_own(next));
-        // The gap times part / SLOT, rounded up. Whole multiples of SLOT are taken apart, so that nothing overflows.
+        // The gap times part / SLOT, rounded up. Whole multiples of SLOT are handled separately, so that nothing
+        // overflows.
         here + ((next - here) >> TICK_BITS) * Count::from(part)
             + (((next - here) % Count::from(SLOT)) * Count::from(part)).div_ceil(SLOT.into())
     }
@@ -227,7 +228,7 @@ impl Slots {
         self.own_before(self.slots_by(count))
     }
 
-    /// How many of the load's slots up to `count` are this process's, with parts of slots, if all lay evenly.
+    /// How many of the load's slots up to `count` are this process's, with fractions of slots, if all lay evenly.
     pub(crate) fn share_of(&self, count: Count) -> Count {
         let begun = |stripe: &Stripe| Count::from(stripe.from) * ONE <= count;
         let (stripe, next) = self.stripe_and_next(begun);
@@ -241,7 +242,7 @@ impl Slots {
     }
 
     /// Bounds how many stripes are remembered. Slots before `free` have been claimed and not given back. `is_held`
-    /// tells whether somebody still holds a slot between two positions, or one there was given back.
+    /// returns whether somebody still holds a slot between two positions, or one there was given back.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         let own = self.own_at(free).unwrap_or(0);
         let past = self.stripes.partition_point(|stripe| stripe.own_from <= own);
@@ -261,13 +262,13 @@ impl Slots {
     }
 
     /// Reads recorded arrivals ahead of `position`, unless it has read about as far already. Returns whether it did:
-    /// then the end has to be looked for again.
+    /// then the end has to be computed again.
     pub(crate) fn read_ahead(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));
         arrivals.is_some_and(|(arrivals, slot)| arrivals.read_ahead(slot))
     }
 
-    /// Forgets slots before `position`, which are not asked for again.
+    /// Forgets slots before `position`, which nobody asks for again.
     pub(crate) fn forget_before(&self, position: u64) {
         if let Some((arrivals, slot)) = self.arrivals.as_ref().zip(self.slot(position)) {
             arrivals.forget_before(slot);
@@ -325,7 +326,7 @@ impl Slots {
     }
 
     /// How many of this process's slots lie before the slot with this number in the whole load. Where stripes between
-    /// were forgotten, it is at most as many as lie before the next one that was not.
+    /// were forgotten, it is at most the number of slots before the next stripe that was not.
     fn own_before(&self, slot: u64) -> u64 {
         let (stripe, next) = self.stripe_and_next(|stripe| stripe.from <= slot);
         let own = stripe.map_or(slot, |stripe| stripe.own_before(slot));
@@ -342,7 +343,7 @@ impl Slots {
     }
 }
 
-/// How many of the [`SLOT`] parts of a gap `ahead` is, rounded down; never all of them.
+/// How many of the [`SLOT`] parts of a gap `ahead` is, rounded down; always fewer than all.
 fn parts(ahead: Count, gap: Count) -> u64 {
     let parts = match ahead.checked_mul(SLOT.into()) {
         Some(ahead) => ahead / gap,

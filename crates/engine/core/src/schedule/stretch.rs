@@ -1,5 +1,5 @@
-//! Slots whose intended starts lie on a line, straight or bent, as they are published for callers that
-//! take no lock.
+//! Slots whose intended starts lie on a line, straight or bent, in the form in which they are published for callers
+//! that take no lock.
 
 use super::line::Line;
 use super::slots::Even;
@@ -10,7 +10,7 @@ use crate::search;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) line: Line,
-    /// Of a [parabola](super::curve_fit): for the k-th slot after the anchor, the mantissa is less by k times
+    /// The bend of a [parabola](super::curve_fit): for the k-th slot after the anchor, the mantissa is less by k times
     /// this. Zero: the line is straight. Negative: slots get further apart.
     pub(crate) bend: i64,
     /// The slots lie after this position, not at it.
@@ -30,17 +30,17 @@ pub(crate) struct Numbering {
     pub(crate) stride: u64,
 }
 
-/// Where a stretch along a curve begins, and what it is for.
+/// The beginning of a stretch along a curve, and the slot that it is for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begin {
     /// A slot whose time is known and stays exact: the wanted one, or the one before it.
     pub(super) position: u64,
     pub(super) time: i64,
-    /// The slot that the stretch has to have.
+    /// The slot that the stretch must contain.
     pub(super) wanted: u64,
     /// The stretch has no slot after this position.
     pub(super) ends_at_most: u64,
-    /// How the slots from `position` on lie.
+    /// The spacing of the slots from `position` on.
     pub(super) even: Even,
 }
 
@@ -70,7 +70,7 @@ impl Numbering {
 }
 
 impl Stretch {
-    /// This stretch without its last slot. It may be left without any.
+    /// This stretch without its last slot. It may become empty.
     pub(crate) fn without_last(self) -> Stretch {
         Stretch { ends_at: before(self.ends_at), ..self }
     }
@@ -87,7 +87,7 @@ impl Stretch {
         Line { scale: self.line.scale.less(less), ..self.line }
     }
 
-    /// The first slot that is not due at `now`, as far as this stretch goes.
+    /// The first slot that is not due at `now`, within this stretch.
     pub(crate) fn first_ahead(&self, now: i64) -> u64 {
         let reached = self.line.position_at(now);
         if self.bend == 0 || now < self.line.time {

@@ -1,4 +1,4 @@
-//! Shapes that are made of shapes.
+//! Builds shapes from shapes.
 
 use super::show::Text;
 use super::{Shape, part_ns};
@@ -61,7 +61,7 @@ impl Shape {
         Ok(Shape::of(program.cycle(Some(times))?, text.with(format!("x{times}"))))
     }
 
-    /// Again and again, without end.
+    /// Repeats this shape without end.
     ///
     /// ```
     /// use nanopace::{Level, Rate, Shape};
@@ -76,8 +76,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Endless`] if it never ends as it is, and [`ShapeError::TooManyParts`] if too
-    /// many are within each other.
+    /// [`ShapeError::Endless`] if this shape already never ends, and [`ShapeError::TooManyParts`] if too many are
+    /// within each other.
     pub fn forever(self) -> Result<Shape, ShapeError> {
         match *self.text {
             Text::Hold(level, ns) if ns < i64::MAX => Ok(Shape::constant(level)),

@@ -1,4 +1,4 @@
-//! A shape of the user's own.
+//! Shapes that a user defines by a function.
 
 use crate::count::{Count, Fine, fine};
 use crate::error::ShapeError;
@@ -10,14 +10,14 @@ const MOST_SLOTS: f64 = 9_223_372_036_854_775_808.0;
 const SAMPLES: u64 = 1_000;
 const DAY_NS: i64 = 86_400_000_000_000;
 
-/// A shape of the user's own, for [`Shape::custom`](crate::Shape::custom): how many slots there are
-/// by a moment.
+/// A shape that you define by a function, for [`Shape::custom`](crate::Shape::custom): how many slots there are by a
+/// moment.
 ///
-/// The moment of a slot is searched for: the count is asked for at up to some hundred moments for
-/// each slot, under the pacer's lock. So it must be quick, must not panic, and must not call the
-/// pacer. It has to give the same answer for the same moment whenever it is asked. Slot n starts in
-/// the first nanosecond at which the count is n or more: where a curve is flat, at the beginning of
-/// that, and not at its end as at a rate of [zero](crate::Level::ZERO).
+/// The moment of a slot is searched for: for each slot, the count is computed at up to some hundred moments, under the
+/// pacer's lock. So the function must be fast, must not panic, and must not call the pacer. It must always return the
+/// same result for the same moment. Slot n starts in the first nanosecond at which the count is n or more. So where a
+/// curve is flat, the slot starts at the beginning of the flat part, and not at its end as at a rate of
+/// [zero](crate::Level::ZERO).
 ///
 /// ```
 /// use nanopace::{Curve, Shape};
@@ -39,20 +39,18 @@ const DAY_NS: i64 = 86_400_000_000_000;
 /// # Ok::<(), nanopace::ShapeError>(())
 /// ```
 pub trait Curve: Debug + Send + Sync {
-    /// How many slots there are by `elapsed`, parts of slots included: 0 at 0, finite, never
-    /// going down, below 2^63.
+    /// How many slots there are by `elapsed`, with fractions of slots: 0 at 0, finite, never decreasing, below 2^63.
     fn count_at(&self, elapsed: Duration) -> f64;
 
-    /// Slots per second at `elapsed`, for charts and for [`Pacer::rate`](crate::Pacer::rate); slots
-    /// start by the count alone. Unless you write another one, it is the count of the microsecond
-    /// from then on.
+    /// Slots per second at `elapsed`, for charts and for [`Pacer::rate`](crate::Pacer::rate); the starts of slots
+    /// depend on the count alone. By default it is derived from the count of the microsecond from then on.
     fn rate_at(&self, elapsed: Duration) -> f64 {
         let part = Duration::from_micros(1);
         (self.count_at(elapsed + part) - self.count_at(elapsed)) / part.as_secs_f64()
     }
 }
 
-/// Checks the curve at moments that lie even, and at 1 ns, 2 ns, 4 ns and so on.
+/// Checks the curve at evenly spaced moments, and at 1 ns, 2 ns, 4 ns and so on.
 pub(super) fn check(curve: &dyn Curve, time_ns: i64) -> Result<(), ShapeError> {
     let doubled = (0..63).map(|power| 1 << power).take_while(|&moment| moment < time_ns);
     let mut moments: Vec<u64> = samples(time_ns).chain(doubled.map(i64::unsigned_abs)).collect();
@@ -69,28 +67,27 @@ pub(super) fn check(curve: &dyn Curve, time_ns: i64) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// Moments at equal distances, the first and the last one included. Those of a curve that never
-/// ends reach over a day.
+/// Moments at equal distances, including the first and the last one. For a curve that never ends they cover a day.
 fn samples(time_ns: i64) -> impl Iterator<Item = u64> {
     let last = if time_ns == i64::MAX { DAY_NS } else { time_ns }.unsigned_abs();
     (0..=SAMPLES).map(move |sample| last / SAMPLES * sample + last % SAMPLES * sample / SAMPLES)
 }
 
-/// Less than none are none, more than 2^63 are 2^63, and what is not a number is none.
+/// Counts below 0 become 0, counts above 2^63 become 2^63, and NaN becomes 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
 pub(super) fn count_at(curve: &dyn Curve, time_ns: u64) -> Fine {
     let count = curve.count_at(Duration::from_nanos(time_ns)).clamp(0.0, MOST_SLOTS);
     fine(libm::ldexp(count, 64) as Count)
 }
 
-/// What is not a rate is 0.
+/// The rate; 0 if the function's result is not a rate.
 pub(super) fn rate_hz(curve: &dyn Curve, time_ns: u64) -> f64 {
     Some(curve.rate_at(Duration::from_nanos(time_ns)))
         .filter(|hz| hz.is_finite())
         .map_or(0.0, |hz| hz.max(0.0))
 }
 
-/// The highest rate among samples of so long a time, from a moment on.
+/// The highest rate among samples of this span, from a moment on.
 pub(super) fn peak_hz(curve: &dyn Curve, from_ns: u64, time_ns: i64) -> f64 {
     let moments = samples(time_ns).map(|sample| from_ns.saturating_add(sample));
     moments.map(|moment| rate_hz(curve, moment)).fold(0.0, f64::max)

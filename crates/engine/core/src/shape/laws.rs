@@ -70,7 +70,7 @@ fn leaves() -> impl Strategy<Value = Shape> {
         })
 }
 
-/// Its first part, or what is left.
+/// The first part of a shape, or the rest of it.
 fn cut(shape: Shape, first: bool, at: u64) -> Result<Shape, ShapeError> {
     let time = duration(moment(&shape, at));
     if first { shape.take(time) } else { shape.skip(time) }
@@ -114,8 +114,8 @@ fn is_flat(shape: &Shape, time_ns: i64) -> bool {
 }
 
 proptest! {
-    /// The law that everything else is defined by: a slot's time is the first moment at which it
-    /// has come. None comes at the count of all.
+    /// The law that defines everything else: a slot's time is the first moment at which it has come. No slot comes at
+    /// the count of the whole shape.
     #[test]
     fn times_and_counts_are_inverse(shape in shapes(), at in moments(), off in -3_i128..4, near in -2_i64..3) {
         let t = moment(&shape, at);
@@ -130,7 +130,7 @@ proptest! {
         prop_assert!(shape.count_at_ns(t + 1) >= shape.count_at_ns(t));
     }
 
-    /// What is known at a moment of the slot at the count by then.
+    /// A moment shows whether the slot at its count has come.
     #[test]
     fn slots_wait_until_they_come(shape in shapes(), at in moments()) {
         let t = moment(&shape, at);
@@ -148,7 +148,7 @@ proptest! {
         prop_assert!(time > t || slot << 64 <= shape.count_at_ns(t));
     }
 
-    /// Exactly, in the numbers that counts are added up in.
+    /// Exactly, in the numbers in which counts are added up.
     #[test]
     fn counts_of_parts_are_differences(shape in shapes(), at in moments(), then in moments(), near in -2_i64..3) {
         let a = moment(&shape, at);
@@ -165,7 +165,7 @@ proptest! {
         }
     }
 
-    /// Cut at up to four moments and put together again, a shape is what it was.
+    /// A shape that is cut at up to four moments and put together again is unchanged.
     #[test]
     fn the_parts_are_the_whole(shape in shapes(), at in proptest::collection::vec(moments(), 1..5), then in moments(), off in -3_i128..4) {
         let mut cuts: Vec<i64> = at.iter().map(|&at| moment(&shape, at)).collect();
@@ -216,7 +216,7 @@ proptest! {
         prop_assert!(rate <= shape.peak() * (1.0 + 1e-9), "{rate} {}", shape.peak());
     }
 
-    /// Neither of the leaf nor of what cuts it.
+    /// Neither beyond the end of the leaf nor beyond that of the part that cuts it.
     #[test]
     fn no_chord_goes_beyond_the_end(shape in shapes(), at in moments()) {
         let t = moment(&shape, at);
@@ -225,9 +225,10 @@ proptest! {
         prop_assert!(t >= shape.duration_ns() || t.saturating_add(length) <= shape.duration_ns());
     }
 
-    /// What is within 1 ns of a chord is as the chord says; three times the length is not.
+    /// All moments within the chord's length are within 1 ns of the chord. For ramps, a chord of three times the length
+    /// is not as close, as the next test shows.
     #[test]
-    fn chords_are_straight_for_as_long_as_they_are_said_to_be(shape in leaves(), at in moments(), parts in proptest::array::uniform8(0_u64..=1 << 32)) {
+    fn chords_are_straight_over_their_whole_length(shape in leaves(), at in moments(), parts in proptest::array::uniform8(0_u64..=1 << 32)) {
         let time = shape.duration_ns();
         let t = moment(&shape, at).min(time - 1);
         let length = shape.straight_ns(t).0;
@@ -253,7 +254,7 @@ proptest! {
     }
 
     #[test]
-    fn backwards_the_last_comes_first(shape in shapes(), at in moments()) {
+    fn a_reversed_shape_has_its_last_slots_first(shape in shapes(), at in moments()) {
         let Ok(back) = shape.clone().reversed() else { return Ok(()) };
         let (time, total) = (shape.duration_ns(), shape.count_at_ns(i64::MAX));
         let t = moment(&shape, at).min(time);
@@ -318,7 +319,7 @@ fn only_constants_are_constant() {
 }
 
 #[test]
-fn what_is_outside_is_empty() {
+fn counts_outside_a_shape_are_those_of_its_ends() {
     let ramp = Shape::ramp(Level::ZERO, Rate::FASTEST, SECOND).unwrap();
     assert_eq!((ramp.count_at_ns(i64::MIN), ramp.count_at_ns(0)), (0, 0));
     assert_eq!((ramp.time_of_count(0), ramp.straight_ns(i64::MAX).0), (0, i64::MAX));
@@ -327,9 +328,9 @@ fn what_is_outside_is_empty() {
     assert_eq!(ramp.straight_ns(-7), ramp.straight_ns(0));
 }
 
-/// Each change is a part and a part: the row forgets what lies outside, however often.
+/// Each change takes a part and appends another: the row drops parts outside, however often.
 #[test]
-fn what_is_cut_again_and_again_does_not_grow() {
+fn a_shape_that_is_cut_again_and_again_does_not_grow() {
     let wave = || Shape::sine(Level::ZERO, Rate::FASTEST, SECOND).unwrap().forever().unwrap();
     let change = |shape: Shape| shape.skip(SECOND / 3)?.take(SECOND / 2)?.then(wave());
     let (mut shape, mut sizes) = (wave(), Vec::new());
@@ -343,7 +344,7 @@ fn what_is_cut_again_and_again_does_not_grow() {
 }
 
 #[test]
-fn what_is_whole_is_the_shape_itself() {
+fn a_part_of_everything_is_the_shape_itself() {
     let ramp = Shape::ramp(Level::ZERO, Rate::FASTEST, SECOND).unwrap();
     let all = [ramp.clone().take(SECOND), ramp.clone().take(Duration::MAX)];
     for same in all.into_iter().chain([ramp.clone().skip(Duration::ZERO)]) {
@@ -354,7 +355,7 @@ fn what_is_whole_is_the_shape_itself() {
 proptest! {
     /// At any count, and at the last ones before and the first ones after a whole nanosecond.
     #[test]
-    fn a_steady_rate_is_at_a_count_when_exact_numbers_say(
+    fn a_steady_rate_reaches_a_count_at_the_exact_time(
         level in levels(),
         time in times(),
         part in any::<u64>(),
@@ -367,8 +368,8 @@ proptest! {
     }
 }
 
-/// A ramp from nothing is a parabola: where it has gone on for t its chord may last so long that
-/// h^2 = 8 t + 4 h, and backwards h^2 = 8 t - 4 h.
+/// A ramp from zero is a parabola: after a time t its chord may last so long that h^2 = 8 t + 4 h, and backwards h^2 =
+/// 8 t - 4 h.
 #[test]
 fn chords_of_ramps_last_until_a_nanosecond_is_left() {
     let ramp = Shape::ramp(Level::ZERO, Rate::FASTEST, SECOND).unwrap();
@@ -384,7 +385,7 @@ fn chords_of_ramps_last_until_a_nanosecond_is_left() {
     }
 }
 
-/// Of some moments, so that powers of two of any part of the longest chord are among the lengths.
+/// At some moments only, so that the lengths include powers of two of any part of the longest chord.
 #[test]
 fn chords_of_waves_are_straight() {
     let wave = Shape::sine(Rate::per_second(1_000).unwrap(), Rate::FASTEST, SECOND).unwrap();

@@ -1,4 +1,4 @@
-//! The parts that shapes are made of: curves whose rate never falls, and the same backwards.
+//! Leaves of shapes: curves whose rate never falls, and the same backwards.
 
 use super::custom::{self, Curve};
 use super::rise::Rise;
@@ -17,10 +17,10 @@ pub(super) struct Leaf {
     time_ns: i64,
     total: Fine,
     backwards: bool,
-    /// How long a slot lasts in nanoseconds, to the precision of an `f64`, where the rate stays and is not
-    /// zero; zero elsewhere.
+    /// How long a slot lasts in nanoseconds, to the precision of an `f64`, where the rate is constant and not zero;
+    /// zero elsewhere.
     slot_ns: f64,
-    /// Where this leaf is a part of a curve: the part of the curve that is left out before it, in time and as a count.
+    /// If this leaf is a part of a curve: the part of the curve that is left out before it, in time and as a count.
     before_ns: u64,
     before: Fine,
 }
@@ -74,10 +74,10 @@ impl Leaf {
         Leaf::new(Form::Custom(curve), time_ns)
     }
 
-    /// One that never ends has as many slots as there may be.
+    /// A leaf that never ends has the largest possible number of slots.
     ///
-    /// Rounding may put 2 units per nanosecond on a count, and fewer on a later one. With so many
-    /// more, the total less any of them is never below the exact difference.
+    /// Rounding may add 2 units per nanosecond to a count, and fewer to a later one. With that many units more, the
+    /// total less any count is never below the exact difference.
     fn new(form: Form, time_ns: i64) -> Leaf {
         let time = time_ns.unsigned_abs();
         let count = form.count_at(time);
@@ -87,7 +87,8 @@ impl Leaf {
         Leaf { form, time_ns, total, backwards: false, slot_ns: 0.0, before_ns, before }
     }
 
-    /// Its part from one moment until another, or for ever. The caller has computed the part's count, `total`.
+    /// The part of the leaf from one moment until another, or for ever. The caller has computed the part's count,
+    /// `total`.
     pub(super) fn part(&self, from_ns: i64, until_ns: i64, total: Fine) -> Leaf {
         let (skipped_ns, skipped) = match self.form {
             Form::Hold(_) => (0, Fine::ZERO),
@@ -134,13 +135,13 @@ impl Leaf {
         }
     }
 
-    /// How much this part of the curve has made, forwards, by the moment of it that is `time_ns`
-    /// from the beginning of this leaf.
+    /// How many slots this part of the curve has, forwards, by the moment of it that is `time_ns` from the beginning of
+    /// this leaf.
     fn made(&self, time_ns: i64) -> Fine {
         self.form.count_at(self.forward(time_ns)).saturating_sub(self.before).min(self.total)
     }
 
-    /// The first nanosecond at which there are `count` slots, which are not more than all.
+    /// The first nanosecond at which there are `count` slots, which is at most the total.
     pub(super) fn time_of(&self, count: Fine) -> i64 {
         if let Form::Hold(rate) = self.form {
             return if rate == Fine::ZERO { i64::MAX } else { self.hold_time_of(count, rate) };
@@ -152,8 +153,8 @@ impl Leaf {
         })
     }
 
-    /// When a rate that stays for ever has made `count`, without 256-bit numbers. The approximate time is
-    /// wrong by less than 2^-50 of it, by six roundings of 2^-53; none where that leaves it open.
+    /// When a rate that stays constant for ever has come to `count`, without 256-bit numbers. The approximate time is
+    /// wrong by less than 2^-50 of it, by six roundings of 2^-53; none if that leaves the nanosecond open.
     #[inline]
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         const ERROR: f64 = 8.0 * (f64::EPSILON / 2.0);
@@ -176,8 +177,8 @@ impl Leaf {
         }
     }
 
-    /// The first nanosecond at which the slots are there for which the curve forwards takes `about` so long;
-    /// none if that leaves it open.
+    /// The first nanosecond at which the slots have come for which the forward curve takes a time of `about`; none if
+    /// the error of `about` leaves the nanosecond open.
     fn certain_time(&self, about: f64) -> Option<i64> {
         let Form::Rise(_) = self.form else { return None };
         let whole = certain_whole_ns(about, Rise::ERROR)?;
@@ -214,7 +215,7 @@ impl Leaf {
         }
     }
 
-    /// Whether its rate falls, or stays.
+    /// Whether the rate falls or is constant.
     pub(super) fn falls(&self) -> bool {
         self.backwards && !matches!(self.form, Form::Hold(_))
     }
@@ -230,8 +231,8 @@ impl Leaf {
         whole_ns(straight).clamp(1, rest)
     }
 
-    /// How long a parabola stays within 1/4 ns; zero where a chord is as good, or that is not known. Nor is it
-    /// at the very beginning, which may be the time of slots that the leaf before it has.
+    /// How long a parabola stays within 1/4 ns; zero where a chord is as good, or where that is not known. It is not
+    /// known at the very beginning, which may be the time of slots that the leaf before has.
     pub(super) fn bent_for(&self, time_ns: i64) -> i64 {
         let trend: Option<Trend> = match &self.form {
             _ if time_ns == 0 => None,
@@ -243,8 +244,8 @@ impl Leaf {
     }
 }
 
-/// How many whole nanoseconds there are in a time that is `about` so long, wrong by less than `error` of it;
-/// none where it may be a whole number or lie on its other side.
+/// The number of whole nanoseconds in a time of `about`, which is wrong by less than `error` of it; none if the true
+/// time may be a whole number or lie on the other side of one.
 #[expect(clippy::cast_precision_loss, reason = "a time above 2^53 has no part to look at")]
 #[inline]
 fn certain_whole_ns(about: f64, error: f64) -> Option<i64> {
@@ -253,7 +254,7 @@ fn certain_whole_ns(about: f64, error: f64) -> Option<i64> {
     (part > error && part < 1.0 - error).then_some(whole)
 }
 
-/// How long it is from one moment until another; `i64::MAX`: for ever.
+/// The time from one moment until another; `i64::MAX`: for ever.
 pub(super) fn time_between(from_ns: i64, until_ns: i64) -> i64 {
     if until_ns == i64::MAX { until_ns } else { until_ns - from_ns }
 }

@@ -1,4 +1,4 @@
-//! A rate that may be zero.
+//! Rates that may be zero.
 
 use crate::Rate;
 use crate::count::{FINE_BITS, Fine, div_ceil};
@@ -6,7 +6,7 @@ use crate::error::RateError;
 use std::fmt;
 use std::str::FromStr;
 
-/// A rate that may be zero: what a [`Shape`](crate::Shape) goes to, from or through.
+/// A rate that may be zero: the levels that a [`Shape`](crate::Shape) goes to, from or through.
 ///
 /// ```
 /// use nanopace::{Level, Rate};
@@ -57,7 +57,7 @@ impl Level {
         self.0
     }
 
-    /// Per nanosecond; rounded up.
+    /// The rate per nanosecond, rounded up.
     pub(crate) fn fine(self) -> Fine {
         let Some((operations, period_ns)) = self.0.map(Rate::fraction) else { return Fine::ZERO };
         div_ceil(Fine::from(operations) << FINE_BITS, Fine::from(period_ns))
@@ -73,10 +73,10 @@ impl From<Rate> for Level {
 impl FromStr for Level {
     type Err = RateError;
 
-    /// Reads whatever [`Rate`] reads, and `0/s`.
+    /// Parses every [`Rate`], and `0/s`.
     ///
     /// # Errors
-    /// [`RateError`], which says what is wrong and what to write.
+    /// [`RateError`], whose message says what is wrong and what to write.
     ///
     /// # Examples
     /// ```
@@ -97,7 +97,7 @@ impl FromStr for Level {
 }
 
 impl fmt::Display for Level {
-    /// Shows it so that [`FromStr`] reads it back.
+    /// Prints it so that [`FromStr`] reads it back.
     ///
     /// ```
     /// use nanopace::{Level, Rate};

@@ -1,4 +1,4 @@
-//! The parts that shapes are made of.
+//! Constructors of the parts that shapes are made of.
 
 use super::leaf::Leaf;
 use super::program::Program;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Shape {
-    /// Always the same rate, for ever: the count is `rate * t`.
+    /// A constant rate, for ever: the count is `rate * t`.
     ///
     /// ```text
     /// | _____________ ...
@@ -62,7 +62,7 @@ impl Shape {
         Shape::leaf(Leaf::hold(level.fine(), time_ns), Text::Hold(level, time_ns))
     }
 
-    /// Evenly from one rate to another: the count is `from * t + (to - from) * t^2 / (2 * time)`.
+    /// A steady change from one rate to another: the count is `from * t + (to - from) * t^2 / (2 * time)`.
     ///
     /// ```text
     /// |        .
@@ -96,8 +96,7 @@ impl Shape {
         Shape::leaf(rising(Leaf::rise, from, to, part_ns(time)?), text)
     }
 
-    /// One period of a wave, a raised cosine: it starts at `from`, is at `to` after half of the
-    /// period, and comes back.
+    /// One period of a wave, a raised cosine: it starts at `from`, is at `to` after half of the period, and comes back.
     ///
     /// ```text
     /// |     . - .
@@ -106,10 +105,9 @@ impl Shape {
     /// +---------------
     /// ```
     ///
-    /// With `mean = (from + to) / 2` the rate is `mean - (to - from) / 2 * cos(2 pi t / period)`,
-    /// and the count is `mean * t - (to - from) / 2 * period / (2 pi) * sin(2 pi t / period)`. All
-    /// of a period is `mean * period`, exactly. A nanosecond that does not halve goes to the second
-    /// half.
+    /// With `mean = (from + to) / 2` the rate is `mean - (to - from) / 2 * cos(2 pi t / period)`, and the count is
+    /// `mean * t - (to - from) / 2 * period / (2 pi) * sin(2 pi t / period)`. The count of a whole period is `mean *
+    /// period`, exactly. If the period is odd in nanoseconds, the second half is the longer one.
     ///
     /// ```
     /// use nanopace::{Rate, Shape};
@@ -134,7 +132,7 @@ impl Shape {
         Shape::there_and_back(Leaf::swell, "sine", (from.into(), to.into()), period)
     }
 
-    /// Evenly from one rate to another in the first half of the time, and back in the second.
+    /// A steady change from one rate to another in the first half of the time, and back in the second.
     ///
     /// ```text
     /// |      .
@@ -143,8 +141,8 @@ impl Shape {
     /// +--------------
     /// ```
     ///
-    /// The count is that of two [ramps](Shape::ramp): all of it is `(base + peak) / 2 * time`.
-    /// A nanosecond that does not halve goes to the second half.
+    /// The count is that of two [ramps](Shape::ramp): `(base + peak) / 2 * time` in all. If the time is odd in
+    /// nanoseconds, the second half is the longer one.
     ///
     /// ```
     /// use nanopace::{Rate, Shape};
@@ -168,7 +166,7 @@ impl Shape {
         Shape::there_and_back(Leaf::rise, "spike", (base.into(), peak.into()), time)
     }
 
-    /// A number of levels at equal distances from one rate to another, both included, each as long.
+    /// Steps at equal distances from one rate to another, both included, which all last equally long.
     ///
     /// ```text
     /// |         ____
@@ -177,8 +175,8 @@ impl Shape {
     /// +-------------
     /// ```
     ///
-    /// Step i, from 0 on, has the rate `from + (to - from) * i / (steps - 1)`, so all of the count
-    /// is `(from + to) / 2 * steps * each`.
+    /// Step i, from 0 on, has the rate `from + (to - from) * i / (steps - 1)`, so the count of the whole ladder is
+    /// `(from + to) / 2 * steps * each`.
     ///
     /// ```
     /// use nanopace::{Rate, Shape};
@@ -193,8 +191,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::TooFewSteps`] for less than two, [`ShapeError::TooManyParts`] for more than
-    /// 65536, and [`ShapeError::Empty`], [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
+    /// [`ShapeError::TooFewSteps`] for fewer than two, [`ShapeError::TooManyParts`] for more than 65536, and
+    /// [`ShapeError::Empty`], [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
     pub fn ladder(
         from: impl Into<Level>,
         to: impl Into<Level>,
@@ -215,7 +213,7 @@ impl Shape {
         Ok(Shape::of(Program::row(rungs)?, Text::between("ladder", from, to, &rest)))
     }
 
-    /// Rates at moments, straight lines or steps [`Between`] them. It ends at the last moment.
+    /// Rates at given moments, with straight lines or steps [`Between`] them. The shape ends at the last moment.
     ///
     /// ```text
     /// |      .             |      ______
@@ -262,12 +260,12 @@ impl Shape {
         parts.try_fold(first, |shape, part| shape.then(part?))
     }
 
-    /// A curve of your own, until `time`; none: for ever. See [`Curve`].
+    /// A curve that you define, until `time`; none: for ever. See [`Curve`].
     ///
-    /// The curve is tried at some thousand moments: a thousand that lie evenly, over a day if it
-    /// never ends, and at 1 ns, 2 ns, 4 ns and so on, up to 146 years. It answers for itself at the
-    /// others: a count below zero, or that is not a number, is taken for 0, and one above the last
-    /// for that. Where it goes down, slots start at a moment around there.
+    /// The curve is checked at some thousand moments: a thousand that are evenly spaced, over a day if the curve never
+    /// ends, and at 1 ns, 2 ns, 4 ns and so on, up to 146 years. At other moments it is not checked: a count below zero
+    /// or NaN counts as 0, and a count above the last one counts as the last one. Where the curve goes down, slots
+    /// start at a moment near that place.
     ///
     /// ```
     /// use nanopace::{Curve, Shape};
@@ -289,7 +287,7 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Curve`] if one of the moments that are tried shows that it is none,
+    /// [`ShapeError::Curve`] if one of the checked moments shows that the function is not a valid curve,
     /// [`ShapeError::Empty`] and [`ShapeError::TooLong`].
     pub fn custom(
         curve: impl Curve + 'static,
@@ -301,8 +299,7 @@ impl Shape {
         Shape::leaf(Leaf::custom(Arc::new(curve), time_ns), text)
     }
 
-    /// A part, and the same back. `part` makes it of the lower rate, the higher one, and how long
-    /// it takes.
+    /// A part, and the same part backwards. `part` builds it from the lower rate, the higher rate and its duration.
     fn there_and_back(
         part: fn(Fine, Fine, i64) -> Leaf,
         word: &str,

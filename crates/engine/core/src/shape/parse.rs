@@ -1,4 +1,4 @@
-//! Reads shapes as people write them: `ramp 100/s..5k/s 30s, hold 60s`.
+//! Parses shapes: `ramp 100/s..5k/s 30s, hold 60s`.
 
 use super::token::{Token, Tokens};
 use super::{Level, Shape};
@@ -6,7 +6,7 @@ use crate::error::{ShapeError, ShapeSyntaxError};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// More parentheses within each other than this are refused.
+/// More nested parentheses than this are an error.
 const DEEPEST: usize = 64;
 
 /// The words that a part of a shape begins with.
@@ -15,7 +15,7 @@ const BEGINNINGS: [&str; 6] = ["(", "hold", "ramp", "sine", "spike", "ladder"];
 impl FromStr for Shape {
     type Err = ShapeSyntaxError;
 
-    /// Reads parts with commas between them:
+    /// Parses parts with commas between them:
     ///
     /// ```text
     /// hold 5k/s 60s                       Shape::hold
@@ -28,16 +28,16 @@ impl FromStr for Shape {
     /// (ramp 0/s..5k/s 30s, hold 60s)      a shape as a part
     /// ```
     ///
-    /// After a part there may be `x3` (three times), `forever`, `mirror` (and then backwards),
-    /// `reverse` (backwards), `take 10s` (the first 10 s of it) and `skip 10s` (what is left after
-    /// them), also one after the other. They are about that part only: for more, put parentheses
-    /// around it. What follows a cut through a part has to say which rate it begins with.
+    /// A part may be followed by `x3` (three times), `forever`, `mirror` (and then backwards), `reverse` (backwards),
+    /// `take 10s` (its first 10 s) and `skip 10s` (the rest after its first 10 s), also several in a row. They apply to
+    /// that part only: to apply them to several parts, put parentheses around these. The part after a `take` or `skip`
+    /// has to state the rate that it begins with.
     ///
-    /// Rates are what [`Rate`](crate::Rate) reads, and `0/s`. Times are a number and one of the
-    /// units `ns`, `us`, `ms`, `s`, `min`, `h` and `d`.
+    /// Rates are those of [`Rate`](crate::Rate), and `0/s`. Times are a number and one of the units `ns`, `us`, `ms`,
+    /// `s`, `min`, `h` and `d`.
     ///
     /// # Errors
-    /// [`ShapeSyntaxError`], which says where it is, and what to write.
+    /// [`ShapeSyntaxError`], which gives the place and says what to write.
     ///
     /// # Examples
     /// ```
@@ -80,7 +80,7 @@ struct Parser<'a> {
     depth: usize,
 }
 
-/// A shape, and the rates it begins and ends with; none where it is cut.
+/// A shape, and the rates it begins and ends with; none where it was cut.
 struct Piece {
     shape: Shape,
     first: Option<Level>,

@@ -1,16 +1,16 @@
-//! Leaves one after the other, and again and again; and parts of all that, whose counts are exact
-//! differences of the whole's.
+//! Programs: leaves one after the other, repeated programs, and parts of programs, whose counts are exact differences
+//! of the whole program's counts.
 
 use super::leaf::{Leaf, time_between};
 use crate::count::{Count, Fine, MOST};
 use crate::error::ShapeError;
 use std::sync::Arc;
 
-/// More leaves than this are refused, and more nodes within each other.
+/// More leaves than this are an error, and so are more levels of nesting than [`DEEPEST`].
 const MOST_LEAVES: usize = 1 << 16;
 const DEEPEST: usize = 64;
 
-/// A tree of leaves. Moments and counts are those since its own beginning.
+/// A tree of leaves. Moments and counts are relative to its own beginning.
 #[derive(Clone, Debug)]
 pub(super) enum Program {
     Leaf(Leaf),
@@ -33,11 +33,11 @@ struct Part {
     before: Fine,
 }
 
-/// A program again and again, for as long as the extent says.
+/// A program that is repeated until the end of the extent.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     program: Arc<Program>,
-    /// How much of the program has passed at the beginning: less than all of it.
+    /// The position in the program at the cycle's beginning: less than all of it.
     from_ns: i64,
     /// The program's count at `from_ns`.
     before: Fine,
@@ -50,9 +50,9 @@ pub(super) struct Here<'a> {
     pub(super) leaf: &'a Leaf,
     /// How long the leaf has lasted.
     pub(super) since_ns: i64,
-    /// For how long it has been going on: less than `since_ns` if a cycle begins within the leaf.
+    /// For how long the leaf has been going on: less than `since_ns` if a cycle begins within the leaf.
     pub(super) going_ns: i64,
-    /// How long it still lasts. A cycle that ends may end it earlier than it would by itself.
+    /// How long the leaf still lasts. A cycle that ends may end it earlier than its own end.
     pub(super) rest_ns: i64,
 }
 
@@ -63,7 +63,7 @@ struct Extent {
     time_ns: i64,
     /// The count of all that time. The count of a node that never ends stops here.
     total: Fine,
-    /// How long the rate is zero at first; `i64::MAX` is always.
+    /// How long the rate is zero at first; `i64::MAX` means always.
     flat_ns: i64,
     leaves: usize,
     depth: usize,
@@ -139,7 +139,7 @@ impl Program {
         Ok(Program::Cycle(Cycle::new(Arc::new(self), 0, extent.checked()?)))
     }
 
-    /// Its part from one moment until another, or until its end; with a count of `most` at most.
+    /// The part from one moment until another, or until the end; with a count of `most` at most.
     pub(super) fn part(
         self: &Arc<Program>,
         from_ns: i64,
@@ -199,7 +199,7 @@ impl Program {
         }
     }
 
-    /// The count of all the time there is; if it never ends, where it stops.
+    /// The count of the whole program; if it never ends, the count at which it stops.
     pub(super) fn total(&self) -> Fine {
         self.extent().total
     }
@@ -225,7 +225,7 @@ impl Program {
         }
     }
 
-    /// When a rate that stays for ever has made `count`; none if this is something else: [`Leaf::steady_time_of`].
+    /// When a rate that stays constant for ever has come to `count`; none for other programs: [`Leaf::steady_time_of`].
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         match self {
             Program::Leaf(leaf) => leaf.steady_time_of(count),
@@ -313,7 +313,7 @@ impl Row {
         &self.parts[self.index_at(time_ns)]
     }
 
-    /// What there is from one moment until another: programs, and which part of each.
+    /// The programs from one moment until another, and which part of each.
     fn within(
         &self,
         from_ns: i64,
@@ -353,7 +353,7 @@ impl Row {
         (part.before + part.program.count_at(time_ns - part.start_ns)).min(MOST)
     }
 
-    /// The last part that begins before the count is complete has the slot.
+    /// The slot belongs to the last part that begins before the count is complete.
     fn time_of(&self, count: Fine) -> i64 {
         let part = &self.parts[self.parts.partition_point(|part| part.before < count) - 1];
         part.start_ns.saturating_add(part.program.time_of(count - part.before))
@@ -381,7 +381,7 @@ impl Cycle {
         Ok(Cycle::new(program, from_ns, self.extent))
     }
 
-    /// How many times the program is over at a moment, and how much of it has passed again.
+    /// How many repetitions of the program are complete at a moment, and how much time has passed in the current one.
     fn round(&self, time_ns: i64) -> (u64, i64) {
         let passed_ns = self.from_ns.unsigned_abs() + time_ns.unsigned_abs();
         let cycle_ns = self.program.time_ns().unsigned_abs();

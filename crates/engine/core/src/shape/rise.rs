@@ -1,4 +1,4 @@
-//! A rate that rises evenly.
+//! A rate that rises linearly.
 
 use super::trend::Trend;
 use crate::count::{Fine, approximate, hz};
@@ -36,10 +36,10 @@ impl Rise {
         hz(self.low + ((self.growth * Fine::from(time_ns)) >> (GROWTH_BITS - 1)))
     }
 
-    /// By how much of it [`time_of`](Rise::time_of) may be wrong at most: 16 roundings of 2^-53. Each of the three
-    /// numbers that it takes has two; they count for the root at most once, once and half as much, because the
-    /// rate does not fall. Its own steps, of which nothing cancels, add four. That [counts](Fine) are rounded up
-    /// is less than one more: a rate at which a slot comes is above 2^-122 slots per nanosecond.
+    /// The largest relative error of [`time_of`](Rise::time_of): 16 roundings of 2^-53. Each of the three numbers that
+    /// it takes has two; they count for the root at most once, once and half as much, because the rate does not fall.
+    /// Its own steps, in which nothing cancels, add four. Rounding up the [counts](Fine) adds less than one more: a
+    /// rate at which a slot comes is above 2^-122 slots per nanosecond.
     pub(super) const ERROR: f64 = 16.0 * (f64::EPSILON / 2.0);
 
     /// When about `count` slots have passed: the root of `low t + growth t^2 = count`, in the form
@@ -57,7 +57,7 @@ impl Rise {
         Trend { rate, slope, slope_change: 0.0 }
     }
 
-    /// For how long the chord from `time_ns` on stays within 1 ns of the curve.
+    /// How long the chord from `time_ns` on stays within 1 ns of the curve.
     ///
     /// A parabola of slope r' leaves its chord by r' h^2 / 8 slots, which is r' h^2 / 8m in time,
     /// if m is the chord's own rate. That is r + r' h / 2, or r - r' h / 2 when time runs

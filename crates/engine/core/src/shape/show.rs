@@ -1,4 +1,4 @@
-//! Shapes as text.
+//! Prints shapes in the grammar in which they are parsed.
 
 use super::leaf::time_between;
 use super::level::Level;
@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a shape was made, in the grammar of shapes.
+/// The way in which a shape was made, in the grammar of shapes.
 #[derive(Clone, Debug)]
 pub(super) enum Text {
     /// One rate for this many nanoseconds; `i64::MAX` is for ever.
@@ -43,7 +43,7 @@ impl Text {
         Text::Item(format!("{word} {from}..{to} {rest}"))
     }
 
-    /// The one, then the other; with how long they are.
+    /// One text, then the next; with the durations of their shapes.
     pub(super) fn then(self, time_ns: i64, next: Text, next_ns: i64) -> Text {
         let mut pieces = self.into_pieces(time_ns);
         pieces.extend(next.into_pieces(next_ns));
@@ -77,7 +77,7 @@ impl Text {
         })
     }
 
-    /// The rates that it begins and ends with, where it holds one.
+    /// The rates that the shape begins and ends with, where it holds one.
     pub(super) fn held(&self) -> (Option<Level>, Option<Level>) {
         match self {
             Text::Hold(level, _) => (Some(*level), Some(*level)),
@@ -93,7 +93,7 @@ impl Text {
         Text::With(Arc::new(self), word.into())
     }
 
-    /// Twice is not at all.
+    /// Reversing twice changes nothing.
     pub(super) fn reversed(self) -> Text {
         match self {
             Text::Hold(..) => self,

@@ -25,8 +25,8 @@ const PI_SQUARED: U256 = U256::from_words(
     0x0856_6a3f_e0d0_a228_6682_2102_53c7_368f,
 );
 
-/// 1 / 3!, 1 / 5!, 1 / 7! and so on, with 124 fraction bits. What is left out is below 2^-124 for
-/// x up to pi / 2.
+/// 1 / 3!, 1 / 5!, 1 / 7! and so on, with 124 fraction bits. The terms that are left out are below 2^-124 for x up to
+/// pi / 2.
 const SERIES: [u128; 19] = {
     let mut series = [(1 << 124) / 6; 19];
     let mut term: usize = 1;
@@ -90,9 +90,9 @@ impl Swell {
         self.time_ns as f64
     }
 
-    /// When about `count` slots have passed. The count's curve bends upwards. So Newton's method
-    /// comes down to the root from anywhere after it; it starts where one term alone would reach
-    /// the count, of which `1 - sin x / x >= x^2 / 10` is one.
+    /// When about `count` slots have passed. The count's curve bends upwards, so Newton's method converges to the root
+    /// from any point after it. It starts where one term alone would reach the count; for one of the terms, `1 - sin x
+    /// / x >= x^2 / 10` is used.
     pub(super) fn time_of(&self, count: f64) -> f64 {
         let (low, half) = (approximate(self.low), approximate(self.rise) / 2.0);
         let wave = PI / self.length();
@@ -112,7 +112,7 @@ impl Swell {
     }
 }
 
-/// `number` times `part`, which has 252 fraction bits and is below 8. Never goes down with `part`.
+/// `number` times `part`, which has 252 fraction bits and is below 8. Never decreases with `part`.
 fn times(number: U256, part: U256) -> U256 {
     let (n, low_n) = (number >> 128, U256::from(number.low()));
     let (p, low_p) = (part >> 128, U256::from(part.low()));

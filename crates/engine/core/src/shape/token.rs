@@ -1,4 +1,4 @@
-//! The words of a shape's text.
+//! Splits the text of a shape into words.
 
 use super::Level;
 use crate::error::{ShapeError, ShapeSyntaxError, shown};
@@ -18,14 +18,14 @@ impl Token<'_> {
         self.text.is_empty()
     }
 
-    /// What is here, and what to write instead.
+    /// An error that shows this word, and says what to write instead.
     pub(super) fn error(self, instead: &str) -> ShapeSyntaxError {
         let here =
             if self.is_end() { "the end".to_owned() } else { format!("`{}`", shown(self.text)) };
         ShapeSyntaxError::new(self.column, format!("{here}: {instead}"))
     }
 
-    /// What is wrong with a shape, here.
+    /// Turns an error of a shape into a syntax error at this word.
     pub(super) fn located<T>(self, result: Result<T, ShapeError>) -> Result<T, ShapeSyntaxError> {
         result.map_err(|error| ShapeSyntaxError::new(self.column, error.to_string()))
     }
@@ -45,15 +45,15 @@ impl Token<'_> {
     }
 }
 
-/// Words that are taken one by one.
+/// The words of a text, which are taken one by one.
 #[derive(Debug)]
 pub(super) struct Tokens<'a> {
     rest: &'a str,
     column: usize,
 }
 
-/// Marks that end a word, and are words of their own. Three dots are none that a shape has: otherwise the last
-/// one would be the point of `.6/s`.
+/// Marks that end a word, and are words themselves. Shapes do not contain three dots, but without that mark the last
+/// dot would be the point of `.6/s`.
 const MARKS: [&str; 5] = [",", "(", ")", "...", ".."];
 
 impl<'a> Tokens<'a> {

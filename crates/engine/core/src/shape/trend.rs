@@ -1,24 +1,24 @@
-//! How a rate goes on from a moment: for how long simple lines stay close to the curve of its count.
+//! How a rate continues from a moment on: how long simple lines stay close to the curve of its count.
 
-/// A chord that has as many slots is as good as a parabola.
+/// A chord with this many slots is as good as a parabola.
 const PLENTY: f64 = 2_048.0;
 
 /// A rate from a moment on, in slots and nanoseconds.
 ///
-/// Call the rate r, its slope s, and the change of that b. For as long as `s h` and `b h^2` are at most `r / 64`, the
-/// rate is between 31/32 r and 33/32 r, and its slope at most `s + b h`. Within these bounds two lengths are
-/// derived. They hold backwards, too.
+/// Call the rate r, its slope s, and the change of the slope b. As long as `s h` and `b h^2` are at most `r / 64`, the
+/// rate is between 31/32 r and 33/32 r, and its slope at most `s + b h`. Within these bounds two lengths are derived.
+/// They hold backwards, too.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trend {
     pub(super) rate: f64,
     /// How fast the rate changes at that moment, without a sign.
     pub(super) slope: f64,
-    /// How fast the slope changes, at most and ever, without a sign.
+    /// The upper bound of the change of the slope, at any time, without a sign.
     pub(super) slope_change: f64,
 }
 
 impl Trend {
-    /// How long the rate stays between 31/32 and 33/32 of what it is at first.
+    /// How long the rate stays between 31/32 and 33/32 of its initial value.
     fn steady_ns(&self) -> f64 {
         let by_slope = self.rate / (64.0 * self.slope);
         by_slope.min(libm::sqrt(self.rate / (64.0 * self.slope_change)))
@@ -44,7 +44,7 @@ impl Trend {
     /// rounded to a whole nanosecond (`schedule/curve_fit.rs`), and N is at most 33/32 r h. If the rate has the
     /// derivatives r' and r'', then d is (3 r'^2 - r r'') / r^5 at most, which within the bounds above is no more
     /// than (7/2 s^2 + 3/2 r b) / (31/32 r)^5, because of 3 (s + b h)^2 <= 7/2 s^2 + 24 b^2 h^2 and b h^2 <= r / 64.
-    /// All that comes to less than 1/4 ns at h^3 = 22 r^2 / (7/2 s^2 + 3/2 r b).
+    /// All in all, the difference is less than 1/4 ns at h^3 = 22 r^2 / (7/2 s^2 + 3/2 r b).
     pub(super) fn bent_ns(&self) -> f64 {
         let Trend { rate, slope, slope_change } = *self;
         if rate * self.straight_ns() >= PLENTY {

@@ -1,10 +1,10 @@
-//! One caller's attempt to start an operation: what it holds, what it wants, and what comes next for it.
+//! An attempt of one caller to start an operation: the slots that it holds, its conditions, and its next step.
 
 use crate::position::after;
 use crate::release::Release;
 use crate::{Grant, Nanos, Refused};
 
-/// A slot, or several in a row, that a caller has claimed and not started.
+/// One or more slots in a row that a caller has claimed and not started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claimed {
     pub(crate) position: u64,
@@ -36,7 +36,7 @@ pub(crate) enum NotGranted {
 /// An attempt of one caller to start an operation.
 #[derive(Debug)]
 pub(crate) struct Attempt {
-    /// What the caller has claimed and not started.
+    /// The slots that the caller has claimed and not started.
     pub(crate) held: Option<Claimed>,
     /// How many slots in a row the caller starts as one operation.
     pub(super) slots: u64,
@@ -57,7 +57,7 @@ pub(crate) struct EndedPause {
     pub(super) at: i64,
 }
 
-/// What comes next for an attempt.
+/// The next step of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
     /// The operation starts. Nothing is held any more.
@@ -68,11 +68,11 @@ pub(crate) enum Next {
     Refuse(Refused),
 }
 
-/// The lock has to decide what comes next. The attempt keeps what it holds.
+/// The next step has to be decided under the lock. The attempt keeps the slots that it holds.
 #[derive(Debug)]
 pub(super) struct AskLock;
 
-/// When a slot may start, as things stood at `now`.
+/// When a slot may start, by the schedule at `now`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     /// The plan is valid as long as this is the schedule's version.
@@ -86,7 +86,7 @@ pub(crate) struct Plan {
     /// When the slot is intended to start.
     pub(crate) intended: i64,
     pub(crate) release: Release,
-    /// From when on the slot is due: its release, less the timeline's `lead_ns`.
+    /// The moment from which the slot is due: its release, less the timeline's `lead_ns`.
     pub(super) due: i64,
     /// How far apart the process's slots are, on average, in nanoseconds; zero if the slot is due and the plan was
     /// made under the lock.
@@ -126,7 +126,7 @@ impl Attempt {
 }
 
 impl Plan {
-    /// A pause by this plan has ended at the reading `at`.
+    /// This plan's pause, which has ended at the reading `at`.
     pub(crate) fn ended(&self, at: i64) -> EndedPause {
         EndedPause { version: self.version, at }
     }
@@ -140,13 +140,13 @@ impl Plan {
         !self.is_paused() && self.due <= self.now
     }
 
-    /// Whether the slot can start by `deadline`. A slot that is due always can. While the pacer is paused
-    /// nothing is known, and only a deadline that has come rules a start out.
+    /// Whether the slot can start by `deadline`. A slot that is due always can. While the pacer is paused the start is
+    /// unknown, so only a deadline that has passed rules it out.
     pub(super) fn can_start_by(&self, deadline: i64) -> bool {
         if self.is_paused() { self.now < deadline } else { self.due <= deadline.max(self.now) }
     }
 
-    /// What a caller is told that can't start by its deadline.
+    /// The error for a caller whose slot can't start by its deadline.
     pub(crate) fn refusal(&self) -> Refused {
         if self.is_paused() {
             Refused::Paused

@@ -1,18 +1,18 @@
-//! Slots that lie unevenly, drawn under the lock to be claimed without it.
+//! Slots that lie unevenly: drawn under the lock, and claimed without it.
 //!
-//! Whoever starts a slot under the timeline's lock draws those after it that are due on the same reading,
-//! as many as it may serve. Other callers take the next slot from here by one compare-and-swap of the
-//! shared word, until none is left or the schedule changes.
+//! A caller that starts a slot under the timeline's lock draws the slots after it that are due on the same reading, as
+//! many as the reading may serve. Other callers take the next slot from here by one compare-and-swap of the shared
+//! word, until none is left or the schedule changes.
 //!
 //! # Orderings
 //!
-//! This is a sequence lock without fences, as in [`published`](super::published), with a sequence of its own. A
-//! writer makes the sequence odd, stores the words with `Release`, and makes the sequence even with `Release`.
-//! A reader loads the sequence, the words, and the sequence again, all but the last with `Acquire`. So all
-//! words that it uses are of one draw.
+//! This is a sequence lock without fences, as in [`published`](super::published), with its own sequence. A writer makes
+//! the sequence odd, stores the words with `Release`, and makes the sequence even with `Release`. A reader loads the
+//! sequence, the words, and the sequence again, all but the last with `Acquire`. So all words that it uses are from one
+//! draw.
 //!
-//! After that, the caller looks whether the schedule still has the version under which the slots were drawn.
-//! If so, they are valid: the caller claims a slot that was due before any later change.
+//! After that, the caller checks that the schedule still has the version under which the slots were drawn. If so, they
+//! are valid: the caller claims a slot that was due before any later change.
 
 use crate::Grant;
 use crate::grant::Stamp;
@@ -44,7 +44,7 @@ struct Slot {
 }
 
 impl Drawn {
-    /// A place for slots, none of which is drawn yet.
+    /// Room for slots, without any drawn yet.
     pub(super) fn new() -> Drawn {
         let word = || AtomicU64::new(0);
         Drawn {
@@ -57,10 +57,10 @@ impl Drawn {
         }
     }
 
-    /// The grant of the slot at `position`, if it was drawn, and the version that it is good for. The slot starts on
-    /// the reading of the draw, or on the one that was `reported` if that is later.
+    /// The grant of the slot at `position`, if it was drawn, and the version for which the grant is valid. The slot
+    /// starts on the reading of the draw, or on the one that was `reported` if that is later.
     pub(super) fn get(&self, position: u64, reported: u64) -> Option<(Grant, u64)> {
-        // Acquire, all but the last: see *Orderings* above. Model: `what_is_drawn_is_read_whole`.
+        // Acquire, all but the last: see *Orderings* above. Model: `drawn_slots_are_read_whole`.
         let sequence = self.sequence.load(Acquire);
         let version = self.version.load(Acquire);
         let start = self.start.load(Acquire);
@@ -70,7 +70,7 @@ impl Drawn {
         let intended = slot.intended.load(Acquire);
         let number = slot.number.load(Acquire);
         // Relaxed: the Acquire of the words keeps it after them. Partner: the stores of `write`. Model:
-        // `what_is_drawn_is_read_whole`.
+        // `drawn_slots_are_read_whole`.
         let is_whole = sequence.is_multiple_of(2) && self.sequence.load(Relaxed) == sequence;
         is_whole.then(|| (Grant::new(intended, Stamp::new(reading), number), version))
     }
@@ -83,9 +83,9 @@ impl Drawn {
         self.version.load(Relaxed) == version && index(start, end, position).is_some()
     }
 
-    /// Publishes drawn slots, the first of which lies at `start`. `slots` has the intended start and the number
-    /// of each. `end` is told how many there were, and returns the position before which they may be taken. Called
-    /// under the timeline's lock.
+    /// Publishes drawn slots, the first of which lies at `start`. `slots` yields the intended start and the number of
+    /// each. `end` gets the number of slots that were drawn, and returns the position before which they may be taken.
+    /// Called under the timeline's lock.
     pub(super) fn write(
         &self,
         version: u64,
@@ -97,11 +97,11 @@ impl Drawn {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let sequence = self.sequence.load(Relaxed);
         // Relaxed: it only has to come before the words, and their Release sees to that. Partner: `get`.
-        // Model: `what_is_drawn_is_read_whole`.
+        // Model: `drawn_slots_are_read_whole`.
         self.sequence.store(sequence.wrapping_add(1), Relaxed);
         let mut drawn = 0;
         for ((intended, number), slot) in slots.zip(&self.slots) {
-            // Release, all: see *Orderings* above. Model: `what_is_drawn_is_read_whole`.
+            // Release, all: see *Orderings* above. Model: `drawn_slots_are_read_whole`.
             slot.intended.store(intended.max(0).unsigned_abs(), Release);
             slot.number.store(number, Release);
             drawn += 1;
@@ -114,7 +114,7 @@ impl Drawn {
     }
 }
 
-/// Which of the slots from `start` to `end` lies at `position`; none if it is none of them.
+/// The index of the slot at `position` among the slots from `start` to `end`; none if it lies outside.
 fn index(start: u64, end: u64, position: u64) -> Option<usize> {
     // Unsigned, so that a slot before the start is far after the end.
     let ticks = position.wrapping_sub(start);

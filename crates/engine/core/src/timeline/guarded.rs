@@ -1,8 +1,7 @@
-//! What is decided under the lock.
+//! Decisions that are made under the lock.
 //!
-//! One caller at a time reads the clock and takes the earliest slot there is, and if the slot is
-//! due the policy judges it. So starts are judged in the order in which they happen, each by a
-//! reading of its own.
+//! One caller at a time reads the clock and takes the earliest slot there is, and if the slot is due the policy judges
+//! it. So starts are judged in the order in which they happen, each by its own reading.
 
 mod block;
 mod upkeep;
@@ -17,7 +16,7 @@ use crate::sync::MutexGuard;
 use crate::{Clock, Ended, Refused};
 pub(crate) use block::Block;
 
-/// What the timeline's lock guards.
+/// The data that the timeline's lock guards.
 #[derive(Debug)]
 pub(super) struct Locked {
     schedule: Schedule,
@@ -26,8 +25,8 @@ pub(super) struct Locked {
     is_closed: bool,
     /// Whether the schedule had no slot left for a new caller when it was last published.
     is_finished: bool,
-    /// The revision of the stretch that was last written, or found to be shown already; none if that is no stretch. The stretch may
-    /// have been withdrawn since, so `shows_slot` also looks whether it is still published.
+    /// The revision of the stretch that was last written, or found to be shown already; none if there was no stretch.
+    /// The stretch may have been withdrawn since, so `shows_slot` also checks that it is still published.
     published_revision: Option<u64>,
     /// How many slots have been skipped.
     skipped: u64,
@@ -35,8 +34,8 @@ pub(super) struct Locked {
     claimed: u64,
     counted_to: u64,
     /// The latest reading of the clock that a holder of the lock has made or was given. Under the lock nothing starts,
-    /// is drawn or is changed by a caller at an earlier one. Only [`upkeep`](Entry::upkeep) may tidy up at one: its
-    /// reading was made before the lock was taken.
+    /// is drawn or is changed by a caller at an earlier one. Only [`upkeep`](Entry::upkeep) may tidy up at an earlier
+    /// reading: its reading was made before the lock was taken.
     latest_reading: i64,
 }
 
@@ -56,8 +55,8 @@ impl Locked {
     }
 }
 
-/// A stay under the lock. It collects the sleepers that have to be woken, and wakes them after it has let go of
-/// the lock.
+/// A stay under the lock. It collects the sleepers that have to be woken, and wakes them after it has released the
+/// lock.
 #[derive(Debug)]
 pub(super) struct Entry<'t> {
     timeline: &'t Timeline,
@@ -81,12 +80,12 @@ impl Timeline {
 
 impl Attempt {
     /// Makes the next step of an attempt under the lock: starts the earliest slot that it can have, if that is due;
-    /// otherwise keeps it and says when it is due, or refuses.
+    /// otherwise keeps the slot and returns its plan, or refuses.
     pub(super) fn go_on_guarded(&mut self, entry: &mut Entry<'_>, clock: &dyn Clock) -> Next {
         if let Err(ended) = entry.refuse_if_closed(&mut self.held) {
             return Next::Refuse(ended.into());
         }
-        // The caller has seen the reading that ended its pause. No later one may be before it.
+        // The caller has seen the reading that ended its pause. No later reading may be before it.
         let pause_end = self.pause.map_or(i64::MIN, |pause| pause.at);
         entry.locked.latest_reading = entry.locked.latest_reading.max(pause_end);
         let now = entry.now(clock);
@@ -95,7 +94,7 @@ impl Attempt {
 }
 
 impl Entry<'_> {
-    /// Decides what comes next for an attempt, at the reading `now`, and publishes the schedule. The timeline is not
+    /// Decides the next step of an attempt, at the reading `now`, and publishes the schedule. The timeline is not
     /// closed.
     fn go_on_at(&mut self, attempt: &mut Attempt, now: i64) -> Next {
         self.locked.schedule.resume_on_use(now);
@@ -105,12 +104,12 @@ impl Entry<'_> {
         if let Some(claimed) = &mut attempt.held {
             self.timeline.held.enter(claimed);
         }
-        // A refusal does not tell how late slots are, so after one they are looked at in any case.
+        // A refusal does not show how late slots are, so after one they are always checked.
         let intended = decided.as_ref().map_or(i64::MIN, |plan| plan.intended);
         if Schedule::may_be_out_of_range(intended, now) {
             self.locked.schedule.cut_to_range(self.timeline.next(), now);
         }
-        // Forfeited time may move slots after an end by time. Callers that sleep for such slots have to hear of it.
+        // Forfeited time may move slots to after an end by time. Callers that sleep for such slots have to be woken.
         if self.locked.schedule.end() != end {
             self.wake_moved();
         }
@@ -118,7 +117,7 @@ impl Entry<'_> {
         self.next_by(decided, now)
     }
 
-    /// What comes next, once the schedule is published. `decided` is what [`decide`](Entry::decide) returned at the
+    /// The next step, once the schedule is published. `decided` is the result of [`decide`](Entry::decide) at the
     /// reading `now`.
     fn next_by(&mut self, decided: Result<Plan, Refused>, now: i64) -> Next {
         match decided {
@@ -132,8 +131,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Takes the earliest slot that the attempt can have, and returns its plan. If the slot is due, it starts, and
-    /// the attempt holds nothing any more. Otherwise the attempt holds it. Slots that are skipped are passed over.
+    /// Takes the earliest slot that the attempt can have, and returns its plan. If the slot is due, it starts, and the
+    /// attempt holds nothing any more. Otherwise the attempt holds it. Skips slots that are too late.
     fn decide(&mut self, attempt: &mut Attempt, now: i64) -> Result<Plan, Refused> {
         loop {
             self.prefer_returned(attempt);
@@ -172,7 +171,7 @@ impl Entry<'_> {
         if plan.can_start_by(attempt.deadline) { Ok(()) } else { Err(plan.refusal()) }
     }
 
-    /// Refuses if the timeline is closed. Then what is held becomes free again.
+    /// Refuses if the timeline is closed. The slots that are held then become free again.
     fn refuse_if_closed(&mut self, held: &mut Option<Claimed>) -> Result<(), Ended> {
         if !self.locked.is_closed {
             return Ok(());
@@ -223,7 +222,7 @@ impl Entry<'_> {
         returned.unwrap_or_else(|| self.timeline.next())
     }
 
-    /// Takes what [`offered`](Entry::offered) returned; none if another thread has taken it.
+    /// Takes the slots that [`offered`](Entry::offered) returned; none if another thread has taken them.
     fn take(&mut self, position: u64, slots: u64) -> Option<Claimed> {
         let claimed = Claimed::new(position, slots);
         if slots == 1 && self.locked.returned.earliest() == Some(position) {
@@ -260,7 +259,7 @@ impl Entry<'_> {
         Ok(claimed)
     }
 
-    /// Looks whether a slot that was claimed without the lock can still start. If not, it is given back.
+    /// Checks whether a slot that was claimed without the lock can still start. If not, gives it back.
     pub(super) fn confirm(&mut self, claimed: Claimed) -> Result<Claimed, Refused> {
         if let Err(ended) = self.check_end(claimed.position) {
             self.give_back(&claimed);
@@ -275,8 +274,8 @@ impl Entry<'_> {
         self.locked.schedule.ends_before(self.offered(1))
     }
 
-    /// When the slot is due that a new caller would get if `slots` others were taken before; `i64::MAX` while paused,
-    /// and for a slot that is not known yet or never comes.
+    /// When the slot is due that a new caller would get after `slots` others were taken; `i64::MAX` while paused, and
+    /// for a slot that is not known yet or never comes.
     pub(super) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let returned = &self.locked.returned;
         let behind = || after(self.timeline.next(), slots - returned.slots());
@@ -301,8 +300,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Exchanges the slot that an attempt holds for an earlier one that was given back, if there is one, and unless
-    /// the attempt is fixed on its slot.
+    /// Exchanges the slot that an attempt holds for an earlier one that was given back, if there is one, unless the
+    /// attempt is fixed on its slot.
     fn prefer_returned(&mut self, attempt: &mut Attempt) {
         if let Some(claimed) = &mut attempt.held
             && !attempt.is_fixed
@@ -342,7 +341,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Makes what was claimed free again, and publishes the schedule.
+    /// Makes claimed slots free again, and publishes the schedule.
     pub(super) fn give_back(&mut self, claimed: &Claimed) {
         self.make_free(claimed);
         self.publish(self.locked.latest_reading);
@@ -363,7 +362,7 @@ impl Entry<'_> {
             return;
         }
         self.locked.returned.put(claimed.position, claimed.end());
-        // This comes before the look at the sleepers, so that a caller that is about to sleep looks again.
+        // This comes before the sleepers are read, so that a caller that is about to sleep looks again.
         self.timeline.published.withdraw();
         self.wake_ups.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
     }
@@ -375,8 +374,8 @@ impl Entry<'_> {
         if !self.locked.schedule.is_unsettled(start) {
             return false;
         }
-        // The slot's next owner must not start on the reading at which the slot was first seen to be due: its wait
-        // time would be too short. So nothing published says any more that the slot is due.
+        // The slot's next owner must not start on the reading at which the slot was first seen to be due: its wait time
+        // would be too short. So the published state must no longer show the slot as due.
         let version = self.timeline.version();
         let is_drawn = self.timeline.drawn.as_ref().is_some_and(|drawn| drawn.has(start, version));
         if is_drawn || self.timeline.published.is_known_due(start) {
@@ -402,9 +401,9 @@ impl Entry<'_> {
     }
 
     /// Wakes the sleepers that may start earlier than they planned, those that can't start by their deadlines any more,
-    /// and those whose slots are now after the end. While the pacer is paused, only these last.
+    /// and those whose slots are now after the end. While the pacer is paused, wakes only the last group.
     fn wake_moved(&mut self) {
-        // This comes before the look at the sleepers, so that a caller that is about to sleep looks again.
+        // This comes before the sleepers are read, so that a caller that is about to sleep looks again.
         self.timeline.published.withdraw();
         let schedule = &self.locked.schedule;
         let ends_before = |position| schedule.ends_before(position);
@@ -418,7 +417,7 @@ impl Entry<'_> {
         });
     }
 
-    /// Lets nothing start from now on, and wakes all sleepers to hear of it.
+    /// Lets nothing start from now on, and wakes all sleepers, so that they return.
     pub(super) fn close(&mut self, clock: &dyn Clock) {
         let now = self.now(clock);
         self.locked.is_closed = true;
@@ -431,7 +430,7 @@ impl Entry<'_> {
         Ok(self.plan(claimed.position, 0).release)
     }
 
-    /// The plan for what has been claimed, by the version that is published.
+    /// The plan for the claimed slots, by the version that is published.
     pub(super) fn plan_of(&mut self, claimed: &Claimed, clock: &dyn Clock) -> Result<Plan, Ended> {
         self.check_end(before(claimed.end()))?;
         let now = self.now(clock);

@@ -1,13 +1,12 @@
-//! Which slots somebody *holds*: they are taken, and neither started nor given back. The schedule keeps the
+//! Records which slots somebody *holds*: they are taken, and neither started nor given back. The schedule keeps the
 //! pieces that they lie on.
 //!
 //! A slot that is taken under the timeline's lock, and does not start at once, is entered here under that lock. Where
 //! slots are taken without that lock, these are entered: the slot of a `Claim`, the slot of a `Poller` that polled
-//! before it was due, and the run of a lane.
-//! (In this file a block is a run, too. A lane starts the first slot of a run at once, so a run of one slot is not
-//! entered.) A caller that sleeps in an open loop is known to the sleepers instead. While it spins or yields, and for a
-//! moment between its claim and its sleep, and between its sleep and its start, its slot is known to nobody. The last
-//! pieces are kept for such slots.
+//! before it was due, and the run of a lane. (In this file a block is a run, too. A lane starts the first slot of a run
+//! at once, so a run of one slot is not entered.) A caller that sleeps in an open loop is recorded by the sleepers
+//! instead. While it spins or yields, and for a moment between its claim and its sleep, and between its sleep and its
+//! start, its slot is recorded nowhere. The last pieces are kept for such slots.
 
 use super::attempt::Claimed;
 use crate::position::{REACH, earlier, last_up_to, ticks_between};
@@ -18,7 +17,7 @@ use std::sync::{Arc, Weak};
 /// The slots that somebody holds.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// What each holder has: from the position of its first slot to the position after its last one. No slot has
+    /// The range of each holder: from the position of its first slot to the position after its last one. No slot has
     /// two holders.
     ranges: Mutex<BTreeMap<u64, u64>>,
     lanes: Mutex<Lanes>,
@@ -42,7 +41,7 @@ struct Lanes {
 }
 
 impl LaneRun {
-    /// Notes which run the lane has now, or that it has none.
+    /// Records the lane's current run, or that it has none.
     pub(crate) fn set(&self, range: Option<(u64, u64)>) {
         *self.0.lock() = range;
     }
@@ -70,7 +69,7 @@ impl Held {
         }
     }
 
-    /// A place for the run of one more lane.
+    /// Adds a place for the run of one more lane.
     pub(super) fn lane(&self) -> Arc<LaneRun> {
         let run = Arc::new(LaneRun(Mutex::new(None)));
         let mut lanes = self.lanes.lock();
@@ -79,7 +78,7 @@ impl Held {
         run
     }
 
-    /// Lets lanes take runs from now on, or not.
+    /// Sets whether lanes may take runs from now on.
     pub(super) fn allow_runs(&self, runs_allowed: bool) {
         let mut lanes = self.lanes.lock();
         lanes.runs_allowed = runs_allowed;
@@ -98,8 +97,8 @@ impl Held {
         Some(in_a_run.map_or(first, |run| earlier(run, first)))
     }
 
-    /// Whether a slot between these positions is held. A range that ends at `from` counts, too: at worst a piece of
-    /// the schedule is kept longer than needed.
+    /// Whether a slot between these positions is held. A range that ends at `from` counts, too: at worst a piece of the
+    /// schedule is kept longer than needed.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let last = last_up_to(&self.ranges.lock(), to).map(|(_, &end)| end);
         last.is_some_and(|end| ticks_between(from, end) >= 0) || self.lanes.lock().ask(from, to)
@@ -107,8 +106,8 @@ impl Held {
 }
 
 impl Lanes {
-    /// Whether a lane has a run with a slot between these positions. The lanes are not asked if it is known that none
-    /// has a run. When they are asked, it is noted whether they have to be asked again.
+    /// Whether a lane has a run with a slot between these positions. The lanes are not asked if it is known that no
+    /// lane has a run. When they are asked, records whether they have to be asked again.
     fn ask(&mut self, from: u64, to: u64) -> bool {
         if !self.runs_possible {
             return false;
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_found_also_round_the_corner() {
+    fn held_slots_are_found_even_where_positions_wrap_around() {
         let held = Held::new();
         let mut row = Claimed::new(0_u64.wrapping_sub(3 * SLOT), 5);
         let mut one = Claimed::new(7 * SLOT, 1);
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_held_until_it_ends_also_if_no_more_may_be_taken() {
+    fn a_run_is_held_until_it_ends_even_if_no_more_may_be_taken() {
         let held = Held::new();
         let (run, other) = (held.lane(), held.lane());
         held.allow_runs(true);
@@ -205,11 +204,11 @@ mod tests {
         while let Next::Start(_) = timeline.go_on(&mut Attempt::if_due(1), clock) {}
     }
 
-    /// A caller holds slot 1, which is due at 2 ms, over some hundred changes 10 ms apart. Where starts
-    /// are judged it is known, and in an open loop while it sleeps. If the system stops it on its way
-    /// there, its slot counts as later than it was, and is due all the same.
+    /// A caller holds slot 1, which is due at 2 ms, over some hundred changes 10 ms apart. Where starts are judged, its
+    /// slot is recorded, and in an open loop while it sleeps. If the system stops it on its way there, its slot counts
+    /// as later than it was, and is still due.
     #[test]
-    fn a_caller_that_is_held_back_is_told_no_more_than_the_truth() {
+    fn a_caller_that_is_held_back_never_gets_too_long_a_wait_time() {
         let (average, strict) = (Strictness::AVERAGE, Strictness::STRICT);
         let callers = [(average, true, true), (average, false, false), (strict, false, true)];
         for (changes, (strictness, sleeps, is_known)) in
@@ -242,9 +241,9 @@ mod tests {
         }
     }
 
-    /// Nothing is held once a caller has started or given back what it took, in whatever way.
+    /// No slot is recorded as held once a caller has started or given back the slots that it took, in whatever way.
     #[test]
-    fn what_has_started_or_come_back_is_not_held() {
+    fn slots_that_have_started_or_come_back_are_not_held() {
         let uses: [fn(&Pacer, &ManualClock); 8] = [
             |pacer, _| assert!(pacer.acquire().is_ok()),
             |pacer, _| assert!(pacer.acquire_many(3).is_ok()),

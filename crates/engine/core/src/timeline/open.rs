@@ -1,4 +1,4 @@
-//! Claims and starts without the lock: an open loop, in which no start moves another.
+//! Claims and starts slots without the lock, in an open loop, in which no start moves another.
 
 use super::attempt::AskLock;
 use super::window::{Run, Snapshot};
@@ -12,9 +12,9 @@ use std::ops::Range;
 const UPKEEP_NS: i64 = 10_000_000;
 
 impl Attempt {
-    /// Starts the slot that is held, after a pause by this plan that ended at the reading `now`. This
-    /// is the shortest way, because a caller that paused for an exact moment wants to start at it.
-    /// The attempt comes back if the plan is outdated, the slot is not due yet, or the lock has to decide.
+    /// Starts the slot that is held, after a pause by this plan that ended at the reading `now`. This is the shortest
+    /// path, because a caller that paused for an exact moment wants to start then. Returns the attempt if the plan is
+    /// outdated, the slot is not due yet, or the decision needs the lock.
     #[inline]
     pub(crate) fn start_planned(
         self,
@@ -29,14 +29,14 @@ impl Attempt {
         Ok(timeline.grant(&Plan { now, ..*plan }))
     }
 
-    /// Makes the next step of an attempt without the lock, with the slot that is held or else the next one. Starts
+    /// Makes the next step of an attempt without the lock, with the slot that is held or otherwise the next one. Starts
     /// it if it is due; refuses if it can't start by the deadline; otherwise keeps it and returns the plan.
     pub(super) fn go_on_open(
         &mut self,
         timeline: &Timeline,
         clock: &dyn Clock,
     ) -> Result<Next, AskLock> {
-        // A row has to be claimed under the lock, which makes sure that positions don't wrap.
+        // A row has to be claimed under the lock, which ensures that positions don't wrap.
         if self.slots != 1 && self.held.is_none() {
             return Err(AskLock);
         }
@@ -68,10 +68,10 @@ impl Attempt {
         Next::Start(timeline.grant(&plan))
     }
 
-    /// Refuses, because the slot of this plan can't start by the deadline. Gives back what is held.
+    /// Refuses, because the slot of this plan can't start by the deadline. Gives back the slots that are held.
     fn refuse_open(&mut self, timeline: &Timeline, plan: &Plan) -> Next {
         if let Some(claimed) = self.held.take() {
-            // This comes first, so that the next caller of `try_acquire`, which looks at what was last reported, does
+            // This comes first, so that the next caller of `try_acquire`, which uses the last reported reading, does
             // not claim the slot in vain.
             timeline.published.report_at(claimed.position, plan.now);
             timeline.give_back(&claimed);
@@ -81,7 +81,7 @@ impl Attempt {
 }
 
 impl Timeline {
-    /// Starts what has been claimed, at the reading `now`.
+    /// Starts the claimed slot, at the reading `now`.
     #[inline]
     fn start_open(&self, claimed: &Claimed, snapshot: &Snapshot, now: i64) {
         self.held.leave(claimed);
@@ -89,9 +89,9 @@ impl Timeline {
         self.upkeep(last..now, now);
     }
 
-    /// Keeps what has been claimed until its caller comes back, by a plan for later. If the caller is fixed on its
-    /// slot, it may come back without having slept, so the slot is entered as held. Others that sleep
-    /// are known to the sleepers.
+    /// Keeps the claimed slot until its caller comes back, by a plan for later. If the caller is fixed on its slot, it
+    /// may come back without having slept, so the slot is entered as held. The slots of other callers, which sleep, are
+    /// recorded by the sleepers.
     #[inline]
     fn keep_open(&self, claimed: &mut Claimed, is_fixed: bool, plan: &Plan) {
         if is_fixed {
@@ -120,9 +120,9 @@ impl Timeline {
         (self.version() == snapshot.version).then_some(now)
     }
 
-    /// Claims slots that are due and lie evenly for a lane: as many as the lane takes while a reading of the clock
-    /// is young, and at least one. Returns them and that reading. None if no slot is due, the first one lies at
-    /// the anchor, or the lock has to decide.
+    /// Claims slots that are due and lie evenly for a lane: as many as the lane takes while a reading of the clock is
+    /// young, and at least one. Returns them and that reading. None if no slot is due, the first one lies at the
+    /// anchor, or the decision needs the lock.
     pub(crate) fn claim_run(
         &self,
         pace: Pace,
@@ -136,7 +136,7 @@ impl Timeline {
         loop {
             let start = self.next();
             let slots = slots_between(start, first_ahead).min(most);
-            // The lock decides about a slot that is late by more than the range of positions, or not on this stretch.
+            // A slot that is late by more than the range of positions, or not on this stretch, needs the lock.
             snapshot
                 .intended_within(start, now)
                 .filter(|_| slots > 0 && snapshot.has_run_from(start))?;
@@ -151,10 +151,10 @@ impl Timeline {
         }
     }
 
-    /// Brings the lock's counts up to date if `passed` goes from one span of [`UPKEEP_NS`] into the next. `passed` is
-    /// the time since the last reading; for a slot that is kept, it is the interval that ends when the slot is due.
-    /// Together, those of all callers cover all time, so usually somebody does the upkeep once per span. Does nothing
-    /// if another thread has the lock: the counts can wait.
+    /// Brings the lock's counts up to date if `passed` crosses from one span of [`UPKEEP_NS`] into the next. `passed`
+    /// is the time since the last reading; for a slot that is kept, it is the interval that ends when the slot is due.
+    /// The intervals of all callers together cover all time, so usually some caller does the upkeep once per span. Does
+    /// nothing if another thread has the lock: the counts can wait.
     fn upkeep(&self, passed: Range<i64>, now: i64) {
         if passed.start / UPKEEP_NS != passed.end / UPKEEP_NS
             && let Some(mut entry) = self.try_under_lock()

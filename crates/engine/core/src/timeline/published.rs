@@ -1,9 +1,9 @@
-//! What is published of the schedule, to be read without the lock: the stretch on which the next slots lie,
+//! The part of the schedule that is published, to be read without the lock: the stretch on which the next slots lie,
 //! and up to which slot it is known to be due.
 //!
-//! A *state*, with or without a stretch, is written under the timeline's lock. Readers load the *version*, the
-//! words, and the version again, so that they have read one state and not a mixture of two. The cold path
-//! takes a [`Snapshot`], the hot path a [`Window`].
+//! A *state*, with or without a stretch, is written under the timeline's lock. Readers load the *version*, the words,
+//! and the version again, so that they have read one state and not a mixture of two. The cold path reads a
+//! [`Snapshot`], the hot path a [`Window`].
 //!
 //! # Orderings
 //!
@@ -12,32 +12,30 @@
 //! in the new *horizon* and stores the new version, all with `Release`. A reader loads everything with
 //! `Acquire`, except for the last load.
 //!
-//! * If a word was read from a newer writer, the `Release`/`Acquire` pair of that word makes the
-//!   writer's first store visible to the reader's last load, which then differs from the first.
-//! * If all words are older than the next writer, they are those that the `Acquire` of the first
-//!   load made visible.
+//! * If a word was read from a newer writer, the `Release`/`Acquire` pair of that word makes the writer's first store
+//!   visible to the reader's last load, which then differs from the first.
+//! * If all words are older than the next writer, they are those that the `Acquire` of the first load made visible.
 //!
-//! The version counts states in 47 bits. At half a million a second they come round after almost 9 years,
-//! so the two loads show the same state or different numbers, unless a thread is halted for years
-//! between them.
+//! The version counts states in 47 bits. At half a million states a second the count wraps around after almost 9 years.
+//! So the two loads see the same state or different numbers, unless a thread is halted for years between them.
 //!
 //! # The horizon
 //!
 //! The horizon is the first slot that is not known to be due; in a new state, the first one after the anchor. It also
 //! moves without the lock, as long as the state stays the same. Otherwise a thread that is preempted while it has the
 //! lock would make every other thread read the clock until it runs again. Within a state the horizon only moves
-//! forwards, by compare-and-swap. `reading` and `claimed`, which say when the clock was read and how far claims had
+//! forwards, by compare-and-swap. `reading` and `claimed`, which record when the clock was read and how far claims had
 //! come by then, move before it. A thread that reads the new horizon, with `Acquire`, gets them or later ones, so no
 //! grant is stamped with a moment before its slot was known to be due.
 //!
-//! The lowest 16 bits of the horizon are a *tag*, from the number of its state, so that a reading of the clock
-//! that was made in an earlier state moves nothing. Whoever moves the horizon loads it, then looks whether its
-//! own state is still the current one, by all 47 bits, and then moves the very word that it loaded.
+//! The lowest 16 bits of the horizon are a *tag*, from the number of its state, so that a reading of the clock that was
+//! made in an earlier state moves nothing. A thread that moves the horizon loads it, then checks that its own state is
+//! still the current one, by all 47 bits, and then moves exactly the word that it loaded.
 //!
-//! The tag repeats after 65 536 states. A thread that is halted before the last of these steps for exactly this
-//! many states (or a multiple), and then finds the same horizon, moves the horizon of a newer state. Nothing
-//! starts early by that, because what was due before a change of the schedule stays due, unless a late policy forfeits
-//! time in between. Where slots that came back made the states, the wait time of a slot may be too short.
+//! The tag repeats after 65 536 states. A thread that is halted before the last of these steps for exactly this many
+//! states (or a multiple), and then finds the same horizon, moves the horizon of a newer state. Nothing starts early by
+//! that, because slots that were due before a change of the schedule stay due, unless a late policy forfeits time in
+//! between. If slots that came back caused the changes of state, the wait time of a slot may be too short.
 
 use super::reading;
 use super::window::{BentWindow, Formula, Snapshot, Window};
@@ -47,8 +45,8 @@ use crate::schedule::{Line, Numbering, Stretch};
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
 use crossbeam_utils::CachePadded;
 
-/// The bits of a version that are the [`shifts`](Scale::shifts) of the stretch's scale, each in the low six
-/// bits of a byte.
+/// The bits of a version that are the [`shifts`](Scale::shifts) of the stretch's scale, each in the low six bits of a
+/// byte.
 const SHIFTS: u64 = 0x3f3f;
 /// A writer is at work.
 const BUSY: u64 = 1 << 6;
@@ -56,12 +54,12 @@ const BUSY: u64 = 1 << 6;
 const WITH_ANCHOR: u64 = 1 << 7;
 /// No stretch is published, and the pacer is not closed: [`State::Guarded`], or with [`DRAWABLE`] [`State::Uneven`].
 const WITHOUT_STRETCH: u64 = 1 << 14;
-/// Nothing starts any more.
+/// The pacer is closed: nothing starts any more.
 const CLOSED: u64 = 1 << 15;
 /// The stretch is bent.
 const BENT: u64 = 1 << 16;
-/// Beside [`WITHOUT_STRETCH`]: slots may be drawn, because no line has the next one and no start moves another. The bit
-/// is one of [`SHIFTS`], which are not needed without a stretch.
+/// Together with [`WITHOUT_STRETCH`]: slots may be drawn, because the next one is on no line and no start moves
+/// another. The bit is one of [`SHIFTS`], which are not needed without a stretch.
 const DRAWABLE: u64 = 1;
 /// The bits of [`State::Uneven`].
 const UNEVEN: u64 = WITHOUT_STRETCH | DRAWABLE;
@@ -77,13 +75,13 @@ const TAG: u64 = SLOT - 1;
 /// The words that callers read without the lock.
 #[derive(Debug)]
 pub(super) struct Published {
-    /// The version of the schedule, which changes with every write. Its lower bits say what the other words
-    /// don't say of the stretch, so that readers load a word less.
+    /// The version of the schedule, which changes with every write. Its lower bits hold some of the data of the
+    /// stretch, so that readers load one word less.
     version: CachePadded<AtomicU64>,
     hot: CachePadded<Hot>,
 }
 
-/// What moves without the lock, and the stretch. What the hot path reads of it is 64 bytes, a cache line.
+/// The words that move without the lock, and the stretch. Those that the hot path reads are 64 bytes, a cache line.
 #[derive(Debug)]
 #[repr(C)] // The order matters.
 struct Hot {
@@ -116,13 +114,13 @@ struct Hot {
 pub(super) enum State {
     /// Slots on this stretch may be claimed and started without the lock.
     Open(Stretch),
-    /// No line has the next slot: slots lie unevenly there, are not known yet or never come, or it lies on a piece that
-    /// was forgotten. No start moves another. Under an arrival process slots are drawn under the lock, and may then be
-    /// claimed without it.
+    /// The next slot is on no line: slots lie unevenly there, are not known yet or never come, or it lies on a piece
+    /// that was forgotten. No start moves another. Under an arrival process slots are drawn under the lock, and may
+    /// then be claimed without it.
     Uneven,
     /// Everything is decided under the lock.
     Guarded,
-    /// Nothing starts any more.
+    /// The pacer is closed: nothing starts any more.
     Closed,
 }
 
@@ -135,7 +133,7 @@ pub(super) struct LastReading {
 }
 
 impl Published {
-    /// Nothing is published yet: all callers have to take the lock, until the first [`write`](Published::write).
+    /// A state without any stretch: all callers have to take the lock, until the first [`write`](Published::write).
     pub(super) fn new() -> Published {
         let word = |value| AtomicU64::new(value);
         let hot = Hot {
@@ -156,21 +154,20 @@ impl Published {
     /// The version of the schedule, by which a caller notices changes.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
-        // Relaxed: what belongs to a new version is read by `snapshot`, or under the lock. Partner:
-        // the stores of `withdraw` and `write`. Models: `no_wake_up_is_lost`,
-        // `nothing_bursts_at_the_old_speed`.
+        // Relaxed: the data of a new version is read by `snapshot`, or under the lock. Partner: the stores of
+        // `withdraw` and `write`. Models: `no_wake_up_is_lost`, `nothing_bursts_at_the_old_speed`.
         self.version.load(Relaxed)
     }
 
     /// The first position that had not been claimed at the last reading of the clock.
     #[inline]
     pub(super) fn claimed(&self) -> u64 {
-        // Relaxed: a guess, by which a slot is claimed that may have to go back, or the clock is read once
-        // more. No model sees that.
+        // Relaxed: a guess, by which a slot is claimed that may have to go back, or the clock is read once more. No
+        // model checks that.
         self.hot.claimed.load(Relaxed)
     }
 
-    /// Whether nothing starts any more.
+    /// Whether the pacer is closed, so that nothing starts any more.
     pub(super) fn is_closed(&self) -> bool {
         self.version() & CLOSED != 0
     }
@@ -201,7 +198,7 @@ impl Published {
         self.hot.reading.load(Acquire)
     }
 
-    /// The stretch that is published. None if there is none, or a writer is at work.
+    /// The stretch that is published. None if no stretch is, or a writer is at work.
     #[inline]
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_snapshot_is_read_whole`.
@@ -213,7 +210,7 @@ impl Published {
         (version & NOT_OPEN == 0 && is_whole).then_some(Snapshot { version, stretch })
     }
 
-    /// The window of a straight stretch. None if the stretch is bent, there is none, or a writer is at work.
+    /// The window of a straight stretch. None if the stretch is bent, no stretch is published, or a writer is at work.
     #[inline]
     pub(super) fn window(&self) -> Option<Window> {
         // Acquire: see *Orderings* above. Models: as in `Hot::window`.
@@ -227,7 +224,7 @@ impl Published {
         (self.version.load(Relaxed) == version).then_some(window)
     }
 
-    /// The window of a stretch that is bent. None if the stretch is straight, there is none, or a writer is at work.
+    /// The window of a bent stretch. None if the stretch is straight, no stretch is published, or a writer is at work.
     #[inline]
     pub(super) fn bent_window(&self) -> Option<BentWindow> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_bent_window_is_read_whole`.
@@ -241,8 +238,8 @@ impl Published {
         (is_bent && is_whole).then_some(BentWindow { window, bend })
     }
 
-    /// Withdraws the state that was published: whoever looks from here on does not start by it. Called under
-    /// the timeline's lock.
+    /// Withdraws the published state: a caller that reads it from now on does not start by it. Called under the
+    /// timeline's lock.
     pub(super) fn withdraw(&self) {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let old = self.version.load(Relaxed);
@@ -255,7 +252,7 @@ impl Published {
         self.version.store(old | BUSY, Relaxed);
     }
 
-    /// Whether this is what is published.
+    /// Whether this state is published.
     pub(super) fn shows(&self, state: &State) -> bool {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let flags = flags(self.version.load(Relaxed));
@@ -283,11 +280,12 @@ impl Published {
         if let State::Open(stretch) = state {
             self.hot.store(stretch);
             self.report_at(next, now);
-            // Nothing is known to be due, not even what has been claimed, because that may come
-            // back. Model: `a_slot_that_comes_back_is_not_due`.
+            // Nothing is known to be due, not even claimed slots, because they may come back. Model:
+            // `a_slot_that_comes_back_is_not_due`.
             let horizon = first_after(stretch.line.position) | tag(version);
-            // Release: see *Orderings* above. A store would do: the compare-and-swap of `advance_horizon_to` comes
-            // before it or fails after it. It is a swap because loom does not order a store so. No model sees this.
+            // Release: see *Orderings* above. A store would be enough: the compare-and-swap of `advance_horizon_to`
+            // comes before it or fails after it. It is a swap because loom does not order a store in that way. No model
+            // checks this.
             self.hot.horizon.swap(horizon, Release);
         }
         // Release: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
@@ -295,7 +293,7 @@ impl Published {
         self.version.store(version, Release);
     }
 
-    /// Tells all threads that the clock read `now` when claims had come to the position `claimed`, which is after
+    /// Reports to all threads that the clock read `now` when claims had come to the position `claimed`, which is after
     /// the slots that start on that reading. Lets as many more slots start on the reading as are due and as the pace
     /// allows. Returns the latest reading that was reported before.
     ///
@@ -312,9 +310,9 @@ impl Published {
         last.reading
     }
 
-    /// Tells all threads that the clock read `now` when claims had come to the position `claimed`, unless the reading
-    /// counts as the same one as the last. Returns how many slots from that position on may start on the reading,
-    /// at the pace since the reading before.
+    /// Reports to all threads that the clock read `now` when claims had come to the position `claimed`, unless the
+    /// reading counts as the same one as the last. Returns how many slots from that position on may start on the
+    /// reading, at the pace since the reading before.
     pub(super) fn report_more(&self, claimed: u64, now: i64) -> u64 {
         let last = self.last_reading();
         let used = slots_between(last.claimed, claimed);
@@ -327,10 +325,9 @@ impl Published {
 
     /// The latest reading of the clock that was reported.
     pub(super) fn last_reading(&self) -> LastReading {
-        // Acquire, and Relaxed after it: `report_at` stores them in the other order, so a newer
-        // `reading` comes with a `claimed` that is as new or newer, and no pace is overestimated. No
-        // model sees this, because the numbers in models are too small for a pace; it is kept
-        // because the argument needs it.
+        // Acquire, and Relaxed after it: `report_at` stores them in the other order, so a newer `reading` comes with a
+        // `claimed` that is as new or newer, and no pace is overestimated. No model checks this, because the numbers in
+        // models are too small for a pace; it is kept because the argument needs it.
         let reading = self.hot.reading.load(Acquire).cast_signed();
         LastReading { reading, claimed: self.hot.claimed.load(Relaxed) }
     }
@@ -352,32 +349,31 @@ impl Published {
         }
     }
 
-    /// Makes known that the slots before `position` are due, if the schedule still has this version.
+    /// Publishes that the slots before `position` are due, if the schedule still has this version.
     fn advance_horizon_to(&self, position: u64, version: u64) {
         let horizon = position | tag(version);
-        // Acquire: if it is a newer state's, the version shows that. Partner: the swap of `write`.
-        // No model sees that.
+        // Acquire: if it is a newer state's, the version shows that. Partner: the swap of `write`. No model checks
+        // that.
         let old = self.hot.horizon.load(Acquire);
         if self.version() == version && ticks_between(old, horizon) > 0 {
-            // Release: for what `report_at` has stored. A failure means that another thread has
-            // moved it, which is as good; the value found is not used, so Relaxed. Model:
-            // `the_reading_never_goes_back`.
+            // Release: for the words that `report_at` has stored. A failure means that another thread has moved it,
+            // which is as good; the value found is not used, so Relaxed. Model: `the_reading_never_goes_back`.
             let _ = self.hot.horizon.compare_exchange(old, horizon, Release, Relaxed);
         }
     }
 
     /// False only if the hot path can't grant the slot at `position`.
     pub(super) fn is_known_due(&self, position: u64) -> bool {
-        // Relaxed: a thread that moves it on meanwhile has just read the clock. No model sees that.
+        // Relaxed: a thread that moves it on meanwhile has just read the clock. No model checks that.
         let horizon = self.hot.horizon.load(Relaxed);
         self.is_open() && ticks_between(position, horizon & !TAG) > 0
     }
 
-    /// Reports a reading of the clock that was made when claims had come to the position `claimed`. Neither word
-    /// ever goes back. Returns the latest reading that was reported before.
+    /// Reports a reading of the clock that was made when claims had come to the position `claimed`. Neither word ever
+    /// goes back. Returns the latest reading that was reported before.
     pub(super) fn report_at(&self, claimed: u64, now: i64) -> i64 {
         let moved_on = |old| (ticks_between(old, claimed) > 0).then_some(claimed);
-        // Relaxed: the reading comes after it, with Release; see `last_reading`. No model sees this.
+        // Relaxed: the reading is stored after it, with Release; see `last_reading`. No model checks this.
         let _ = self.hot.claimed.fetch_update(Relaxed, Relaxed, moved_on);
         // Release: partner of `window`'s load; see *Orderings* above. Model:
         // `a_window_closes_with_a_pause`.
@@ -386,7 +382,7 @@ impl Published {
 }
 
 impl Hot {
-    /// Reads a window. The rest of it is in the version.
+    /// Reads a window. The rest of the window's data is in the version.
     #[inline]
     fn window(&self, version: u64) -> Window {
         // Acquire, all of them: see *Orderings* above. Models: `a_window_is_read_whole`, for `anchor`
@@ -402,7 +398,7 @@ impl Hot {
         Window::new(anchor, horizon & !TAG, formula, Numbering { base, stride }, reading)
     }
 
-    /// Reads the stretch. The rest of it is in the version.
+    /// Reads the stretch. The rest of the stretch's data is in the version.
     fn stretch(&self, version: u64) -> Stretch {
         // Acquire, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`, for `ends_at`
         // `a_chord_is_read_whole`, and for `bend` `a_parabola_is_read_whole`.
@@ -418,7 +414,7 @@ impl Hot {
         Stretch { line, bend, begins_after: position.wrapping_sub(before), ends_at, numbers }
     }
 
-    /// Writes the stretch. The rest of it goes into the version.
+    /// Writes the stretch. The rest of the stretch's data goes into the version.
     fn store(&self, stretch: &Stretch) {
         let Line { time, position, scale } = stretch.line;
         // Release, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
@@ -438,14 +434,14 @@ fn tag(version: u64) -> u64 {
     (version / STATE) & TAG
 }
 
-/// The bits of a version that tell the states other than [`State::Open`] apart. (Of an open one the lowest bit is one
-/// of its shifts, and says nothing here.)
+/// The bits of a version that distinguish the states other than [`State::Open`]. (In an open state the lowest bit is
+/// one of its shifts, and has no meaning here.)
 fn flags(version: u64) -> u64 {
     version & (NOT_OPEN | DRAWABLE)
 }
 
-/// The bits of a version that say something of the stretch. `begins_after` needs one bit only: it is the anchor, or a
-/// tick before it.
+/// The bits of a version that hold data of the stretch. `begins_after` needs only one bit: it is the anchor, or a tick
+/// before it.
 fn pack(stretch: &Stretch) -> u64 {
     let [pre, post] = stretch.line.scale.shifts();
     let with_anchor = if stretch.begins_after == stretch.line.position { 0 } else { WITH_ANCHOR };

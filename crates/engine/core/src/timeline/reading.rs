@@ -1,11 +1,10 @@
-//! How many slots may be granted on one reading of the clock.
+//! Limits how many slots may be granted on one reading of the clock.
 //!
-//! A slot that is due may be granted on a reading that was made earlier. Its wait time is then too
-//! short by the reading's age. So the number of slots for one reading follows from the pace at which slots are
-//! really taken. That pace is measured in real time between two readings, whatever the rate is. While callers
-//! go on at their pace, a reading is at most about [`YOUNG_NS`] old. Callers that stop in the middle may come
-//! back to slots of the reading from before they stopped: as many as they would have taken within
-//! [`YOUNG_NS`].
+//! A slot that is due may be granted on a reading that was made earlier. Its wait time is then too short by the
+//! reading's age. So the number of slots for one reading is computed from the pace at which slots are really taken.
+//! That pace is measured in real time between two readings, whatever the rate is. While callers keep their pace, a
+//! reading is at most about [`YOUNG_NS`] old. Callers that stop in the middle may come back to slots of the reading
+//! from before they stopped: as many as they would have taken within [`YOUNG_NS`].
 
 /// A reading of the clock is good for this long.
 const YOUNG_NS: u64 = 10_000;
@@ -13,7 +12,7 @@ const YOUNG_NS: u64 = 10_000;
 /// A reading is good for no more slots than this.
 const MOST_SLOTS: u64 = 2048;
 
-/// What a lane knows of its own pace.
+/// A lane's measurements of its own pace.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
     /// How many slots the lane has started on its last reading of the clock.
@@ -29,10 +28,11 @@ impl Pace {
     }
 }
 
-/// How many slots may be granted on a reading, if `used` slots were claimed in the `elapsed_ns` since the last
-/// reading: as many as take less than [`YOUNG_NS`] at that pace. They are at most [`MOST_SLOTS`], and at most twice as
-/// many as `used`, because a pace measured on a few slots is not precise. Of `used`, too, [`MOST_SLOTS`] count at most,
-/// and no time counts as a nanosecond. The slot for which the reading is made is counted with the others, and starts
+/// How many slots may be granted on a reading, if `used` slots were claimed in the `elapsed_ns` since the last reading:
+/// as many as take less than [`YOUNG_NS`] at that pace, at most [`MOST_SLOTS`], and at most twice as many as `used`,
+/// because a pace measured on a few slots is not precise. `used` is limited to [`MOST_SLOTS`] first, and no time counts
+/// as a nanosecond. The slot for which the reading is made is counted with the others, and always starts, even if the
+/// result is zero.
 /// in any case, also where this is zero.
 fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     let used = used.min(MOST_SLOTS);
@@ -40,15 +40,15 @@ fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     at_this_pace.min(2 * used).min(MOST_SLOTS)
 }
 
-/// How many slots may be granted on a reading beside the one for which it was made. If no time has passed since
-/// the last reading, both count as the same one, and what that one has served counts towards [`MOST_SLOTS`].
-/// When it has served as many, the clock is too coarse to tell starts apart, and the count begins anew.
+/// How many slots may be granted on a reading besides the one for which it was made. If no time has passed since the
+/// last reading, both count as the same one, and the slots that the last one has served count towards [`MOST_SLOTS`].
+/// Once it has served that many, the clock is too coarse to distinguish starts, and the count begins anew.
 pub(crate) fn more(used: u64, elapsed_ns: i64) -> u64 {
     let more = allowance(used, elapsed_ns).saturating_sub(1);
     if is_the_same(used, elapsed_ns) { more.min(MOST_SLOTS - 1 - used) } else { more }
 }
 
-/// Whether a reading counts as the same one as the last. The last one has served `used` slots beside its own.
+/// Whether a reading counts as the same one as the last. The last one has served `used` slots besides its own.
 pub(crate) fn is_the_same(used: u64, elapsed_ns: i64) -> bool {
     elapsed_ns <= 0 && used < MOST_SLOTS
 }
@@ -59,7 +59,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_pace_allows_what_it_takes_in_ten_microseconds() {
+    fn a_pace_allows_the_slots_that_it_takes_in_ten_microseconds() {
         for (used, elapsed_ns, allowed) in [
             (0, 0, 0),
             (1, 20_000_000, 0),
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!((more(1 << 40, 1), more(1, 30), more(1, 9_999)), (MOST_SLOTS - 1, 1, 0));
         // The same reading once more.
         assert_eq!((more(1, 0), more(1_500, 0), more(2_047, 0)), (1, 547, 0));
-        // And after that a clock that stands still.
+        // After that, a clock that does not advance.
         assert_eq!(more(2_048, 0), MOST_SLOTS - 1);
     }
 

@@ -9,9 +9,9 @@ pub(super) struct Returned {
     /// The ranges: from the position of the first slot to the position after the last one, both in ticks after
     /// `origin`.
     ranges: BTreeMap<u64, u64>,
-    /// A position far before all slots that can be in here at one time, so that their order does not wrap around.
+    /// A position far before all slots that can be stored at one time, so that their order does not wrap around.
     origin: u64,
-    /// How many slots are in here.
+    /// How many slots are stored.
     slots: u64,
 }
 
@@ -20,12 +20,12 @@ impl Returned {
         self.ranges.is_empty()
     }
 
-    /// How many slots are in here.
+    /// How many slots are stored.
     pub(super) fn slots(&self) -> u64 {
         self.slots
     }
 
-    /// How many slots in here are at positions up to `reached`.
+    /// How many stored slots are at positions up to `reached`.
     pub(super) fn due_slots(&self, reached: u64) -> u64 {
         let due = |(start, end): (u64, u64)| {
             let reached = ticks_between(start, reached).saturating_add(SLOT.cast_signed());
@@ -35,7 +35,7 @@ impl Returned {
         self.ranges().map(due).sum()
     }
 
-    /// The ranges in order: of each, the position of the first slot and the position after the last one.
+    /// The ranges in order: for each, the position of the first slot and the position after the last one.
     pub(super) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         let position = |key: u64| self.origin.wrapping_add(key);
         self.ranges.iter().map(move |(&start, &end)| (position(start), position(end)))
@@ -78,7 +78,7 @@ impl Returned {
         self.earliest_range().map(|(start, _)| start)
     }
 
-    /// The slot that has `slots` others in here before it.
+    /// The stored slot that has `slots` others before it.
     pub(super) fn nth(&self, slots: u64) -> Option<u64> {
         let mut left = slots;
         self.ranges().find_map(|(start, end)| {
@@ -138,7 +138,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn the_earliest_comes_first_also_round_the_corner() {
+    fn the_earliest_comes_first_even_where_positions_wrap_around() {
         let before_zero = 0_u64.wrapping_sub(2 * SLOT);
         let mut returned = Returned::default();
         returned.put(SLOT, 3 * SLOT);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     proptest! {
-        /// It is a set of slots.
+        /// It behaves like a set of slots.
         #[test]
         fn it_does_what_a_set_does(steps in prop::collection::vec((0_u64..64, 1_u64..4, 0_u8..5), 1..200)) {
             let (mut returned, mut set) = (Returned::default(), BTreeSet::new());

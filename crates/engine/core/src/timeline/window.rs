@@ -1,5 +1,5 @@
-//! What callers without the lock have read of what is published, and the grants that they compute from it:
-//! plain data, without atomics.
+//! Published state as callers without the lock have read it, and the grants that they compute from it: plain data,
+//! without atomics.
 
 use super::Claimed;
 use crate::Grant;
@@ -14,7 +14,7 @@ pub(crate) struct Snapshot {
     pub(super) stretch: Stretch,
 }
 
-/// The slots that are known to be due, and what their grants are computed from.
+/// The slots that are known to be due, and the data that their grants are computed from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     /// The position of the stretch's anchor.
@@ -36,7 +36,7 @@ pub(super) struct BentWindow {
     pub(super) bend: u64,
 }
 
-/// What the time of a slot on a line is computed from. Everything that does not depend on the slot is worked out
+/// The data that the time of a slot on a line is computed from. Everything that does not depend on the slot is computed
 /// beforehand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Formula {
@@ -57,8 +57,8 @@ impl Formula {
         Formula { time, mantissa, pre: pre.into(), post: post.into() }
     }
 
-    /// When a slot after the anchor is intended to start, in nanoseconds: what [`Line::time_of`] returns, for slots
-    /// that are due. `shifted` is how many ticks it lies after the anchor, at least one, shifted left by `pre`.
+    /// When a slot after the anchor is intended to start, in nanoseconds: the same as [`Line::time_of`], for slots that
+    /// are due. `shifted` is how many ticks it lies after the anchor, at least one, shifted left by `pre`.
     #[inline]
     fn time_of(&self, shifted: u64) -> u64 {
         let wide = u128::from(shifted) * u128::from(self.mantissa);
@@ -154,14 +154,14 @@ impl Snapshot {
     }
 
     /// When the slot at `position` is intended to start. None if it does not lie on this stretch, or is so late at
-    /// `now` that it can't be told from one that is early.
+    /// `now` that it can't be distinguished from one that is early.
     pub(super) fn intended_within(&self, position: u64, now: i64) -> Option<i64> {
         let intended = self.intended(position);
         let range_ns = self.stretch.line.scale.nanos(RANGE.unsigned_abs());
         (self.tells(position) && now.saturating_sub(intended) <= range_ns).then_some(intended)
     }
 
-    /// The first slot that is not due at `now`, as far as this stretch goes.
+    /// The first slot that is not due at `now`, within this stretch.
     pub(super) fn first_ahead(&self, now: i64) -> u64 {
         self.stretch.first_ahead(now)
     }
@@ -195,7 +195,7 @@ impl Snapshot {
     }
 }
 
-/// Slots in a row that are due on one reading of the clock. A lane grants them and reads nothing shared but the
+/// Slots in a row that are due on one reading of the clock. A lane grants them and reads no shared word except the
 /// version.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
@@ -212,7 +212,7 @@ pub(crate) struct Run {
     formula: Formula,
     /// The [`bend`](Stretch::bend) of the stretch.
     bend: u64,
-    /// How many of the lowest bits of `next` are parts of a slot.
+    /// How many of the lowest bits of `next` are fractions of a slot.
     slot_bits: u32,
     numbers: Numbering,
     /// The reading of the clock by which the slots are due.

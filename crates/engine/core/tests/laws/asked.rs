@@ -1,5 +1,5 @@
-//! How many slots a load has had, and which of them nobody has started: against the starts of the
-//! load, one by one.
+//! How many slots a load has had, and which of them have not been started, compared with the starts of the load, one by
+//! one.
 
 use crate::common::{assert_balanced, drain, span, strictness};
 use nanopace::{Arrivals, Level, ManualClock, Nanos, Pacer, Rate, Shape, Shard, Strictness};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const RATES: [u32; 5] = [1, 7, 40, 333, 1_000];
 const STRICTNESSES: [f64; 4] = [0.0, 0.5, 1.0, 1.5];
-/// A change of pace is where it is to within this part of a slot, and some nanoseconds.
+/// The position of a change of pace is exact to this fraction of a slot, and some nanoseconds.
 const CHANGE: f64 = 1.0 / 65_536.0 + 4e-6;
 
 #[derive(Clone, Copy, Debug)]
@@ -22,14 +22,14 @@ enum Spread {
 enum Step {
     Clock(u64),
     Start(u8),
-    /// One is claimed and given back while later ones start.
+    /// A slot is claimed and given back while later ones start.
     GiveBack(u8),
     Rate(usize),
-    /// From one rate to another in so many nanoseconds; then there is nothing more.
+    /// From one rate to another in this many nanoseconds; the load ends then.
     Ramp(usize, usize, u64),
     Pause,
     Resume,
-    /// One of so many processes, from so many slots behind the load's count.
+    /// The index and the number of processes, and how many slots after the load's count the change comes.
     Shard(u32, u32, u64),
     Policy(usize, Option<u64>, Option<u64>),
 }
@@ -43,7 +43,7 @@ struct Setting {
     until: Option<u64>,
 }
 
-/// What the load does since its last change: slots per nanosecond at both ends, and how long it takes.
+/// The load since its last change: slots per nanosecond at both ends, and its duration.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     from: f64,
@@ -63,10 +63,10 @@ impl Piece {
     }
 }
 
-/// The load, plain: in floating point, and each slot by itself.
+/// The load in plain form: in floating point, and each slot separately.
 struct Oracle {
     piece: Piece,
-    /// The schedule's time when that began, and the count then.
+    /// The schedule's time when the piece began, and the count then.
     since: u64,
     before: f64,
     now: u64,
@@ -116,7 +116,7 @@ impl Oracle {
         shard.is_none_or(|&(_, index, count)| slot % u64::from(count) == u64::from(index))
     }
 
-    /// Which slot of the load comes next, the first and the last that may, later than now by so much.
+    /// The next slot of the load, the first and the last possible one, `later` from now.
     fn next(&self, later: u64) -> [u64; 2] {
         let lies = |slot: u64| match &self.arrivals {
             None => float(slot),
@@ -132,7 +132,7 @@ impl Oracle {
         })
     }
 
-    /// How many slots there are at least and at most, later than now by so much.
+    /// The lower and the upper bound of the number of slots, `later` from now.
     fn slots(&self, later: u64) -> [u64; 2] {
         self.next(later)
             .map(|next| ((0..next).filter(|&slot| self.is_own(slot)).count() as u64).min(self.most))
@@ -151,7 +151,7 @@ impl Spread {
     }
 }
 
-/// A pacer that takes steps, and the load that it is to follow.
+/// A pacer that takes steps, and the load that it should follow.
 struct Run {
     clock: ManualClock,
     pacer: Pacer,
@@ -215,8 +215,8 @@ impl Run {
             }
             Step::Shard(index, count, ahead) => {
                 let from = whole(oracle.count(0)) + ahead;
-                // Slots that have come at another process are to be left alone, unless time was forfeited: then they
-                // lie ahead of this one.
+                // Slots that have come at another process must not be moved, unless time was forfeited: then they lie
+                // ahead of this process.
                 let may_change = from >= oracle.next(0)[1] || !pacer.ledger().idle.is_zero();
                 let is_behind = oracle.shards.iter().all(|&(at, ..)| at < from);
                 if may_change
@@ -313,8 +313,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Each slot of a batch is one of those that were taken one by one, of which some lie so near the ends of
-/// the span that a nanosecond decides: along a curve starts are exact to that.
+/// Each slot of a batch is one of those that were taken one by one. Some of those lie so near the ends of the span that
+/// a nanosecond decides: along a curve starts are exact to a nanosecond.
 fn assert_same(batches: &[(Nanos, u64)], single: &[Nanos], (begin, end): (Nanos, Nanos)) {
     let all = batches.iter().flat_map(|&(due, slots)| (0..slots).map(move |_| due));
     let all: Vec<Nanos> = all.collect();
@@ -331,8 +331,7 @@ fn assert_same(batches: &[(Nanos, u64)], single: &[Nanos], (begin, end): (Nanos,
     assert!((0..=near.len() - all.len()).any(matches), "{batches:?}, not {near:?}");
 }
 
-/// Takes these steps, and looks after each whether what the load asks for is its starts, one by one, by now and a while
-/// later.
+/// Takes these steps. After each step, checks that the load asks for its starts, one by one, by now and a while later.
 fn follow(setting: &Setting, steps: &[(Step, u64)]) {
     let mut run = Run::new(setting);
     for &(step, later) in steps {
@@ -346,10 +345,10 @@ fn follow(setting: &Setting, steps: &[(Step, u64)]) {
     }
 }
 
-/// What once went wrong: slots of other processes that had come, which a shard made this one's after time was
-/// forfeited; a rate that a slot begins with, but not on the nanosecond.
+/// Two cases that failed once: slots of other processes that had come, which a shard made this process's after time was
+/// forfeited; and a rate that begins with a slot, but not on the nanosecond.
 #[test]
-fn what_had_come_stays_when_time_is_forfeited() {
+fn slots_that_have_come_stay_when_time_is_forfeited() {
     let late = || Step::Policy(1, None, None);
     let plain = Setting { spread: Spread::Even, shard: None, rate: 0, slots: None, until: None };
     let replay = |step| Setting { spread: Spread::Replay(step), ..plain.clone() };
@@ -371,7 +370,7 @@ fn what_had_come_stays_when_time_is_forfeited() {
 }
 
 proptest! {
-    /// However the load was changed, stopped and shared out, and whatever policies did to its slots.
+    /// However the load was changed, stopped and shared, and whatever policies did to its slots.
     #[test]
     fn a_load_asks_for_its_starts_one_by_one(
         setting in setting(),
@@ -380,9 +379,9 @@ proptest! {
         follow(&setting, &steps);
     }
 
-    /// What is left is what a drain would find, and stays where it is.
+    /// The unstarted slots are those that a drain would find, and they do not move.
     #[test]
-    fn what_nobody_has_started_is_what_can_still_be_taken(
+    fn unstarted_slots_are_those_that_can_still_be_taken(
         setting in setting(),
         steps in prop::collection::vec(step(), 1..25),
         [begin, end] in [0_u64..20_000_000_000, 0_u64..20_000_000_000],
@@ -412,7 +411,7 @@ proptest! {
     }
 }
 
-/// A slot that is due at the very moment of a change has not come before it, and has come right after it.
+/// A slot that is due exactly at a change has not come before the change, and has come right after it.
 #[test]
 fn a_change_at_a_slots_moment_asks_for_it_once() {
     let clock = ManualClock::new();
@@ -432,7 +431,7 @@ fn a_change_at_a_slots_moment_asks_for_it_once() {
 
 /// A pause stops the schedule, however long it takes: no more slots come.
 #[test]
-fn a_pause_adds_nothing_to_what_nobody_has_started() {
+fn a_pause_adds_nothing_to_the_slots_that_have_not_started() {
     let second = Duration::from_secs(1);
     let ramp: Shape = "ramp 0/s..40/s 1s, hold 40/s 1h".parse().unwrap();
     let even = Shape::constant(rate(2));
@@ -460,9 +459,9 @@ fn a_pause_adds_nothing_to_what_nobody_has_started() {
     }
 }
 
-/// As many as there are before the end, however many that is.
+/// All slots before the end, however many there are.
 #[test]
-fn billions_are_told_in_some_thousand_batches() {
+fn billions_of_slots_come_in_some_thousand_batches() {
     for hz in [1, 7, 1_000, 1_000_000, 10_000_000_000] {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(hz).unwrap()).clock(clock.clone()).build();

@@ -1,5 +1,5 @@
-//! Changes while the pacer runs: no slot is lost or handed out twice, a change of the rate keeps
-//! what has passed, and no caller sleeps on for ever.
+//! Changes while the pacer runs: no slot is lost or handed out twice, a change of the rate keeps the part of the
+//! interval that has passed, and no caller sleeps for ever.
 
 use crate::common::{
     HOUR, MICRO, MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns,
@@ -19,7 +19,7 @@ fn ten_seconds_late() -> (ManualClock, Pacer) {
 }
 
 #[test]
-fn what_was_ten_seconds_late_is_ten_seconds_late_after_a_rate_change() {
+fn an_operation_that_was_ten_seconds_late_still_is_after_a_rate_change() {
     for text in ["1/d", "1/s", "1000/s", "10G/s"] {
         let (_, pacer) = ten_seconds_late();
         let before = pacer.ledger();
@@ -176,7 +176,7 @@ fn assert_everything_says_closed(pacer: &Pacer) {
 }
 
 #[test]
-fn a_claim_outlives_changes_and_is_told_of_the_close() {
+fn a_claim_outlives_changes_and_ends_with_the_close() {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
     pacer.try_acquire().expect("due at once");
@@ -199,7 +199,7 @@ fn a_claim_outlives_changes_and_is_told_of_the_close() {
 }
 
 #[test]
-fn deadlines_and_timeouts_take_nothing_they_cannot_start() {
+fn deadlines_and_timeouts_take_no_slot_that_cannot_start() {
     let clock = ManualClock::jumping();
     let pacer = build("10/s", &clock).build();
     pacer.try_acquire().expect("due at once");
@@ -223,7 +223,7 @@ fn a_deadline_caller_gives_up_when_a_change_puts_its_slot_beyond() {
     let thread = thread::spawn(move || caller.acquire_deadline(at(150 * MILLI)));
     until("claim", || pacer.ledger().granted == 2, || ());
     pacer.set_rate(rate("1/s"));
-    // The clock stands still: the change alone wakes the caller.
+    // The clock does not advance: only the change wakes the caller.
     assert_eq!(finish("caller", vec![thread], || ()), [Err(Refused::NotUntil(at(SECOND)))]);
     assert_eq!(pacer.ledger().granted, 1);
     assert_eq!(put_off_to(&pacer), SECOND);
@@ -241,8 +241,8 @@ fn a_paused_deadline_caller_gives_up_at_its_deadline() {
     assert_eq!(pacer.try_acquire().map(wait_ns), Ok(0));
 }
 
-/// A second at each of two rates by turns, `pieces` times. Returns a pacer that is behind by all of
-/// it, and when its slots start.
+/// Alternates between two rates, a second each, for `pieces` pieces. Returns a pacer that is late by all of that time,
+/// and the starts of its slots.
 fn seconds_at_changing_rates(pieces: u64) -> (Pacer, Vec<u64>) {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
@@ -273,7 +273,7 @@ fn a_backlog_keeps_every_intended_start_over_a_thousand_changes() {
 /// At 10 G/s ten slots start in each nanosecond. From 1000 s on it is one per second, and the limit
 /// is 1 us.
 #[test]
-fn of_what_was_due_when_the_rate_changed_all_that_is_later_than_the_limit_is_skipped_at_once() {
+fn slots_that_were_due_at_a_rate_change_are_skipped_at_once_if_they_are_later_than_the_limit() {
     for (nanos_later, granted) in [(500, 5_010), (1_000, 10)] {
         let clock = ManualClock::new();
         let pacer = build("10G/s", &clock).skip_later_than(span(MICRO)).build();
@@ -289,9 +289,9 @@ fn of_what_was_due_when_the_rate_changed_all_that_is_later_than_the_limit_is_ski
     }
 }
 
-/// A claim is a use, too, and a pause takes it back that the schedule begins with one.
+/// A claim is a use, too. A pause cancels the start on first use.
 #[test]
-fn what_starts_on_first_use_starts_with_a_claim_and_not_after_a_pause() {
+fn a_start_on_first_use_comes_with_a_claim_and_not_after_a_pause() {
     let clock = ManualClock::new();
     let start = || build("10/s", &clock).start_on_first_use().build();
     let (claimed, paused) = (start(), start());

@@ -1,12 +1,12 @@
-//! A claim whose caller pauses first, and starts in a step of its own.
+//! A claim whose caller pauses first, and starts in a separate step.
 
 use crate::common::{MILLI, PAUSES, SECOND, at, build, finish, rate, span, strictness, until};
 use nanopace::{ManualClock, Refused};
 use std::thread;
 use std::time::Duration;
 
-/// In slices of any length, under any policy, with any way to pause: the pause ends when the slot is due,
-/// and starts nothing.
+/// In slices of any length, under any policy, with any kind of pause: the pause ends when the slot is due, and starts
+/// nothing.
 #[test]
 fn a_pause_ends_when_the_slot_is_due_and_starts_nothing() {
     for (pause, number) in PAUSES.into_iter().flat_map(|it| [0.0, 0.5, 1.0, 1.1].map(|n| (it, n))) {
@@ -30,9 +30,9 @@ fn a_pause_ends_when_the_slot_is_due_and_starts_nothing() {
     }
 }
 
-/// The clock stands still: only the change can end the pause.
+/// The clock does not advance: only the change can end the pause.
 #[test]
-fn changes_reach_who_pauses() {
+fn changes_reach_callers_that_pause() {
     for pause in PAUSES {
         let clock = ManualClock::new();
         let pacer = build("1/h", &clock).pause(pause).start_paused().build();

@@ -1,4 +1,4 @@
-//! Clocks may stand still, jump ahead by years, or go back: no panic, no early start, no burst.
+//! Clocks may stop, jump ahead by years, or go back: no panic, no early start, no burst.
 
 use crate::common::{
     DAY, HOUR, MICRO, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, at, build,
@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
-fn a_week_or_a_year_of_suspension_obeys_the_policy() {
+fn the_policy_holds_after_a_week_or_a_year_of_suspension() {
     for suspended in [WEEK, YEAR, 100 * YEAR] {
         for text in ["1/d", "1/s", "1M/s", "10G/s"] {
             for number in [0.0, 0.5, 1.0, 1.1, 1000.0] {
@@ -50,12 +50,12 @@ fn the_maximum_backlog_makes_a_suspended_day_harmless() {
     let pacer = build("10G/s", &clock).max_backlog(span(10)).build();
     pacer.try_acquire().expect("due at once");
     clock.advance(span(DAY));
-    // 10 ns hold 100 slots and the one that is due just now.
+    // 10 ns contain 100 slots and the one that is due right now.
     assert_eq!(drain(&pacer).len(), 101);
 }
 
 #[test]
-fn a_clock_that_stands_still_starts_nothing() {
+fn a_clock_that_does_not_advance_starts_nothing() {
     for number in [0.0, 0.5, 1.0, 1.1] {
         let clock = ManualClock::new();
         let pacer = build("10G/s", &clock).strictness(strictness(number)).build();
@@ -130,7 +130,7 @@ fn a_pause_on_a_clock_that_goes_back_is_no_panic() {
 /// A line reaches 2^46 slots. 23 000 rows of 2^32 - 1 slots start in time; then 2 s are made up
 /// for.
 #[test]
-fn slots_start_where_they_should_beyond_the_reach_of_a_line() {
+fn slots_start_on_time_beyond_the_reach_of_a_line() {
     let clock = ManualClock::jumping();
     let pacer = build("10G/s", &clock).build();
     let taken = 23_000 * u64::from(u32::MAX);
@@ -142,12 +142,11 @@ fn slots_start_where_they_should_beyond_the_reach_of_a_line() {
     }
 }
 
-/// 100/s, and every sleep takes 8 ms too long. Average makes up for that, and so does every policy
-/// within its tolerance but the strict one. Without tolerance, strictness 0.5 closes half of each
-/// lateness, and a ratio of 2 counts from each late start: slot 2 comes at 20 + 4 ms and 18 + 5 ms,
-/// and so on.
+/// 100/s, and every sleep takes 8 ms too long. Average makes up for that, and so does every policy within its tolerance
+/// except strict. Without tolerance, strictness 0.5 closes half of each lateness, and a ratio of 2 counts from each
+/// late start: slot 2 comes at 20 + 4 ms and 18 + 5 ms, and so on.
 #[test]
-fn what_pauses_overrun_is_made_up_for_within_the_tolerance_unless_strict() {
+fn overruns_of_pauses_are_made_up_for_within_the_tolerance_unless_strict() {
     for (number, tolerance, starts) in [
         (0.0, 0, [18, 28, 38]),
         (0.5, 0, [18, 32, 46]),
@@ -171,8 +170,8 @@ fn what_pauses_overrun_is_made_up_for_within_the_tolerance_unless_strict() {
     }
 }
 
-/// A clock that is behind by a microsecond at every second reading, and panics at its 10 000th, so
-/// that no test hangs.
+/// A clock that is behind by a microsecond at every second reading, and panics at its 10 000th reading, so that no test
+/// hangs.
 #[derive(Debug)]
 struct AlternatingClock {
     base: AtomicU64,
@@ -182,7 +181,7 @@ struct AlternatingClock {
 impl Clock for AlternatingClock {
     fn now(&self) -> Nanos {
         let reading = self.readings.fetch_add(1, Ordering::Relaxed);
-        assert!(reading < 10_000, "asked for ever");
+        assert!(reading < 10_000, "read without end");
         at(self.base.load(Ordering::Relaxed).saturating_sub(reading % 2 * MICRO))
     }
 
@@ -326,7 +325,7 @@ fn moments_end_where_the_range_does() {
 }
 
 #[test]
-fn what_a_pacer_keeps_does_not_grow_with_its_sleeps() {
+fn memory_of_a_pacer_does_not_grow_with_its_sleeps() {
     let clock = Arc::new(RoughClock::default());
     let pacer = Pacer::builder(rate("1/s")).clock(clock.clone()).build();
     let size_after = |sleeps: u64| {

@@ -1,9 +1,8 @@
-//! Real threads on one pacer: no slot is handed out twice or lost, and no caller sleeps on for
-//! ever.
+//! Real threads on one pacer: no slot is handed out twice or lost, and no caller sleeps for ever.
 //!
-//! At a constant interval of whole nanoseconds the intended start is the slot's number, so the set
-//! of all intended starts must be exactly 0, 1, 2, ... intervals. The clock is moved by hand, or
-//! jumps; nothing here depends on how fast anything runs.
+//! At a constant interval of whole nanoseconds the intended start gives the slot's number, so the set of all intended
+//! starts must be exactly 0, 1, 2, ... intervals. The clock is moved by hand, or jumps; nothing here depends on the
+//! speed of the machine.
 
 use crate::common::{
     assert_balanced, at, build, drain, finish, intended_ns, rate, span, strictness,
@@ -40,8 +39,8 @@ fn crew(
     (0..threads).map(worker).collect()
 }
 
-/// Asserts that every slot of `interval_ns` was started once, from 0 on without a gap. What was
-/// given back and not taken again is taken now.
+/// Asserts that every slot of `interval_ns` was started once, from 0 on without a gap. Slots that were given back and
+/// not taken again are taken now.
 fn assert_each_slot_once(pacer: &Pacer, mut starts: Starts, interval_ns: u64) {
     let taken = starts.len();
     let slots = starts.iter().max().expect("some starts") / interval_ns + 1;
@@ -120,7 +119,7 @@ fn shared_acquires_take_each_slot_once() {
 }
 
 #[test]
-fn shared_acquires_behind_schedule_take_each_slot_once() {
+fn shared_acquires_that_are_late_take_each_slot_once() {
     let clock = ManualClock::new();
     let pacer = build("1M/s", &clock).build();
     let starts =
@@ -159,7 +158,7 @@ fn everything_at_once_takes_each_slot_once() {
     }
 }
 
-/// As [`assert_each_slot_once`], for slots that may not be due yet.
+/// Like [`assert_each_slot_once`], for slots that may not be due yet.
 fn assert_each_slot_once_on_time(pacer: &Pacer, clock: &ManualClock, starts: Starts) {
     let pacer = pacer.clone();
     let thread = thread::spawn(move || assert_each_slot_once(&pacer, starts, 10));
@@ -185,7 +184,7 @@ fn slots_are_counted_right_over_rate_changes() {
         }
     });
     let starts = starts.concat().len() as u64;
-    // No slot is held any more, so what was granted is what was started.
+    // No slot is held any more, so the granted slots are the started ones.
     assert_eq!(pacer.ledger().granted, starts);
     assert_balanced(&pacer);
 }
@@ -204,7 +203,7 @@ fn no_gap_is_forfeited_twice() {
         let ledger = pacer.ledger();
         assert_eq!(ledger.granted, 8_000, "strictness {number}");
         assert_balanced(&pacer);
-        // 1 us a slot, due or not; so nothing was given away or skipped more than once.
+        // 1 us per slot, due or not; so no time was forfeited twice and no slot skipped twice.
         drain(&pacer);
         let ledger = pacer.ledger();
         let slots = span((ledger.granted + ledger.skipped) * 1_000);
@@ -258,7 +257,7 @@ fn until_closed(pacer: &Pacer, dice: &mut Dice) -> Starts {
 struct Stopping {
     now: AtomicU64,
     stopped: OnceLock<ThreadId>,
-    /// The thread waits at it when it stops, and again before it goes on.
+    /// The thread waits here when it stops, and again before it goes on.
     barrier: Barrier,
 }
 

@@ -1,11 +1,11 @@
-//! A load that is corrected again and again, against the times of its slots in whole numbers.
+//! A load that is corrected repeatedly, compared with the times of its slots in whole numbers.
 
 use crate::common::{SECOND, assert_balanced, span, strictness};
 use nanopace::driver::Drive as _;
 use nanopace::{Claim, Grant, ManualClock, Nanos, Pacer, Shape};
 use proptest::prelude::*;
 
-/// Slots per second, and for how many milliseconds; the last so many for ever.
+/// Slots per second, and for how many milliseconds; the last rate holds for ever.
 type Plan = Vec<(u64, u64)>;
 
 #[derive(Clone, Debug)]
@@ -109,7 +109,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     /// Slots that were due keep their times, the others start when the load says, and each starts once.
     #[test]
-    fn slots_of_a_corrected_load_start_when_it_says(plan in plan(), steps in steps()) {
+    fn slots_of_a_corrected_load_start_at_its_times(plan in plan(), steps in steps()) {
         let mut run = Run::new(plan, 0.0, None);
         for step in steps.into_iter().chain([Step::Clock(5 * SECOND)]) {
             run.take(step);
@@ -128,7 +128,7 @@ proptest! {
         }
     }
 
-    /// Nothing that is still to come is brought forward by a late start, and the load asks for what it asked for.
+    /// A late start brings no future slot forward, and the number of slots that the load asks for does not change.
     #[test]
     fn late_starts_bring_nothing_forward(
         (plan, steps, backlog_ns) in (plan(), steps(), prop::option::of(0..SECOND)),

@@ -1,4 +1,4 @@
-//! Schedules that end: after so many slots, or after so much time.
+//! Schedules that end: after a number of slots, or after a time.
 
 use crate::common::{SECOND, assert_balanced, build, drain, intended_ns, rate, span, strictness};
 use nanopace::driver::Drive as _;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::task::{Wake, Waker};
 use std::thread;
 
-/// How many slots there are, taken one after the other as they come due.
+/// The number of slots, taken one after the other when they are due.
 fn count(pacer: &Pacer) -> u64 {
     let mut count = 0;
     while pacer.acquire().is_ok() {
@@ -21,7 +21,7 @@ fn count(pacer: &Pacer) -> u64 {
 }
 
 #[test]
-fn there_are_as_many_slots_as_were_asked_for_and_fit() {
+fn the_number_of_slots_is_the_requested_one_if_it_fits() {
     for (text, slots, until_ns, expected) in [
         ("10/s", Some(0), None, 0),
         ("10/s", Some(7), None, 7),
@@ -78,9 +78,9 @@ fn a_row_that_does_not_fit_takes_nothing() {
     assert_eq!(pacer.ledger().granted, 5);
 }
 
-/// A slower rate leaves fewer slots. A caller that sleeps for one that is no more is told at once.
+/// A slower rate leaves fewer slots. A caller that sleeps for a slot that no longer exists returns at once.
 #[test]
-fn a_sleeper_whose_slot_is_no_more_is_told() {
+fn a_sleeper_whose_slot_no_longer_exists_returns_finished() {
     let clock = ManualClock::new();
     let pacer = build("1/s", &clock).until(span(10 * SECOND)).build();
     pacer.acquire().expect("slot 0");
@@ -96,7 +96,7 @@ fn a_sleeper_whose_slot_is_no_more_is_told() {
     assert_eq!(pacer.ledger().granted, 1);
 }
 
-/// Whatever way threads take slots, they start each of them once, and no other.
+/// In whatever way threads take slots, they start each of them once, and no other.
 #[test]
 fn threads_start_each_slot_once_and_no_other() {
     for strict in [0.0, 1.0] {
@@ -119,7 +119,7 @@ fn threads_start_each_slot_once_and_no_other() {
         };
         let by_claim = |pacer: &Pacer| {
             let mut starts = Vec::new();
-            // When the others have ended, nobody pauses any more, and the clock stands still.
+            // When the others have ended, no thread pauses any more, and the clock does not advance.
             while let Ok(mut claim) = pacer.claim()
                 && others.load(Relaxed) > 0
             {
@@ -140,12 +140,12 @@ fn threads_start_each_slot_once_and_no_other() {
             ];
             threads.map(|thread| thread.join().expect("no panic")).concat()
         });
-        // Another worker's lane or claim may have come back after all others were done.
+        // Another worker's lane or claim may have come back after all other workers were done.
         starts.extend(all(&pacer));
         starts.sort_unstable();
         assert_eq!(starts.len(), 20_000);
-        // Under strict a slot that is held while more than 40 others forfeit time may be off, and start
-        // when another one does: see Limitations.
+        // Under strict a slot that is held while more than 40 others forfeit time may be off, and start at the same
+        // time as another one: see Limitations.
         let same = starts.windows(2).position(|pair| strict == 0.0 && pair[0] == pair[1]);
         assert_eq!(same.map(|at| (at, starts[at])), None, "twice");
         assert_eq!(pacer.ledger().granted, 20_000);
@@ -153,10 +153,9 @@ fn threads_start_each_slot_once_and_no_other() {
     }
 }
 
-/// A schedule that has ended has no more backlog than its slots, however long ago that was. What is
-/// refused changes nothing.
+/// A schedule that has ended has no more backlog than its slots, however long ago that was. A refusal changes nothing.
 #[test]
-fn what_is_due_at_the_end_outlives_the_range_of_positions() {
+fn slots_that_are_due_at_the_end_outlive_the_range_of_positions() {
     for refused in [false, true] {
         let clock = ManualClock::new();
         let pacer = build("1k/s", &clock).slots(500).build();
@@ -181,10 +180,10 @@ fn what_is_due_at_the_end_outlives_the_range_of_positions() {
     assert_balanced(&pacer);
 }
 
-/// Time that a late start forfeits moves slots behind the end. The account of time still ends there,
-/// and callers that sleep for those slots are told, and tasks that watch.
+/// Time that a late start forfeits moves slots to after the end. The account of time still ends there. Callers that
+/// sleep for those slots return, and tasks that watch are woken.
 #[test]
-fn slots_that_are_forfeited_behind_the_end_are_no_more() {
+fn slots_that_are_forfeited_to_after_the_end_no_longer_exist() {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).until(span(SECOND)).strictness(strictness(1.0)).build();
     let mut claims: Vec<_> = (0..8).map(|_| pacer.claim().expect("ten slots")).collect();
@@ -213,9 +212,9 @@ impl Wake for Flag {
     }
 }
 
-/// The last slot is not due yet: whoever takes it holds it, and nothing is left to wait for.
+/// The last slot is not due yet: the caller that takes it holds it, and no slot is left to wait for.
 #[test]
-fn the_end_is_told_when_the_last_slot_is_taken_ahead() {
+fn the_end_is_reported_when_the_last_slot_is_taken_ahead() {
     let pacer = build("1k/s", &ManualClock::new()).slots(2).build();
     pacer.acquire().expect("slot 0");
     let (watch, flag) = (pacer.watch(), Arc::new(Flag(AtomicBool::new(false))));
@@ -224,10 +223,10 @@ fn the_end_is_told_when_the_last_slot_is_taken_ahead() {
     assert!(flag.0.load(Relaxed), "nothing is left to wait for");
 }
 
-/// A task that waits for the last slot, which is due, hears that another caller has taken it: by
-/// itself, or with slots before it that a reading of the clock has shown to be due.
+/// A task that waits for the last slot, which is due, is woken when another caller has taken it: alone, or with slots
+/// before it that a reading of the clock has shown to be due.
 #[test]
-fn the_end_is_told_when_the_last_slot_is_taken_however_that_is() {
+fn the_end_is_reported_however_the_last_slot_is_taken() {
     let ways =
         ["acquire", "try_acquire", "lane", "claim"].map(|by| [(by, "even"), (by, "poisson")]);
     for slots in [2, 3, 5, 100] {
@@ -255,9 +254,9 @@ fn the_end_is_told_when_the_last_slot_is_taken_however_that_is() {
     }
 }
 
-/// A slot that came back is one more for whoever waits, until it is taken again.
+/// A slot that came back is available to waiting tasks, until it is taken again.
 #[test]
-fn the_end_is_told_again_when_a_slot_that_came_back_is_taken() {
+fn the_end_is_reported_again_when_a_slot_that_came_back_is_taken() {
     let pacer = build("1/h", &ManualClock::new()).slots(3).build();
     pacer.acquire().expect("slot 0");
     let [first, _second] = [(); 2].map(|()| pacer.claim().expect("a slot"));

@@ -1,5 +1,4 @@
-//! Slots that are taken and given back, and slots in rows: none is lost, and none is handed out
-//! twice.
+//! Slots that are taken and given back, and slots in rows: no slot is lost, and none is handed out twice.
 
 use crate::common::{
     MICRO, MILLI, SECOND, assert_balanced, build, drain, finish, intended_ns, intended_starts,
@@ -8,9 +7,9 @@ use crate::common::{
 use nanopace::ManualClock;
 use nanopace::driver::Drive as _;
 
-/// Slots that are held are nobody's.
+/// Slots that are held are not free.
 #[test]
-fn a_timer_is_set_for_slots_that_nobody_has() {
+fn a_timer_is_set_for_free_slots() {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
     let mut claims: Vec<_> = (0..6).map(|_| Some(pacer.claim().expect("open"))).collect();
@@ -37,8 +36,7 @@ fn a_claim_given_back_goes_to_a_sleeper_with_a_later_slot() {
     assert_eq!(intended_starts(drain(&pacer)), [400, 500, 600].map(|ms| ms * MILLI));
 }
 
-/// The slot was known to be due when it was claimed. Whoever gets it a second later starts on a reading of
-/// its own.
+/// The slot was known to be due when it was claimed. A caller that gets it a second later starts on its own reading.
 #[test]
 fn a_claim_that_comes_back_shows_its_whole_wait() {
     for (arrivals, starts) in
@@ -58,7 +56,7 @@ fn a_claim_that_comes_back_shows_its_whole_wait() {
 }
 
 #[test]
-fn a_lane_that_is_dropped_gives_back_what_it_has_not_started() {
+fn a_lane_that_is_dropped_gives_back_the_slots_it_has_not_started() {
     let clock = ManualClock::jumping();
     let pacer = build("100M/s", &clock).build();
     let mut starts = Vec::new();
@@ -70,7 +68,7 @@ fn a_lane_that_is_dropped_gives_back_what_it_has_not_started() {
     }
     // 50 x 7 x (1 + 2 + 3) slots.
     assert_eq!((starts.len(), pacer.ledger().granted), (2_100, 2_100));
-    // All lanes are gone: what they left comes first, up to the last slot that was started.
+    // All lanes are gone: their remaining slots come first, up to the last slot that was started.
     let last = starts.iter().max().expect("many") / 10;
     starts.extend((2_100..=last).map(|_| intended_ns(pacer.acquire().expect("open"))));
     starts.sort_unstable();
@@ -78,7 +76,7 @@ fn a_lane_that_is_dropped_gives_back_what_it_has_not_started() {
     assert_balanced(&pacer);
 }
 
-/// Slots that it has not started say nothing of its pace.
+/// Slots that the lane has not started do not count towards its pace.
 #[test]
 fn a_lane_that_gives_back_still_reads_the_clock_in_time() {
     for (operation_ns, started) in [(1_000, 1), (1_000, 3), (700, 2), (3_000, 1), (400, 17)] {
@@ -98,7 +96,7 @@ fn a_lane_that_gives_back_still_reads_the_clock_in_time() {
     }
 }
 
-/// The slots that a lane takes at once. It starts one each microsecond, and has given back `times` times.
+/// The number of slots that a lane takes at once. It starts one each microsecond, and has given back `times` times.
 fn run_after(times: usize) -> u64 {
     let clock = ManualClock::new();
     let pacer = build("100M/s", &clock).build();
@@ -113,7 +111,7 @@ fn run_after(times: usize) -> u64 {
     pacer.acquire().expect("open").slot() - first
 }
 
-/// A lane that has nothing to give back keeps what it knows of its pace.
+/// A lane that has nothing to give back keeps the measurement of its pace.
 #[test]
 fn giving_back_nothing_keeps_the_pace() {
     assert_eq!(run_after(2), run_after(1));
@@ -150,9 +148,9 @@ fn a_row_that_is_skipped_is_replaced_by_a_row() {
     assert_balanced(&pacer);
 }
 
-/// A row consists of new slots. What came back and is too late is skipped with it all the same.
+/// A row consists of new slots. Slots that came back and are too late are skipped together with it.
 #[test]
-fn what_came_back_is_skipped_with_a_row_that_is_too_late() {
+fn slots_that_came_back_are_skipped_with_a_row_that_is_too_late() {
     let clock = ManualClock::new();
     let pacer = build("1k/s", &clock).skip_later_than(span(100 * MILLI)).build();
     let earlier = pacer.claim().expect("slot 0");

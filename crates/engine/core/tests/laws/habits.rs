@@ -1,4 +1,4 @@
-//! What a thread has learnt and spent belongs to the thread, whichever pacers it serves.
+//! A thread's measurements and its budget belong to the thread, whichever pacers it serves.
 
 use crate::common::{HOUR, MICRO, MILLI, SECOND, at, rate, span};
 use nanopace::{Clock, Nanos, Pacer, Parker, Pause};
@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Reading it takes 100 ns, and sleeping until a moment up to 20 us longer than that, 10 us on
-/// average.
+/// Reading this clock takes 100 ns. A sleep ends up to 20 us later than that, 10 us on average.
 #[derive(Debug, Default)]
 struct TickingClock(AtomicU64);
 
@@ -17,7 +16,7 @@ impl Clock for TickingClock {
     }
 
     fn park(&self, _: &Parker, until: Nanos) {
-        // A prime, so that what comes next is not what came last.
+        // A prime, so that consecutive overruns differ.
         let overrun = until.as_nanos() / 100 * 7_919 % 20_000;
         self.0.fetch_max(until.as_nanos() + overrun, Relaxed);
     }
@@ -39,14 +38,14 @@ fn a_thread_that_serves_two_pacers_keeps_its_budget_for_spinning() {
         assert!(pacers.iter().all(|pacer| pacer.acquire().is_ok()));
     }
     let spun = pacers.map(|pacer| pacer.counters().spun).iter().sum();
-    // A millisecond is there at first.
+    // The budget is a millisecond at first.
     let allowed = (clock.now() - at(0)).mul_f64(0.05) + span(MILLI);
     assert!((span(2 * MILLI)..=allowed).contains(&spun), "{spun:?} of {allowed:?}");
 }
 
-/// Two clocks an hour apart. Each of them stands still while the thread waits on the other.
+/// Two clocks an hour apart. Each of them does not advance while the thread waits on the other.
 #[test]
-fn moments_of_one_pacers_clock_say_nothing_of_anothers() {
+fn moments_of_one_pacers_clock_are_not_used_for_another() {
     let clocks = [0, HOUR].map(|start| Arc::new(TickingClock(AtomicU64::new(start))));
     let pacers = clocks.clone().map(|clock| {
         Pacer::builder(rate("5k/s")).pause(Pause::Hybrid).spin_share(0.001).clock(clock).build()
@@ -70,7 +69,7 @@ fn the_first_sleep_for_another_pacer_is_not_stretched() {
     }
 }
 
-/// A clock on which sleeps end in time, cost the processor something, and are counted.
+/// A clock on which sleeps end in time, cost CPU time, and are counted.
 #[derive(Debug, Default)]
 struct SleepCounter {
     now: AtomicU64,
@@ -90,12 +89,11 @@ impl Clock for SleepCounter {
 }
 
 #[test]
-fn a_sleep_is_stretched_by_half_of_what_is_made_up_for_at_most() {
+fn a_sleep_is_stretched_by_at_most_half_of_the_tolerated_lateness() {
     let clock = Arc::new(SleepCounter::default());
     let builder = Pacer::builder(rate("100k/s")).sleep_share(0.0).max_backlog(span(MILLI));
     let pacer = builder.clock(clock.clone()).build();
-    // Slot 1 is the first to be slept for. Each sleep after that ends 500 us behind its slot, so
-    // that 51 slots start.
+    // Slot 1 is the first to be slept for. Each later sleep ends 500 us after its slot, so that 51 slots start.
     assert!((0..2 + 51 * 100).all(|_| pacer.acquire().is_ok()));
     assert_eq!(clock.sleeps.load(Relaxed), 1 + 100);
 }
@@ -120,8 +118,8 @@ fn hybrid_pausing_learns_how_far_sleeps_overrun_and_spins_for_no_more() {
         late += u64::from(slot >= 100 && grant.wait_nanos() > 300);
     }
     let spun = pacer.counters().spun;
-    // What 92 of 100 sleeps stay below is 18.4 us, and of that the average sleep leaves 8.5 us; the
-    // first ones are less well known.
+    // 92 of 100 sleeps overrun by less than 18.4 us, and the average sleep leaves 8.5 us of that; the estimate of the
+    // first ones is less precise.
     assert!(late < 90 && spun < span(10 * MILLI), "{late} of 900 came late, {spun:?} spun");
 }
 
@@ -137,8 +135,7 @@ fn hybrid_pausing_spins_for_some_of_the_time_and_at_most_for_its_share() {
         for _ in 0..10_000 {
             pacer.acquire().expect("open");
         }
-        // 1 s of schedule; a millisecond may have been saved up, and each spin goes on to the end
-        // of a reading.
+        // 1 s of schedule; a millisecond may have been saved up, and each spin goes on to the end of a reading.
         let spun = pacer.counters().spun;
         assert!(spun >= span(5 * MILLI), "{share}: {spun:?}");
         assert!(spun <= span(SECOND + MILLI).mul_f64(share) + span(3 * MILLI), "{share}: {spun:?}");

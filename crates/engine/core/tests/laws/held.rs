@@ -1,5 +1,5 @@
-//! Slots that are held while the schedule changes, or others forfeit time: they keep their intended
-//! starts, however often that happens.
+//! Slots that are held while the schedule changes, or while others forfeit time, keep their intended starts, however
+//! often that happens.
 
 use crate::common::{
     MICRO, MILLI, SECOND, assert_balanced, at, build, drain, intended_ns, put_off_to, rate, span,
@@ -9,8 +9,8 @@ use nanopace::{Arrivals, Claim, Grant, ManualClock, Pacer};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A slot that was due at 2.1 s is held, while the rate changes at the beginning of each second and
-/// other callers start all that is due.
+/// A slot that was due at 2.1 s is held, while the rate changes at the beginning of each second and other callers start
+/// all slots that are due.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
     let ways: [fn(&Pacer) -> Claim<'_>; 2] = [
@@ -43,8 +43,8 @@ fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
     }
 }
 
-/// 1/s, then 100 k/s: slot 1 is held while the hundred slots behind it start late one by one, and
-/// forfeit their lateness.
+/// 1/s, then 100 k/s: slot 1 is held while the hundred slots after it start late one by one, and forfeit their
+/// lateness.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_while_others_forfeit() {
     for number in [0.3, 1.0] {
@@ -100,7 +100,7 @@ fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
     }
 }
 
-/// It also stays over hundreds of changes of the rate, however many came before them.
+/// It also keeps its place over hundreds of changes of the rate, however many came before them.
 #[test]
 fn slots_that_are_held_are_exact_over_hundreds_of_changes() {
     let clock = ManualClock::new();
@@ -119,7 +119,7 @@ fn slots_that_are_held_are_exact_over_hundreds_of_changes() {
     }
 }
 
-/// Each round changes the rate and starts all that is due.
+/// Each round changes the rate and starts all slots that are due.
 fn change_often(pacer: &Pacer, clock: &ManualClock) {
     for round in 0..200 {
         clock.advance(span(MILLI));
@@ -128,8 +128,8 @@ fn change_often(pacer: &Pacer, clock: &ManualClock) {
     }
 }
 
-/// A lane has a run of slots, and its operation takes two hundred changes: what is left of the run is
-/// as late as it is. Also if starts are judged since.
+/// A lane has a run of slots, and its operation takes two hundred changes. The rest of the run keeps its lateness, even
+/// if starts are judged since.
 #[test]
 fn the_rest_of_a_run_keeps_its_intended_starts_over_many_changes() {
     for is_strict in [false, true] {
@@ -139,7 +139,7 @@ fn the_rest_of_a_run_keeps_its_intended_starts_over_many_changes() {
         pacer.set_rate(rate("500k/s"));
         clock.advance(span(100 * MICRO));
         let mut lane = pacer.lane();
-        // The clock stands still, so each run is twice as long as the one before: 1, 2, 4, 8.
+        // The clock does not advance, so each run is twice as long as the one before: 1, 2, 4, 8.
         let starts: Vec<u64> = (0..8).map(|_| intended_ns(lane.acquire().expect("due"))).collect();
         assert_eq!(starts, (1..9).map(|slot| slot * 2 * MICRO).collect::<Vec<_>>());
         if is_strict {
@@ -154,9 +154,9 @@ fn the_rest_of_a_run_keeps_its_intended_starts_over_many_changes() {
     }
 }
 
-/// A row that comes back after two hundred changes: each of its slots is as late as it is.
+/// A row that comes back after two hundred changes: each of its slots keeps its lateness.
 #[test]
-fn a_row_that_comes_back_after_many_changes_is_as_late_as_it_is() {
+fn a_row_that_comes_back_after_many_changes_keeps_its_lateness() {
     let clock = ManualClock::new();
     let pacer = build("1M/s", &clock).build();
     pacer.acquire().expect("slot 0");
@@ -174,10 +174,10 @@ fn a_row_that_comes_back_after_many_changes_is_as_late_as_it_is() {
     assert_balanced(&pacer);
 }
 
-/// Half a second at each of two rates by turns, ten thousand times, and nobody takes a slot. No
-/// pacer remembers that. Nobody is told a later start than the truth, nor one that is much earlier.
+/// Half a second at each of two rates in turn, ten thousand times, and no slot is taken. No pacer remembers all of
+/// that. No slot starts later than its true time, or much earlier.
 #[test]
-fn a_backlog_over_ten_thousand_changes_is_never_later_than_it_is_and_hardly_less() {
+fn a_backlog_over_ten_thousand_changes_never_reports_too_much_lateness_and_hardly_too_little() {
     let clock = ManualClock::new();
     let pacer = build("4/s", &clock).build();
     let mut truth = Vec::new();
@@ -209,7 +209,7 @@ fn a_recorded_arrival_that_is_held_keeps_its_moment() {
     assert_eq!(held.start().map(intended_ns), Ok(MILLI));
 }
 
-/// Beyond 2^20 arrivals it counts as later: its wait time is less than the truth, and never more.
+/// After 2^20 arrivals it counts as later: its wait time is less than the true one, and never more.
 #[test]
 fn a_recorded_arrival_that_is_held_for_too_long_counts_as_later() {
     let clock = ManualClock::new();
@@ -222,13 +222,13 @@ fn a_recorded_arrival_that_is_held_for_too_long_counts_as_later() {
         pacer.try_acquire_many(1 << 19).expect("due");
     }
     let grant = held.start().expect("due");
-    // 2^20 us, and as long again until they are looked at.
+    // 2^20 us, and the same time again until they are checked.
     assert!(wait_ns(grant) < 2 * SECOND - MICRO && wait_ns(grant) >= SECOND / 2, "{grant:?}");
 }
 
-/// Slot 1 was due at 1 s, and starts at 101 s. Half of that is forfeited. From 51 s on its successor
-/// makes 0.001 and 0.002 of its way in each second by turns, though in none of these seconds was a
-/// slot due. It is all the same whether somebody held slot 1.
+/// Slot 1 was due at 1 s, and starts at 101 s. Half of that is forfeited. From 51 s on the next slot makes 0.001 and
+/// 0.002 of its way in alternating seconds, although no slot was due in any of these seconds. It makes no difference
+/// whether a caller held slot 1.
 #[test]
 fn a_start_that_forfeits_moves_others_along_the_changes_since() {
     for is_claimed in [false, true] {

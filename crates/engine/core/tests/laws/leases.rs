@@ -13,14 +13,14 @@ use std::time::Duration;
 
 const MOST: usize = 4_000;
 
-/// A load in frames, of which a process has some tracks: every so many slots.
+/// A load in frames. A process has some tracks of each: every n-th slot.
 #[derive(Debug)]
 struct Plan {
     shape: Shape,
     poisson: bool,
     frame_ns: u64,
     tracks: u32,
-    /// For each frame the tracks as leased first, and as leased in the end.
+    /// For each frame, the tracks that are leased first, and those that are leased in the end.
     frames: Vec<(u32, u32)>,
     /// How many frames ahead they are leased.
     ahead: usize,
@@ -28,7 +28,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// The same without the frames behind the most slots.
+    /// The same plan without the frames after the most slots.
     fn short(mut self) -> Plan {
         let is_near = |&frame: &usize| self.first(frame + 1) < MOST as u64;
         self.frames.truncate((0..self.frames.len()).take_while(is_near).count());
@@ -78,8 +78,8 @@ fn plans() -> impl Strategy<Value = Plan> {
     )
 }
 
-/// Everything that starts while the frames go by, each leased in advance and then anew. Somebody
-/// holds a slot all the time.
+/// All starts while the frames go by. Each frame is leased in advance and then anew. A caller holds a slot all the
+/// time.
 fn run(plan: &Plan) -> Vec<(u64, Duration)> {
     let clock = ManualClock::new();
     let builder = driver::leased(Pacer::shaped(plan.shape.clone()).arrivals(plan.arrivals()));
@@ -115,10 +115,10 @@ fn run(plan: &Plan) -> Vec<(u64, Duration)> {
 }
 
 proptest! {
-    /// What is leased starts when the load says, to within the nanosecond of a chord, and nothing
-    /// else does, however often it is leased anew before its frame begins.
+    /// Leased slots start when the load says, to within the nanosecond of a chord, and nothing else does, however often
+    /// the slots are leased anew before their frame begins.
     #[test]
-    fn what_is_leased_starts_and_nothing_else(plan in plans()) {
+    fn only_leased_slots_start(plan in plans()) {
         let (mut started, leased) = (run(&plan), plan.leased());
         started.sort_unstable();
         prop_assert_eq!(started.len(), leased.len(), "{:?} {:?}", started, leased);
@@ -172,7 +172,7 @@ fn a_load_without_end_ends_with_its_last_lease() {
 }
 
 #[test]
-fn what_may_have_started_is_not_leased_again() {
+fn slots_that_may_have_started_are_not_leased_again() {
     let clock = ManualClock::new();
     let pacer = leased("hold 10/s 1s forever", &clock);
     pacer.lease(0, &[Lease::of(all(), 5)]).unwrap();
@@ -184,9 +184,9 @@ fn what_may_have_started_is_not_leased_again() {
     assert_eq!(starts, [0, 100, 200, 500, 600]);
 }
 
-/// What was leased before the rest and has not started is kept.
+/// Slots that were leased before the rest and have not started are kept.
 #[test]
-fn the_rest_begins_where_it_is_asked_to_or_later() {
+fn the_rest_begins_at_the_requested_slot_or_later() {
     let clock = ManualClock::new();
     let pacer = leased("hold 10/s 1s forever", &clock);
     pacer.lease(0, &[Lease::of(all(), 8)]).unwrap();
@@ -199,7 +199,7 @@ fn the_rest_begins_where_it_is_asked_to_or_later() {
 
 /// A second change does not lease what was started before the first one.
 #[test]
-fn what_was_started_before_two_changes_is_not_leased_again() {
+fn slots_started_before_two_changes_are_not_leased_again() {
     let clock = ManualClock::new();
     let pacer = leased("hold 10/s 100s", &clock);
     pacer.lease(0, &[Lease::of(all(), 20)]).unwrap();
@@ -217,7 +217,7 @@ fn what_was_started_before_two_changes_is_not_leased_again() {
     assert_eq!(starts, [2900, 3000, 3100]);
 }
 
-/// What comes too late to be in time still starts, late.
+/// Slots whose lease comes after their time still start, late.
 #[test]
 fn a_lease_of_the_past_starts_late() {
     let clock = ManualClock::new();
@@ -228,7 +228,8 @@ fn a_lease_of_the_past_starts_late() {
     assert_eq!(waits, [400, 200].map(Duration::from_millis));
 }
 
-/// Whatever the load was and is, slots that were due stay, and those behind start as the new load says.
+/// Whatever the old and the new load are, slots that were due keep their times, and those after them start as the new
+/// load says.
 #[test]
 fn a_corrected_load_is_the_new_one_from_now_on() {
     for old in ["hold 10/s 1s forever", "hold 10/s 100s", "ramp 10/s..10/s 100s"] {
@@ -248,14 +249,14 @@ fn a_corrected_load_is_the_new_one_from_now_on() {
     }
 }
 
-/// What a late policy leaves of the backlog is of the new load, also where that came into force later.
+/// The backlog that a late policy leaves belongs to the new load, even where that load came into force later.
 #[test]
 fn backlog_is_kept_at_the_tempo_of_the_corrected_load() {
     let clock = ManualClock::new();
     let builder = Pacer::builder(rate("1k/s")).max_backlog(Duration::from_millis(2));
     let pacer = builder.clock(clock.clone()).build();
     clock.set(at(8_000_000));
-    assert_eq!(start(pacer.try_acquire()), Ok(0)); // which moves the slots behind it by 6 ms
+    assert_eq!(start(pacer.try_acquire()), Ok(0)); // which moves the slots after it by 6 ms
     pacer.correct_shape("hold 2k/s 1h".parse().unwrap());
     let intended = |grant: Grant| (grant.intended_start() - Nanos::ZERO).as_micros();
     let starts: Vec<_> = iter::from_fn(|| pacer.try_acquire().ok()).map(intended).collect();
@@ -265,7 +266,7 @@ fn backlog_is_kept_at_the_tempo_of_the_corrected_load() {
 
 type Change = fn(&Pacer);
 
-/// A pacer of 10/s, corrected to 1/s at 1 s and changed at another moment, of which so many slots have started in time.
+/// A pacer of 10/s, corrected to 1/s at 1 s and changed at another moment. This many of its slots have started on time.
 fn corrected_to_less(
     policy: fn(PacerBuilder) -> PacerBuilder,
     started: u64,
@@ -284,7 +285,7 @@ fn corrected_to_less(
     (clock, pacer)
 }
 
-/// Time that a late policy forfeits does not bring slots forward for which the corrected load has not come yet.
+/// Time that a late policy forfeits does not bring slots forward that the corrected load has not reached yet.
 #[test]
 fn a_late_start_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
     let changes: [(Change, [u64; 3]); 3] = [
@@ -311,9 +312,9 @@ fn a_late_start_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
     }
 }
 
-/// Also where the time that is forfeited ends before the load was corrected.
+/// This also holds where the forfeited time ends before the load was corrected.
 #[test]
-fn what_is_left_of_the_backlog_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
+fn the_rest_of_the_backlog_brings_no_slot_forward_of_a_load_that_was_corrected_to_less() {
     let changes: [(Change, [u64; 4]); 2] = [
         (|_| {}, [1_000, 7_000, 8_000, 9_000]),
         (|pacer| pacer.set_rate(rate("10/s")), [1_000, 1_780, 1_880, 1_980]),
@@ -330,9 +331,10 @@ fn what_is_left_of_the_backlog_brings_nothing_forward_of_a_load_that_was_correct
     }
 }
 
-/// What is leased after the correction waits for the corrected load, also if the load before it would have come there.
+/// Slots that are leased after the correction wait for the corrected load, even if the earlier load would have reached
+/// them.
 #[test]
-fn time_that_is_given_up_brings_nothing_forward_that_is_leased_after_a_correction() {
+fn forfeited_time_brings_no_slot_forward_that_is_leased_after_a_correction() {
     let clock = ManualClock::new();
     let builder = Pacer::builder(rate("20/s")).strictness(Strictness::new(0.5).unwrap());
     let pacer = driver::leased(builder).clock(clock.clone()).build();
@@ -345,7 +347,7 @@ fn time_that_is_given_up_brings_nothing_forward_that_is_leased_after_a_correctio
     assert_eq!(due, [500, 2_000, 3_000].map(|ms| Ok(at(1_000_000 * ms))));
 }
 
-/// A correction that is heard of after the end continues nothing, and changes nothing of what had been asked for.
+/// A correction that arrives after the end continues nothing, and does not change the slots that were asked for.
 #[test]
 fn a_correction_after_the_end_changes_nothing() {
     for (backlog, start_before) in [(None, true), (Some(0), true), (Some(0), false)] {
@@ -374,9 +376,9 @@ fn a_correction_after_the_end_changes_nothing() {
     }
 }
 
-/// Slots are told apart by their own numbers, also from before the oldest lease that is remembered.
+/// Slots are identified by their own numbers, even from before the oldest lease that is remembered.
 #[test]
-fn what_never_started_is_told_where_leases_are_forgotten() {
+fn slots_that_never_started_are_listed_where_leases_are_forgotten() {
     let clock = ManualClock::new();
     let pacer = leased("hold 1k/s 1h", &clock);
     let half = |frame: u64| Shard::new(u32::from(frame % 2 == 1), 2).unwrap();
@@ -393,8 +395,7 @@ fn what_never_started_is_told_where_leases_are_forgotten() {
     }
 }
 
-/// At a rate of zero it goes on just as it does at another one: slot 11 comes when the load has come
-/// to it.
+/// From a rate of zero the load continues as from any other rate: slot 11 comes when the load has reached it.
 #[test]
 fn a_load_that_is_corrected_to_less_goes_on_from_zero() {
     for new in ["hold 1/s 1s, hold 0/s 1h", "hold 1/s 1s"] {
@@ -409,10 +410,10 @@ fn a_load_that_is_corrected_to_less_goes_on_from_zero() {
     }
 }
 
-/// While the new load has not come to it yet, what was due by the old one is still asked for, is backlog, and starts, also
-/// where the schedule ends meanwhile.
+/// Slots that were due by the old load, and that the new one has not reached yet, are still asked for, are backlog, and
+/// start, even if the schedule ends meanwhile.
 #[test]
-fn what_was_due_before_a_correction_to_less_is_still_due() {
+fn slots_due_before_a_correction_to_less_are_still_due() {
     for ends in [None, Some(1_200), Some(1_400)].map(|end| end.map(Duration::from_millis)) {
         for new in ["hold 1/s 1h", "hold 1/s 1s, hold 0/s 1h", "ramp 0/s..1/s 1h"] {
             let clock = ManualClock::new();
@@ -437,10 +438,10 @@ fn what_was_due_before_a_correction_to_less_is_still_due() {
     }
 }
 
-/// A change after the end of a schedule does not continue it, and a lease after that change does not either, wherever the
-/// lease ends.
+/// A change after the end of a schedule does not continue it. A lease after that change does not either, wherever the lease
+/// ends.
 #[test]
-fn what_is_leased_after_a_change_behind_the_end_does_not_start() {
+fn slots_leased_after_a_change_after_the_end_do_not_start() {
     let changes: [Change; 3] = [
         |pacer| pacer.set_rate(rate("2k/s")),
         |pacer| pacer.set_shape("hold 2k/s 1h".parse().unwrap()),
@@ -479,7 +480,7 @@ fn take(step: (u8, u64, u64), pacer: &Pacer, clock: &ManualClock) {
 }
 
 proptest! {
-    /// Whatever is leased, changed and started, in whatever order.
+    /// Whatever is leased, changed and started, in any order.
     #[test]
     fn nothing_is_due_when_the_schedule_has_ended(
         steps in prop::collection::vec((0_u8..6, 0_u64..16, 0_u64..16), 1..10)
@@ -494,7 +495,7 @@ proptest! {
     }
 }
 
-/// A change before the end leaves the slots behind it to be leased.
+/// After a change before the end, the slots after the change can still be leased.
 #[test]
 fn an_end_by_time_waits_for_leases_after_a_change_before_it() {
     let clock = ManualClock::new();
@@ -511,9 +512,9 @@ fn an_end_by_time_waits_for_leases_after_a_change_before_it() {
     assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
 }
 
-/// What was due before a correction to less stays so, whatever changes next.
+/// Slots that were due before a correction to less stay due, whatever changes next.
 #[test]
-fn what_was_due_before_a_correction_stays_due_through_the_next_change() {
+fn slots_due_before_a_correction_stay_due_through_the_next_change() {
     let changes: [Change; 4] = [
         |pacer| pacer.set_rate(rate("10/s")),
         |pacer| pacer.set_shape("hold 10/s 1h".parse().unwrap()),
@@ -536,8 +537,8 @@ fn what_was_due_before_a_correction_stays_due_through_the_next_change() {
     }
 }
 
-/// What has started by the old load is not leased again, and what is leased behind it starts as the
-/// new one says.
+/// Slots that have started by the old load are not leased again, and slots that are leased after them start as the new
+/// load says.
 #[test]
 fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
     for (until, started_first) in [(20, 6), (26, 7)] {
@@ -566,25 +567,25 @@ fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
     }
 }
 
-/// Else a slot would have two owners or none.
+/// Otherwise a slot would have two owners or none.
 #[test]
-fn leases_lie_one_behind_the_other() {
+fn leases_follow_one_another() {
     let clock = ManualClock::new();
     let pacer = leased("hold 10/s 10s", &clock);
     let mixed =
         [Lease::of(all(), 20), Lease::of(Shard::new(1, 2).unwrap(), 10), Lease::of(all(), 30)];
     assert_eq!(pacer.lease(0, &mixed), Err(ShardError::Order));
     assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)), "nothing is changed");
-    // Here nothing can be refused: the second is of no slot.
+    // Here nothing can be refused: the second lease is empty.
     assert_eq!(pacer.lease_rest(0, &mixed), 0);
     clock.set(at(10_000_000_000));
     let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();
     assert_eq!(starts, (0..30).map(|slot| slot * 100).collect::<Vec<_>>());
-    // Some that end together are in order.
+    // Leases that end together are in order.
     assert_eq!(pacer.lease(30, &[Lease::of(all(), 40), Lease::nothing(40)]), Ok(()));
 }
 
-/// Also one that had all slots until then.
+/// The same for a pacer that had all slots until then.
 #[test]
 fn a_pacer_that_has_all_slots_is_leased_the_rest() {
     let clock = ManualClock::jumping();

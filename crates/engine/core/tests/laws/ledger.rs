@@ -1,4 +1,4 @@
-//! The ledger: what is counted, and since when.
+//! The ledger: its counters, and when they begin.
 
 use crate::common::{
     HOUR, MILLI, SECOND, assert_balanced, at, build, drain, rate, span, strictness,
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 #[test]
-fn the_ledger_begins_with_the_schedule_and_stands_still_while_paused() {
+fn the_ledger_begins_with_the_schedule_and_stops_while_paused() {
     let clock = ManualClock::new();
     clock.set(at(5 * SECOND));
     let pacer = build("10/s", &clock).build();
@@ -43,10 +43,10 @@ fn lanes_that_are_gone_are_forgotten() {
     assert_eq!(pacer.ledger().granted, 110);
 }
 
-/// A second of owed time is paid back within eleven. At so slow a rate a tick takes 55 ms,
-/// and none of them is left over: neither while the schedule runs nor where it has ended.
+/// A second of owed time is paid back within eleven seconds. At such a slow rate a tick takes 55 ms, and no tick
+/// remains: neither while the schedule runs nor after its end.
 #[test]
-fn what_has_been_paid_back_is_not_waiting_any_more() {
+fn time_that_has_been_paid_back_is_not_waiting_any_more() {
     let clock = ManualClock::new();
     let builder = build("1/h", &clock).slots(2).strictness(strictness(1.1));
     let pacer = builder.build();
@@ -59,9 +59,9 @@ fn what_has_been_paid_back_is_not_waiting_any_more() {
     }
 }
 
-/// The last slot of a recording starts on time, on whatever the rate changes to behind it.
+/// The last slot of a recording starts on time, whatever rate follows it.
 #[test]
-fn a_change_behind_the_last_slot_makes_no_time_idle() {
+fn a_change_after_the_last_slot_makes_no_time_idle() {
     let clock = ManualClock::new();
     let offsets = [0, 100].map(Duration::from_millis);
     let builder = build("1/s", &clock).arrivals(Arrivals::replay(move || offsets));
@@ -73,8 +73,8 @@ fn a_change_behind_the_last_slot_makes_no_time_idle() {
     assert_eq!((ledger.idle, ledger.allocated), (Duration::ZERO, ledger.elapsed), "{ledger:?}");
 }
 
-/// Of a recording 2^20 arrivals are read ahead of the slots that are in use, however often somebody
-/// looks at what is due, and those that are skipped are forgotten.
+/// For a recording, 2^20 arrivals are read ahead of the slots that are in use, however often the due slots are queried,
+/// and arrivals that are skipped are forgotten.
 #[test]
 fn a_backlog_of_a_recording_is_not_read_at_once() {
     let read = Arc::new(AtomicU64::new(0));
@@ -96,8 +96,7 @@ fn a_backlog_of_a_recording_is_not_read_at_once() {
     assert_eq!(pacer.ledger().backlog_slots, 500_000);
 }
 
-/// A slot is due from the beginning of its tick on, and what comes within that tick changes nothing
-/// about it.
+/// A slot is due from the beginning of its tick on, and a change within that tick does not move it.
 #[test]
 fn a_change_within_a_tick_of_a_slot_leaves_the_slot_its_time() {
     let clock = ManualClock::new();
@@ -109,9 +108,9 @@ fn a_change_within_a_tick_of_a_slot_leaves_the_slot_its_time() {
     assert_eq!(drain(&pacer).len(), 1);
 }
 
-/// The new load has its slots where it says, also in time that was given up by the old one.
+/// The new load has its slots at its own times, even in time that was forfeited under the old load.
 #[test]
-fn what_was_given_up_before_a_correction_is_idle_no_more() {
+fn time_forfeited_before_a_correction_is_no_longer_idle() {
     let policies: [fn(PacerBuilder) -> PacerBuilder; 2] = [
         |builder| builder.strictness(Strictness::STRICT),
         |builder| builder.max_backlog(span(2 * MILLI)),

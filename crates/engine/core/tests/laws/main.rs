@@ -1,4 +1,4 @@
-//! What a pacer keeps to, in virtual time. One test program, which is built much faster than many.
+//! The laws of a pacer, in virtual time. One test program, which is built much faster than many.
 
 mod asked;
 mod changes;

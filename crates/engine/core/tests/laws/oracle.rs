@@ -1,28 +1,24 @@
-//! The differential test: the pacer and a plain one behind a mutex, driven by the same random
-//! sequences.
+//! The differential test: the pacer and a plain pacer under a mutex, driven by the same random sequences.
 //!
-//! Both do one step after the other, on a clock that is moved by hand, and that jumps to the end of
-//! each pause. After every step the answers and the ledgers are compared. `PROPTEST_CASES=100000`
-//! makes it long.
+//! Both take one step after the other, on a clock that is moved by hand, and that jumps to the end of each pause. After
+//! every step the answers and the ledgers are compared. `PROPTEST_CASES=100000` makes the test long.
 //!
-//! Everything must come out the same, with these exceptions:
+//! All results must be the same, with these exceptions:
 //!
-//! * A lane takes slots ahead. Only what is promised about them is checked: how many it may take,
-//!   that they are due and follow the one it starts, that it starts them in order, that no other
-//!   caller gets them, and that they come back. How many it has taken is read from the ledger. The
-//!   slots of other callers are compared one by one, so a slot that is lost or handed out twice
-//!   shows at once.
+//! * A lane takes slots ahead. Only the guarantees for them are checked: how many it may take, that they are due and
+//!   follow the one it starts, that it starts them in order, that no other caller gets them, and that they come back.
+//!   The number that it has taken is read from the ledger. The slots of other callers are compared one by one, so a
+//!   slot that is lost or handed out twice is detected at once.
 //! * In an open loop a slot may be granted on an earlier reading of the clock, and its wait time is
 //!   then a lower bound. `stalls.rs` checks how much lower it may be.
 //! * A slot that was held over more changes of rate than the pacer remembers exactly may get an
 //!   approximate intended start.
 //!
-//! The pacer is allowed this rounding: 2 ns in every amount (a time is rounded to a whole
-//! nanosecond where it is read and where it is counted from), and for every rate change 2^-16 of
-//! the longest interval and 2 ns at the faster rate, which are more at the slower one; see `Slack`.
-//! What is owed is paid back from a start on, and a caller that was held back until then started in
-//! a whole nanosecond; see `PayBack`.
-//! If a decision depends on less than that, the sequence ends there.
+//! The pacer is allowed this rounding: 2 ns in every amount (a time is rounded to a whole nanosecond where it is read
+//! and where it is counted from), and for every rate change 2^-16 of the longest interval and 2 ns at the faster rate,
+//! which are more at the slower one; see `Slack`. Owed time is paid back from a start on, and a caller that was held
+//! back until then started in a whole nanosecond; see `PayBack`. If a decision depends on a smaller difference, the
+//! sequence ends there.
 
 use crate::common::{rate, span, strictness};
 use crate::oracle_model::{Answer, Oracle, Pace, Rules, Undecided, When};
@@ -256,7 +252,7 @@ impl Pair {
         let now = self.now();
         let real = self.lanes[lane].acquire();
         let plain = self.oracle.lane_acquire(lane, now, self.pacer.ledger().granted)?;
-        // Its own starts may lie on a reading that others have left behind.
+        // Its own starts may use a reading that is older than those of others.
         self.last_start.set(Nanos::ZERO);
         self.compare(real.map_err(Refused::from), plain);
         Ok(())
@@ -313,7 +309,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Compares the answers, and the moments at which the caller returned.
+    /// Compares the answers, and the moments at which the callers returned.
     fn compare(&self, real: Result<Grant, Refused>, (plain, now): (Answer, When)) {
         let slack = self.oracle.slack();
         let fits =
@@ -345,7 +341,7 @@ impl Pair {
     fn compare_ledgers(&self) -> Result<(), Undecided> {
         let (ledger, books) = (self.pacer.ledger(), self.oracle.books(self.now())?);
         crate::common::assert_balanced(&self.pacer);
-        // Each amount that was forfeited, or each slot that came back, is rounded once more.
+        // Each amount that was forfeited, or each slot that came back, is rounded one more time.
         let slack = 30.0 * self.oracle.slack() + books.off;
         let near = |real: Duration, plain: f64| (float_span(real) - plain).abs() <= slack;
         let nearly = |real: Duration, plain: f64| {
@@ -363,8 +359,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Closes the pacer: every caller gets `Closed`, and everything that has not started comes
-    /// back.
+    /// Closes the pacer: every caller gets `Closed`, and all slots that have not started come back.
     fn finish(&mut self) -> Result<(), Undecided> {
         for step in [
             Step::Close,
@@ -429,10 +424,10 @@ fn plain() -> Setting {
     }
 }
 
-/// Six slots come at once, and the seventh and last in the middle of a ramp. When the ramp ends and
-/// another rate follows at once, that slot is due since long.
+/// Six slots come at once, and the seventh and last in the middle of a ramp. When the ramp ends and another rate
+/// follows at once, that slot has been due for a long time.
 #[test]
-fn the_last_of_a_recording_stays_due_where_a_shape_ends() {
+fn the_last_slot_of_a_recording_stays_due_where_a_shape_ends() {
     let items = vec![Item::Ramp(0, 333, 300_000_000)];
     let setting = Setting {
         shape: Some(Outline { items, forever: false }),
@@ -459,11 +454,11 @@ fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
     assert_eq!(run(&setting, &steps), Ok(()));
 }
 
-/// Each slot of the lane is held back, is too late then, and makes place for one that is not. There
-/// the paying back begins anew, in a whole nanosecond, while the rate is up to 70/s. Near the end of
-/// the ramp the same part of a slot takes up to twenty times as long.
+/// Each slot of the lane is held back, is then too late, and is replaced by one that is not. There the catch-up begins
+/// anew, in a whole nanosecond, while the rate is up to 70/s. Near the end of the ramp the same fraction of a slot
+/// takes up to twenty times as long.
 #[test]
-fn what_was_rounded_at_a_fast_rate_is_more_time_at_a_slow_one() {
+fn rounding_at_a_fast_rate_is_more_time_at_a_slow_one() {
     let setting = Setting {
         rate: 5,
         spread: Some(Spread::Jitter(12_133_675_690_282_315_353)),

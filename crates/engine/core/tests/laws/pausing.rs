@@ -1,5 +1,5 @@
-//! How a caller is held back under each [`Pause`]: which changes reach it, when it sleeps, what
-//! that costs, and with which timers.
+//! How a caller is held back under each [`Pause`]: which changes reach it, when it sleeps, what that costs, and which
+//! timers it uses.
 
 use crate::common::{
     HOUR, MICRO, MILLI, PAUSES, SECOND, at, intended_ns, put_off_to, rate, span, strictness,
@@ -17,9 +17,8 @@ use std::time::Duration;
 
 type Step = Box<dyn FnOnce() + Send>;
 
-/// A clock for one thread. It stands still except while a caller waits on it, asleep or spinning.
-/// Then another thread does the next step, or if there is none the wait is over. Sleeps overrun by
-/// 1 us.
+/// A clock for one thread. It advances only while a caller waits on it, asleep or spinning. Then another thread does
+/// the next step; if no step is left, the wait is over. Sleeps overrun by 1 us.
 #[derive(Default)]
 struct Staged {
     now: AtomicU64,
@@ -78,7 +77,7 @@ impl Clock for Staged {
     }
 }
 
-/// Runs `work` in a new thread, which has learnt nothing yet.
+/// Runs `work` in a new thread, which has no measurements yet.
 fn in_a_new_thread(work: impl FnOnce() + Send + 'static) {
     if let Err(payload) = thread::spawn(work).join() {
         std::panic::resume_unwind(payload);
@@ -119,8 +118,7 @@ fn pauses_are_stretched_where_the_slots_of_the_process_are_close_and_not_those_o
     }
 }
 
-/// What a caller gets that spins for a slot a microsecond away while `changes` come one by one, and
-/// when.
+/// The result and the time of a caller that spins for a slot a microsecond away while `changes` come one by one.
 fn spinning_meanwhile(pause: Pause, changes: &[fn(&Pacer)]) -> (Result<u64, Ended>, Nanos) {
     let clock = Arc::new(Staged::default());
     let pacer = clock.pacer(Pacer::builder(rate("1/h")).pause(pause));
@@ -138,7 +136,7 @@ fn a_change_reaches_callers_that_spin() {
     for pause in [Pause::Hybrid, Pause::Yield, Pause::Spin] {
         let meanwhile = |changes: &[fn(&Pacer)]| spinning_meanwhile(pause, changes);
         assert_eq!(meanwhile(&[Pacer::close]), (Err(Ended::Closed), at(begun)), "{pause}");
-        // At the new rate, the microsecond that was left of an hour is less than a nanosecond.
+        // At the new rate, the last microsecond of an hour is less than a nanosecond.
         let faster = begun + 1;
         assert_eq!(
             meanwhile(&[|pacer| pacer.set_rate(rate("1k/s"))]),
@@ -159,8 +157,7 @@ fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
     pacer.counters().spun.saturating_sub(before)
 }
 
-/// Acquires, and so do `more` other threads, each while the one before it waits. The last one then
-/// does `then`.
+/// Acquires, and so do `more` other threads, each while the one before it waits. The last one then runs `then`.
 fn acquire_with(more: usize, clock: &Arc<Staged>, pacer: &Pacer, then: fn(&Arc<Staged>)) {
     if let Some(rest) = more.checked_sub(1) {
         let (others_clock, other) = (Arc::clone(clock), pacer.clone());
@@ -186,15 +183,14 @@ fn no_more_threads_spin_at_once_than_there_are_processors() {
         }
         acquire_with(processors, &clock, &pacer, |clock| {
             assert_eq!(clock.sleeps().len(), 1);
-            // A thread that found no processor does not try again for a while, whichever pacer it
-            // serves.
+            // A thread that found no processor does not try again for a while, whichever pacer it serves.
             let other = clock.pacer(Pacer::builder(rate("1k/s")).pause(Pause::Hybrid));
             assert!(spun_by(5, clock, &other).is_zero());
         });
     });
 }
 
-/// Of the 2 us or more by which a thread wakes before a start, it oversleeps one.
+/// A thread wakes 2 us or more before a start, and oversleeps one of them.
 #[test]
 fn a_thread_that_loses_the_processor_while_spinning_sleeps_for_twenty_milliseconds() {
     in_a_new_thread(|| {
@@ -210,7 +206,7 @@ fn a_thread_that_loses_the_processor_while_spinning_sleeps_for_twenty_millisecon
             assert_eq!(clock.sleeps(), []);
             assert_eq!(spun_by(20, &clock, &pacer).is_zero(), crowded, "{lost} ns lost");
         }
-        // The next one begins to wait 20 ms after the loss.
+        // The next thread begins to wait 20 ms after the loss.
         pacer.acquire().expect("open");
         assert!(spun_by(10, &clock, &pacer) >= span(10 * MICRO));
     });
@@ -247,8 +243,7 @@ mod linux {
     use rustix::time::{ClockId, clock_gettime};
     use std::num::NonZeroU64;
 
-    /// A clock for one thread on which sleeps overrun by 1 us, and that notes with how much timer
-    /// slack they ran.
+    /// A clock for one thread on which sleeps overrun by 1 us, and which records the timer slack of each sleep.
     #[derive(Debug, Default)]
     struct SlackNotes(AtomicU64, Mutex<Vec<u64>>);
 
@@ -267,7 +262,7 @@ mod linux {
         }
     }
 
-    /// The slack of three sleeps, and that afterwards, of a thread that has 70 us.
+    /// The slack of three sleeps, and the slack after them, of a thread that has 70 us.
     fn slack(pause: Pause, set: impl FnOnce(PacerBuilder) -> PacerBuilder) -> (Vec<u64>, u64) {
         set_current_timer_slack(NonZeroU64::new(70 * MICRO)).expect("Linux has it");
         let clock = Arc::new(SlackNotes::default());
@@ -294,11 +289,10 @@ mod linux {
         });
     }
 
-    /// The processor time that a sleep takes.
+    /// The CPU time that a sleep takes.
     const COST_NS: u64 = 26 * MICRO;
 
-    /// A clock for one thread that stands still but for its sleeps, which end on time and take the
-    /// processor for [`COST_NS`].
+    /// A clock for one thread that advances only during sleeps, which end on time and take [`COST_NS`] of CPU time.
     #[derive(Debug, Default)]
     struct DearSleeps {
         now: AtomicU64,
@@ -346,7 +340,7 @@ mod linux {
         }
     }
 
-    /// All that was due since 0 has started by now.
+    /// All slots that were due since 0 have started by now.
     fn assert_exact(starts_per_s: u64, pacer: &Pacer) {
         drain(pacer);
         let due =
@@ -360,7 +354,7 @@ mod linux {
         set: impl FnOnce(PacerBuilder) -> PacerBuilder,
     ) {
         let (clock, pacer) = DearSleeps::pacer(starts_per_s, set);
-        // The cost of a sleep is learnt first, and then goes up and down by a sixteenth.
+        // The cost of a sleep is learnt first, and then varies by a sixteenth.
         clock.sleeps_in(20 * MILLI, &pacer);
         let sleeps = clock.sleeps_in(80 * MILLI, &pacer);
         let most = (80 * MILLI + 5 * MILLI) * percent / 100 / COST_NS + 1;

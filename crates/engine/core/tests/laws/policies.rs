@@ -1,5 +1,4 @@
-//! What happens to missed time, in virtual time: strictness, the ledger, and no bursts but those
-//! that were chosen.
+//! The policies for missed time, in virtual time: strictness, the ledger, and no bursts except those that were chosen.
 
 use crate::common::{
     MILLI, RoughClock, WEEK, actual_ns, assert_balanced, at, build, drain, intended_ns, rate, span,
@@ -45,7 +44,7 @@ fn catch_up(ratio: f64, interval_ns: u64) -> u64 {
     for slot in 1.. {
         let grant = pacer.acquire().expect("open");
         assert_balanced(&pacer);
-        // Intended starts stay on the average schedule: wait time includes what is owed.
+        // Intended starts stay on the average schedule: the wait time includes the owed time.
         assert_eq!(intended_ns(grant), slot * 10 * MILLI);
         assert_eq!(actual_ns(grant), pacer.now().as_nanos());
         let gap = last.map_or(interval_ns, |last| actual_ns(grant) - last);
@@ -68,7 +67,7 @@ fn burst_pays_back_at_its_ratio_exactly_what_is_owed() {
         [(2.0, 5 * MILLI, 2_001), (1.5, 6_666_667, 3_001), (1.1, 9_090_909, 11_001)]
     {
         let taken = catch_up(ratio, interval_ns);
-        // The ratio in binary is a trace off, so the last start may fall one behind.
+        // The ratio in binary is slightly off, so the last start may come one slot later.
         assert!(taken.abs_diff(starts) <= 1, "ratio {ratio}: {taken} starts");
     }
 }
@@ -109,9 +108,9 @@ fn oversleep_within_the_tolerance_costs_no_rate() {
     }
 }
 
-/// Each sleep ends 100 us late, and the next one is for what is left of the interval.
+/// Each sleep ends 100 us late, and the next one lasts for the rest of the interval.
 #[test]
-fn a_lane_tells_how_far_its_caller_overslept() {
+fn a_lane_reports_how_far_its_caller_overslept() {
     let clock = Arc::new(RoughClock::default());
     let pacer = Pacer::builder(rate("1000/s")).clock(clock.clone()).build();
     let mut lane = pacer.lane();

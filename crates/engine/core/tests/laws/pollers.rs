@@ -1,4 +1,4 @@
-//! A poller starts one slot after the other, keeps what is not due, and loses none.
+//! A poller starts one slot after the other, keeps a slot that is not due, and loses none.
 
 use crate::common::{
     MILLI, PAUSES, SECOND, assert_balanced, assert_started, at, build, drain, finish, intended_ns,
@@ -17,7 +17,7 @@ fn due_ns(polled: Result<Grant, Refused>) -> u64 {
     }
 }
 
-/// Polled at the moments that it names, it starts as a caller that is held back.
+/// Polled at the moments that it returns, it starts like a caller that is held back.
 #[test]
 fn it_starts_as_acquire_does() {
     for number in POLICIES {
@@ -52,7 +52,7 @@ fn it_keeps_its_slot_while_others_come_and_go() {
         let first = pacer.claim().expect("open");
         let mut poller = pacer.poller();
         assert_eq!(due_ns(poller.poll()), 100 * MILLI);
-        drop(first); // slot 0, which is due, has come back: it is others'
+        drop(first); // slot 0, which is due, has come back: other callers get it
         assert_eq!(due_ns(poller.poll()), 100 * MILLI);
         pacer.pause();
         assert_eq!(poller.poll(), Err(Refused::Paused));
@@ -69,7 +69,7 @@ fn it_keeps_its_slot_while_others_come_and_go() {
 }
 
 #[test]
-fn what_it_has_comes_back() {
+fn its_slot_comes_back() {
     for number in POLICIES {
         let clock = ManualClock::new();
         let pacer = build("10/s", &clock).strictness(strictness(number)).build();
@@ -77,7 +77,7 @@ fn what_it_has_comes_back() {
         assert!(pollers[0].poll().is_ok());
         pollers[1..].iter_mut().for_each(|poller| assert!(poller.poll().is_err()));
         pollers[3].give_back();
-        pollers[3].give_back(); // it has none any more
+        pollers[3].give_back(); // it has no slot any more
         assert_eq!(pacer.ledger().granted, 9);
         pollers.truncate(5);
         assert_eq!(pacer.ledger().granted, 4); // slots 0, 1, 2 and 4
@@ -105,7 +105,7 @@ fn after_the_end_it_goes_on_if_the_schedule_does() {
     assert_eq!(pacer.ledger().granted, 10);
 }
 
-/// In slices of any length, with any way to pause: the same starts as in one go.
+/// In slices of any length, with any kind of pause, the starts are the same as without slices.
 #[test]
 fn a_wait_in_slices_starts_as_one_in_one_go() {
     for pause in PAUSES {
@@ -145,7 +145,7 @@ fn a_wait_for_no_time_is_a_poll() {
     assert_eq!(pacer.now().as_nanos(), 0);
 }
 
-/// The clock stands still: only the change can end the wait.
+/// The clock does not advance: only the change can end the wait.
 #[test]
 fn changes_reach_who_waits() {
     for pause in PAUSES {
@@ -170,7 +170,7 @@ fn changes_reach_who_waits() {
     }
 }
 
-/// Slots of a curve have a hot path of their own.
+/// Slots of a curve have their own hot path.
 #[test]
 fn it_starts_the_slots_of_a_curve() {
     let clock = ManualClock::new();
@@ -192,8 +192,8 @@ fn it_starts_the_slots_of_a_curve() {
     assert_eq!(poller.poll(), Err(Refused::Finished));
 }
 
-/// Pollers that poll, wait and give back at random, beside callers that are held back: every slot
-/// starts once, and none before its time.
+/// Pollers poll, wait and give back at random, together with callers that are held back: every slot starts once, and
+/// none before its time.
 #[test]
 fn every_slot_starts_once() {
     for strictness in [Strictness::AVERAGE, Strictness::STRICT] {
@@ -217,7 +217,7 @@ fn every_slot_starts_once() {
                         slots.push(grant.slot());
                     }
                     Err(Refused::NotUntil(_)) => clock.advance(span(100)),
-                    // Others may give back what they have.
+                    // Other pollers may give back their slots.
                     Err(Refused::Finished) if pacer.ledger().granted < 3_000 => {}
                     Err(_) => return slots,
                 }
@@ -235,7 +235,7 @@ fn every_slot_starts_once() {
     }
 }
 
-/// It was not due when it was polled, and is polled again after thousands of changes: it lies where it lay.
+/// The slot was not due when it was polled, and is polled again after thousands of changes: it has not moved.
 #[test]
 fn a_slot_that_is_kept_without_waiting_keeps_its_time_over_changes() {
     let clock = ManualClock::new();

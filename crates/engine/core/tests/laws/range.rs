@@ -3,9 +3,9 @@
 use crate::common::{SECOND, assert_balanced, at, build, rate, span, strictness};
 use nanopace::{Grant, ManualClock, Nanos, Pacer, Refused};
 
-/// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds, or 12 days. At a year of
-/// lateness, what is beyond the range is forfeited. Of the rest, everything is skipped that is more
-/// than 10 us late. 10 us are 167.8 intervals, so 168 slots remain, with the one that is due now.
+/// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds, or 12 days. At a year of lateness, time beyond the
+/// range is forfeited. Of the remaining slots, those are skipped that are more than 10 us late. 10 us are 167.8
+/// intervals, so 168 slots remain, with the one that is due now.
 #[test]
 fn skipping_works_beyond_the_range() {
     let clock = ManualClock::new();
@@ -20,8 +20,8 @@ fn skipping_works_beyond_the_range() {
     assert_balanced(&pacer);
 }
 
-/// At 1 G/s the range of 2^44 slots is 4.9 hours. A start that is a day late forfeits what is
-/// beyond, also in an open loop, so the next one is 4.9 hours late.
+/// At 1 G/s the range of 2^44 slots is 4.9 hours. A start that is a day late forfeits the time beyond that, even in an
+/// open loop, so the next start is 4.9 hours late.
 #[test]
 fn backlog_beyond_the_range_is_forfeited() {
     for number in [0.0, 1.1] {
@@ -37,8 +37,8 @@ fn backlog_beyond_the_range_is_forfeited() {
     }
 }
 
-/// 10 G/s for an hour, then 1/s: 2^44 slots are behind at the slow rate, all but some from the fast
-/// part. The next slot is late by the range, and not by an interval of the slow rate more.
+/// 10 G/s for an hour, then 1/s: at the slow rate 2^44 slots are late, nearly all of them from the fast part. The next
+/// slot is late by the range, without an additional interval of the slow rate.
 #[test]
 fn a_backlog_is_cut_to_the_range_where_the_rate_was_another_one() {
     let clock = ManualClock::new();
@@ -47,7 +47,7 @@ fn a_backlog_is_cut_to_the_range_where_the_rate_was_another_one() {
     clock.set(at(3_700 * SECOND));
     pacer.try_acquire().expect("slot 0");
     let grant = pacer.try_acquire().expect("due");
-    // 100 of the 2^44 slots come behind the hour.
+    // 100 of the 2^44 slots come after the hour.
     let oldest = 3_600 * SECOND - ((1 << 44) - 100) / 10;
     let off = grant.intended_start().as_nanos().checked_sub(oldest);
     assert!(off.is_some_and(|off| off <= 2), "{grant:?}, not {oldest}");
@@ -68,11 +68,11 @@ fn the_end_of_time_hangs_no_caller() {
     }
 }
 
-/// Slots 0 and 1 are held while slot 2 forfeits its lateness of 8 s. Then of 10 s at one per second
-/// 8 are idle. Slots 0 and 1 are given back, and their two seconds are backlog; slot 2's second is
-/// not due yet. Taken again, they start at once, as late as they are.
+/// Slots 0 and 1 are held while slot 2 forfeits its lateness of 8 s. So 8 of 10 s at one per second are idle. Slots 0
+/// and 1 are given back, and their two seconds are backlog; slot 2's second is not due yet. Taken again, they start at
+/// once, with their full lateness.
 #[test]
-fn what_is_given_back_from_before_a_forfeited_gap_is_backlog() {
+fn slots_given_back_from_before_a_forfeited_gap_are_backlog() {
     let clock = ManualClock::new();
     let pacer = build("1/s", &clock).strictness(strictness(1.0)).build();
     let [first, second] = [(); 2].map(|()| pacer.claim().expect("a slot"));
@@ -92,9 +92,8 @@ fn what_is_given_back_from_before_a_forfeited_gap_is_backlog() {
     assert_eq!(pacer.ledger().idle, span(8_000_000_000), "a straggler moves nothing");
 }
 
-/// At 4 G/s the range of 2^44 slots is 4398 s. Limits of that and of two hours are no limits, and
-/// something still starts at twelve hours of lateness. Time that is owed is still paid back at its
-/// ratio.
+/// At 4 G/s the range of 2^44 slots is 4398 s. Limits of that size and of two hours have no effect, and slots still
+/// start at twelve hours of lateness. Time that is owed is still paid back at its ratio.
 #[test]
 fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_no_caller() {
     let hour = 3_600_000_000_000;
@@ -110,10 +109,10 @@ fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_no_caller() {
     }
 }
 
-/// At 10 G/s positions wrap after 2^48 slots, and can't be told apart from 2^47 on. 10 s are
-/// forfeited, and again after 35 000 rows of 2^32 - 1 slots, of 429.4967295 ms each.
+/// At 10 G/s positions wrap after 2^48 slots, and are ambiguous from 2^47 on. 10 s are forfeited, and again after 35
+/// 000 rows of 2^32 - 1 slots, of 429.4967295 ms each.
 #[test]
-fn what_was_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
+fn time_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
     let clock = ManualClock::jumping();
     let pacer = build("10G/s", &clock).strictness(strictness(1.0)).build();
     let rows = |rows: u64| assert!((0..rows).all(|_| pacer.acquire_many(u32::MAX).is_ok()));
@@ -131,7 +130,7 @@ fn what_was_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
 /// reaches 2^46 slots, which are less than two hours. Rows of 2^32 - 1 slots are due one after the
 /// other for a day.
 #[test]
-fn what_is_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
+fn time_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
     let clock = ManualClock::jumping();
     let pacer = build("10G/s", &clock).strictness(strictness(1.0001)).build();
     clock.advance(span(3_600_000_000_000));
@@ -145,10 +144,10 @@ fn what_is_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
     assert_balanced(&pacer);
 }
 
-/// At 1 G/s a line reaches 2^46 slots, which are 19.5 hours. A start that is a day late forfeits what is
-/// beyond the range, but what was asked for meanwhile is a day's slots.
+/// At 1 G/s a line reaches 2^46 slots, which are 19.5 hours. A start that is a day late forfeits the time beyond the
+/// range, but the load has asked for a whole day's slots.
 #[test]
-fn what_was_asked_for_beyond_the_reach_of_a_line_is_all_of_it() {
+fn all_slots_beyond_the_reach_of_a_line_count_as_asked_for() {
     let (clock, day_ns) = (ManualClock::new(), 86_400 * SECOND);
     let pacer = build("1G/s", &clock).build();
     clock.set(at(day_ns));
@@ -158,7 +157,7 @@ fn what_was_asked_for_beyond_the_reach_of_a_line_is_all_of_it() {
 
 /// A slot beyond 292 years, the range of moments, does not count as paused.
 #[test]
-fn a_slot_beyond_the_end_of_time_is_not_said_to_be_paused() {
+fn a_slot_beyond_the_end_of_time_is_not_reported_as_paused() {
     let clock = ManualClock::new();
     let pacer = build("1/d", &clock).build();
     // 200 000 days are 547 years.
@@ -169,8 +168,7 @@ fn a_slot_beyond_the_end_of_time_is_not_said_to_be_paused() {
     assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
 }
 
-/// A slow piece of schedule before a fast one, and more lateness than positions reach: calls come
-/// back.
+/// A slow piece of schedule before a fast one, and more lateness than positions reach: calls return.
 #[test]
 fn skipping_over_a_slow_piece_and_beyond_the_range_comes_back() {
     for late_s in [100, 2_000, 10_000, 100_000, 5_000_000] {
@@ -186,7 +184,7 @@ fn skipping_over_a_slow_piece_and_beyond_the_range_comes_back() {
     }
 }
 
-/// Slots that have come back, and a backlog beyond the range behind them.
+/// Slots that have come back, followed by a backlog beyond the range.
 #[test]
 fn slots_that_came_back_are_counted_beyond_the_range() {
     let clock = ManualClock::new();
@@ -202,7 +200,7 @@ fn slots_that_came_back_are_counted_beyond_the_range() {
     assert_balanced(&pacer);
 }
 
-/// The last moment there is.
+/// The last possible moment.
 #[test]
 fn the_account_of_time_holds_at_the_end_of_time() {
     let clock = ManualClock::new();
@@ -222,8 +220,8 @@ fn random_slots_beyond_the_range_of_the_clock_are_never_due() {
     assert_eq!(pacer.claim().expect("open").due(), Ok(Nanos::MAX));
 }
 
-/// Slot 1 forfeits a second, so slot 2 follows a nanosecond behind it. It is held while what lies beyond the range is
-/// forfeited behind it, by a call that starts nothing.
+/// Slot 1 forfeits a second, so slot 2 follows a nanosecond after it. It is held while a call that starts nothing
+/// forfeits the time beyond the range after it.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_beyond_the_range() {
     let clock = ManualClock::new();

@@ -1,7 +1,7 @@
 //! The schedule in virtual time: the rate is exact, and there is no credit from the past.
 //!
-//! An intended start is the exact multiple of the interval, rounded up to a whole nanosecond. It is
-//! never early, and off by less than one nanosecond, so nothing adds up.
+//! An intended start is the exact multiple of the interval, rounded up to a whole nanosecond. It is never early, and
+//! off by less than one nanosecond, so errors do not accumulate.
 
 use crate::common::{
     DAY, HOUR, MICRO, MILLI, SECOND, YEAR, at, build, drain, intended_ns, put_off_to, rate, span,
@@ -15,8 +15,8 @@ fn ideal_ns(slot: u128, operations: u128, period_ns: u128) -> u64 {
     u64::try_from((slot * period_ns).div_ceil(operations)).expect("within the range of moments")
 }
 
-/// The interval is kept to one part in 2^63, a hundredth of a nanosecond in a year. Rounding up can
-/// miss by that and no more.
+/// The interval is kept to one part in 2^63, a hundredth of a nanosecond in a year. Rounding up can only be wrong by
+/// that much.
 fn assert_within_a_trace(actual_ns: u64, slot: u128, operations: u128, period_ns: u128) {
     let (actual, ideal) = (u128::from(actual_ns) * operations, slot * period_ns);
     assert!(
@@ -96,7 +96,7 @@ fn odd_rates_are_exact_over_a_year() {
 #[test]
 fn the_slowest_rate_is_exact_over_two_centuries() {
     let slots = assert_exact(rate("1/d"), 1, u128::from(DAY), 1, 200 * YEAR);
-    // 200 years of 365 days: slots 0 to 73 000 and the one beyond.
+    // 200 years of 365 days: slots 0 to 73 000 and the next one.
     assert_eq!(slots, 73_002);
 }
 
@@ -187,8 +187,8 @@ fn there_is_no_credit_from_a_pause() {
     pacer.pause();
     clock.advance(span(HOUR));
     pacer.resume();
-    // Of the 100 ms between slots 0 and 1, 30 have passed: 1 h + 30 ms + 70 ms. A pause may round
-    // twice, a nanosecond each.
+    // 30 of the 100 ms between slots 0 and 1 have passed: 1 h + 30 ms + 70 ms. A pause may round twice, a nanosecond
+    // each.
     assert!(put_off_to(&pacer).abs_diff(HOUR + 100 * MILLI) <= 2, "{}", put_off_to(&pacer));
 }
 
@@ -235,8 +235,8 @@ fn a_change_at_a_slots_own_moment_leaves_the_whole_next_interval() {
 
 #[test]
 fn a_change_gives_away_less_than_a_tick() {
-    // 3 slots of 30 k/s take 100 us. A tick of them is shorter than a nanosecond, the shortest time
-    // there is; a tick of a day is 1 318 359 375 ns.
+    // 3 slots of 30 k/s take 100 us. A tick of them is shorter than a nanosecond, the shortest representable time; a
+    // tick of a day is 1 318 359 375 ns.
     let clock = ManualClock::new();
     let pacer = build("30k/s", &clock).build();
     clock.set(at(100_000));
@@ -247,7 +247,7 @@ fn a_change_gives_away_less_than_a_tick() {
 }
 
 #[test]
-fn what_is_no_rate_in_hertz() {
+fn invalid_rates_in_hertz_are_refused() {
     for (hz, error) in [
         (f64::NAN, RateError::NotFinite),
         (f64::INFINITY, RateError::NotFinite),
@@ -266,7 +266,7 @@ fn what_is_no_rate_in_hertz() {
 }
 
 #[test]
-fn rates_say_how_often_and_how_far_apart() {
+fn rates_convert_to_hertz_and_to_intervals() {
     for (text, shown, hz, interval_ns) in [
         ("50k/s", "50000/s", 5e4, 2e4),
         ("3/s", "3/s", 3.0, 1e9 / 3.0),
@@ -293,7 +293,7 @@ fn a_rate_that_is_whole_per_no_unit_is_shown_per_second_or_where_that_is_slow_pe
 }
 
 #[test]
-fn every_unit_is_as_long_as_it_says() {
+fn every_unit_has_its_length() {
     for (units, period_ns) in [
         (&["ns"][..], 1),
         (&["us", "µs"], MICRO),
@@ -331,7 +331,7 @@ fn a_lane_starts_its_slots_where_the_schedule_has_them() {
     for text in ["3/s", "333.3/s", "7k/s", "16k/s", "70k/s", "1.1M/s", "300M/s", "400M/s", "7G/s"] {
         let clock = ManualClock::new();
         let pacers = [(); 2].map(|()| build(text, &clock).build());
-        // Far enough behind for blocks of more than a hundred slots.
+        // Late enough for blocks of more than a hundred slots.
         clock.advance(Duration::from_secs_f64(10_000.0 / rate(text).as_hz()));
         let mut lane = pacers[0].lane();
         for _ in 0..10_000 {

@@ -1,4 +1,4 @@
-//! Shapes as text: what is read, what is shown, and what an error says.
+//! Shapes as strings: what is read, what is printed, and what errors say.
 
 #![expect(clippy::float_cmp, reason = "these are exact")]
 
@@ -28,7 +28,7 @@ fn same(one: &Shape, other: &Shape) -> bool {
         && moments.into_iter().all(|moment| one.count_at(moment) == other.count_at(moment))
 }
 
-/// What was written may be a file.
+/// The input may be a whole file.
 #[test]
 fn an_error_shows_no_more_than_the_beginning_of_a_long_text() {
     fn error<T: std::str::FromStr<Err: ToString>>(text: &str) -> String {
@@ -52,7 +52,7 @@ fn an_error_shows_no_more_than_the_beginning_of_a_long_text() {
 }
 
 #[test]
-fn what_people_write() {
+fn usual_spellings_are_read() {
     let (low, high) = (level("100/s"), level("5k/s"));
     let ramp = || Shape::ramp(low, high, 30 * SECOND).unwrap();
     let hold = || Shape::hold(high, 60 * SECOND).unwrap();
@@ -107,7 +107,7 @@ fn what_people_write() {
     }
 }
 
-/// The rate that a part without one goes on with.
+/// The rate with which a part without a rate goes on.
 #[test]
 fn the_rate_before() {
     for (text, rate) in [
@@ -136,7 +136,7 @@ fn the_rate_before() {
 }
 
 #[test]
-fn where_it_is_wrong_and_what_to_write() {
+fn errors_name_the_place_and_what_to_write() {
     let deep = "(".repeat(100_000);
     let long = "hold 1/s 1s,".repeat(70_000);
     for (text, column, says) in [
@@ -201,7 +201,7 @@ fn where_it_is_wrong_and_what_to_write() {
 }
 
 #[test]
-fn what_is_shown() {
+fn shapes_are_printed_in_short_form() {
     for (text, shown) in [
         ("hold 5k/s 60s", "hold 5000/s 1min"),
         ("(hold 5k/s 90s)x 3", "hold 5000/s 90s x3"),
@@ -231,7 +231,7 @@ fn what_is_shown() {
     }
 }
 
-/// Rates that are shown exactly, and any times.
+/// Rates that are printed exactly, and any times.
 fn items() -> impl Strategy<Value = Shape> {
     let rate = || {
         (0_u64..20_000, 0_usize..3).prop_map(|(count, unit)| {
@@ -277,7 +277,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
 
 proptest! {
     #[test]
-    fn what_is_shown_is_read_back(shape in shapes()) {
+    fn printed_values_are_read_back(shape in shapes()) {
         let text = shape.to_string();
         let again: Shape = text.parse().unwrap();
         prop_assert_eq!(again.to_string(), text);
@@ -285,14 +285,14 @@ proptest! {
     }
 
     #[test]
-    fn any_text_gets_an_answer(text in "\\PC{0,60}") {
+    fn any_string_is_parsed_or_refused(text in "\\PC{0,60}") {
         if let Err(error) = text.parse::<Shape>() {
             prop_assert!((1..=text.chars().count() + 1).contains(&error.column()));
         }
     }
 
     #[test]
-    fn any_words_get_an_answer(words in proptest::collection::vec(proptest::sample::select(vec![
+    fn any_words_are_parsed_or_refused(words in proptest::collection::vec(proptest::sample::select(vec![
         "hold", "ramp", "sine", "spike", "ladder", "period", "steps", "each", "x", "x2", "x18446744073709551615",
         "forever", "mirror", "reverse", "take", "skip", "(", ")", ",", "..", "1/s", "5k/s", "0/s", "10G/s", "1/d", "9s", "1ns", "250d", "3", "é",
     ]), 0..30)) {
@@ -303,7 +303,7 @@ proptest! {
         }
     }
 
-    /// An error is where a good text is spoilt.
+    /// The column of an error is the place where a valid string was damaged.
     #[test]
     fn the_column_is_that_of_the_bad_word(before in 0_usize..20, bad in "[§-ÿ]{1,5}") {
         let good = "hold 1/µs 5µs, ".repeat(before);

@@ -1,4 +1,4 @@
-//! Pacers whose rate follows a shape, whose slots lie unevenly, or that take a share of a load.
+//! Pacers whose rate follows a shape, whose slots lie unevenly, or that have a share of a load.
 
 use crate::common::random::shapes;
 use crate::common::{MILLI, at, span};
@@ -42,7 +42,7 @@ proptest! {
     /// Whether callers come early or late, through lanes or not, each slot starts when the shape
     /// says, to within the nanosecond of a chord.
     #[test]
-    fn intended_starts_are_the_shapes(shape in shapes(), late in 0_u64..3_000_000_000, by_lane in any::<bool>()) {
+    fn intended_starts_are_those_of_the_shape(shape in shapes(), late in 0_u64..3_000_000_000, by_lane in any::<bool>()) {
         let clock = ManualClock::jumping();
         let pacer = pacer(&shape, &clock);
         clock.set(at(late));
@@ -61,9 +61,9 @@ proptest! {
         }
     }
 
-    /// Nothing starts early: what is refused until a moment is granted then.
+    /// Nothing starts early: a slot that is refused until a moment is granted then.
     #[test]
-    fn the_moment_that_a_refusal_names_is_the_start(shape in shapes()) {
+    fn a_slot_starts_at_the_moment_that_its_refusal_named(shape in shapes()) {
         let clock = ManualClock::new();
         let pacer = pacer(&shape, &clock);
         for _ in 0..200 {
@@ -87,8 +87,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// What is forfeited is missing. The rest of the shape stays where it is: from the late start on
-    /// there are as many slots by any moment as the shape has.
+    /// Forfeited slots are missing. The rest of the shape does not move: from the late start on, the number of slots by
+    /// any moment is the shape's.
     #[test]
     fn a_forfeit_moves_slots_and_not_the_shape(shape in shapes(), on_time in 0_usize..100, stall in 1_000_000_u64..1_000_000_000) {
         let clock = ManualClock::new();
@@ -116,9 +116,9 @@ proptest! {
         }
     }
 
-    /// A burst ratio is one of the shape's rate at each moment.
+    /// A burst ratio applies to the shape's rate at each moment.
     #[test]
-    fn what_is_owed_is_paid_at_a_multiple_of_the_shape(ratio in 1.1_f64..3.0, stall in 1_000_u64..3_000) {
+    fn owed_time_is_paid_at_a_multiple_of_the_shape(ratio in 1.1_f64..3.0, stall in 1_000_u64..3_000) {
         let shape = shape("ramp 10/s..50/s 10s, hold 1h");
         let clock = ManualClock::new();
         let builder = Pacer::shaped(shape.clone()).strictness(crate::common::strictness(ratio));
@@ -153,7 +153,7 @@ proptest! {
             for grant in iter::from_fn(|| pacer.try_acquire().ok()).take(20) {
                 let start = undisturbed.acquire().unwrap().intended_start();
                 let moved = grant.intended_start().as_nanos().abs_diff(start.as_nanos());
-                // A slot that lies where the rate is zero: what a count is rounded by takes some nanoseconds there.
+                // A slot that lies where the rate is zero: there the rounding of a count takes some nanoseconds.
                 let [here, there] =
                     [grant.intended_start(), start].map(|at| shape.count_at(at - Nanos::ZERO));
                 prop_assert!(moved <= 2 || (here - there).abs() < 1e-12, "by {moved} ns");
@@ -199,7 +199,7 @@ fn a_change_of_shape_is_one_step_without_a_burst() {
 }
 
 proptest! {
-    /// A change of shards at any moment moves no slot, but for rounding.
+    /// A change of shards at any moment moves no slot, except by rounding.
     #[test]
     fn a_change_of_shards_moves_no_slot(
         hz in 1_u64..10_000, moment in 0_u64..50_000_000, ahead in 1_u64..9,
@@ -235,7 +235,7 @@ fn a_constant_shape_is_a_constant_rate() {
     assert_eq!(pacer.rate(), Rate::per_second(7).unwrap());
 }
 
-/// By a pacer, exactly the slots that the shape says there are.
+/// A pacer grants exactly the slots that the shape has.
 #[test]
 fn a_slot_in_the_last_nanosecond_of_a_shape_is_granted() {
     let shape = shape("hold 1261/s 11102300ns");
@@ -243,7 +243,7 @@ fn a_slot_in_the_last_nanosecond_of_a_shape_is_granted() {
     let jumping = pacer(&shape, &ManualClock::jumping());
     assert_eq!(starts(|| jumping.acquire().ok(), 100).len(), 15);
 
-    // It is asked for whatever a late policy has done.
+    // The slot is asked for, regardless of late policies.
     let clock = ManualClock::new();
     let strict = pacer(&shape, &clock);
     strict.set_strictness(Strictness::STRICT);
@@ -264,8 +264,8 @@ impl Curve for Break {
     }
 }
 
-/// At a rate of zero that is known as such, the slot at its beginning comes behind it; where a curve
-/// happens to be flat, before it.
+/// At a rate that is known to be zero, the slot at the beginning of the break comes after it; where a curve is flat,
+/// before it.
 #[test]
 fn the_slot_at_the_beginning_of_a_break() {
     let text = "hold 10/s 1s, hold 0/s 4s, hold 10/s 1s".parse().unwrap();
@@ -297,7 +297,7 @@ fn the_first_end_counts() {
     }
 }
 
-/// It ends long behind those of its arrivals that are read ahead.
+/// The end lies far after the arrivals that are read ahead.
 #[test]
 fn a_recording_of_millions_ends_where_the_load_does() {
     const SLOTS: u32 = 1_500_000;
@@ -359,8 +359,8 @@ fn a_shape_that_is_over_already_ends_now() {
     assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
 }
 
-/// Slot 2 starts while the rate is zero and forfeits what it is late. The next change of the rate
-/// comes at the same count, and is behind it all the same.
+/// Slot 2 starts while the rate is zero and forfeits its lateness. The next change of the rate comes at the same count,
+/// and still after it.
 #[test]
 fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
     let clock = ManualClock::new();
@@ -378,7 +378,7 @@ fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
     crate::common::assert_balanced(&pacer);
 }
 
-/// The slots of the first second are due and owed, and so is the change behind them.
+/// The slots of the first second are due and owed, and so are those of the change after them.
 #[test]
 fn a_shard_is_not_set_among_slots_that_are_owed() {
     let clock = ManualClock::new();
@@ -391,7 +391,7 @@ fn a_shard_is_not_set_among_slots_that_are_owed() {
     assert!(pacer.set_shard(Shard::new(0, 2).unwrap(), 102).is_ok());
 }
 
-/// More slots than a pacer tells apart at one time.
+/// More slots than positions can distinguish at one time.
 #[test]
 fn a_hold_of_any_length_is_exact() {
     for text in ["hold 1M/s 1000d", "hold 10G/s 9d", "hold 10G/s 2h", "hold 1M/s 9000d"] {
@@ -407,7 +407,7 @@ fn a_hold_of_any_length_is_exact() {
     crate::common::assert_balanced(&pacer);
 }
 
-/// Counts of 2^-64 slots don't tell moments apart there.
+/// There, counts of 2^-64 slots cannot distinguish moments.
 #[test]
 fn the_ledger_balances_where_the_rate_is_next_to_zero() {
     for seed in 0..50 {
@@ -427,7 +427,7 @@ fn the_ledger_balances_where_the_rate_is_next_to_zero() {
 
 /// Slot 5 starts late while the rate is zero, so time is owed from there on; slot 0 comes back.
 #[test]
-fn a_slot_from_before_what_is_owed_does_not_wait_for_the_rate_to_rise() {
+fn a_slot_from_before_the_owed_time_does_not_wait_for_the_rate_to_rise() {
     let clock = ManualClock::new();
     let pacer =
         crate::common::build("10/s", &clock).strictness(crate::common::strictness(1.1)).build();
@@ -440,7 +440,7 @@ fn a_slot_from_before_what_is_owed_does_not_wait_for_the_rate_to_rise() {
     assert_eq!(pacer.try_acquire().map(Grant::intended_start), Ok(at(0)));
 }
 
-/// At 10 G/s, one nanosecond of the ramp is left, which has no half for a parabola to go through.
+/// At 10 G/s, one nanosecond of the ramp is left. A parabola cannot go through the middle of it.
 #[test]
 fn the_last_nanosecond_of_a_steep_ramp_is_like_any_other() {
     let ramp = shape("ramp 0/s..10G/s 10us, hold 10G/s 1s");
@@ -452,9 +452,9 @@ fn the_last_nanosecond_of_a_steep_ramp_is_like_any_other() {
     }
 }
 
-/// A slot in the last nanosecond before the rate falls is not where a line along the slower part may begin.
+/// A line along the slower part may not begin at a slot in the last nanosecond before the rate falls.
 #[test]
-fn slots_behind_a_fall_of_the_rate_are_as_exact_as_any() {
+fn slots_after_a_fall_of_the_rate_are_as_exact_as_any() {
     for (text, before) in [
         ("ramp 1/s..3M/s 10us, hold 1/s 1h", 0),
         ("hold 777777777/s 10us, hold 1M/s 1s", 7_000),

@@ -1,4 +1,4 @@
-//! The laws of the engine, over random shapes: who takes slots, late policies, changes and pauses.
+//! The laws of the engine, over random shapes: kinds of callers, late policies, changes and pauses.
 
 use crate::common::random::shapes;
 use crate::common::{assert_balanced, at, intended_ns, intended_starts, span, wait_ns};
@@ -10,10 +10,10 @@ use std::time::Duration;
 /// Pacers have no more slots than this, because shapes may have tens of millions.
 const SLOTS: u64 = 300;
 
-/// A chord is off by a nanosecond, and so may two chords be from each other.
+/// A chord is off by at most a nanosecond, and two chords by at most 2 from each other.
 const OFF_NS: u64 = 2;
 
-/// No shape takes longer.
+/// The upper bound of a shape's duration.
 const LONG_NS: u64 = 100 * crate::common::SECOND;
 
 fn shaped(shape: &Shape, clock: &ManualClock) -> PacerBuilder {
@@ -21,13 +21,13 @@ fn shaped(shape: &Shape, clock: &ManualClock) -> PacerBuilder {
     builder.tolerance(Duration::ZERO).slots(SLOTS)
 }
 
-/// The intended starts of all slots where nothing happens.
+/// The intended starts of all slots if nothing happens.
 fn undisturbed(shape: &Shape) -> Vec<u64> {
     let pacer = shaped(shape, &ManualClock::jumping()).build();
     intended_starts(std::iter::from_fn(|| pacer.acquire().ok()))
 }
 
-/// These are the slots that there are, each once.
+/// Checks that these are the slots of the shape, each once.
 fn assert_each_once(shape: &Shape, starts: &[u64]) {
     let slots = undisturbed(shape);
     assert_eq!(starts.len(), slots.len(), "{shape}");
@@ -40,7 +40,7 @@ fn assert_about(starts: &[u64], slots: &[u64]) {
     }
 }
 
-/// Starts so many slots at most, which are due.
+/// Starts at most `most` slots, which are due.
 fn take(pacer: &Pacer, most: usize) -> Vec<Grant> {
     let due = std::iter::from_fn(|| pacer.try_acquire().ok()).take(most);
     let grants = due.inspect(|grant| crate::common::assert_started(pacer, *grant)).collect();
@@ -48,7 +48,7 @@ fn take(pacer: &Pacer, most: usize) -> Vec<Grant> {
     grants
 }
 
-/// Moves the clock, and starts some slots or all that are due, again and again.
+/// Moves the clock, and starts some or all of the due slots, repeatedly.
 fn stall(pacer: &Pacer, clock: &ManualClock, steps: &[(u64, usize)]) -> Vec<Vec<Grant>> {
     let mut taken = Vec::new();
     for &(nanos, most) in steps {
@@ -58,7 +58,7 @@ fn stall(pacer: &Pacer, clock: &ManualClock, steps: &[(u64, usize)]) -> Vec<Vec<
     taken
 }
 
-/// Goes on to the end, where every slot has had its time.
+/// Goes on to the end, when every slot is past its time.
 fn finish(pacer: &Pacer, clock: &ManualClock) -> Vec<Grant> {
     let mut rest = Vec::new();
     loop {
@@ -73,7 +73,7 @@ fn finish(pacer: &Pacer, clock: &ManualClock) -> Vec<Grant> {
     }
 }
 
-/// Stalls of up to 300 ms, and how many slots are taken behind each.
+/// Stalls of up to 300 ms, and how many slots are taken after each.
 fn stalls() -> impl Strategy<Value = Vec<(u64, usize)>> {
     prop::collection::vec((0_u64..300_000_000, prop_oneof![0_usize..10, Just(1_000)]), 1..12)
 }
@@ -107,10 +107,9 @@ fn uses() -> impl Strategy<Value = Vec<Use>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Callers, lanes and claims together start every slot once, at its time, wherever slots were
-    /// given back.
+    /// Callers, lanes and claims together start every slot once, at its time, wherever slots were given back.
     #[test]
-    fn whoever_takes_them_each_slot_starts_once(shape in shapes(), late in 0_u64..3_000_000_000, uses in uses()) {
+    fn each_slot_starts_once_whichever_caller_takes_it(shape in shapes(), late in 0_u64..3_000_000_000, uses in uses()) {
         let clock = ManualClock::jumping();
         let pacer = shaped(&shape, &clock).build();
         clock.set(at(late));
@@ -145,10 +144,10 @@ proptest! {
         assert_each_once(&shape, &intended_starts(grants));
     }
 
-    /// A stall moves nothing on average or under a burst ratio: what is late starts later, and no
-    /// time is idle, nor waiting or backlog when everything has started.
+    /// A stall moves nothing under average or a burst ratio: late slots start later, and no time is idle. No time is
+    /// waiting or backlog once everything has started.
     #[test]
-    fn a_stall_loses_nothing_that_is_made_up_for(shape in shapes(), ratio in prop_oneof![Just(0.0), 1.05_f64..3.0], stalls in stalls()) {
+    fn a_stall_loses_no_time_that_is_made_up_for(shape in shapes(), ratio in prop_oneof![Just(0.0), 1.05_f64..3.0], stalls in stalls()) {
         let clock = ManualClock::new();
         let pacer = shaped(&shape, &clock).strictness(crate::common::strictness(ratio)).build();
         let mut grants = stall(&pacer, &clock, &stalls).concat();
@@ -159,9 +158,9 @@ proptest! {
         prop_assert_eq!((ledger.idle, ledger.waiting, ledger.backlog), Default::default());
     }
 
-    /// What is given up is idle time: of each wait the part that the strictness says.
+    /// Forfeited time is idle time: the strictness gives the part of each wait.
     #[test]
-    fn idle_time_is_the_part_of_each_wait_that_was_given_up(shape in shapes(), part in prop_oneof![Just(1.0), 0.1_f64..1.0], stalls in stalls()) {
+    fn idle_time_is_the_part_of_each_wait_that_was_forfeited(shape in shapes(), part in prop_oneof![Just(1.0), 0.1_f64..1.0], stalls in stalls()) {
         let clock = ManualClock::new();
         let pacer = shaped(&shape, &clock).strictness(crate::common::strictness(part)).build();
         let mut given_up = 0.0;
@@ -176,9 +175,9 @@ proptest! {
         }
     }
 
-    /// Every slot starts or is skipped. None that starts is later than the limit.
+    /// Every slot starts or is skipped. No start is later than the limit.
     #[test]
-    fn what_is_not_skipped_starts_within_the_limit(shape in shapes(), limit in limits(), stalls in stalls()) {
+    fn slots_that_are_not_skipped_start_within_the_limit(shape in shapes(), limit in limits(), stalls in stalls()) {
         let clock = ManualClock::new();
         let pacer = shaped(&shape, &clock).skip_later_than(span(limit)).build();
         let mut grants = stall(&pacer, &clock, &stalls).concat();
@@ -193,9 +192,9 @@ proptest! {
         }
     }
 
-    /// Behind a late start there is no more backlog than the limit, and no slot that is older.
+    /// After a late start the backlog is at most the limit, and no slot is older.
     #[test]
-    fn behind_a_late_start_none_is_later_than_the_most_backlog(shape in shapes(), limit in limits(), stalls in stalls()) {
+    fn after_a_late_start_no_slot_is_later_than_the_maximum_backlog(shape in shapes(), limit in limits(), stalls in stalls()) {
         let clock = ManualClock::new();
         let pacer = shaped(&shape, &clock).max_backlog(span(limit)).build();
         for grants in stall(&pacer, &clock, &stalls) {
@@ -204,7 +203,7 @@ proptest! {
         }
     }
 
-    /// Pauses move what has not started by their length, whether it was due or not.
+    /// Pauses move slots that have not started by their length, whether they were due or not.
     #[test]
     fn a_pause_moves_every_slot_by_its_length(shape in shapes(), steps in prop::collection::vec((0_u64..300_000_000, 0_u64..2_000_000_000, 0_usize..60), 1..12)) {
         let clock = ManualClock::new();
@@ -223,10 +222,10 @@ proptest! {
         assert_each_once(&shape, &starts);
     }
 
-    /// A change leaves what is due its time, and makes nothing due; but where the rate was zero, the
-    /// slot that waited for it to rise is.
+    /// A change does not move slots that are due, and makes none due; except where the rate was zero, the slot that
+    /// waited for it to rise.
     #[test]
-    fn a_change_keeps_what_is_due_and_adds_nothing(shape in shapes(), next in shapes(), moment in 0_u64..1_000_000_000, taken in 0_usize..20) {
+    fn a_change_keeps_the_slots_that_are_due_and_adds_none(shape in shapes(), next in shapes(), moment in 0_u64..1_000_000_000, taken in 0_usize..20) {
         let built = |clock: &ManualClock| {
             let pacer = Pacer::shaped(shape.clone()).clock(clock.clone()).build();
             clock.advance(span(moment));

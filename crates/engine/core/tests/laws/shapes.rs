@@ -1,4 +1,4 @@
-//! Shapes against exact arithmetic: rationals for straight lines, a long series for waves.
+//! Shapes compared with exact arithmetic: rationals for straight lines, a long series for waves.
 
 #![expect(clippy::float_cmp, reason = "these are exact")]
 
@@ -30,7 +30,7 @@ fn to_rational(exact: Exact) -> BigRational {
     exact.map_or(whole(0), |(n, ns)| BigRational::new(n.into(), ns.into()))
 }
 
-/// Rates of a few slots per second up to the fastest, as odd as can be.
+/// Rates from a few slots per second up to the fastest, with awkward fractions.
 fn exacts() -> impl Strategy<Value = Exact> {
     let odd = (1_u64..1 << 36, 1_u64 << 30..1 << 36)
         .prop_filter("too fast", |&(n, ns)| Rate::per(n, Duration::from_nanos(ns)).is_ok());
@@ -46,7 +46,7 @@ fn times() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// A straight piece: how long, from which rate, to which one.
+/// A straight piece: its duration, its first rate and its last rate.
 type Straight = (u64, BigRational, BigRational);
 
 /// The exact count by a moment.
@@ -73,8 +73,8 @@ fn is_flat(pieces: &[Straight], moment: u64) -> bool {
     true
 }
 
-/// Slots start in the first whole nanosecond at which the exact count is theirs and the rate is not
-/// zero, and all of them do.
+/// Slots start in the first whole nanosecond at which the exact count is theirs and the rate is not zero, and every
+/// slot starts.
 fn check(shape: &Shape, pieces: &[Straight], samples: &[u64]) {
     let total = count_by(pieces, u64::MAX);
     let slots = u64::try_from(total.ceil().to_integer()).unwrap();
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_repeated_is_exact(low in exacts(), high in exacts(), ns in times(), times in 1_u64..6, samples in samples()) {
+    fn repeated_shapes_are_exact(low in exacts(), high in exacts(), ns in times(), times in 1_u64..6, samples in samples()) {
         let shape = Shape::spike(to_level(low), to_level(high), Duration::from_nanos(2 * ns)).unwrap();
         let shape = shape.then(Shape::hold(to_level(low), Duration::from_nanos(ns)).unwrap()).unwrap();
         let (low, high) = (to_rational(low), to_rational(high));
@@ -146,7 +146,7 @@ proptest! {
         check(&shape.repeat(times).unwrap(), &all, &samples);
     }
 
-    /// Slots start in the first whole nanosecond of a wave that is summed up with 500 bits.
+    /// Slots start in the first whole nanosecond of a wave that is computed with 500 bits.
     #[test]
     fn waves_are_exact(from in exacts(), to in exacts(), ns in prop_oneof![1_u64..1 << 44, 1_u64 << 58..1 << 61], samples in samples()) {
         let wave = Wave::new(from, to, ns * 2);
@@ -182,7 +182,7 @@ impl Wave {
         Wave { mean, half: (to - from) / whole(2), period, pi: pi() }
     }
 
-    /// `mean t - half period / 2pi sin(2pi t / period)`, with so many bits.
+    /// `mean t - half period / 2pi sin(2pi t / period)`, with this many bits.
     fn count_by(&self, moment: u64) -> BigInt {
         let one = BigInt::from(1) << BITS;
         let angle = &self.pi * 2 * moment / self.period;
@@ -192,7 +192,7 @@ impl Wave {
         (even - waved).to_integer()
     }
 
-    /// Some last bits.
+    /// The margin of the last bits.
     fn rounding() -> BigInt {
         BigInt::from(1) << (BITS - 400)
     }
@@ -262,8 +262,8 @@ fn the_count_of_whole_waves_is_their_mean() {
     }
 }
 
-/// A cycle of 120 s has 1/3 + 2/3 + ... slots per second for 10 s each, 70 in all: its parts are no
-/// whole numbers, their sum is.
+/// A cycle of 120 s has 1/3 + 2/3 + ... slots per second for 10 s each, 70 in all: its parts are not whole numbers, but
+/// their sum is.
 #[test]
 fn nothing_drifts() {
     let ladder = Shape::ladder(level("1/3s"), level("2/s"), 6, 10 * SECOND).unwrap();
@@ -324,7 +324,7 @@ fn slots_at_joints() {
     assert_eq!(hill.time_of(500), Some(10 * SECOND));
     assert_eq!(hill.count_at(10 * SECOND), 500.0);
     assert_eq!(hill.rate_at(10 * SECOND), 100.0);
-    // The slot at the end of a ramp to zero is the next part's, and at the joint however slow.
+    // The slot at the end of a ramp to zero belongs to the next part, and lies at the joint however slow that part is.
     for (rate, time, slots) in [
         ("100/s", 10, 500),
         ("1/s", 86_400, 43_200),
@@ -342,7 +342,7 @@ fn slots_at_joints() {
 
 /// Slots that are due exactly at a whole nanosecond are due then, on the way up and down.
 #[test]
-fn what_is_due_at_a_whole_nanosecond_is_not_late() {
+fn a_slot_that_is_due_at_a_whole_nanosecond_is_not_late() {
     for (rate, time) in (1_u64..60).flat_map(|rate| (1_u64..60).map(move |time| (rate, time))) {
         let exact = Some((rate, 1_000_000_000));
         let down = Shape::ramp(to_level(exact), Level::ZERO, Duration::from_secs(time)).unwrap();
@@ -371,7 +371,7 @@ fn an_odd_nanosecond_is_not_lost() {
 }
 
 #[test]
-fn the_later_rate_is_that_of_a_jump() {
+fn the_rate_at_a_jump_is_the_later_one() {
     let shape = Shape::ladder(level("1/s"), level("3/s"), 3, SECOND).unwrap();
     let rates = [0, 1, 2, 3].map(|second| shape.rate_at(second * SECOND));
     assert_eq!(rates, [1.0, 2.0, 3.0, 0.0]);
@@ -431,9 +431,9 @@ fn limits_are_errors() {
     assert_eq!(error(deep), ShapeError::TooManyParts);
 }
 
-/// At the rate zero, too, a slot comes when it would have come.
+/// At a rate of zero, too, a slot keeps its time.
 #[test]
-fn where_a_shape_is_cut_nothing_moves() {
+fn cutting_a_shape_moves_nothing() {
     let work = || Shape::hold(level("1/s"), 10 * SECOND).unwrap();
     let rest = Shape::hold(Level::ZERO, 10 * SECOND).unwrap();
     let slow = Shape::ramp(Level::ZERO, level("1/d"), 86_400 * SECOND).unwrap();
@@ -469,7 +469,7 @@ fn the_peak_is_that_of_the_part() {
 }
 
 #[test]
-fn parts_that_are_none() {
+fn impossible_parts_are_refused() {
     let ramp = || Shape::ramp(Level::ZERO, level("100/s"), 10 * SECOND).unwrap();
     let endless = || ramp().forever().unwrap();
     let error = |shape: Result<Shape, ShapeError>| shape.unwrap_err();
@@ -485,9 +485,9 @@ fn parts_that_are_none() {
     assert_eq!(error(fastest.skip(SECOND).unwrap().take(century)), ShapeError::TooManySlots);
 }
 
-/// 292 years is how long a shape can last, not how far one that never ends can be skipped.
+/// A shape lasts at most 292 years, but an endless shape can be skipped by more than that.
 #[test]
-fn what_never_ends_can_be_skipped_again_and_again() {
+fn an_endless_shape_can_be_skipped_again_and_again() {
     let (day, century) = (86_400 * SECOND, 36_500 * 86_400 * SECOND);
     let wave = Shape::sine(level("1/s"), level("3/s"), day).unwrap().forever().unwrap();
     let far = (0..7).try_fold(wave, |shape, _| shape.skip(century)).unwrap();
@@ -511,7 +511,7 @@ fn an_endless_shape_saturates() {
     assert_eq!(slow.forever().unwrap().time_of(1), Some(86_400 * SECOND));
 }
 
-/// A curve that is a function.
+/// A curve given by a closure.
 struct Of<F>(F);
 
 impl<F> std::fmt::Debug for Of<F> {
@@ -527,7 +527,7 @@ impl<F: Fn(f64) -> f64 + Send + Sync> Curve for Of<F> {
 }
 
 #[test]
-fn curves_that_are_none() {
+fn invalid_curves_are_refused() {
     let curves: [fn(f64) -> f64; 8] = [
         |_| f64::NAN,
         |t| if t < 50.0 { t } else { f64::NAN },
@@ -548,9 +548,9 @@ fn curves_that_are_none() {
     assert_eq!(moment, ShapeError::Curve(50 * SECOND));
 }
 
-/// Good wherever it is tried at construction, and bad elsewhere.
+/// Valid at each moment that is checked at construction, and invalid elsewhere.
 #[test]
-fn what_sampling_misses_stays_bounded() {
+fn curves_that_sampling_misses_stay_bounded() {
     let curves: [fn(f64) -> f64; 4] =
         [|_| f64::NAN, |_| f64::INFINITY, |_| -1e300, |t| 1e3 * (t * 1e5).sin()];
     for bad in curves {

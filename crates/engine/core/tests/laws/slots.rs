@@ -1,6 +1,5 @@
-//! Every grant knows the number of its slot in the whole load. That of every single call, over
-//! changes, late policies, slots that come back and rows, is compared in `oracle.rs`; that of leased
-//! slots in `leases.rs`.
+//! Every grant has the number of its slot in the whole load. `oracle.rs` compares the number of every single call, over
+//! changes, late policies, slots that come back and rows; `leases.rs` compares those of leased slots.
 
 use crate::common::{MILLI, SECOND, at, build, intended_ns, rate, span};
 use nanopace::driver::{self, Drive as _, Lease};
@@ -8,13 +7,13 @@ use nanopace::{Arrivals, Grant, Lane, ManualClock, Pacer, Rate, Shard};
 use proptest::prelude::*;
 use std::iter;
 
-/// What happens to a load, to all of its processes alike.
+/// A change of a load, for all of its processes alike.
 #[derive(Clone, Debug)]
 enum Change {
     Rate(u64),
     Ramp(u64, u64),
     Pause(u64),
-    /// They have other shares, from so many slots behind the next one on.
+    /// New shares, from this many slots after the next one on.
     Shares([u32; 3], u64),
 }
 
@@ -31,7 +30,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// One process, and what it has started, in turns by its lane, by a claim and by itself.
+/// One process and its grants, which it takes by its lane, by a claim and directly in turn.
 struct Process {
     pacer: Pacer,
     lane: Lane,
@@ -71,7 +70,7 @@ impl Process {
             Change::Pause(_) => self.pacer.pause(),
             Change::Shares(shares, ahead) => {
                 let shard = Shard::weighted(index, &shares).unwrap();
-                self.pacer.set_shard(shard, next + ahead).expect("nobody has come to it");
+                self.pacer.set_shard(shard, next + ahead).expect("no process has reached it");
             }
         }
     }
@@ -116,7 +115,7 @@ proptest! {
             parts.iter().flat_map(|process| &process.grants).map(|grant| grant.slot()).collect();
         slots.sort_unstable();
         prop_assert!(slots.iter().copied().eq(0..slots.len() as u64), "{slots:?}");
-        prop_assert!(slots.len().abs_diff(whole.grants.len()) <= 1, "but for rounding");
+        prop_assert!(slots.len().abs_diff(whole.grants.len()) <= 1, "except for rounding");
     }
 }
 
@@ -175,7 +174,7 @@ fn a_slot_that_is_held_over_many_leases_keeps_its_number() {
     }
 }
 
-/// What starts and is no slot has no number either.
+/// A start without a slot has no number.
 #[test]
 fn no_slots_have_no_number() {
     let pacer = build("1k/s", &ManualClock::new()).build();

@@ -1,7 +1,6 @@
-//! How grants show a stall, on a clock that is moved by hand. A wait time is never more than the
-//! truth. It is exact under a late policy. In an open loop it is at most 10 us too short at the
-//! pace at which callers come, and a stall in the middle may stay hidden from as many starts as had
-//! been made in 10 us.
+//! How grants report a stall, on a clock that is moved by hand. A wait time is never more than the true one. It is
+//! exact under a late policy. In an open loop it is at most 10 us too short at the pace at which callers come, and a
+//! stall in the middle may stay hidden from as many starts as had been made in 10 us.
 
 use crate::common::{MICRO, MILLI, SECOND, at, rate, span, strictness};
 use nanopace::{Claim, Clock, Grant, Lane, ManualClock, Nanos, Pacer, PacerBuilder};
@@ -10,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long a reading of the clock is good for.
+/// The time for which a reading of the clock is used.
 const YOUNG_NS: u64 = 10 * MICRO;
 
 /// The most starts on one reading.
@@ -18,7 +17,7 @@ const MOST: u64 = 2048;
 
 const RATES: [&str; 8] = ["1/s", "10/s", "100/s", "2.4k/s", "10k/s", "200k/s", "1M/s", "10M/s"];
 
-/// How operations are started, one after the other.
+/// The ways to start operations one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Acquire,
@@ -27,14 +26,14 @@ enum Way {
     Row,
     Claim,
     Lane,
-    /// By a lane and by the shared call in turn: neither relies on what the other read long ago.
+    /// By a lane and by the shared call in turn: neither relies on an old reading of the other.
     Both,
 }
 
 const WAYS: [Way; 7] =
     [Way::Acquire, Way::TryAcquire, Way::Timeout, Way::Row, Way::Claim, Way::Lane, Way::Both];
 
-/// A worker whose operations take time on a clock of its own.
+/// A worker whose operations take time on its own clock.
 struct Worker {
     clock: ManualClock,
     pacer: Pacer,
@@ -43,7 +42,7 @@ struct Worker {
     starts: u64,
 }
 
-/// What a grant said of a start, and what was true.
+/// The wait time that a grant reported, and the true one.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     wait_ns: u64,
@@ -52,13 +51,13 @@ struct Told {
 
 impl Told {
     fn missing_ns(self) -> u64 {
-        assert!(self.wait_ns <= self.truth_ns, "more than the truth: {self:?}");
+        assert!(self.wait_ns <= self.truth_ns, "more than the true wait time: {self:?}");
         self.truth_ns - self.wait_ns
     }
 }
 
 impl Worker {
-    /// Behind its schedule by `behind`. A caller that is early moves the clock.
+    /// Late by `behind`. A caller that is early moves the clock.
     fn new(way: Way, builder: PacerBuilder, behind: Duration) -> Worker {
         let clock = ManualClock::jumping();
         let pacer = builder.tolerance(Duration::ZERO).clock(clock.clone()).build();
@@ -67,7 +66,7 @@ impl Worker {
         Worker { clock, pacer, lane, way, starts: 0 }
     }
 
-    /// Starts an operation, unless it is refused because none is due, and lets `nanos` pass.
+    /// Starts an operation, unless it is refused because none is due, and then lets `nanos` pass.
     fn operate(&mut self, nanos: u64) -> Option<Told> {
         self.starts += 1;
         let told = self.start().map(|grant| {
@@ -79,9 +78,9 @@ impl Worker {
         told
     }
 
-    /// The same, for a worker that is behind schedule.
+    /// The same, for a worker that is late.
     fn operate_late(&mut self, nanos: u64) -> Told {
-        self.operate(nanos).expect("behind schedule")
+        self.operate(nanos).expect("a slot is due")
     }
 
     fn start(&mut self) -> Option<Grant> {
@@ -155,7 +154,7 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
 
 /// 200 k/s, and a stall of 10 s after the first operation: the second and the third start show it.
 #[test]
-fn the_starts_after_a_first_stall_say_so() {
+fn the_starts_after_a_first_stall_report_it() {
     for way in WAYS {
         let mut worker = Worker::new(way, Pacer::builder(rate("200k/s")), Duration::ZERO);
         assert_eq!(worker.operate(10 * SECOND).expect("due").truth_ns, 0);
@@ -167,10 +166,10 @@ fn the_starts_after_a_first_stall_say_so() {
     }
 }
 
-/// A lane has taken a run on a reading of the clock. That says nothing of the pace behind it: the next
-/// reading is good for two shared starts at most, and the third shows a stall.
+/// A lane has taken a run on a reading of the clock. The run does not count towards the pace after that reading: the
+/// next reading is good for at most two shared starts, and the third shows a stall.
 #[test]
-fn the_run_of_a_lane_is_no_pace_of_others() {
+fn the_run_of_a_lane_does_not_count_as_the_pace_of_others() {
     let mut worker = Worker::new(Way::Lane, Pacer::builder(rate("1M/s")), Duration::from_secs(1));
     for _ in 0..40 {
         worker.operate_late(0);
@@ -182,10 +181,10 @@ fn the_run_of_a_lane_is_no_pace_of_others() {
     assert_eq!(missing[1..], [0, 0], "{missing:?}");
 }
 
-/// A start without a slot, or of a row, tells all callers what the clock reads. What they have started before it does
-/// not count as started since.
+/// A start without a slot, or of a row, reports the clock's reading to all callers. Slots that they have started before
+/// it do not count as started since.
 #[test]
-fn other_starts_between_make_nobody_seem_faster() {
+fn other_starts_in_between_make_no_caller_seem_faster() {
     for between in [0, 2] {
         let mut worker =
             Worker::new(Way::Acquire, Pacer::builder(rate("1M/s")), Duration::from_secs(20));
@@ -204,7 +203,7 @@ fn other_starts_between_make_nobody_seem_faster() {
     }
 }
 
-/// Every policy under which a start may move others, or be skipped.
+/// All policies under which a start may move others, or be skipped.
 fn policies(text: &str) -> [PacerBuilder; 6] {
     [
         Pacer::builder(rate(text)).strictness(strictness(0.5)),
@@ -217,15 +216,14 @@ fn policies(text: &str) -> [PacerBuilder; 6] {
 }
 
 #[test]
-fn where_a_policy_is_set_a_wait_time_is_exact() {
+fn wait_times_are_exact_if_a_policy_is_set() {
     for way in WAYS {
         for text in RATES {
             for operation_ns in [7, MICRO, 20 * MILLI] {
                 for (number, builder) in policies(text).into_iter().enumerate() {
                     let mut worker = Worker::new(way, builder, 10 * enough(text, 1));
                     for start in 0..200_u64 {
-                        // Now and then a stall, and now and then enough time for the next slot to
-                        // be due.
+                        // Occasionally a stall, and occasionally enough time for the next slot to be due.
                         let stall = [0, 0, 0, 2 * MILLI, 0, 0, SECOND]
                             [usize::try_from(start % 7).expect("small")];
                         let told = worker.operate(operation_ns + stall);
@@ -308,7 +306,7 @@ impl Clock for TickingClock {
     }
 }
 
-/// The operation that the clock was read for is one of them.
+/// The operation for which the clock was read is one of them.
 #[test]
 fn a_reading_serves_no_more_than_the_most() {
     for by_lane in [false, true] {
@@ -326,7 +324,7 @@ fn a_reading_serves_no_more_than_the_most() {
 }
 
 #[test]
-fn a_reading_serves_all_that_are_due_within_less_than_ten_microseconds() {
+fn a_reading_serves_all_slots_that_are_due_within_less_than_ten_microseconds() {
     for operation_ns in [5, 100, MICRO, 2_500, 20 * MICRO] {
         for by_lane in [false, true] {
             let clock = CountingClock::default();
@@ -338,7 +336,7 @@ fn a_reading_serves_all_that_are_due_within_less_than_ten_microseconds() {
                 assert!(grant.is_ok());
                 clock.0.advance(span(operation_ns));
             };
-            // At first a reading serves twice as many as the last.
+            // At first a reading serves twice as many starts as the last one.
             (0..20_000).for_each(|_| start());
             let before = clock.1.load(Ordering::Relaxed);
             (0..20_000).for_each(|_| start());
@@ -353,8 +351,8 @@ fn a_reading_serves_all_that_are_due_within_less_than_ten_microseconds() {
     }
 }
 
-/// If callers were quick and have become slow, a lane's last run is as long as the quick ones were.
-/// Then it takes its slots one by one.
+/// If callers were fast and have become slow, a lane's last run is as long as the fast ones were. After that it takes
+/// its slots one by one.
 #[test]
 fn a_lane_that_becomes_slow_holds_no_slots_that_others_could_start() {
     let mut worker = Worker::new(Way::Lane, Pacer::builder(rate("1M/s")), enough("1M/s", 50_000));
@@ -372,9 +370,8 @@ fn a_lane_that_becomes_slow_holds_no_slots_that_others_could_start() {
     }
 }
 
-/// Workers whose operations take 20 ms each, at 2.4 k/s, and a target that stalls for 2 s in the
-/// middle. The worker that is free first starts next. Returns how late the latest start was, and
-/// how many starts there were.
+/// Workers whose operations take 20 ms each, at 2.4 k/s, and a target that stalls for 2 s in the middle. The first free
+/// worker starts next. Returns the lateness of the latest start, and the number of starts.
 fn worst_lateness(workers: usize, by_lane: bool) -> (Duration, usize) {
     const OPERATION: Duration = Duration::from_millis(20);
     let clock = ManualClock::jumping();
@@ -400,8 +397,8 @@ fn lanes_start_no_later_than_the_shared_call_after_a_stall() {
         let (shared, lanes) = (worst_lateness(workers, false), worst_lateness(workers, true));
         assert_eq!(lanes, shared, "{workers} workers");
     }
-    // Each of 64 workers has one operation in the stall, and in 2 s 4800 slots are due: 4736 of
-    // them are late when it ends, and are worked off at 3.2 k/s. The last of those that the stall
-    // began with is 2 s late, and the others less.
+    // Each of 64 workers has one operation in the stall, and in 2 s 4800 slots become due: 4736 of them are late when
+    // it ends, and are worked off at 3.2 k/s. The last of the operations that began during the stall is 2 s late, and
+    // the others are less late.
     assert!(worst_lateness(64, true).0 <= Duration::from_secs(2));
 }

@@ -1,11 +1,11 @@
-//! What a pacer grants is what its load lists beforehand.
+//! The grants of a pacer match the starts that its load lists beforehand.
 
 use nanopace::{Arrivals, Level, ManualClock, Nanos, Pacer, Rate, Shape, Shard};
 use proptest::prelude::*;
 use std::iter;
 use std::time::Duration;
 
-/// More starts are not compared.
+/// The number of starts that are compared.
 const MOST: usize = 500;
 
 fn level() -> impl Strategy<Value = Level> {
@@ -40,7 +40,7 @@ fn make((name, seed): (&str, u64)) -> Arrivals {
 
 proptest! {
     #[test]
-    fn a_pacer_grants_what_is_listed(
+    fn a_pacer_grants_the_listed_starts(
         shape in shape(),
         name in proptest::sample::select(vec!["even", "poisson", "exact-poisson:50", "gamma:0.2", "jitter:1"]),
         seed: u64,
@@ -61,10 +61,10 @@ proptest! {
         prop_assert_eq!(granted.len(), listed.len());
     }
 
-    /// By turns, and so late that they take many slots at once; in the middle they have to give back what
-    /// they have taken.
+    /// The lanes take turns, and are so late that they take many slots at once; in the middle they have to give back
+    /// slots that they have taken.
     #[test]
-    fn two_lanes_grant_what_is_listed(
+    fn two_lanes_grant_the_listed_starts(
         shape in shape(),
         name in proptest::sample::select(vec!["even", "poisson", "exact-poisson:50", "gamma:0.2", "jitter:1"]),
         seed: u64,

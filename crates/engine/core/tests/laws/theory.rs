@@ -1,10 +1,10 @@
-//! Against theory: what one worker and a simulated server do, paced by the engine in virtual time,
-//! compared with the textbook's formulas.
+//! Comparison with theory: one worker and a simulated server, paced by the engine in virtual time, and the textbook
+//! formulas.
 //!
-//! A worker that acquires, sends, waits for the completion and acquires again is a single server
-//! with a hidden queue in front of it: the operations that are late. An open loop's response times,
-//! completion minus *intended* start, are those of that queue. A load generator that measures from
-//! the actual start (coordinated omission) sees none of it.
+//! A worker that acquires, sends, waits for the completion and acquires again is a single server with a hidden queue in
+//! front of it: the operations that are late. An open loop's response times, completion minus *intended* start, are
+//! those of that queue. A load generator that measures from the actual start (coordinated omission) does not see the
+//! queue.
 //!
 //! Formulas: Kleinrock, *Queueing Systems*, volume 1 (1975), chapters 3, 5 and 6.
 
@@ -20,19 +20,17 @@ use std::time::Duration;
 const SERVICE: Duration = Duration::from_millis(1);
 const SERVED_PER_SECOND: f64 = 1e3;
 
-/// What random arrivals are drawn from: the slots of a schedule of 1 M/s, a thousand of which make
-/// one service time.
+/// The source of random arrivals: the slots of a schedule of 1 M/s. A thousand of them make one service time.
 const FINE_PER_SECOND: u32 = 1_000_000;
 
-/// Utilisations of the server, in thousandths, and how many operations make a batch.
+/// Utilisations of the server, in thousandths, and the number of operations per batch.
 ///
-/// The queue of M/M/1 forgets within 1 / (mu (1 - sqrt rho)^2), its relaxation time, which is 6, 72
-/// and 1 480 arrivals here; a batch is 54 times that and more, and the other queues forget sooner.
-/// So the means of neighbouring batches are correlated by less than 1/54, which makes the intervals
-/// 2 % too narrow at most.
+/// The correlations of the M/M/1 queue decay within 1 / (mu (1 - sqrt rho)^2), its relaxation time, which is 6, 72 and
+/// 1 480 arrivals here. A batch is at least 54 times that, and the other queues decay sooner. So the means of
+/// neighbouring batches are correlated by less than 1/54, which makes the intervals at most 2 % too narrow.
 const LOADS: [(u32, usize); 3] = [(500, 4_000), (800, 16_000), (950, 80_000)];
 
-/// Batches that count. One more before them is left out: the queue is empty when it begins.
+/// The batches that count. One more before them is left out, because the queue is empty when it begins.
 const BATCHES: u32 = 20;
 
 /// The two-sided 99.9 % quantile of Student's t with 19 degrees of freedom.
@@ -51,10 +49,9 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The confidence interval is that of batch means: the means x of b = 20 batches are all but
-/// independent and, being sums over many relaxation times, all but normal, so that `(mean - theory)
-/// / (s / sqrt b)` has Student's distribution with b - 1 degrees of freedom, where `s^2 = sum (x -
-/// mean)^2 / (b - 1)`. `bias` is what the simulation is known to be off.
+/// The confidence interval is that of batch means: the means x of b = 20 batches are nearly independent and, being sums
+/// over many relaxation times, nearly normal, so that `(mean - theory) / (s / sqrt b)` has Student's distribution with
+/// b - 1 degrees of freedom, where `s^2 = sum (x - mean)^2 / (b - 1)`. `bias` is the known error of the simulation.
 fn assert_mean_response(responses: &[f64], batch: usize, theory: f64, bias: f64) {
     let means: Vec<f64> = responses.chunks_exact(batch).skip(1).map(mean).collect();
     let measured = mean(&means);
@@ -74,19 +71,18 @@ fn pollaczek_khinchine(rho: f64, ratio: f64) -> f64 {
     (1.0 + rho * ratio / (2.0 * (1.0 - rho))) / SERVED_PER_SECOND
 }
 
-/// How much shorter responses are when arrivals are not Poisson but come with probability p =
-/// lambda d in each slot of length d (Geo/G/1): `lambda (E[S^2] - d E[S]) / (2 (1 - rho))` takes
-/// the place of the second term above, so `rho d / (2 (1 - rho))`.
+/// How much shorter responses are when arrivals are not Poisson but come with probability p = lambda d in each slot of
+/// length d (Geo/G/1): `lambda (E[S^2] - d E[S]) / (2 (1 - rho))` replaces the second term above. The difference is
+/// `rho d / (2 (1 - rho))`.
 fn bias_of_slots(rho: f64) -> f64 {
     rho / (2.0 * (1.0 - rho)) / f64::from(FINE_PER_SECOND)
 }
 
-/// The worker's operations, one after the other, and their response times in seconds. Each draws
-/// how many slots it takes and how long the server is busy with it.
+/// One worker's operations, one after the other, and their response times in seconds. Each draws the number of slots
+/// that it takes and the time for which the server is busy with it.
 ///
-/// On the way, each grant is held against Lindley's recursion: an operation arrives at its slot's
-/// time, begins when the one before is complete, and its response time is completion minus arrival,
-/// to the nanosecond.
+/// Each grant is also compared with Lindley's recursion: an operation arrives at its slot's time, begins when the one
+/// before is complete, and its response time is completion minus arrival, to the nanosecond.
 fn one_worker(
     per_second: u32,
     operations: usize,
@@ -130,7 +126,7 @@ fn operations(batch: usize) -> usize {
     (BATCHES as usize + 1) * batch
 }
 
-/// Rounded to the nearest nanosecond: 1e-6 of a mean, up as often as down.
+/// Rounded to the nearest nanosecond: an error of 1e-6 of a mean, up as often as down.
 fn exponential(random: &mut dyn Rng, per_second: f64) -> Duration {
     Duration::from_secs_f64(Exp::new(per_second).expect("a rate").sample(random))
 }
@@ -156,8 +152,8 @@ fn random_arrivals_at_even_services_are_m_d_1() {
     }
 }
 
-/// The schedule as it is, evenly spaced: D/M/1, the mean response time of which is `1 / (mu (1 -
-/// sigma))`, where sigma is the root below 1 of `sigma = exp(-mu (1 - sigma) / lambda)`.
+/// The plain schedule, evenly spaced: D/M/1, whose mean response time is `1 / (mu (1 - sigma))`, where sigma is the
+/// root below 1 of `sigma = exp(-mu (1 - sigma) / lambda)`.
 #[test]
 fn the_even_schedule_at_random_services_is_d_m_1() {
     for (thousandths, batch) in LOADS {
@@ -174,8 +170,8 @@ fn the_even_schedule_at_random_services_is_d_m_1() {
     }
 }
 
-/// The engine's own random arrivals, which lie in no slots of a finer schedule. At the
-/// highest load it would take too long.
+/// The engine's own random arrivals, which do not lie in the slots of a finer schedule. The highest load is left out,
+/// because it would take too long.
 #[test]
 fn a_poisson_schedule_at_random_services_is_m_m_1() {
     for (thousandths, batch) in LOADS[..2].iter().copied() {
@@ -195,9 +191,9 @@ fn a_poisson_schedule_at_random_services_is_m_m_1() {
     }
 }
 
-/// Along a ramp, counts in windows are Poisson's: independent, with the integral of the rate as
-/// mean and as variance. So the sum of `(count - mean)^2 / mean` over k windows has the mean k and
-/// the variance `2 k + sum 1 / mean`.
+/// Along a ramp, counts in windows have the Poisson distribution: independent, with the integral of the rate as mean
+/// and as variance. So the sum of `(count - mean)^2 / mean` over k windows has the mean k and the variance `2 k + sum 1
+/// / mean`.
 #[test]
 fn a_poisson_schedule_along_a_ramp_has_the_integral_in_each_window() {
     const WINDOWS: u32 = 200;
@@ -225,7 +221,7 @@ fn a_poisson_schedule_along_a_ramp_has_the_integral_in_each_window() {
     }
 }
 
-/// What waits for a strict pacer, and when it arrived.
+/// The arrivals that wait for a strict pacer, with their times.
 struct Waiting<'p> {
     clock: ManualClock,
     claims: VecDeque<(Claim<'p>, Nanos)>,
@@ -234,7 +230,7 @@ struct Waiting<'p> {
 }
 
 impl Waiting<'_> {
-    /// Starts everything that may start up to that moment, at the moment it may.
+    /// Starts everything that may start up to that moment, each at the earliest moment.
     fn serve_until(&mut self, moment: Nanos) {
         while let Some((claim, arrival)) = self.claims.front_mut() {
             let due = claim.due().expect("open");
@@ -279,8 +275,8 @@ fn random_claims_from_a_strict_pacer_are_m_d_1() {
     }
 }
 
-/// The single stall: 1 000/s, so I = 1 ms apart; each operation takes s = 0.2 ms, but for number 1
-/// 000, which takes S = 1 s longer.
+/// The single stall: 1 000/s, so I = 1 ms apart; each operation takes s = 0.2 ms, except number 1 000, which takes S =
+/// 1 s longer.
 const INTERVAL_NS: u64 = MILLI;
 const QUICK_NS: u64 = MILLI / 5;
 const STALL_NS: u64 = SECOND;
@@ -314,9 +310,9 @@ fn percentiles(responses: &[u64]) -> [u64; 4] {
 #[test]
 fn a_stall_under_average_is_uniform_until_the_server_has_caught_up() {
     let (_, responses) = one_stall(0.0, 10_000);
-    // The operation k slots behind the stalled one is intended k I after it and complete (k + 1) s
-    // after the end of the stall: it takes S + s - k (I - s), until that is s. From 0 to S in even
-    // steps of I - s = 0.8 ms, as many as 1 s / 0.8 ms = 1 250.
+    // The operation k slots after the stalled one is intended k I after it and complete (k + 1) s after the end of the
+    // stall: it takes S + s - k (I - s), until that is s. From 0 to S in even steps of I - s = 0.8 ms, as many as 1 s /
+    // 0.8 ms = 1 250.
     let catching_up = |k: u64| (STALL_NS + QUICK_NS).saturating_sub(k * (INTERVAL_NS - QUICK_NS));
     for (slot, &response) in (0..).zip(&responses) {
         let expected =
@@ -335,9 +331,9 @@ fn a_stall_under_average_is_uniform_until_the_server_has_caught_up() {
 #[test]
 fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
     let (_, responses) = one_stall(1.1, 100_000);
-    // Slot 1 behind the stalled one starts S + s after the stall began; the others follow at 1.1
-    // times the rate, although the server would be quicker: slot k starts S + s + (k - 1) I / 1.1
-    // and takes S + 2 s - k I + (k - 1) I / 1.1, until that is s.
+    // Slot 1 after the stalled one starts S + s after the stall began; the others follow at 1.1 times the rate,
+    // although the server would be faster: slot k starts S + s + (k - 1) I / 1.1 and takes S + 2 s - k I + (k - 1) I /
+    // 1.1, until that is s.
     let catching_up = |k: u64| {
         let released = STALL_NS + QUICK_NS + (k.saturating_sub(1) * INTERVAL_NS * 10).div_ceil(11);
         (released + QUICK_NS).saturating_sub(k * INTERVAL_NS)
@@ -371,9 +367,9 @@ fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
 #[test]
 fn a_stall_under_strict_makes_two_late_and_the_rest_wait_their_turn() {
     let (pacer, mut responses) = one_stall(1.0, 10_000);
-    // The stalled operation takes S + s. The one behind it starts S + s after it and was intended I
-    // after it, so it takes S + s - I + s. Its lateness becomes idle time, and no other operation
-    // is late. With n workers at most n would be late beside the stalled one.
+    // The stalled operation takes S + s. The one after it starts S + s after it and was intended I after it, so it
+    // takes S + s - I + s. Its lateness becomes idle time, and every other operation is on time. With n workers at most
+    // n would be late besides the stalled one.
     assert_eq!(responses[1_000], STALL_NS + QUICK_NS);
     assert_eq!(responses[1_001], STALL_NS + 2 * QUICK_NS - INTERVAL_NS);
     assert_eq!(pacer.ledger().idle, span(STALL_NS + QUICK_NS - INTERVAL_NS));

@@ -1,5 +1,4 @@
-//! The sleep threshold: shorter delays are not paused for, nothing starts early by the threshold or
-//! more.
+//! The sleep threshold: callers do not pause for shorter delays, and nothing starts early by the threshold or more.
 
 use crate::common::{MICRO, MILLI, SECOND, actual_ns, at, build, intended_ns, span, wait_ns};
 use nanopace::driver::Drive as _;
@@ -61,7 +60,7 @@ fn a_refusal_has_the_moment_from_which_it_is_granted() {
     assert_eq!(pacer.counters().early_starts, 1);
 }
 
-/// The threshold makes no moment of a pause that nobody knows the end of.
+/// The threshold does not turn the unknown end of a pause into a moment.
 #[test]
 fn nothing_is_due_while_the_pacer_is_paused() {
     let (_clock, pacer) = before_slot_1(MILLI / 2, 100 * MICRO);

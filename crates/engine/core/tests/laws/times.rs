@@ -1,11 +1,11 @@
-//! What a grant tells of its operation.
+//! The times of an operation, computed from its grant.
 
 use crate::common::{MILLI, at, build, span};
 use nanopace::ManualClock;
 
 /// Wait time and service time make the response time, for each operation.
 #[test]
-fn each_time_is_what_it_is_called() {
+fn wait_service_and_response_times_add_up() {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
     // When each slot starts and ends, and its wait, service and response time, in milliseconds.

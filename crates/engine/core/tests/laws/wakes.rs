@@ -1,4 +1,4 @@
-//! Which sleepers a change wakes: those that it moves, and no others.
+//! Which sleepers a change wakes: only those that it moves.
 
 use crate::common::{
     HOUR, MILLI, SECOND, assert_balanced, at, finish, intended_starts, rate, span, strictness,
@@ -73,7 +73,7 @@ fn a_change_to_a_lower_rate_a_pause_and_its_end_wake_no_sleeper() {
     pacer.set_strictness(strictness(1.1));
     pacer.set_strictness(strictness(0.0));
     assert_eq!(clock.naps(), 20);
-    // Each wakes at the old moment, finds out, and sleeps on.
+    // Each sleeper wakes at the old moment, finds out, and sleeps on.
     clock.0.set(at(SECOND / 10));
     until("the first", || clock.naps() == 21, || ());
     clock.0.set(at(HOUR));
@@ -94,7 +94,7 @@ fn a_change_to_a_higher_rate_wakes_all_sleepers_however_many_they_are() {
 }
 
 #[test]
-fn a_change_wakes_a_sleeper_that_can_not_start_by_its_deadline_any_more() {
+fn a_change_wakes_a_sleeper_that_can_no_longer_start_by_its_deadline() {
     let (clock, pacer) = ten_per_second();
     let patient = asleep(3, &clock, &pacer, Nanos::MAX);
     let others = asleep(3, &clock, &pacer, at(SECOND));
@@ -110,7 +110,7 @@ fn a_change_wakes_a_sleeper_that_can_not_start_by_its_deadline_any_more() {
     assert_eq!(pacer.ledger().granted, 4);
 }
 
-/// The one that sleeps for the latest slot. No other has to move.
+/// It wakes the sleeper of the latest slot. No other one has to move.
 #[test]
 fn a_slot_that_comes_back_wakes_one_sleeper() {
     let (clock, pacer) = ten_per_second();
@@ -142,11 +142,10 @@ fn slots_that_come_back_wake_as_many_sleepers() {
     assert_balanced(&pacer);
 }
 
-/// At 10/s and ratio 2, so slots start every 50 ms while time is owed. Slot 21 has started at 3 s.
-/// Slots 1 to 20 and 22 to 24 are held as claims, and a caller sleeps for slot 25, to 3.2 s. At
-/// 3.04 s slot 1 is started and is too late, and so is everything that is more than 0.3 s late.
-/// Slot 28 takes its place, and slot 29 may start 50 ms after that. The sleeper takes slot 29,
-/// because slot 25 is too late as well.
+/// At 10/s and ratio 2, so slots start every 50 ms while time is owed. Slot 21 has started at 3 s. Slots 1 to 20 and 22
+/// to 24 are held as claims, and a caller sleeps for slot 25, to 3.2 s. At 3.04 s slot 1 is started and is too late,
+/// and so is everything that is more than 0.3 s late. Slot 28 takes its place, and slot 29 may start 50 ms after that.
+/// The sleeper takes slot 29, because slot 25 is too late as well.
 #[test]
 fn a_skip_under_a_burst_ratio_wakes_sleepers_that_may_start_earlier() {
     let (clock, pacer) = ten_per_second();
@@ -169,9 +168,9 @@ fn a_skip_under_a_burst_ratio_wakes_sleepers_that_may_start_earlier() {
     assert_balanced(&pacer);
 }
 
-/// However claims are dropped, the pacer is as if they had never existed.
+/// However claims are dropped, the pacer's state is as if they had never existed.
 #[test]
-fn claims_that_are_dropped_in_any_order_leave_nothing_behind() {
+fn claims_that_are_dropped_in_any_order_leave_no_data() {
     let (clock, pacer) = ten_per_second();
     let mut claims: Vec<_> = (0..2_000).map(|_| pacer.claim().ok()).collect();
     for index in 0..2_000 {

@@ -1,4 +1,4 @@
-//! `nanopace-governor` under the name that tools ask for.
+//! `nanopace-governor` under the name that tools depend on.
 
 // The dependency: its library is called governor too.
 pub use ::governor::*;

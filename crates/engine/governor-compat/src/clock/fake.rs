@@ -6,8 +6,7 @@ use nanopace::ManualClock;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A clock that stands still until it is moved, for tests. Clones are the same clock, and the
-/// schedule of a limiter runs on it.
+/// A clock that moves only by hand, for tests. Clones are the same clock, and the schedule of a limiter runs on it.
 ///
 /// ```
 /// use governor::clock::FakeRelativeClock;
@@ -33,7 +32,7 @@ impl FakeRelativeClock {
 }
 
 impl PartialEq for FakeRelativeClock {
-    /// Whether both show the same time.
+    /// Whether both clocks show the same time.
     fn eq(&self, other: &FakeRelativeClock) -> bool {
         self.now() == other.now()
     }

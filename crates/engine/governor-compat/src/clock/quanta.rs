@@ -6,10 +6,10 @@ use nanopace::TscClock;
 use std::ops::Add;
 use std::sync::LazyLock;
 
-/// One for the process, because moments of different `QuantaClock`s are compared.
+/// One clock for the process, because moments of different `QuantaClock`s are compared.
 static PROCESS: LazyLock<TscClock> = LazyLock::new(TscClock::new);
 
-/// The processor's time-stamp counter. All of these are the same clock.
+/// The processor's time-stamp counter. All values of this type are the same clock.
 #[derive(Clone, Debug)]
 pub struct QuantaClock(TscClock);
 

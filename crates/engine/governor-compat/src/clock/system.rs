@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 #[derive(Clone, Debug, Default)]
 pub struct MonotonicClock;
 
-/// The standard library's [`SystemTime`]. It shows moments of refusals; the schedule does not
-/// follow it when it is set.
+/// The standard library's [`SystemTime`]. It shows the moments of refusals; the schedule does not follow it when it is
+/// set.
 #[derive(Clone, Debug, Default)]
 pub struct SystemClock;
 
@@ -47,7 +47,7 @@ impl Reference for Instant {
 impl Add<Nanos> for Instant {
     type Output = Instant;
 
-    /// A moment that the system can't represent becomes this one.
+    /// If the system can't represent the sum, returns this moment.
     fn add(self, span: Nanos) -> Instant {
         self.checked_add(span.into()).unwrap_or(self)
     }
@@ -66,7 +66,7 @@ impl Reference for SystemTime {
 impl Add<Nanos> for SystemTime {
     type Output = SystemTime;
 
-    /// A moment that the system can't represent becomes this one.
+    /// If the system can't represent the sum, returns this moment.
     fn add(self, span: Nanos) -> SystemTime {
         self.checked_add(span.into()).unwrap_or(self)
     }

@@ -1,4 +1,4 @@
-//! What a clock is, and what a moment on it.
+//! The traits of clocks and of moments.
 
 use crate::nanos::Nanos;
 use std::fmt::Debug;
@@ -11,12 +11,12 @@ pub trait Reference: Sized + Add<Nanos, Output = Self> + Ord + Copy + Send + Syn
     /// The time from `earlier` to this moment; zero if `earlier` is later.
     fn duration_since(&self, earlier: Self) -> Nanos;
 
-    /// The moment `span` earlier, or this moment if there is none so early.
+    /// The moment `span` earlier, or this moment if there is no such moment.
     #[must_use]
     fn saturating_sub(&self, span: Nanos) -> Self;
 }
 
-/// Where a limiter's moments come from.
+/// The source of a limiter's moments.
 ///
 /// ```
 /// use governor::clock::{Clock, ReasonablyRealtime};
@@ -64,8 +64,7 @@ pub trait ReasonablyRealtime: Clock {
     }
 }
 
-/// A clock, by value as governor 0.10 takes it, or by reference as 0.6 does. There is nothing to
-/// implement.
+/// A clock, passed by value as in governor 0.10, or by reference as in 0.6. Implementations are not necessary.
 ///
 /// ```
 /// use governor::clock::DefaultClock;

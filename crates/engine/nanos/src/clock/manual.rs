@@ -5,8 +5,7 @@ use crate::{Clock, Nanos, Parker, Unparker};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A clock that stands still until it is moved. For tests and simulations. Clones are the same
-/// clock.
+/// A clock that moves only by hand. For tests and simulations. Clones are the same clock.
 ///
 /// A thread that pauses on it sleeps until another thread has moved it far enough. A clock made by
 /// [`jumping`](ManualClock::jumping) moves itself instead: a thread that pauses takes it to the end
@@ -30,7 +29,7 @@ struct Inner {
     /// Moved forwards by `set` and `advance`, under the lock; read by any thread.
     now: AtomicU64,
     jumping: bool,
-    /// The threads that sleep, and the number that the last one of them to come got.
+    /// The threads that sleep, and the number of the last one that began to sleep.
     sleepers: Mutex<(u64, Vec<Parked>)>,
 }
 
@@ -83,8 +82,7 @@ impl ManualClock {
         }))
     }
 
-    /// Moves the clock on by `span`, at most to [`Nanos::MAX`], and wakes the threads whose time
-    /// has come.
+    /// Moves the clock on by `span`, at most to [`Nanos::MAX`], and wakes the threads whose time has come.
     ///
     /// ```
     /// use nanopace_nanos::{Clock, ManualClock};
@@ -99,8 +97,7 @@ impl ManualClock {
         self.move_to(|now| now + span);
     }
 
-    /// Moves the clock to `moment`, unless it is past that already, and wakes the threads whose
-    /// time has come.
+    /// Moves the clock to `moment`, unless it is past that already, and wakes the threads whose time has come.
     ///
     /// ```
     /// use nanopace_nanos::{Clock, ManualClock, Nanos};
@@ -117,8 +114,8 @@ impl ManualClock {
     fn move_to(&self, target: impl FnOnce(Nanos) -> Nanos) {
         let mut sleepers = lock(&self.0.sleepers);
         let now = target(self.now());
-        // Release: pairs with `now`'s Acquire, so that a thread which sees the clock moved also
-        // sees what was done before that. Model: `nothing_bursts_at_the_old_speed`.
+        // Release: pairs with `now`'s Acquire, so that a thread which sees the clock moved also sees everything that
+        // was done before that. Model: `nothing_bursts_at_the_old_speed`.
         self.0.now.store(now.as_nanos(), Release);
         sleepers.1.retain(|sleeper| {
             let sleeps_on = sleeper.until > now;

@@ -1,4 +1,4 @@
-//! The operating system's monotonic clock, by the number that others see too.
+//! The operating system's monotonic clock, with its own numbers.
 
 use crate::{Clock, Nanos};
 use rustix::time::{ClockId, clock_gettime};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 /// `CLOCK_MONOTONIC`, whose moments are its nanoseconds themselves; on Unix.
 ///
-/// Others read the same number, in this process and in others of the machine: timers of the system
-/// (`timerfd`), `time.monotonic_ns` of Python, `System.nanoTime` of Java on Linux. So their moments
-/// can be compared with those of grants, and a moment of this clock can be set as a timer. A reading
-/// takes about 20 ns, where [`TscClock`](crate::TscClock) takes 10; pauses are as exact.
+/// Other code reads the same number, in this process and in others on the machine: timers of the system (`timerfd`),
+/// `time.monotonic_ns` of Python, `System.nanoTime` of Java on Linux. So their moments can be compared with those of
+/// grants, and a moment of this clock can be set as a timer. A reading takes about 20 ns, compared with 10 ns for
+/// [`TscClock`](crate::TscClock); pauses are equally exact.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, MonotonicClock};

@@ -1,4 +1,4 @@
-//! The processor's own counter.
+//! The processor's time-stamp counter.
 
 use crate::{Clock, Nanos};
 use std::sync::{Arc, OnceLock};
@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 
 /// The time-stamp counter, calibrated and read by the crate `quanta`; the default.
 ///
-/// A reading takes about 10 ns, where [`StdClock`](crate::StdClock) takes 25. On a processor
-/// without a counter that runs at one speed on all cores, `quanta` asks the operating system
-/// instead. The first clock of a process takes up to 0.2 s to calibrate. Clones are the same clock.
+/// A reading takes about 10 ns, compared with 25 ns for [`StdClock`](crate::StdClock). On a processor without a counter
+/// that runs at one speed on all cores, `quanta` reads the operating system's clock instead. The first clock of a
+/// process takes up to 0.2 s to calibrate. Clones are the same clock.
 ///
-/// Calibration in so short a time leaves the clock some tens of ppm fast or slow. So the first
-/// reading more than 0.2 s after the clock was made compares it with the operating system's clock
-/// once more. From there on it runs within about 1 ppm, without a step. If the two clocks disagree
-/// by a thousandth or more, the calibration of `quanta` is kept.
+/// Such a short calibration leaves the clock some tens of ppm fast or slow. So the first reading more than 0.2 s after
+/// the clock was made compares it with the operating system's clock again. From then on it is within about 1 ppm,
+/// without a step. If the two clocks disagree by a thousandth or more, the calibration of `quanta` is kept.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, TscClock};
@@ -37,8 +36,8 @@ struct Mark {
     time: Instant,
 }
 
-/// How time follows from the counter from its reading `raw` on: that reading is at `nanos`, and a
-/// tick lasts `nanos_q32 / 2^32` nanoseconds.
+/// Converts the counter to time, from its reading `raw` on: that reading is at `nanos`, and a tick lasts `nanos_q32 /
+/// 2^32` nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Refined {
     raw: u64,
@@ -46,16 +45,15 @@ struct Refined {
     nanos_q32: u128,
 }
 
-/// Over this time, two readings that are each up to 50 ns wrong misjudge the speed by at most 0.5
-/// ppm.
+/// Over this time, two readings that are each up to 50 ns wrong cause an error of the speed of at most 0.5 ppm.
 const REFINED_AFTER_NS: u64 = 200_000_000;
 
-/// How often a mark is tried.
+/// How many times a mark is tried.
 const MARK_TRIES: usize = 8;
 
 impl Mark {
-    /// The one of [`MARK_TRIES`] tries with the least time between its two counter readings: an
-    /// interrupt in between would look like a difference in speed.
+    /// The one of [`MARK_TRIES`] tries with the least time between its two counter readings: an interrupt in between
+    /// would look like a difference in speed.
     fn new(clock: &quanta::Clock) -> Mark {
         let pair = || {
             let (before, time, after) = (clock.raw(), Instant::now(), clock.raw());
@@ -69,8 +67,7 @@ impl Mark {
 }
 
 impl Refined {
-    /// `None` if the two clocks disagree by a thousandth or more: one of them stood still
-    /// meanwhile, or was set.
+    /// `None` if the two clocks disagree by a thousandth or more: one of them was stopped meanwhile, or was set.
     fn new(begun: Mark, mark: Mark, nanos: u64, rough: Duration) -> Option<Refined> {
         let elapsed = mark.time.duration_since(begun.time);
         let nanos_q32 =
@@ -101,7 +98,7 @@ impl TscClock {
         TscClock { clock, begun, refined: Arc::default() }
     }
 
-    /// The time as `quanta` has calibrated it.
+    /// The time by the calibration of `quanta`.
     #[inline]
     fn rough(&self, raw: u64) -> u64 {
         self.clock.delta_as_nanos(self.begun.raw, raw)
@@ -125,10 +122,9 @@ impl TscClock {
 
     /// Whether this clock reads a counter of the processor, and not the operating system's clock.
     ///
-    /// The answer comes from the ticks: a counter's ticks are converted to nanoseconds, while the
-    /// operating system's are nanoseconds already. So a counter that was found to tick exactly once
-    /// a nanosecond is taken for the operating system's clock. Only 1 GHz counters on ARM can be
-    /// like that.
+    /// This is derived from the ticks: a counter's ticks are converted to nanoseconds, while the operating system's are
+    /// nanoseconds already. So a counter that ticks exactly once a nanosecond is taken for the operating system's
+    /// clock. Only 1 GHz counters on ARM can do that.
     ///
     /// ```
     /// use nanopace_nanos::TscClock;
@@ -167,8 +163,8 @@ mod tests {
     use super::{Clock, Duration, Instant, Mark, Refined, TscClock};
     use std::thread;
 
-    /// 10^9 ticks took 400 ms by the operating system's clock; `quanta` took them for 400.04 ms.
-    /// From there on a tick counts 0.4 ns, and the time does not jump.
+    /// 10^9 ticks took 400 ms by the operating system's clock; `quanta` converted them to 400.04 ms. From there on a
+    /// tick counts 0.4 ns, and the time does not jump.
     #[test]
     fn refining_changes_the_speed_and_not_the_time() {
         let time = Instant::now();
@@ -185,7 +181,7 @@ mod tests {
         assert!(refined.nanos(2_000_000_007).is_some_and(|nanos| nanos.abs_diff(800_040_000) <= 1));
         assert!(
             Refined::new(begun, mark, 400_040_000, rough * 2).is_none(),
-            "one of them stood still"
+            "one of them was stopped"
         );
     }
 
@@ -209,8 +205,8 @@ mod tests {
         assert!(clock.refined.get().is_some_and(Option::is_some), "{clock:?}");
     }
 
-    /// The thread read the counter after the mark of the thread that it waited for. By the refined
-    /// speed a tick is half a nanosecond; the rough time is another one.
+    /// The thread read the counter after the mark of the thread that it waited for. By the refined speed a tick is half
+    /// a nanosecond; the rough time is different.
     #[test]
     fn a_thread_that_waited_for_the_refinement_uses_it() {
         let clock = TscClock::new();
@@ -222,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_disagree_leave_it_as_it_was() {
+    fn clocks_that_disagree_leave_the_calibration_unchanged() {
         let clock = TscClock::new();
         clock.refined.set(None).expect("it was made just now");
         let (before, now, after) =
@@ -232,9 +228,9 @@ mod tests {
         assert_eq!(clock.refine(raw), clock.rough(raw));
     }
 
-    /// `quanta` tells which of its clocks it chose only in its `Debug` output.
+    /// `quanta` shows which of its clocks it chose only in its `Debug` output.
     #[test]
-    fn what_is_read_is_what_quanta_chose() {
+    fn the_reported_clock_is_the_one_that_quanta_chose() {
         let clock = TscClock::new();
         let shown = format!("{clock:?}");
         assert_eq!(clock.reads_counter(), shown.contains("Counter"), "{shown}");

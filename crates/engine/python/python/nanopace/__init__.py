@@ -1,6 +1,6 @@
 """Paces the operations of a load generator.
 
-Each operation starts on schedule, and one that can't is told how late it is:
+Each operation starts on schedule, and its grant reports how late it is:
 
 >>> import nanopace
 >>> pacer = nanopace.Pacer("5k/s", slots=3)
@@ -37,10 +37,10 @@ class Pacer(_nanopace.Pacer):
     __doc__ = _nanopace.Pacer.__doc__
 
     async def acquire_async(self, timeout: "_Time | None" = None) -> Grant:
-        """As ``acquire``, for a task of ``asyncio``: other tasks run meanwhile. On Linux.
+        """Like ``acquire``, for a task of ``asyncio``: other tasks run meanwhile. On Linux.
 
         A task that is cancelled gives its slot back. Tasks get their slots in the order in which they
-        ask. One whose timeout ends behind others takes a slot that is due, or raises ``TimeoutError``.
+        ask. A task whose timeout ends before its turn takes a slot that is due, or raises ``TimeoutError``.
         """
         return await line_of(self).acquire(timeout)
 

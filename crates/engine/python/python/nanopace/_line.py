@@ -1,4 +1,4 @@
-"""The tasks of one event loop, one behind the other."""
+"""The FIFO queue of the tasks of one event loop."""
 
 import asyncio
 import sys
@@ -19,7 +19,7 @@ _lines = WeakKeyDictionary()
 
 
 def line_of(pacer: "Pacer") -> "_Line":
-    """The line of those who wait in the running loop; it lasts as long as the loop and the pacer."""
+    """The queue of the tasks that wait in the running loop; it lasts as long as the loop and the pacer."""
     lines = _lines.setdefault(asyncio.get_running_loop(), WeakKeyDictionary())
     line = lines.get(pacer)
     if line is None:
@@ -55,7 +55,7 @@ class _Line:
             self._pass_on()
 
     async def _stand(self, deadline_ns: "int | None") -> bool:
-        """Stands in line until the deadline. True if the task is the first one then."""
+        """Queues until the deadline. True if the task is the first one then."""
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[bool] = loop.create_future()
         self._behind[turn] = None
@@ -73,14 +73,14 @@ class _Line:
                 alarm.cancel()
 
     def _pass_on(self) -> None:
-        """The first task leaves, and the one behind it is the first."""
+        """Lets the first task leave; the next one becomes the first."""
         self._is_taken = False
         while self._behind and not self._is_taken:
             turn, _ = self._behind.popitem(last=False)
             self._is_taken = _set(turn, True)
 
     async def _first(self, deadline_ns: "int | None") -> Grant:
-        await asyncio.sleep(0)  # others run, too, while slots are always due
+        await asyncio.sleep(0)  # lets other tasks run while slots are always due
         try:
             while (grant := self._timer.poll(deadline_ns)) is None:
                 await self._readable()
@@ -100,7 +100,7 @@ class _Line:
 
 
 def _set(future: "asyncio.Future[bool]", result: bool) -> bool:
-    """False if it has a result already, or nobody waits for it any more."""
+    """False if it has a result already, or no task waits for it any more."""
     if future.done():
         return False
     future.set_result(result)

@@ -1,4 +1,4 @@
-"""A load before it runs."""
+"""The intended starts of a load, without running it."""
 
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ def plan(
 
     It has ``count`` starts, or those before ``duration`` (seconds or a timedelta), or those of a shape
     that ends; at most 2^27. Returns an array of numpy, or one of the module ``array`` if numpy is not
-    installed: for a checker of types it is then of any type.
+    installed: a type checker then sees any type.
     """
     starts = Shape(load).starts(count, duration, shard, arrivals, seed)
     try:

@@ -1,4 +1,4 @@
-"""Greenlets that share a pacer, one behind the other. Needs gevent, on Linux."""
+"""A FIFO queue of greenlets that share a pacer. Needs gevent, on Linux."""
 
 import time
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ _READ = 1
 
 
 class Line:
-    """Slots for the greenlets of one thread: the first in line has the slot, and a timer in gevent's hub
+    """Slots for the greenlets of one thread: the first in the queue has the slot, and a timer in gevent's hub
     wakes it."""
 
     def __init__(self, pacer: Pacer) -> None:
@@ -24,10 +24,10 @@ class Line:
         self._turn = BoundedSemaphore(1)
 
     def acquire(self, timeout: "_Time | None" = None) -> Grant:
-        """As ``Pacer.acquire``; other greenlets run meanwhile. One that is killed gives its slot back.
+        """Like ``Pacer.acquire``; other greenlets run meanwhile. A greenlet that is killed gives its slot back.
 
-        Greenlets get their slots in the order in which they ask. One whose timeout ends behind others takes a
-        slot that is due, or raises ``TimeoutError``.
+        Greenlets get their slots in the order in which they ask. A greenlet whose timeout ends before its turn takes
+        a slot that is due, or raises ``TimeoutError``.
         """
         deadline_ns = Timer.deadline_ns(timeout)
         while not self._turn.acquire(blocking=False):
@@ -43,7 +43,7 @@ class Line:
             self._turn.release()
 
     def _first(self, deadline_ns: "int | None") -> Grant:
-        gevent.sleep(0)  # others run, too, while slots are always due
+        gevent.sleep(0)  # lets other greenlets run while slots are always due
         try:
             while (grant := self._timer.poll(deadline_ns)) is None:
                 self._wait_until_readable()

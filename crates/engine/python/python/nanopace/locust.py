@@ -1,4 +1,4 @@
-"""Locust at a rate: one pacer for all users of a process, and for all workers of a run.
+"""Runs Locust at a rate: one pacer for all users of a process, and one load for all workers of a run.
 
 >>> from locust import HttpUser, task
 >>> from nanopace.locust import Paced
@@ -9,9 +9,9 @@
 ...     def index(self):
 ...         self.client.get("/")
 
-Each task begins at the start of a slot, but for one after ``interrupt()`` and those of a class with a
-``wait_time`` of its own. The response time of its first request counts from the slot's
-intended start, in all of Locust's statistics. So users are only workers: have as many as may be busy
+Each task begins at the start of a slot, except a task after ``interrupt()`` and the tasks of a class with
+its own ``wait_time``. The response time of its first request counts from the slot's
+intended start, in all of Locust's statistics. So users are only workers: start as many as may be busy
 at a time.
 """
 
@@ -35,7 +35,7 @@ _log = logging.getLogger("nanopace")
 
 
 class Paced:
-    """A user of Locust's whose tasks begin on schedule: put it in front of ``HttpUser`` or another one."""
+    """A Locust user whose tasks begin on schedule: list it before ``HttpUser`` or another user class."""
 
     environment: Environment
     load: str
@@ -57,11 +57,11 @@ class Paced:
         self.on_start = on_start  # type: ignore[method-assign]
 
     def on_start(self) -> None:
-        """As Locust's."""
+        """Like Locust's."""
         super().on_start()  # type: ignore[misc]
 
     def wait_time(self) -> float:
-        """Waits for the next slot, and then no longer."""
+        """Waits for the next slot only; Locust adds no wait time."""
         try:
             grant = self._run.line(self).acquire()
         except Ended:
@@ -71,16 +71,16 @@ class Paced:
 
 
 class LoadShape(LoadTestShape):
-    """Ends a test when a load is over and its users have stopped, with the same users from beginning to end:
-    the pacer follows the load. Set ``load`` and ``users``. A process's load begins with its first user. The load's
-    time runs from when the last process has begun."""
+    """Ends a test when its load is over and its users have stopped. The number of users is constant,
+    because the pacer follows the load. Set ``load`` and ``users``. A process's load begins with its first user. The
+    load's time counts from the beginning of the last process."""
 
     abstract = True
     load: str
     users: int = 100
     late_seconds: float = 10
-    """How long after the load's end the test ends at the latest. Users that are late start what is due in this
-    time, and receive answers."""
+    """The longest time from the load's end to the end of the test. In this time users that are late start the
+    slots that are due, and receive responses."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,8 +95,8 @@ class LoadShape(LoadTestShape):
         return None if is_over else (self.users, self.users)
 
     def _seconds(self) -> float:
-        """How long ago the load has begun, in all processes. Without users it will not begin any more, unless workers
-        have not told yet that they have some."""
+        """How long ago the load has begun, in all processes. Without users it will never begin, unless workers
+        have not reported their users yet."""
         assert self.runner is not None, "Locust sets it"
         began = _run_of(self.runner.environment).began
         if began is not None:
@@ -110,13 +110,13 @@ def _no_load(owner: type) -> TypeError:
 
 
 class _Run:
-    """The pacers of one process of Locust's, and which of several processes it is."""
+    """The pacers of one Locust process, and its index among the processes."""
 
     def __init__(self, environment: Environment) -> None:
         self._lines: dict[type[Paced], Line] = {}
         self._shard = "1/1"
         self.began: float | None = None
-        """When the last process of which this one has heard began its load."""
+        """When the last process that has reported to this one began its load."""
         request = environment.events.request
         request.fire = functools.partial(_fire_late, request.fire)  # type: ignore[method-assign]
         environment.events.test_start.add_listener(self._begin)
@@ -127,7 +127,7 @@ class _Run:
             environment.runner.register_message("nanopace began", self._hear_begin)
 
     def line(self, user: Paced) -> Line:
-        """The line of the class that sets ``load``. Classes that inherit it share the line."""
+        """The queue of the class that sets ``load``. Classes that inherit it share the queue."""
         bases = (base for base in type(user).__mro__ if issubclass(base, Paced))
         owner = next((base for base in bases if "load" in vars(base)), None)
         if owner is None:
@@ -182,7 +182,7 @@ def _on_init(environment: Environment, **_: Any) -> None:
 
 
 def _fire_late(fire: Callable[..., None], **event: Any) -> None:
-    """Fires a request's event with its response time from the intended start, if it is its task's first."""
+    """Fires a request's event. For the first request of a task, the response time counts from the intended start."""
     grant = vars(gevent.getcurrent()).pop("nanopace_grant", None)
     if grant is not None and event.get("response_time") is not None:
         event["response_time"] += _lateness_ms(grant, **event)
@@ -193,7 +193,7 @@ def _lateness_ms(
     grant: Grant, response_time: float, start_time: "float | None" = None, **_: Any
 ) -> float:
     """How late the request began. Locust's ``start_time`` is by the wall clock, which may be set meanwhile. So
-    the result is bounded by what is certain: it began after its grant, and has ended by now."""
+    the result is limited to what is possible: the request began after its grant, and has ended by now."""
     now_ns = time.monotonic_ns()
     elapsed = 0.0 if start_time is None else time.time() - start_time
     began_ns = max(now_ns - elapsed * 1e9, grant.actual_start_ns)

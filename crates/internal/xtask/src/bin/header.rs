@@ -10,23 +10,23 @@ use std::io;
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../engine/capi/src/lib.rs");
 
 const HEAD: &str = "\
-/* nanopace for C and C++: paces the operations of load generators. Each starts on schedule, and one that
- * can't is told how late it is.
+/* nanopace for C and C++: paces the operations of load generators. Each operation starts on schedule, and its
+ * grant reports how late it is.
  *
- * What holds for every function:
+ * Rules for every function:
  *
- * - It returns a status, and NANOPACE_STATUS_OK is 0. What it hands out goes to out pointers, which are
- *   written only then, if nothing else is said.
- * - A pointer is null or points to what its type says. Null where something is needed is an error.
- * - A handle works from any thread, if nothing else is said. One that is freed is told as such, until 256
- *   more of its kind have been freed.
- * - Texts are UTF-8. Times are nanoseconds.
- * - None may be called in a handler of a signal.
- * - A process that forks has a copy: parent and child hand out the same slots, each by itself. Fork while
+ * - It returns a status, and NANOPACE_STATUS_OK is 0. Results go to out pointers. Unless the function's comment
+ *   says otherwise, these are written only if the status is NANOPACE_STATUS_OK.
+ * - A pointer is null or points to a value of its type. Null for a required pointer is an error.
+ * - A handle works from any thread, unless its comment says otherwise. Using a freed handle returns
+ *   NANOPACE_STATUS_FREED until 256 more handles of its kind have been freed.
+ * - Strings are UTF-8. Times are nanoseconds.
+ * - No function may be called in a signal handler.
+ * - After a fork, each process has a copy: parent and child hand out the same slots independently. Fork while
  *   no other thread is in a call. A watch is not copied: see nanopace_watch.
  * - No call is a cancellation point.
  *
- * Made from the source by `cargo xtask pages`.
+ * Generated from the source by `cargo xtask pages`.
  */";
 
 /// The types' names in C.

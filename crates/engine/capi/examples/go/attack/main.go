@@ -1,5 +1,5 @@
-// Attack loads a server of its own over HTTP, as vegeta does: one goroutine asks the pacer when to hit, and workers
-// make the hits. Response times count from the intended start.
+// Attack loads its own HTTP server in the way of vegeta: one goroutine asks the pacer when to hit, and workers make the
+// hits. Response times count from the intended start.
 package main
 
 import (
@@ -21,7 +21,7 @@ const (
 	workers = 32
 )
 
-// pacer is what vegeta asks for.
+// pacer has the method that vegeta requires.
 type pacer interface {
 	Pace(elapsed time.Duration, hits uint64) (wait time.Duration, stop bool)
 }
@@ -85,7 +85,7 @@ func report(times <-chan time.Duration) error {
 		all = append(all, response)
 	}
 	if len(all) != slots {
-		return fmt.Errorf("%d of %d hits were answered", len(all), slots)
+		return fmt.Errorf("%d of %d hits got a response", len(all), slots)
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i] < all[j] })
 	fmt.Printf("%d hits; response times: p50 %v, p99 %v\n", len(all), all[len(all)/2], all[len(all)*99/100])

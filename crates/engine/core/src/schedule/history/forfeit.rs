@@ -1,27 +1,29 @@
-//! What happens to the pieces when time is forfeited.
+//! Changes the pieces when time is forfeited.
 //!
 //! A slot starts late. The slots after it move as if it had started at some moment `time`, which is later than its
 //! intended start and no later than now. The piece that rules at `time` goes on from there. Pieces that came into force
-//! after `time` are put in force again, each at its moment, and go on from where the moved slots have come to.
+//! after `time` are put in force again, each at its moment, and go on from the positions that the moved slots have
+//! reached.
 //!
 //! A corrected load ([`History::correct`]) is different, because its slots have times from before its piece came into
 //! force:
 //!
 //! * For slots after its anchor it rules from when the load began.
-//! * Where it was corrected to *less*, its segment may not have reached the slot that starts: that was due by the load
-//!   before. Then the slots after that one wait for it: its segment stays as it is, only the anchor moves. At 10/s, slots 0
-//!   to 8 have started; at 1 s the load is corrected to 1/s. Slots 9 and 10 are due, and slot 11 comes at 11 s. If slot
-//!   9 starts at 1.6 s and forfeits the time until then, slot 10 comes at 10 s, as the load says, and not at 2.6 s.
-//! * Where it was corrected to *more* after `time`, it is put in force again as a mere change of speed. What it had brought
-//!   at once is forfeited, too.
+//! * If it was corrected to *less*, its segment may not have reached the slot that starts, because that slot was due by
+//!   the earlier load. Then the slots after that one wait for the segment: the segment does not move, only its anchor
+//!   does. For example, at 10/s slots 0 to 8 have started; at 1 s the load is corrected to 1/s. Slots 9 and 10 are due,
+//!   and slot 11 comes at 11 s. If slot 9 starts at 1.6 s and forfeits the time until then, slot 10 comes at 10 s, as
+//!   the load says, and not at 2.6 s.
+//! * If it was corrected to *more* after `time`, it is put in force again as a mere change of speed. The slots that it
+//!   had made due at once are forfeited, too.
 
 use super::super::segment::Segment;
 use super::{History, Piece, has_no_slot};
 use crate::position::{before, earlier, ticks_between};
 
 impl Piece {
-    /// Whether this piece says how the slots after the one at `position` go if that slot starts at `time`. Slots of a
-    /// corrected load have times from before its piece came into force.
+    /// Whether this piece gives the starts of the slots after the one at `position` if that slot starts at `time`.
+    /// Slots of a corrected load have times from before its piece came into force.
     fn rules(&self, position: u64, time: i64) -> bool {
         let began = match &self.segment {
             Segment::Curve(curve) if ticks_between(curve.position, position) >= 0 => curve.since,
@@ -53,8 +55,8 @@ impl History {
         }
     }
 
-    /// The segment for the slots after `position`, if that slot starts at `time` and they go at the speed of `segment`; or
-    /// `segment` itself, if it has not come there by then.
+    /// The segment for the slots after `position`, if that slot starts at `time` and they go at the speed of `segment`;
+    /// or `segment` itself, if it has not reached `position` by then.
     fn moved(&self, segment: &Segment, position: u64, time: i64) -> Segment {
         if segment.count_at(time, &self.slots) < self.slots.count_of(position) {
             return segment.clone().anchored(position);
@@ -62,9 +64,9 @@ impl History {
         Segment::through(&segment.speed(), position, time, &self.slots)
     }
 
-    /// Puts a piece in force again where it was, after slots have moved. If it had not come as far by then as these slots
-    /// have, they wait for it, and so do slots that were not known then. Otherwise slots that were not known then go by
-    /// the piece before, as if they had been.
+    /// Puts a piece in force again where it was, after slots have moved. If it had not come as far by then as these
+    /// slots have, they wait for it, and so do slots that were not known then. Otherwise slots that were not known then
+    /// use the piece before, as if they had been known.
     fn append_again(&mut self, piece: &Piece) {
         let count_at = |segment: &Segment| segment.count_at(piece.since, &self.slots);
         if count_at(&piece.segment) < count_at(self.current()) {

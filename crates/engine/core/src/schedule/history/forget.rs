@@ -1,13 +1,13 @@
-//! Which pieces of the schedule are forgotten, so that a pacer that is changed often stays small.
+//! Forgets pieces of the schedule that are not needed, so that a pacer that is changed often stays small.
 
 use super::{History, Piece, has_no_slot};
 use crate::position::{earlier, first_after};
 
-/// This many of the last pieces are kept, if they have slots, because callers that are about to start may be
-/// on one, and are not known to hold a slot.
+/// This many of the last pieces are kept, if they have slots, because callers that are about to start may have slots on
+/// them without being known as holders.
 const EXACT: usize = 32;
 
-/// With no more pieces than this, it is not worth searching for those that are not needed.
+/// With no more pieces than this, it is not worth searching for unneeded ones.
 const KEPT: usize = EXACT + 4;
 
 /// At most this many older pieces are kept on which nobody holds a slot.
@@ -15,8 +15,8 @@ const MOST: usize = 1024;
 
 impl History {
     /// Bounds how much is remembered. All slots before `free` have been claimed, were not given back, and move nothing
-    /// any more. `is_held` says whether between two positions there is a slot that somebody holds or sleeps for, or one
-    /// that was given back. It is asked about pieces before and after `free`.
+    /// any more. `is_held` returns whether between two positions there is a slot that somebody holds or sleeps for, or
+    /// one that was given back. It is called for pieces before and after `free`.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         self.slots.trim(free, &is_held);
         if self.pieces.len() <= self.enough.max(KEPT) {
@@ -27,7 +27,7 @@ impl History {
         };
         self.forget_unneeded(free, is_held);
         self.forget_slightest(is_held);
-        // Where many are needed, the next look comes later.
+        // If many pieces are needed, the next search comes later.
         self.enough = self.pieces.len() + self.pieces.len() / 16;
         self.pieces.shrink_to(self.enough.max(KEPT) + 4);
     }
@@ -42,9 +42,9 @@ impl History {
         self.pieces.len().saturating_sub(EXACT)
     }
 
-    /// Forgets pieces on which nobody has a slot any more, and pieces that have no slot. A piece without a slot
-    /// matters only while a slot may still be moved into the time when it was in force. Once the slot at `free` is
-    /// intended to start after that time, none from there on can be.
+    /// Forgets pieces on which nobody has a slot any more, and pieces that have no slot. A piece without a slot matters
+    /// only while a slot may still be moved into the time when it was in force. Once the slot at `free` is intended to
+    /// start after that time, no slot from there on can be.
     fn forget_unneeded(&mut self, free: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
         let (time, old) = (self.time_of(free), self.old());
         let is_unneeded = |(index, (piece, next)): (usize, (&Piece, &Piece))| {
@@ -53,7 +53,7 @@ impl History {
             next.since <= time && (is_empty || is_done())
         };
         let unneeded: Vec<bool> = self.inner().map(is_unneeded).collect();
-        // `dedup_by` asks for all pieces but the first, in order.
+        // `dedup_by` calls its closure for all pieces except the first, in order.
         let mut unneeded = unneeded.into_iter();
         self.pieces.dedup_by(|piece, previous| {
             let is_unneeded = unneeded.next().unwrap_or(false);
@@ -64,9 +64,9 @@ impl History {
         });
     }
 
-    /// Forgets old pieces on which nobody holds a slot, until there are no more than [`MOST`] of them. First come
-    /// those with the least time from the beginning of the piece before to that of the piece after: no slot of theirs
-    /// moves by more.
+    /// Forgets old pieces on which nobody holds a slot, until there are no more than [`MOST`] of them. The first ones
+    /// to go are those with the least time from the beginning of the piece before to that of the piece after: their
+    /// slots move by at most that time.
     fn forget_slightest(&mut self, is_held: impl Fn(&Piece, &Piece) -> bool) {
         if self.pieces.len() <= MOST {
             return;
@@ -89,7 +89,7 @@ impl History {
         }
     }
 
-    /// Forgets what lies before `position`: positions can be told apart only within a range.
+    /// Forgets everything before `position`: positions are unambiguous only within a range.
     pub(crate) fn forget(&mut self, position: u64) {
         let past = self.pieces.partition_point(|piece| piece.is_before(position));
         self.pieces.drain(..past.saturating_sub(1));
@@ -124,7 +124,7 @@ mod tests {
 
     /// Every third piece has a slot that is held; or every slot is unclaimed.
     #[test]
-    fn what_is_forgotten_starts_with_the_next_piece_and_what_is_held_when_it_did() {
+    fn slots_on_forgotten_pieces_start_with_the_next_piece_and_held_slots_do_not_move() {
         let rates: Vec<u64> = (0..2_000).map(|second| 1 + second % 3).collect();
         let (exact, mut held, mut open) = (history(&rates), history(&rates), history(&rates));
         let is_held = |slot: u64| slot % 6 == 4;

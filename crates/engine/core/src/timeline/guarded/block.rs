@@ -6,11 +6,11 @@ use crate::schedule::Schedule;
 use crate::timeline::{Claimed, LaneRun, Pace, Timeline};
 use crate::{Clock, Grant};
 
-/// A block has no more slots than this: a lane stays small, and the lock is free again soon.
+/// A block has no more slots than this, so that a lane stays small and the lock is released soon.
 const LONGEST: usize = 64;
 
-/// Slots that are due on one reading of the clock, each with an intended start of its own. Where slots lie
-/// evenly, a lane has a [`Run`](crate::timeline::Run) instead.
+/// Slots that are due on one reading of the clock, each with its own intended start. Where slots lie evenly, a lane has
+/// a [`Run`](crate::timeline::Run) instead.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     /// The version of the schedule under which the slots were drawn.
@@ -54,10 +54,10 @@ impl Timeline {
         self.published.is_uneven()
     }
 
-    /// Claims slots that are due and lie unevenly for a lane: as many as the lane takes while a reading of the clock
-    /// is young, at least one and at most [`LONGEST`]. Fills the block, and returns that reading. None if no slot is
-    /// due, only the very last one is, another thread has just taken them, slots lie evenly by now, or the lock has to
-    /// decide about each.
+    /// Claims slots that are due and lie unevenly for a lane: as many as the lane takes while a reading of the clock is
+    /// young, at least one and at most [`LONGEST`]. Fills the block, and returns that reading. None if no slot is due,
+    /// only the very last one is, another thread has just taken them, slots lie evenly by now, or each slot has to be
+    /// judged under the lock.
     pub(crate) fn claim_block(
         &self,
         pace: Pace,
@@ -99,8 +99,8 @@ impl Entry<'_> {
         Some(now)
     }
 
-    /// Claims the slots that were drawn into the block, the first of which lies at `start`. False if there are none,
-    /// or another thread has just taken them; then the block is empty.
+    /// Claims the slots that were drawn into the block, the first of which lies at `start`. False if no slots were
+    /// drawn, or another thread has just taken them; then the block is empty.
     fn claim_slots_of(&self, block: &mut Block, start: u64) -> bool {
         let end = block.end_position;
         let is_claimed = end != start && self.timeline.exchange(start, end);
@@ -144,8 +144,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether the last of so many slots from `start` on is the very last one of the schedule. Whoever takes that has
-    /// to tell tasks that wait, so it is not drawn, but taken by itself under the lock.
+    /// Whether the last of `slots` slots from `start` on is the very last one of the schedule. The caller that takes
+    /// that slot has to wake tasks that wait, so it is not drawn, but taken separately under the lock.
     fn has_the_last(&self, start: u64, slots: u64) -> bool {
         self.locked.schedule.ends_before(after(start, slots))
     }

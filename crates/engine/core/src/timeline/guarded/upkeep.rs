@@ -1,5 +1,5 @@
-//! What a stay under the lock leaves behind: counts that are up to date, a schedule without what is no longer
-//! needed, and all of it published that callers may read.
+//! Work at the end of each stay under the lock: updates the counts, forgets the parts of the schedule that are no
+//! longer needed, and publishes the state for callers.
 
 use super::{Entry, Locked};
 use crate::Clock;
@@ -30,7 +30,7 @@ impl Locked {
 }
 
 impl Entry<'_> {
-    /// Brings the counts up to date, and forgets what is no longer needed of the schedule.
+    /// Brings the counts up to date, and forgets the parts of the schedule that are no longer needed.
     pub(super) fn tidy(&mut self, now: i64) {
         let (next, _) = self.count_claimed();
         let Locked { schedule, returned, .. } = &mut *self.locked;
@@ -41,8 +41,8 @@ impl Entry<'_> {
         self.follow_arrivals(next, now);
     }
 
-    /// Reads recorded arrivals ahead of `next`, the next position to be claimed, and forgets those that nobody asks
-    /// for any more.
+    /// Reads recorded arrivals ahead of `next`, the next position to be claimed, and forgets those that nobody asks for
+    /// any more.
     pub(super) fn follow_arrivals(&mut self, next: u64, now: i64) {
         let Locked { schedule, returned, .. } = &mut *self.locked;
         let held = &self.timeline.held;
@@ -57,8 +57,8 @@ impl Entry<'_> {
         self.publish_keeping_pace(now);
     }
 
-    /// Publishes the schedule, and lets as many slots that are due start on this reading as the pace of claims
-    /// allows. So callers need not each read the clock after a change.
+    /// Publishes the schedule, and lets as many slots that are due start on this reading as the pace of claims allows.
+    /// So callers need not each read the clock after a change.
     pub(super) fn publish_keeping_pace(&mut self, now: i64) {
         let (last, version) = (self.timeline.published.last_reading(), self.timeline.version());
         self.publish(now);
@@ -69,7 +69,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Publishes the schedule as it is, unless it is published already.
+    /// Publishes the current schedule, unless it is published already.
     pub(in crate::timeline) fn publish(&mut self, now: i64) {
         let next = self.timeline.next();
         self.tell_of_the_end();
@@ -84,15 +84,15 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether a stretch of the schedule as it is now is published, and has the slot at `next`.
+    /// Whether a stretch of the current schedule is published, and contains the slot at `next`.
     fn shows_slot(&self, next: u64) -> bool {
         self.locked.published_revision == Some(self.locked.schedule.revision())
             && self.timeline.published.snapshot().is_some_and(|shown| shown.tells(next))
     }
 
-    /// Returns the state to be published, and notes the revision of its stretch. A stretch is published without its
-    /// last slot. Whoever takes that slot comes to the lock, and then the next stretch is published, or tasks are
-    /// told that there is none.
+    /// Returns the state to be published, and records the revision of its stretch. A stretch is published without its
+    /// last slot. The caller that takes the last slot has to take the lock, and then the next stretch is published, or
+    /// tasks are woken because no slot is left.
     fn state_for(&mut self, next: u64, is_lock_free: bool) -> State {
         let Locked { schedule, published_revision, is_closed, .. } = &mut *self.locked;
         let stretch = if is_lock_free { schedule.stretch(next) } else { None };
@@ -106,7 +106,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Wakes tasks that wait for a slot, if the schedule has just come to have none left.
+    /// Wakes tasks that wait for a slot, if the schedule has just run out of slots.
     fn tell_of_the_end(&mut self) {
         let is_finished = self.is_finished();
         let was_finished = std::mem::replace(&mut self.locked.is_finished, is_finished);
@@ -124,7 +124,7 @@ impl Entry<'_> {
         (next, claimed)
     }
 
-    /// Does what [`Timeline::unstarted`] says. Slots that are too late are skipped first.
+    /// The slots for [`Timeline::unstarted`]. Slots that are too late are skipped first.
     pub(in crate::timeline) fn unstarted(
         &mut self,
         span: &Range<i64>,
@@ -142,7 +142,7 @@ impl Entry<'_> {
         unstarted
     }
 
-    /// What has been counted by now.
+    /// The totals up to now.
     pub(in crate::timeline) fn totals(&mut self, clock: &dyn Clock) -> Totals {
         let now = self.now(clock);
         let (next, claimed) = self.count_claimed();

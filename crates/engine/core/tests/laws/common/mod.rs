@@ -1,5 +1,4 @@
-//! What the test files share: short words for rates and spans, the ledger's law, and a way to wait
-//! for threads.
+//! Helpers shared by the test files: short names for rates and spans, the ledger's law, and a way to wait for threads.
 
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
@@ -38,7 +37,7 @@ pub(crate) fn strictness(number: f64) -> Strictness {
     Strictness::new(number).expect("a strictness")
 }
 
-/// A pacer on this clock without tolerance, because what the tests compute has no oversleep in it.
+/// A pacer on this clock without tolerance, because the expected values of the tests contain no oversleep.
 pub(crate) fn build(text: &str, clock: &ManualClock) -> PacerBuilder {
     Pacer::builder(rate(text)).clock(clock.clone()).tolerance(Duration::ZERO)
 }
@@ -83,7 +82,7 @@ pub(crate) fn assert_balanced(pacer: &Pacer) {
     assert_eq!(ledger.elapsed, sum, "{ledger:?}");
 }
 
-/// Long enough for any machine to have made progress; only a test that fails gets there.
+/// Long enough for any machine to have made progress; only a test that fails waits this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs `step` until `done`; fails instead of hanging.
@@ -121,8 +120,7 @@ pub(crate) fn intended_starts(grants: impl IntoIterator<Item = impl Into<Grant>>
     starts
 }
 
-/// A clock for one thread that jumps to the end of a pause and some way beyond it, and that can be
-/// set back.
+/// A clock for one thread that jumps to the end of a pause and some way beyond it, and that can be set back.
 #[derive(Debug, Default)]
 pub(crate) struct RoughClock {
     now: AtomicU64,
@@ -130,7 +128,7 @@ pub(crate) struct RoughClock {
 }
 
 impl RoughClock {
-    /// Sets the clock to any moment, also an earlier one.
+    /// Sets the clock to any moment, even an earlier one.
     pub(crate) fn set(&self, nanos: u64) {
         self.now.store(nanos, Ordering::Relaxed);
     }

@@ -28,7 +28,7 @@ pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
         .prop_map(|(whole, cuts)| cuts.into_iter().fold(whole, cut))
 }
 
-/// Its first part, or what is left; all of it if that would be nothing.
+/// The first part of the shape, or the rest of it; all of it if that part would be empty.
 fn cut(shape: Shape, (first, part): (bool, f64)) -> Shape {
     let time = shape.duration().unwrap().mul_f64(part);
     let cut = if first { shape.clone().take(time) } else { shape.clone().skip(time) };

@@ -1,15 +1,14 @@
-//! What is promised about lanes. How many slots a lane takes ahead is its own choice, within
-//! bounds; the ledger shows it.
+//! The rules for lanes. How many slots a lane takes ahead is its own choice, within bounds; the ledger shows it.
 
 use super::state::index;
 use super::{Answer, State, Undecided, When};
 
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    /// The slots that it has taken and not started: this many from the first on.
+    /// The slots that the lane has taken and not started: this many from the first on.
     first: u64,
     slots: u64,
-    /// Slots started since it read the clock, and when that was. All pairs that are possible.
+    /// The number of slots started since it read the clock, and when it read it. All possible pairs.
     paces: Vec<(f64, f64)>,
 }
 
@@ -25,7 +24,7 @@ impl Lane {
             let used = used.min(MOST);
             (used * YOUNG_NS / (now - read_at).max(1.0)).min(2.0 * used)
         };
-        // A trace more, for rounding on the way.
+        // A trace more, for intermediate rounding.
         self.paces.iter().map(at_pace).fold(1.0, f64::max).min(MOST) + 1e-3
     }
 }
@@ -47,7 +46,7 @@ impl State {
                 granted.checked_sub(self.granted()).expect("a lane gives back what it holds");
             self.take_ahead(lane, ahead);
             let lane = &mut self.lanes[lane];
-            // It goes on with what it held, or it has read the clock and holds something new.
+            // It goes on with the slots that it held, or it has read the clock and holds new ones.
             if held > 0 && ahead + 1 == held {
                 lane.paces.iter_mut().for_each(|(used, _)| *used += 1.0);
             } else {
@@ -63,7 +62,7 @@ impl State {
         Ok((answer, at))
     }
 
-    /// What it takes ahead is a row, is due, and is not judged by the policy.
+    /// The slots that it takes ahead are a row, are due, and are not judged by the policy.
     fn take_ahead(&mut self, lane: usize, ahead: u64) {
         let slots: Vec<u64> = (0..ahead).map(|_| self.take()).collect();
         assert!(slots.windows(2).all(|pair| pair[0] + 1 == pair[1]), "a lane takes slots in a row");

@@ -1,9 +1,9 @@
-//! A plain pacer behind a mutex, written from DESIGN's words and in floating point: the oracle of
+//! A plain pacer under a mutex, written from DESIGN's definitions and in floating point: the oracle of
 //! `tests/oracle.rs`.
 //!
-//! Positions are counted in slots and times in nanoseconds. Both are exact to a tenth of a
-//! nanosecond here, while the real pacer may use whole ones. It claims one slot at a time, forgets
-//! nothing, and gets the time as an argument.
+//! Positions are counted in slots and times in nanoseconds. Both are exact to a tenth of a nanosecond here, while the
+//! real pacer may use whole ones. The plain pacer claims one slot at a time, forgets nothing, and takes the time as an
+//! argument.
 
 mod lanes;
 mod pay_back;
@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard};
 
-/// Slots behind `from` start on this segment, whose pace holds since `since`.
+/// Slots after `from` start on this segment, whose pace is in force since `since`.
 #[derive(Clone, Debug)]
 struct Piece {
     from: f64,
@@ -43,9 +43,9 @@ pub(crate) struct Rules {
     pub(crate) skip_later_than: f64,
     /// A slot is due this long before its release.
     pub(crate) lead: f64,
-    /// There are so many slots.
+    /// The number of slots.
     pub(crate) slots: u64,
-    /// No slot is intended to start after so much schedule time.
+    /// No slot is intended to start after this much schedule time.
     pub(crate) until: f64,
 }
 
@@ -61,7 +61,7 @@ impl Rules {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Answer {
-    /// With the slot's number in the whole load.
+    /// A grant, with the slot's number in the whole load.
     Granted {
         intended: When,
         start: When,
@@ -73,9 +73,8 @@ pub(crate) enum Answer {
     Closed,
 }
 
-/// From here on more than one outcome is right: a comparison came out within the rounding that the
-/// real pacer is allowed, or depends on a slot that is older than what the real pacer remembers
-/// exactly.
+/// From here on more than one outcome is right: a comparison was within the rounding that the real pacer is allowed, or
+/// depends on a slot that is older than those that the real pacer remembers exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecided;
 
@@ -101,10 +100,10 @@ pub(crate) struct Books {
 struct State {
     rules: Rules,
     pieces: Vec<Piece>,
-    /// On which owed time is paid back.
+    /// The segment on which owed time is paid back.
     pay_back: Option<PayBack>,
     load: Pace,
-    /// If the load is a rate.
+    /// The interval, if the load is a rate.
     interval: Option<f64>,
     /// When the load began.
     origin: f64,
@@ -186,8 +185,8 @@ impl Oracle {
         self.state().rules.is_open_loop()
     }
 
-    /// Takes the next slot and starts it when it is due, unless that can't be by `deadline`.
-    /// Returns the answer, and when it comes.
+    /// Takes the next slot and starts it when it is due, unless it can't start by `deadline`. Returns the answer, and
+    /// its time.
     pub(crate) fn acquire_by(&self, deadline: f64, now: f64) -> Result<(Answer, When), Undecided> {
         self.state().acquire_by(deadline, 1, now)
     }
@@ -203,7 +202,7 @@ impl Oracle {
         }
     }
 
-    /// Takes a slot, unless there is none any more.
+    /// Takes a slot, unless no slot is left.
     pub(crate) fn claim(&self) -> Result<Result<u64, Answer>, Undecided> {
         let mut state = self.state();
         if state.closed {
@@ -213,8 +212,7 @@ impl Oracle {
         Ok(if is_over { Err(Answer::Finished) } else { Ok(state.take()) })
     }
 
-    /// Starts a slot that is held, if it is due. Also returns the slot that is held afterwards, if
-    /// there is one.
+    /// Starts a slot that is held, if it is due. Also returns the slot that is held afterwards, if there is one.
     pub(crate) fn start(&self, slot: u64, now: f64) -> Result<(Answer, Option<u64>), Undecided> {
         self.state().start_held(slot, now)
     }
@@ -227,7 +225,7 @@ impl Oracle {
         self.state().lanes.push(Lane::default());
     }
 
-    /// As the pacer's `acquire`, through a lane; `granted` is what the ledger says afterwards.
+    /// Like the pacer's `acquire`, through a lane; `granted` is the ledger's count afterwards.
     pub(crate) fn lane_acquire(
         &self,
         lane: usize,
@@ -265,7 +263,7 @@ impl Oracle {
         state.set_load(pace(now), now);
     }
 
-    /// Whether the shard is set; refused if that comes too late.
+    /// Whether the shard is set; refused if the change comes too late.
     pub(crate) fn set_shard(
         &self,
         shard: Shard,
@@ -282,8 +280,8 @@ impl Oracle {
         if first < state.due_until(most)? {
             return Err(Undecided);
         }
-        // The slot that a schedule has ended before may lie elsewhere now. Whether it then ended
-        // later depends on how the real pacer keeps what is past.
+        // The slot before which a schedule has ended may lie elsewhere now. Whether the schedule then ended later
+        // depends on how the real pacer keeps the past.
         if first <= state.rules.slots && state.ends()?.low <= state.schedule_time(now) {
             return Err(Undecided);
         }

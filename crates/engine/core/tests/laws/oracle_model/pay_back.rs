@@ -1,15 +1,15 @@
-//! The segment on which owed time is paid back, and how far off the real pacer's may be.
+//! The segment on which owed time is paid back, and how far off the real pacer's segment may be.
 //!
-//! It goes through a slot at a moment. If that is a reading of the clock, the real pacer has the
-//! same one. If a caller was held back until then, the real one returned at another moment, because
-//! it returns in a whole nanosecond, and by what the segment before was off already. What the segment
-//! makes between both moments is how far off its count is, and that many slots it stays off. At
-//! another rate they take another time: 1 ns at 100/s is 10^-7 slots, which are 20 ns at 5/s.
+//! It goes through a slot at a moment. If that moment is a reading of the clock, the real pacer has the same one. If a
+//! caller was held back until then, the real caller returned at another moment, because it returns in a whole
+//! nanosecond, and because the segment before was off already. The slots that the segment makes between both moments
+//! are the error of its count, and the error stays. At another rate these slots take another time: 1 ns at 100/s is
+//! 10^-7 slots, which are 20 ns at 5/s.
 //!
-//! So a segment that begins with a slot that was held back on another one, as where what is too late
-//! makes place, is off by d' = d + r n: the slots d before, and those of the nanoseconds n that a
-//! moment may be off, at the rate r of that moment. Between such moments, only the rounding of the
-//! ratio adds to it, with so much for each slot.
+//! So a segment may begin with a slot that was held back on another segment, for example when slots that are too late
+//! are skipped. Its error is d' = d + r n: the error d before, in slots, and the slots of the nanoseconds n by which
+//! the moment may be off, at the rate r of that moment. Between such moments, only the rounding of the ratio adds to
+//! it, by a constant for each slot.
 
 use super::segment::{Pace, Segment};
 use super::slack::{Q32, Slack, When};
@@ -24,7 +24,7 @@ pub(super) struct PayBack {
 }
 
 impl PayBack {
-    /// `count` is reached at `now`, and what comes then at a multiple of the pace.
+    /// Reaches `count` at `now`. Later slots come at a multiple of the pace.
     pub(super) fn through(pace: &Pace, ratio: f64, count: f64, now: When, slack: Slack) -> PayBack {
         PayBack::anchored(Segment::through(pace, ratio, count, now.at), count, now, slack)
     }
@@ -40,7 +40,7 @@ impl PayBack {
         PayBack { segment, through, off: (made.at - made.low).max(made.high - made.at) }
     }
 
-    /// From where it has come at `now`, at another pace and multiple.
+    /// Continues from the count at `now`, at another pace and multiple.
     pub(super) fn continued(self, pace: &Pace, ratio: f64, now: f64, slack: &mut Slack) -> PayBack {
         let through = self.segment.count_at(now);
         let segment = Segment::through(pace, ratio, through, now);
@@ -52,13 +52,13 @@ impl PayBack {
         self.off + (count - self.through).abs() * Q32
     }
 
-    /// To which count it has come: at least, about, and at most.
+    /// The count that it has reached: at least, about, and at most.
     pub(super) fn count_at(&self, time: f64) -> When {
         let count = self.segment.count_at(time);
         When::from(count).blurred(self.off_by(count))
     }
 
-    /// When it comes to a count that may be off by so much besides.
+    /// When it reaches a count that may additionally be off by `off`.
     pub(super) fn time_of(&self, count: f64, off: f64) -> When {
         let counts = When::from(count).blurred(off + self.off_by(count));
         counts.map(|count| self.segment.time_of(count))

@@ -51,7 +51,7 @@ impl Part {
 /// Parts one after the other, once or for ever.
 #[derive(Debug)]
 pub(crate) struct Curve {
-    /// With when they begin, and how many slots there are before.
+    /// Each part with its beginning, and the number of slots before it.
     parts: Vec<(f64, f64, Part)>,
     time: f64,
     count: f64,
@@ -70,7 +70,7 @@ impl Curve {
         Curve { parts, time, count, forever }
     }
 
-    /// One that never changes. As every shape it begins at a moment, unlike an interval.
+    /// A curve that never changes. Like every shape it begins at a moment, unlike an interval.
     pub(super) fn constant(interval: f64) -> Curve {
         let rate = 1e9 / interval;
         Curve::new(&[Part { is_wave: false, from: rate, to: rate, time: 1e12 }], true)
@@ -106,9 +106,9 @@ impl Curve {
         time >= self.time || part.from + part.to == 0.0
     }
 
-    /// When there is more than `count` for the first time: where the rate is zero that is when it
-    /// rises again. What is as near to the beginning of a part as rounding may have taken it lies
-    /// there: where a rate rises from zero, that little takes some nanoseconds.
+    /// When there are more than `count` slots for the first time: where the rate is zero, that is when it rises again.
+    /// A time that is as near to the beginning of a part as rounding may have moved it counts as that beginning: where
+    /// a rate rises from zero, that small difference takes some nanoseconds.
     fn time_of(&self, count: f64) -> f64 {
         if count < 0.0 {
             return 0.0;
@@ -129,7 +129,7 @@ impl Curve {
 /// The rate that a segment follows.
 #[derive(Clone, Debug)]
 pub(crate) enum Pace {
-    /// So many nanoseconds for each slot.
+    /// This many nanoseconds for each slot.
     Interval(f64),
     /// A shape from a moment on.
     Shape(Arc<Curve>, f64),
@@ -155,7 +155,7 @@ impl Pace {
         }
     }
 
-    /// Only where slot n lies at n, a rate is a line: elsewhere it is a shape like any other.
+    /// A rate is a line only where slot n lies at n; elsewhere it is a shape like any other.
     pub(super) fn over(self, slots: &Slots, origin: f64) -> Pace {
         match self.interval().filter(|_| !slots.is_plain) {
             Some(interval) => Pace::Shape(Arc::new(Curve::constant(interval)), origin),
@@ -170,7 +170,7 @@ impl Pace {
     }
 }
 
-/// `count` is reached at `time`, and what comes then and came before at a multiple of the pace.
+/// Reaches `count` at `time`. Slots before and after that come at a multiple of the pace.
 #[derive(Clone, Debug)]
 pub(super) struct Segment {
     pub(super) pace: Pace,
@@ -213,7 +213,7 @@ impl Segment {
         matches!(&self.pace, Pace::Shape(curve, origin) if curve.is_flat_at(time - origin))
     }
 
-    /// How much the count at `time` is off if that is off by so much.
+    /// How far off the count at `time` is if that time is off by `nanos`.
     pub(super) fn blur(&self, time: f64, nanos: f64) -> f64 {
         let [before, here, behind] = [-nanos, 0.0, nanos].map(|off| self.count_at(time + off));
         (here - before).max(behind - here)

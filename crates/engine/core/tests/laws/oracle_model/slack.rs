@@ -1,15 +1,15 @@
-//! The rounding that the real pacer is allowed, as it adds up.
+//! The accumulated rounding that the real pacer is allowed.
 
 use super::segment::Segment;
 use std::ops::Sub;
 
-/// How far the real pacer's rounding may have taken it from here: in every amount in nanoseconds,
-/// and in how many slots there are by a moment.
+/// How far the real pacer's rounding may have moved it from here: in every amount in nanoseconds, and in the number of
+/// slots by a moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slack {
     pub(super) nanos: f64,
     pub(super) slots: f64,
-    /// Whether some of it comes from a policy.
+    /// Whether a part of it comes from a policy.
     pub(super) by_policy: bool,
 }
 
@@ -22,7 +22,7 @@ pub(super) const CHORD_NS: f64 = 1.0;
 /// Fractions and ratios are kept as multiples of 2^-32.
 pub(super) const Q32: f64 = 1.0 / 4_294_967_296.0;
 
-/// Where slots lie is read from starts, in whole nanoseconds at 1/s.
+/// The positions of slots are read from starts, in whole nanoseconds at 1/s.
 const TABLE: f64 = 2e-9;
 
 /// A 2^16th of a slot.
@@ -34,8 +34,8 @@ impl Slack {
         Slack { nanos: TWICE_NS + CHORD_NS, slots, by_policy: false }
     }
 
-    /// A change at a constant rate splits an interval with a resolution of 2^-16, and rounds to
-    /// nanoseconds at either rate. From shape to shape nothing is rounded.
+    /// A change at a constant rate splits an interval with a resolution of 2^-16, and rounds to nanoseconds at both
+    /// rates. From shape to shape nothing is rounded.
     pub(super) fn change(&mut self, old: &Segment, new: &Segment, time: f64) {
         let lines = [old, new].map(|segment| !segment.pace.is_shape());
         if lines[0] || lines[1] {
@@ -43,7 +43,7 @@ impl Slack {
         }
     }
 
-    /// So much time was forfeited, and slots go on from a moment that may be `off`.
+    /// The time `closed` was forfeited, and slots go on from a moment that may be `off`.
     pub(super) fn forfeit(&mut self, new: &Segment, time: f64, closed: f64, off: f64) {
         let blur = new.blur(time, off + TWICE_NS + closed * Q32);
         self.slots = self.slots.max(blur);
@@ -51,7 +51,7 @@ impl Slack {
     }
 }
 
-/// A moment, as far as it is known.
+/// A moment, with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct When {
     pub(crate) low: f64,
@@ -65,7 +65,7 @@ impl When {
         if self.low.total_cmp(&self.high).is_eq() { 0.0 } else { self.high - self.low }
     }
 
-    /// Whether it may have been read from the clock: whole nanoseconds, and no other ones.
+    /// Whether it may have been read from the clock: those are whole nanoseconds.
     pub(super) fn is_reading(self) -> bool {
         self.off() + self.at.fract() == 0.0
     }

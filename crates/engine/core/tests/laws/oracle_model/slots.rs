@@ -1,23 +1,23 @@
-//! At which count of the load each slot lies, as a table.
+//! The count of the load at which each slot lies, as a table.
 
 use nanopace::{Arrivals, ManualClock, Pacer, Shard};
 
-/// Slots are numbered, and between two of them there are parts of slots.
+/// Slots are numbered, and between two of them there are fractions of slots.
 #[derive(Debug)]
 pub(super) struct Slots {
     /// Every slot lies at its own number.
     pub(super) is_plain: bool,
     /// A pacer at 1/s, whose slots start when the load has come to them, in seconds.
     load: Option<Pacer>,
-    /// Where they lie, as far as is known.
+    /// The positions of slots, as far as they are known.
     load_counts: Vec<f64>,
-    /// From a slot of the load on, those of each cycle are ours.
+    /// From each of these slots of the load on, the slots of a cycle that are ours.
     shards: Vec<(u64, Cycle)>,
-    /// Our slots as far as they are known: their numbers in the load, and where they lie.
+    /// Our slots as far as they are known: their numbers in the load, and their positions.
     own: Vec<(u64, f64)>,
 }
 
-/// So many slots, and which of them are ours.
+/// A number of slots, and which of them are ours.
 #[derive(Debug)]
 struct Cycle(u64, Vec<u64>);
 
@@ -58,13 +58,13 @@ impl Slots {
         self.shards.push((from, Cycle(cycle, own)));
     }
 
-    /// How many of our slots come before this one of the load.
+    /// How many of our slots come before this slot of the load.
     pub(super) fn own_before(&mut self, number: u64) -> usize {
         while self.own.last().is_none_or(|&(last, _)| last < number) && self.extend() {}
         self.own.partition_point(|&(own, _)| own < number)
     }
 
-    /// Finds one more slot of ours; false if there is none.
+    /// Finds one more slot of ours; false if there is no other one.
     fn extend(&mut self) -> bool {
         let first = self.own.last().map_or(0, |(last, _)| last + 1);
         let is_own = |&slot: &u64| {
@@ -78,7 +78,7 @@ impl Slots {
         count.is_some()
     }
 
-    /// The number in the whole load of a slot of ours that there is.
+    /// The number in the whole load of an existing slot of ours.
     pub(super) fn number(&mut self, slot: u64) -> u64 {
         if self.is_plain {
             return slot;
@@ -96,7 +96,7 @@ impl Slots {
         self.load_counts.get(index).copied()
     }
 
-    /// Where a slot lies, or a part of a slot; nowhere if there is no such slot.
+    /// The position of a slot, or of a fraction of a slot; infinite if there is no such slot.
     pub(super) fn count_of(&mut self, slot: f64) -> f64 {
         if self.is_plain {
             return slot;

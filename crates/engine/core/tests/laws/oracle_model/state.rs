@@ -1,4 +1,4 @@
-//! The plain pacer's rules.
+//! The rules of the plain pacer.
 
 use super::pay_back::PayBack;
 use super::segment::{Pace, Segment};
@@ -25,7 +25,7 @@ impl State {
         self.slots.borrow_mut().slot_by(count)
     }
 
-    /// To which count slots may have started at `time`.
+    /// The count up to which slots may have started at `time`.
     pub(super) fn reached(&self, time: f64) -> f64 {
         self.reached_of(time, |paid| paid.at)
     }
@@ -35,20 +35,20 @@ impl State {
         self.current().count_at(time).min(paid.unwrap_or(f64::MAX))
     }
 
-    /// What is still owed when a shape ends becomes backlog.
+    /// Time that is still owed when a shape ends becomes backlog.
     fn owed(&self, time: f64) -> Option<&PayBack> {
         self.pay_back.as_ref().filter(|_| time < self.shape_ends)
     }
 
-    /// The same, at least and at most.
+    /// The lower and the upper bound of `reached`.
     fn reached_about(&self, now: f64) -> [f64; 2] {
         let [least, _] = self.about(now, |time| self.reached_of(time, |paid| paid.low));
         let [_, most] = self.about(now, |time| self.reached_of(time, |paid| paid.high));
         [least, most]
     }
 
-    /// To which count slots may have been granted by now without being judged: early ones too, and
-    /// on a chord.
+    /// The count up to which slots may have been granted by now without being judged: early ones too, and those on a
+    /// chord.
     pub(super) fn granted_about(&self, now: f64) -> [f64; 2] {
         self.about(now, |time| self.current().count_at(time + self.rules.lead + CHORD_NS))
     }
@@ -60,7 +60,7 @@ impl State {
         })
     }
 
-    /// A shape that is over already ends now.
+    /// A shape that has ended already ends now.
     pub(super) fn set_load(&mut self, load: Pace, now: f64) {
         self.pay_back = self.pay_back.take().filter(|_| now < self.shape_ends);
         self.shape_ends = load.ends().max(now);
@@ -85,8 +85,8 @@ impl State {
         let count = old.count_at(now);
         let segment = Segment::through(pace, 1.0, count, now);
         self.slack.change(&old, &segment, now);
-        // What was due keeps its intended start. While the rate is zero the slot at this count is
-        // not: it comes when the rate rises. Behind the last slot there is none at any count.
+        // Slots that were due keep their intended starts. While the rate is zero the slot at this count is not due: it
+        // comes when the rate rises. After the last slot there is no slot at any count.
         let last = self.slot_by(count);
         let is_waiting = old.is_flat_at(now) && self.count_of(last) > count - 1e-9;
         let last = last - if is_waiting { 1e-9 } else { 0.0 };
@@ -94,7 +94,7 @@ impl State {
         self.pieces.push(Piece { from, since: now, segment, is_forfeit: false });
     }
 
-    /// What is owed is paid back at the strictness and pace now in force.
+    /// Owed time is paid back at the strictness and pace that are now in force.
     pub(super) fn re_anchor_pay_back(&mut self, now: f64) {
         if let Some(old) = self.pay_back.take() {
             let ratio = self.rules.strictness;
@@ -106,13 +106,13 @@ impl State {
         self.on_piece(slot, |piece| piece.from < slot)
     }
 
-    /// Where the time of `slot` begins, without what it has forfeited.
+    /// Where the time of `slot` begins, without the time that it has forfeited.
     fn begins(&self, slot: f64) -> When {
         self.on_piece(slot, |piece| piece.from <= slot)
     }
 
-    /// The same for the next slot. If it lies where the shape ends, the real pacer may come to it a
-    /// little earlier: at the end of a wave the last 10^-12 of a slot takes some microseconds.
+    /// The same for the next slot. If it lies where the shape ends, the real pacer may reach it a little earlier: at
+    /// the end of a wave the last 10^-12 of a slot takes some microseconds.
     fn passes(&self, next: u64) -> When {
         let begins = self.begins(index(next));
         if begins.at.is_finite() {
@@ -122,8 +122,8 @@ impl State {
         When { low: begins.low.min(early), ..begins }
     }
 
-    /// When the last such piece comes to `slot`. If a change of the pace is as near to it as
-    /// rounding may have taken it, it may be on either side of that.
+    /// When the last such piece reaches `slot`. If a change of the pace is so near that rounding may have moved it
+    /// across, the slot may be on either side of the change.
     fn on_piece(&self, slot: f64, is_before: impl Fn(&Piece) -> bool) -> When {
         let here = self.pieces.iter().rposition(is_before).unwrap_or(0);
         let count = self.count_of(slot);
@@ -154,8 +154,8 @@ impl State {
         self.intended(slot).later(paid.unwrap_or(f64::MIN.into()))
     }
 
-    /// Whether `a` is before `b`, if that can be decided. What is equal here is equal in the real
-    /// pacer too, except that it may not be once a policy has acted, or where a shape is rounded.
+    /// Whether `a` is before `b`, if that can be decided. Values that are equal here are equal in the real pacer too,
+    /// unless a policy has acted, or a shape is rounded.
     fn less(&self, a: impl Into<When>, b: impl Into<When>) -> Result<bool, Undecided> {
         let (a, b) = (a.into(), b.into());
         if self.undecided {
@@ -173,9 +173,8 @@ impl State {
         }
     }
 
-    /// How far off the intended start of a slot that has been held may be. The real pacer
-    /// approximates what it has no room for: within the time that the pieces before the last
-    /// [`EXACT_PIECES`] span.
+    /// How far off the intended start of a slot that has been held may be. The real pacer approximates starts that it
+    /// has no room for, within the time that the pieces before the last [`EXACT_PIECES`] span.
     fn off(&self, slot: u64) -> f64 {
         let exact = self.pieces.len().saturating_sub(EXACT_PIECES);
         if index(slot) > self.pieces[exact].from {
@@ -227,7 +226,7 @@ impl State {
         self.next - slots
     }
 
-    /// Ends the paying back once its line has caught up with the schedule.
+    /// Ends the catch-up once its line has caught up with the schedule.
     fn settle(&mut self, now: f64) -> Result<(), Undecided> {
         let now = self.schedule_time(now);
         let Some(paid) = self.owed(now) else {
@@ -245,7 +244,7 @@ impl State {
         Ok(())
     }
 
-    /// The slot comes back, and the latest slots become the next ones again.
+    /// Gives the slot back. If the latest slots are free, they become the next ones again.
     pub(super) fn give_back(&mut self, slot: u64) {
         self.returned.insert(slot);
         while self.next > self.settled && self.returned.remove(&(self.next - 1)) {
@@ -253,7 +252,7 @@ impl State {
         }
     }
 
-    /// What was due and claimed counts as started when a policy comes into force.
+    /// Slots that were due and claimed count as started when a policy comes into force.
     pub(super) fn set_rules(&mut self, rules: Rules, now: f64) {
         let was_open_loop = std::mem::replace(&mut self.rules, rules).is_open_loop();
         if !was_open_loop || rules.is_open_loop() {
@@ -263,7 +262,7 @@ impl State {
             self.reached_about(now + rules.lead).map(|reached| self.slots_by(reached));
         let range = self.settled..self.next;
         self.undecided |= (least..most).any(|slot| range.contains(&slot));
-        // The real pacer has not tracked what started early, before the rate fell.
+        // The real pacer has not recorded which slots started early, before the rate fell.
         self.undecided |= self.settled > least;
         self.settled = self.settled.max(self.next.min(least));
     }
@@ -278,8 +277,7 @@ impl State {
         (self.slot_by(count).floor() + 1.0).max(0.0) as u64
     }
 
-    /// Takes the next slots as one operation and starts it when it is due. Returns the answer, and
-    /// when it comes.
+    /// Takes the next slots as one operation and starts it when it is due. Returns the answer, and its time.
     pub(super) fn acquire_by(
         &mut self,
         deadline: f64,
@@ -316,8 +314,8 @@ impl State {
         }
     }
 
-    /// A slot that is held starts if it is due. If it is skipped, the next one that is not takes
-    /// its place, and starts or is held.
+    /// Starts a slot that is held, if it is due. If it is skipped, the next one that is not takes its place, and starts
+    /// or is held.
     pub(super) fn start_held(
         &mut self,
         mut slot: u64,
@@ -404,8 +402,7 @@ impl State {
         Ok(true)
     }
 
-    /// The slots behind this one start later. It keeps its own intended start, which shows how late
-    /// it is.
+    /// Moves the slots after this one to later. It keeps its own intended start, which shows how late it is.
     fn forfeit(&mut self, slot: f64, closed: f64, off: f64) {
         let time = self.intended(slot).at + closed;
         let at = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
@@ -417,14 +414,13 @@ impl State {
         for piece in &later[1..] {
             self.append(&piece.segment.pace, piece.since);
         }
-        // Behind the end there is no time to be idle.
+        // After the end there is no time to be idle.
         let end = self.ends_by_time();
         self.idle += time.min(end) - (time - closed).min(end);
         self.idle_off += off + 2.0 * self.slack.nanos;
     }
 
-    /// These slots are skipped because they are too late, and with them all that are too late and
-    /// unclaimed.
+    /// Skips these slots because they are too late, and all unclaimed slots that are too late.
     fn skip(&mut self, slots: u64, now: When) -> Result<(), Undecided> {
         self.skipped += slots;
         let oldest = now - self.rules.skip_later_than;
@@ -471,8 +467,8 @@ impl State {
         off += given.off();
         let allocated = given.at - self.paused - self.idle - unused;
         let late = elapsed - self.idle - allocated;
-        // The part of the lateness that the paying back has not reached yet is owed. How far that
-        // has come is known to a tick.
+        // The part of the lateness that the catch-up has not reached yet is owed. How far the catch-up has come is
+        // known to a tick.
         let reached = [least, self.reached(time), most].map(|count| self.slot_by(count));
         let passed =
             [reached[0] - TICK, reached[1], reached[2] + TICK].map(|slot| self.begins(slot));
@@ -504,7 +500,7 @@ impl State {
         if ends.off() > 1e6 { Err(Undecided) } else { Ok(ends) }
     }
 
-    /// How many slots up to this count are there to be claimed.
+    /// How many slots up to this count can be claimed.
     fn overdue(&self, reached: f64) -> Result<u64, Undecided> {
         let mut overdue = 0;
         for &slot in self.returned.iter().filter(|&&slot| self.count_of(index(slot)) <= reached) {
@@ -513,7 +509,7 @@ impl State {
         Ok(overdue + self.due_until(reached)? - self.next)
     }
 
-    /// The first slot that is not due, or that there is no more, if it is not claimed.
+    /// The first unclaimed slot that is not due or does not exist.
     pub(super) fn due_until(&self, reached: f64) -> Result<u64, Undecided> {
         let (mut first, mut end) = (self.next, self.slots_by(reached).max(self.next));
         while first < end {

@@ -1,4 +1,4 @@
-//! Shapes, arrivals and shards: for the pacer, and for the plain one.
+//! Shapes, arrivals and shards, for the pacer and for the plain pacer.
 
 use super::Profile;
 use crate::oracle_model::{Curve, Pace, Part};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What one part of a shape is made of: rates per second, times in nanoseconds.
+/// A part of a shape: rates per second, times in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) enum Item {
     Hold(u32, u64),
@@ -80,7 +80,7 @@ pub(crate) fn outline(profile: Profile) -> impl Strategy<Value = Outline> {
         Profile::Slow => prop::sample::select(vec![0_u32, 10, 33, 70, 333, 1_000, 5_000]),
         Profile::Fast => prop::sample::select(vec![0_u32, 50_000, 150_000, 300_000, 500_000]),
     };
-    // Round ones, so that changes and slots come at one moment.
+    // Round numbers, so that changes and slots come at one moment.
     let time = prop_oneof![(1_u64..6).prop_map(move |n| 5 * n * span), span / 2..50 * span];
     let item = (0..3, rate.clone(), rate, time).prop_map(|(kind, from, to, ns)| match kind {
         0 => Item::Hold(from, ns),
@@ -94,7 +94,7 @@ pub(crate) fn outline(profile: Profile) -> impl Strategy<Value = Outline> {
     })
 }
 
-/// How slots lie, other than evenly.
+/// The spread of slots, other than even.
 #[derive(Clone, Debug)]
 pub(crate) enum Spread {
     Poisson(u64),
@@ -148,7 +148,7 @@ impl Split {
         Shard::weighted(index, &self.weights).expect("a shard")
     }
 
-    /// How many slots it has in each cycle.
+    /// How many slots of each cycle it has.
     pub(crate) fn part(&self) -> (usize, u64) {
         let weight = usize::try_from(self.weights[self.index]).expect("a small number");
         (weight, self.weights.iter().copied().map(u64::from).sum())

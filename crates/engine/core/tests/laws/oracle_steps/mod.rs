@@ -5,7 +5,7 @@ mod loads;
 pub(crate) use loads::{Item, Outline, Split, Spread};
 use proptest::prelude::*;
 
-/// What can be drawn together.
+/// The sets of values that can be drawn together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Profile {
     Slow,
@@ -28,7 +28,7 @@ impl Profile {
         }
     }
 
-    /// Some nanoseconds of tolerance, of a limit, and between two steps: in this profile's measure.
+    /// Some nanoseconds of tolerance, of a limit, and between two steps, at the scale of this profile.
     pub(crate) fn spans(self) -> [u64; 3] {
         match self {
             Profile::Slow => [5_000_000, 700_000_000, 20_000_000],
@@ -58,7 +58,7 @@ pub(crate) enum Step {
     Rate(usize),
     /// A shape, from its beginning or not.
     Shape(Outline),
-    /// From so many slots of the load behind those that are due.
+    /// A shard, from this many slots of the load after those that are due.
     Shard(Split, u64),
     Strictness(usize),
     MaxBacklog(Option<u64>),
@@ -135,7 +135,7 @@ fn setting(profile: Profile) -> impl Strategy<Value = Setting> {
     )
 }
 
-/// Average more often, because only then lanes take several slots at once.
+/// Average is drawn more often, because only then lanes take several slots at once.
 fn strictness() -> impl Strategy<Value = usize> {
     prop_oneof![1 => Just(0), 2 => 0..STRICTNESSES.len()]
 }
