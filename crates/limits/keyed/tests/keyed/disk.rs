@@ -68,20 +68,6 @@ fn all_is_there_when_it_is_opened_again() {
 }
 
 #[test]
-fn what_was_written_outlives_an_abort() {
-    if let Some(path) = env::var_os(CHILD) {
-        let config = DiskConfig::open(path).unwrap();
-        (0..20).for_each(|number| set_numbered(&config, number));
-        std::process::abort();
-    }
-    let directory = directory();
-    let path = directory.path().join("limits");
-    let status = child("disk::what_was_written_outlives_an_abort", &path).status().unwrap();
-    assert!(!status.success());
-    assert!(all_numbered(&DiskConfig::open(&path).unwrap(), 20));
-}
-
-#[test]
 fn what_was_acknowledged_outlives_a_kill_in_the_midst_of_writing() {
     if let Some(path) = env::var_os(CHILD) {
         let config = DiskConfig::open(path).unwrap();
@@ -215,21 +201,6 @@ proptest! {
 }
 
 #[test]
-fn changed_limits_are_found() {
-    let directory = directory();
-    let path = directory.path().join("limits");
-    let [_, bytes] = bytes_of_a_store(&path);
-    let places: Vec<usize> =
-        (0..bytes.len()).filter(|&index| bytes[index..].starts_with(b"40/s")).collect();
-    let is_found = |place: &usize| {
-        let mut changed = bytes.clone();
-        changed[*place] = b'9';
-        !is_right_or_damaged(&path, &changed, &format!("changed at {place}"))
-    };
-    assert!(places.into_iter().any(|place| is_found(&place)), "no change was ever found");
-}
-
-#[test]
 fn limits_that_nobody_can_read_are_named() {
     for (text, reason) in [("much", "`much` is no quota"), ("", "a limit is missing")] {
         let directory = directory();
@@ -257,32 +228,6 @@ fn one_store_at_a_time_has_it_open() {
     assert!(matches!(error, DatabaseError::DatabaseAlreadyOpen), "{error}");
     drop(config);
     assert!(DiskConfig::open(&path).is_ok());
-}
-
-#[test]
-fn another_process_is_told_that_it_is_open() {
-    if let Some(path) = env::var_os(CHILD) {
-        let error = DiskConfig::open(path).unwrap_err();
-        assert!(matches!(error, ConfigError::InUse { .. }), "{error}");
-        return;
-    }
-    let directory = directory();
-    let path = directory.path().join("limits");
-    let config = DiskConfig::open(&path).unwrap();
-    for number in 0..3 {
-        set_numbered(&config, number);
-        assert!(
-            child("disk::another_process_is_told_that_it_is_open", &path)
-                .status()
-                .unwrap()
-                .success()
-        );
-    }
-    drop(config);
-    assert!(all_numbered(&DiskConfig::open(&path).unwrap(), 3));
-    assert!(
-        !child("disk::another_process_is_told_that_it_is_open", &path).status().unwrap().success()
-    );
 }
 
 #[test]

@@ -10,7 +10,6 @@ mod document;
 mod engine;
 #[cfg(feature = "file")]
 mod file;
-mod laws;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod moments;

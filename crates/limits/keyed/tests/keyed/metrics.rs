@@ -6,7 +6,7 @@ use nanopace_nanos::ManualClock;
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// A way to ask for a key, and whether the request was let in.
+/// A way to ask for a key, and whether the request was admitted.
 type Ask = fn(&Keyed<u64>, u64, u64) -> bool;
 
 const ASKS: [Ask; 7] = [

@@ -6,9 +6,6 @@ use nanopace_keyed::{KeyRejected, Keyed, Limits, Uniform, WhenFull};
 use nanopace_limits::Rejected;
 use proptest::prelude::*;
 use std::hash::{BuildHasherDefault, DefaultHasher};
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::thread;
 use std::time::Duration;
 
 const SECOND: u64 = 1_000_000_000;
@@ -191,73 +188,4 @@ fn memory_follows_the_active_keys_without_any_sweep() {
         (10_000..20_000).contains(&most.unwrap()),
         "{most:?} keys for ten thousand active ones"
     );
-}
-
-#[test]
-fn threads_never_exceed_the_bound_and_use_all_of_it() {
-    let store = store("1/h", 500, Duration::ZERO);
-    let admitted = AtomicU64::new(0);
-    thread::scope(|scope| {
-        for thread in 0..4 {
-            let (store, admitted) = (&store, &admitted);
-            scope.spawn(move || {
-                for key in 0..1000 {
-                    admitted.fetch_add(
-                        store.try_acquire_n_at(&(thread * 1000 + key), 1, at(0)).is_ok().into(),
-                        Relaxed,
-                    );
-                    assert!(store.keys() <= 500);
-                }
-            });
-        }
-    });
-    assert_eq!((store.keys(), admitted.into_inner()), (500, 500));
-}
-
-/// In each round the keys of the last one are idle, and are removed while the threads ask for them
-/// again.
-#[test]
-fn keys_that_are_removed_while_they_are_asked_for_let_in_no_more_and_no_less() {
-    const KEYS: u64 = 8;
-    let store = store("100/s", 1000, Duration::ZERO);
-    let (round, done) = (Barrier::new(4), AtomicBool::new(false));
-    thread::scope(|scope| {
-        let sweep_until_done = || {
-            for now in (0..).map(|number| 2 * SECOND * number) {
-                round.wait();
-                if done.load(Relaxed) {
-                    break;
-                }
-                for _ in 0..200 {
-                    sweep_at(&store, at(now), usize::MAX);
-                }
-                round.wait();
-            }
-        };
-        scope.spawn(sweep_until_done);
-        let admitted = AtomicU64::new(0);
-        thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    for now in (0..200).map(|number| 2 * SECOND * number) {
-                        round.wait();
-                        for request in 0..100 * KEYS {
-                            let answer = store.try_acquire_n_at(&(request % KEYS), 1, at(now));
-                            admitted.fetch_add(answer.is_ok().into(), Relaxed);
-                        }
-                        round.wait();
-                    }
-                });
-            }
-        });
-        done.store(true, Relaxed);
-        thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| round.wait());
-            }
-        });
-        assert_eq!(admitted.into_inner(), 200 * 100 * KEYS);
-    });
-    // It is a matter of chance which keys are swept while requests come. Afterwards all are.
-    assert_eq!(sweep_at(&store, at(1_000 * SECOND), usize::MAX) as u64, KEYS);
 }

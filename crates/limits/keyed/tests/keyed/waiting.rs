@@ -144,20 +144,6 @@ fn who_leaves_while_its_jitter_passes_gives_back_what_it_took() {
     assert_eq!(users.standing("alice").unwrap().remaining, 7);
 }
 
-#[test]
-fn a_hopeless_timeout_behind_others_is_told_at_once() {
-    let (_, users) = users();
-    let (bell, mut first) = (Arc::<Bell>::default(), users.waiter("alice", Wait::new(5)));
-    bell.waits(&mut first);
-    let mut late = users.waiter("alice", Wait::new(1).timeout(DAY / 2));
-    assert_eq!(end(&mut late), Err(WaitError::TooLate { retry: DAY / 10 * 6 }));
-    let mut in_time = users.waiter("alice", Wait::new(1).timeout(DAY / 10 * 6));
-    bell.waits(&mut in_time);
-    let mut never = users.waiter("alice", Wait::new(11));
-    let capacity = KeyRejected::Limit(Rejected::ExceedsCapacity { capacity: 10 });
-    assert_eq!(end(&mut never), Err(WaitError::Rejected(capacity)));
-}
-
 /// A new key finds no room for itself behind the line of another one.
 #[test]
 fn a_key_without_room_does_not_wait() {

@@ -59,7 +59,7 @@ fn exact(limits: &Limits) -> Limits {
     Limits::new(limits.each().iter().map(exact))
 }
 
-/// Limits of one kind, each of which lets in at least as much as the one before, whenever requests
+/// Limits of one kind, each of which admits at least as much as the one before, whenever requests
 /// come.
 fn rising() -> impl Strategy<Value = Vec<Limits>> {
     let counts = prop::collection::vec(1..20_u64, 3);
@@ -79,7 +79,7 @@ fn rising() -> impl Strategy<Value = Vec<Limits>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
-    /// Each lets in no more than it would alone. So all of them let in the sum at most, in any span.
+    /// Each admits no more than it would alone. So all of them let in the sum at most, in any span.
     #[test]
     fn limits_of_any_kinds_let_in_no_more_than_their_sum(
         all in nine_limits_at_most(), requests in any_requests(),
@@ -91,7 +91,7 @@ proptest! {
         }
     }
 
-    /// If one of them always lets in at least as much as the others, all of them let in no more than
+    /// If one of them always admits at least as much as the others, all of them let in no more than
     /// that one.
     #[test]
     fn limits_of_one_kind_let_in_no_more_than_the_highest(
@@ -118,7 +118,7 @@ fn eight_limits_that_are_not_in_force_go_on_counting() {
     assert!(log.try_acquire(&mut state, at(0), 1).is_err());
 }
 
-/// How many get in from 9.8 s on within 4 s, if each of the limits is asked every millisecond.
+/// How many are admitted from 9.8 s on within 4 s, if each of the limits is asked every millisecond.
 fn let_in_within_four_seconds(texts: &[&str]) -> usize {
     let all: Vec<Limits> = texts.iter().map(|text| text.parse().expect("limits")).collect();
     let asked = |milli: u64| {

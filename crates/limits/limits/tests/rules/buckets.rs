@@ -148,19 +148,6 @@ fn buckets_at_the_edges_of_the_types() {
 }
 
 #[test]
-fn a_meter_falls_as_it_leaks() {
-    let meter = TokenBucket::leaky_meter("10/s".parse().unwrap(), 30).unwrap();
-    let mut state = meter.fresh();
-    meter.try_acquire(&mut state, seconds(7), 25).unwrap();
-    let level = |now| 30 - meter.tokens(state, now);
-    assert_eq!(level(seconds(7)), 25);
-    assert_eq!(level(at(7 * SECOND + SECOND / 10 - 1)), 25);
-    assert_eq!(level(at(7 * SECOND + SECOND / 10)), 24);
-    assert_eq!(level(seconds(9)), 5);
-    assert_eq!(level(seconds(1_000)), 0);
-}
-
-#[test]
 fn a_queues_departures_do_not_drift() {
     // 3 in 10 ns: the n-th departs at 10 n / 3 ns, in the nanosecond that begins there or in the
     // next.
@@ -188,13 +175,6 @@ proptest! {
             let held = tokens(quota, capacity, cost, &let_in, arrival.now) / u128::from(interval_ns(quota));
             prop_assert_eq!(u128::from(rule.tokens(state, arrival.now)), held);
         }
-    }
-
-    #[test]
-    fn the_meter_is_its_definition(capacity in 1..=40_u64, (quota, arrivals) in whole(40)) {
-        let rule = TokenBucket::leaky_meter(quota, capacity).unwrap();
-        // Its level is what the token bucket lacks.
-        crate::laws::agrees(&rule, &arrivals, |let_in, arrival| token_bucket(quota, capacity, 1, let_in, arrival))?;
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The front door decides as its limits do, with the lock and without.
+//! The main interface decides as its limits do, with the lock and without.
 
 use crate::limits::{any_limit, any_limits};
 use nanopace_limits::custom::Receipt;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// How many a crowd gets in within two seconds whose guests come back.
+/// How many a crowd is admitted within two seconds whose guests come back.
 fn got_in(guests: usize, jitter: Duration) -> usize {
     let (clock, limiter) = limiter("1k/s burst 1");
     let mut crowd = Crowd::new(&limiter, &clock);
@@ -96,7 +96,7 @@ fn a_call_does_not_shorten_it() {
     assert_eq!(waiter.step(Waker::noop()), Step::Done(Ok(later - Nanos::ZERO)));
 }
 
-/// Whoever waits with jitter is let in at its moment, so the timeouts behind it are judged by that.
+/// Whoever waits with jitter is admitted at its moment, so the timeouts behind it are judged by that.
 #[test]
 fn who_stands_behind_does_not_wait_for_it() {
     let (clock, limiter) = limiter("1/s");
@@ -109,4 +109,20 @@ fn who_stands_behind_does_not_wait_for_it() {
     assert_eq!(crowd.end_of(late), Some(Err(too_late)));
     crowd.wait_until(Nanos::from_nanos(2_000_000_000));
     assert_eq!(crowd.end_of(in_time), Some(Ok(2_000 * MS)));
+}
+
+#[cfg(feature = "async")]
+#[test]
+fn a_future_dropped_during_its_jitter_has_taken_nothing() {
+    let (clock, limiter) = limiter("1/s");
+    limiter.try_acquire().unwrap();
+    let tasks = nanopace_limits::AsyncLimiter::new(limiter.clone()).unwrap();
+    let mut waiting = Box::pin(tasks.wait(Wait::new(1).jitter(Duration::from_secs(3_600))));
+    let mut context = std::task::Context::from_waker(Waker::noop());
+    assert!(waiting.as_mut().poll(&mut context).is_pending());
+    clock.advance(Duration::from_secs(1));
+    assert!(waiting.as_mut().poll(&mut context).is_pending());
+    assert!(limiter.try_acquire().is_err(), "it has taken one");
+    drop(waiting);
+    assert!(limiter.try_acquire().is_ok());
 }

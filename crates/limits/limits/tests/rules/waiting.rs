@@ -1,4 +1,4 @@
-//! Who waits gets in, in the order in which they came, and nobody is forgotten.
+//! Who waits is admitted, in the order in which they came, and nobody is forgotten.
 
 use crate::common::waiters::{Crowd, limiter};
 use nanopace_limits::custom::Step;
@@ -32,7 +32,7 @@ fn any_events(jitter: u64) -> impl Strategy<Value = Vec<(u64, Event)>> {
     prop::collection::vec((0..400_u64, event), 1..60)
 }
 
-/// What `events` cost that were let in without waiting.
+/// What `events` cost that were admitted without waiting.
 fn happen(crowd: &mut Crowd<'_>, limiter: &Limiter, events: &[(u64, Event)]) -> u64 {
     let micros = Duration::from_micros;
     let mut asked = 0;

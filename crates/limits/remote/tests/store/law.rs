@@ -1,26 +1,15 @@
 //! The store decides as the rules do a microsecond before or after at most: the same answer, and the same
 //! figures, for the same arrivals.
 
-use crate::common::Micros;
+use crate::common::{Micros, runner, servers, store};
 use nanopace_limits::custom::LimitsState;
 use nanopace_limits::{Decision, Limit, LimitKind, Limits, Quota, Rejected, Rule};
 use nanopace_nanos::Nanos;
-use nanopace_remote::{Remote, RemoteKeyed, Settings};
-use nanopace_services::{Engine, Server};
+use nanopace_remote::{Remote, RemoteKeyed};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-
-/// A machine may be busy; no test here is about time.
-fn patient() -> Settings {
-    Settings::default().timeout(Duration::from_secs(20)).connect_timeout(Duration::from_secs(20))
-}
-
-fn config(cases: u32) -> Config {
-    Config { cases, failure_persistence: None, ..Config::default() }
-}
 
 /// The rules, with a state, as a process has them for itself.
 struct Local {
@@ -248,11 +237,9 @@ fn compare(
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_store_decides_as_the_rules_do() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
-        let store = Remote::lazy_with(&server.url(), patient()).unwrap();
-        let prefix = AtomicU64::new(0);
-        let mut runner = TestRunner::new(config(400));
+    for (engine, server) in servers() {
+        let (store, prefix) = (store(&server), AtomicU64::new(0));
+        let mut runner = runner(400);
         let all = prop_oneof![
             // What is counted goes from limit to limit in requests, which would enlarge a rounding.
             1 => proptest::collection::vec(limits(even_limit()), 3),
@@ -266,15 +253,13 @@ fn the_store_decides_as_the_rules_do() {
     }
 }
 
-/// A request gets in a microsecond after its retry time, and not two microseconds before.
+/// A request is admitted a microsecond after its retry time, and not two microseconds before.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn retry_times_are_neither_too_short_nor_too_long() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
-        let store = Remote::lazy_with(&server.url(), patient()).unwrap();
-        let prefix = AtomicU64::new(0);
-        let mut runner = TestRunner::new(config(400));
+    for (engine, server) in servers() {
+        let (store, prefix) = (store(&server), AtomicU64::new(0));
+        let mut runner = runner(400);
         let result = runner.run(&(limit(), 1_u64..4), |(limit, n)| {
             let (remote, micros) = remote(&store, prefix.fetch_add(1, Ordering::Relaxed));
             remote.set_limits(Limits::new([limit])).unwrap();
@@ -285,7 +270,7 @@ fn retry_times_are_neither_too_short_nor_too_long() {
             let n = n.min(rejected.limit());
             let rejected = remote.decide_costs("subject", n).unwrap();
             let Some(retry) = rejected.retry() else { return Ok(()) };
-            // From 2255 on, a double can't tell microseconds apart.
+            // From 2255 on, a double cannot tell microseconds apart.
             let end = Nanos::from_nanos(9_000_000_000_000_000_000);
             if rejected.answer() > Err(Rejected::NotUntil(end)) {
                 return Ok(());

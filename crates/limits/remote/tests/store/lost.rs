@@ -1,8 +1,8 @@
 //! What is lost on the way: a store has counted it, and nobody has it.
 
-use crate::common::{ask, patient, store, until};
+use crate::common::{ask, patient, servers, store, until};
 use nanopace_remote::{Remote, RemoteKeyed, RemoteRejected, StoreError};
-use nanopace_services::{Engine, NewConnections, Proxy, Server};
+use nanopace_services::{NewConnections, Proxy};
 use std::time::Duration;
 
 const LIMIT: u64 = 100_000;
@@ -26,12 +26,11 @@ fn counted(store: &Remote, key: &str) -> u64 {
     LIMIT - store.limits(&limits()).build().unwrap().decide_costs(key, 0).unwrap().remaining()
 }
 
-/// What was let in, is held, or is lost: all that the store has counted.
+/// What was admitted, is held, or is lost: all that the store has counted.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn nothing_that_was_counted_is_missing_in_the_figures() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let users = leased(&through(&proxy));
         let mut let_in = 0;
@@ -55,8 +54,7 @@ fn nothing_that_was_counted_is_missing_in_the_figures() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_block_whose_answer_is_lost_is_counted_as_lost() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let users = leased(&through(&proxy));
         // The thread that says that this process is there has had its answer.
@@ -74,8 +72,7 @@ fn a_block_whose_answer_is_lost_is_counted_as_lost() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn what_cannot_be_given_back_is_lost() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let settings = patient().timeout(Duration::from_millis(200));
         let users = leased(&Remote::lazy_with(&proxy.url(), settings).unwrap());
@@ -94,8 +91,7 @@ fn what_cannot_be_given_back_is_lost() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_strict_request_without_an_answer_is_lost() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let users = through(&proxy).limits("10/day fixed-window").build().unwrap();
         users.try_acquire_costs("alice", 2).unwrap();
@@ -111,8 +107,7 @@ fn a_strict_request_without_an_answer_is_lost() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn what_the_store_has_not_counted_is_not_lost() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         ask::<String>(&server, &["SET", "nanopace:{bob}", "something else"]);
         let users = store(&server).limits("10/day").build().unwrap();
         users.try_acquire_costs("alice", 10).unwrap();
@@ -132,8 +127,7 @@ fn what_the_store_has_not_counted_is_not_lost() {
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn what_a_dropped_decision_has_sent_is_lost() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let users = leased(&store(&server));
         let users = nanopace_remote::AsyncRemoteKeyed::new(users);
         let dropped = async |key| {

@@ -1,6 +1,5 @@
 //! Decisions by real servers. One test program, so that tests that wait do so side by side.
 
-mod alternating;
 mod common;
 mod config;
 mod expiry;

@@ -1,6 +1,6 @@
 //! A store whose memory is full: what it says then, and what `maxmemory-policy` makes of it.
 
-use crate::common::{ask, store};
+use crate::common::{ask, servers, store};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, StoreError};
 use nanopace_services::{Engine, Server};
 
@@ -30,8 +30,7 @@ fn victim(store: &Remote, on_loss: OnLoss) -> RemoteKeyed {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_full_store_says_so_and_goes_on_rejecting() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let store = store(&server);
         let [denies, allows] = [OnLoss::Deny, OnLoss::Allow].map(|on_loss| victim(&store, on_loss));
         denies.try_acquire_costs("victim", 2).unwrap();

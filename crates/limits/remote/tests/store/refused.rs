@@ -1,6 +1,6 @@
 //! The store is there and refuses: what is said then.
 
-use crate::common::{ask, patient, store, until};
+use crate::common::{ask, patient, servers, store, until};
 use nanopace_remote::{
     ConfigStore, OnLoss, Remote, RemoteConfig, RemoteError, RemoteRejected, Scope, StoreError,
 };
@@ -49,8 +49,7 @@ fn a_database_that_is_not_there_is_said() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn each_right_that_is_missing_is_said() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         for missing in &DECIDES[1..] {
             let rights: Vec<&str> = DECIDES.iter().copied().filter(|one| one != missing).collect();
             let error = refusal(&with_rights(&server, "~nanopace:*", &rights));
@@ -72,8 +71,7 @@ fn each_right_that_is_missing_is_said() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_rights_that_are_named_are_enough() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let strict = with_rights(&server, "~nanopace:*", DECIDES).limits("10/day").build().unwrap();
         strict.try_acquire("alice").unwrap();
 
@@ -94,7 +92,7 @@ fn the_rights_that_are_named_are_enough() {
     }
 }
 
-/// Addresses that don't work, and why.
+/// Addresses that do not work, and why.
 fn useless(server: &Server) -> [(String, StoreError); 4] {
     with_rights(server, "~others:*", DECIDES);
     let [none, wrong] = ["bob:unspeakable@", "bob:unspeakablewrong@"]
@@ -110,8 +108,7 @@ fn useless(server: &Server) -> [(String, StoreError); 4] {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_was_never_there_says_why() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         for (url, reason) in useless(&server) {
             let settings = patient().timeout(Duration::from_millis(500));
             let store = Remote::lazy_with(&url, settings).unwrap();
@@ -144,8 +141,7 @@ fn the_first_request_says_why_there_is_no_connection() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_answers_again_is_no_trouble() {
-    for engine in Engine::ALL {
-        let mut server = Server::start(engine).unwrap();
+    for (_, mut server) in servers() {
         let users = store(&server).limits("1M/day").build().unwrap();
         users.try_acquire("alice").unwrap();
         assert_eq!(users.trouble(), None);
@@ -162,8 +158,7 @@ fn a_store_that_answers_again_is_no_trouble() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs Redis and Valkey"]
 async fn tasks_are_told_why_too() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         for (url, reason) in useless(&server) {
             let users = Remote::lazy(&url).unwrap();
             let users = users.limits("10/day").on_loss(OnLoss::Allow).build().unwrap();

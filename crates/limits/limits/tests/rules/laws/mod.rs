@@ -1,7 +1,7 @@
 //! The laws that every limiter keeps, and the arrivals that put them to the test.
 //!
-//! A limiter's test file states its definition as a function of all that was let in before
-//! ([`agrees`]), its bound on what gets in within a span ([`is_bounded`]), and runs the other laws
+//! A limiter's test file states its definition as a function of all that was admitted before
+//! ([`agrees`]), its bound on what is admitted within a span ([`is_bounded`]), and runs the other laws
 //! as they are.
 
 #![allow(dead_code, reason = "every test file uses its own part of it")]
@@ -17,7 +17,7 @@ pub(crate) const HOUR: u64 = 3_600 * SECOND;
 pub(crate) const DAY: u64 = 24 * HOUR;
 pub(crate) const YEAR: u64 = 365 * DAY;
 
-/// A request for `n` at `now`; so is what was let in.
+/// A request for `n` at `now`; so is what was admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
     pub(crate) now: Nanos,
@@ -48,7 +48,7 @@ pub(crate) fn answers<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Answer> {
     arrivals.iter().map(|arrival| rule.try_acquire(&mut state, arrival.now, arrival.n)).collect()
 }
 
-/// Those of `arrivals` that get in.
+/// Those of `arrivals` that are admitted.
 pub(crate) fn admitted<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Arrival> {
     let answers = answers(rule, arrivals);
     arrivals
@@ -59,7 +59,7 @@ pub(crate) fn admitted<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Arrival> 
         .collect()
 }
 
-/// Those of `arrivals` that `limiter` lets in.
+/// Those of `arrivals` that `limiter` admits.
 pub(crate) fn admitted_by(limiter: &dyn TryAcquire, arrivals: &[Arrival]) -> Vec<Arrival> {
     let gets_in = |arrival: &&Arrival| limiter.try_acquire_n_at(arrival.n, arrival.now).is_ok();
     arrivals.iter().filter(gets_in).copied().collect()
@@ -126,7 +126,7 @@ fn sequence(
     })
 }
 
-/// Arrivals at a limiter of `count` per `period_ns` that lets in `capacity` at once; the clock goes
+/// Arrivals at a limiter of `count` per `period_ns` that admits `capacity` at once; the clock goes
 /// backwards now and then.
 pub(crate) fn arrivals(
     period_ns: u64,
@@ -145,7 +145,7 @@ pub(crate) fn orderly(
     sequence(period_ns, count, capacity, false)
 }
 
-/// Every answer is the definition's, which knows all that was let in before, in the order in which
+/// Every answer is the definition's, which knows all that was admitted before, in the order in which
 /// it was.
 pub(crate) fn agrees<R: Rule>(
     rule: &R,
@@ -162,7 +162,7 @@ pub(crate) fn agrees<R: Rule>(
     Ok(())
 }
 
-/// Between any two moments `from` and `to`, both included, no more gets in than `bound` says for
+/// Between any two moments `from` and `to`, both included, no more is admitted than `bound` says for
 /// `to - from`.
 pub(crate) fn is_bounded<R: Rule>(
     rule: &R,
@@ -172,7 +172,7 @@ pub(crate) fn is_bounded<R: Rule>(
     let_in_is_bounded(&admitted(rule, arrivals), bound)
 }
 
-/// The same for what was let in.
+/// The same for what was admitted.
 pub(crate) fn let_in_is_bounded(
     let_in: &[Arrival],
     bound: impl Fn(u64) -> u128,
@@ -208,7 +208,7 @@ pub(crate) fn rejections_count_for_nothing<R: Rule>(
     Ok(())
 }
 
-/// A request that comes back at its retry time gets in. A nanosecond earlier it would not.
+/// A request that comes back at its retry time is admitted. A nanosecond earlier it would not.
 pub(crate) fn retries_get_in<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     let mut state = rule.fresh();
     for &Arrival { now, n } in arrivals {
@@ -254,7 +254,7 @@ pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(
     Ok(())
 }
 
-/// Nothing always gets in, changes nothing; more than `capacity` never does, and that is another
+/// Nothing always is admitted, changes nothing; more than `capacity` never does, and that is another
 /// error than "not yet".
 pub(crate) fn sizes_are_told_apart<R: Rule>(
     rule: &R,
@@ -300,7 +300,7 @@ pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     Ok(())
 }
 
-/// What remains gets in and no more does; and after the reset, all of the limit.
+/// What remains is admitted and no more does; and after the reset, all of the limit.
 pub(crate) fn a_standing_is_true<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -364,7 +364,7 @@ pub(crate) fn whole_quotas() -> impl Strategy<Value = Quota> {
     })
 }
 
-/// Arrivals at a limiter of that quota, all of which it lets in at once.
+/// Arrivals at a limiter of that quota, all of which it admits at once.
 pub(crate) fn arrivals_for(quota: Quota) -> impl Strategy<Value = Vec<Arrival>> {
     arrivals(quota.period_ns(), quota.count(), quota.count())
 }
