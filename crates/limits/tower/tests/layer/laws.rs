@@ -1,4 +1,4 @@
-//! Exactly what the limits let in gets in, and the fields are true.
+//! Exactly what the limits let in is admitted, and the fields are true.
 
 use crate::{API_KEY, behind, by_header, call, field, from, hello, keyed, limits};
 use http::{Request, Response};
@@ -16,7 +16,7 @@ const MILLI: u64 = 1_000_000;
 const PERIOD_MS: u64 = 10_000;
 const COUNT: u64 = 5;
 
-/// What 5 in any 10 seconds means, by definition: all that was let in, and when, in milliseconds.
+/// What 5 in any 10 seconds means, by definition: all that was admitted, and when, in milliseconds.
 #[derive(Default)]
 struct Log(Vec<(u64, u64)>);
 
@@ -25,7 +25,7 @@ impl Log {
         self.0.iter().filter(|(at, _)| at + PERIOD_MS > now).map(|(_, cost)| cost).sum()
     }
 
-    /// In so many milliseconds that much gets in; at once, if that is 0.
+    /// In so many milliseconds that much is admitted; at once, if that is 0.
     fn wait(&self, now: u64, cost: u64) -> Option<u64> {
         (0..=PERIOD_MS).find(|wait| self.used(now + wait) + cost <= COUNT)
     }

@@ -132,7 +132,7 @@ async fn two_processes_let_in_what_one_does_and_say_the_same() {
     }
 }
 
-/// Each request of two clients at once, which ask both processes: neither is let in twice.
+/// Each request of two clients at once, which ask both processes: neither is admitted twice.
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn requests_at_once_are_counted_once_each() {
