@@ -11,20 +11,6 @@ use std::time::Duration;
 
 /// A [`Keyed`] for tasks: [`until_ready`](AsyncKeyed::until_ready) waits until a request is admitted, as
 /// [`AsyncLimiter`](nanopace_limits::AsyncLimiter) does. All keys share one timer.
-///
-/// ```
-/// use nanopace_keyed::{AsyncKeyed, Keyed};
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let users = AsyncKeyed::new(Keyed::per_second(1_000).burst(1).build()?)?;
-/// for _ in 0..5 {
-///     users.until_ready("alice").await?;
-///     // go
-/// }
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug)]
 pub struct AsyncKeyed<K = String, C = Uniform, S = RandomState> {
     keyed: Keyed<K, C, S>,

@@ -54,16 +54,6 @@ impl<K: Hash + Eq> Keyed<K> {
 impl<K, C> Keyed<K, C> {
     /// Begins with limits of its own for each key, from a [`ConfigStore`](crate::ConfigStore) or another
     /// [`LimitsOf`](crate::LimitsOf) keys.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigStore, Keyed, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Prefix(""), "10/s".parse()?)?;
-    /// let users: Keyed<String, _> = Keyed::builder(config).max_keys(10_000).build()?;
-    /// assert!(users.try_acquire("alice").is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn builder(config: C) -> KeyedBuilder<K, C> {
         KeyedBuilder::new(Ok(config))
     }

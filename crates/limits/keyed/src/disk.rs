@@ -155,7 +155,7 @@ fn of_database(path: &Path, error: Error) -> ConfigError {
     let path = path.to_owned();
     match error {
         Error::DatabaseAlreadyOpen => ConfigError::InUse { path },
-        // What it points to lies after its end, or before its beginning.
+        // A pointer leads past the end of the file, or before its beginning.
         Error::Io(source)
             if matches!(source.kind(), ErrorKind::UnexpectedEof | ErrorKind::InvalidInput) =>
         {

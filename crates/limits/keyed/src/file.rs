@@ -219,7 +219,7 @@ mod tests {
     use std::fs;
     use std::time::SystemTime;
 
-    /// What is written into the file counts when it has stood still, what is moved over it at once.
+    /// A file that was written counts when it has stopped changing, a file that was moved there counts at once.
     #[test]
     fn a_document_counts_when_it_is_whole() {
         let directory = tempfile::tempdir().unwrap();
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(is_stable(3 * STILL), cfg!(unix));
     }
 
-    /// A file of limits that nobody looks at by itself.
+    /// A file of limits whose thread never checks it.
     fn followed() -> (tempfile::TempDir, PathBuf, FileConfig) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("limits.toml");
@@ -250,7 +250,7 @@ mod tests {
         (directory, path, config)
     }
 
-    /// What is in memory alone is gone when the file has been read.
+    /// Reading the file removes entries that are only in memory.
     #[test]
     fn a_document_is_read_again_only_if_it_may_be_another() {
         let (_directory, path, config) = followed();

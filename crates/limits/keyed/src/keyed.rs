@@ -22,16 +22,6 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 /// All keys have the same limits ([`Uniform`]), which can be changed, or each has its own ([`LimitsOf`],
 /// [`ConfigStore`](crate::ConfigStore)): [`builder`](Keyed::builder).
 ///
-/// ```
-/// use nanopace_keyed::Keyed;
-///
-/// let users = Keyed::per_second(10).burst(20).build()?;
-/// if users.try_acquire("alice").is_ok() {
-///     // go
-/// }
-/// # Ok::<(), nanopace_keyed::LimitsError>(())
-/// ```
-///
 /// # Time
 ///
 /// The clock is read under the lock under which a decision is made, so the decisions on a key are in the order of
@@ -91,7 +81,7 @@ impl<K: Hash + Eq> Keyed<K> {
 }
 
 impl<K: Hash + Eq, S: BuildHasher> Keyed<K, Uniform, S> {
-    /// Changes the limits of all keys. What was admitted stays counted, as described for [`Limits`].
+    /// Changes the limits of all keys. Admissions stay counted, as described for [`Limits`].
     pub fn set_limits(&self, limits: Limits) {
         self.inner.engine.config().set(limits);
         self.inner.queue.wake_all_first();

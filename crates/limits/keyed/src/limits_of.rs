@@ -90,7 +90,7 @@ impl Uniform {
         Ok(Uniform::new(all.parse()?))
     }
 
-    /// Changes the limits of all keys. What was counted stays counted, as described for [`Limits`].
+    /// Changes the limits of all keys. Counts stay, as described for [`Limits`].
     pub fn set(&self, limits: Limits) {
         let mut own = lock(&self.limits);
         *own = Arc::new(limits);

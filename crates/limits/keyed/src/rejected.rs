@@ -13,14 +13,14 @@ pub enum KeyRejected {
     /// There is not one cost for each limit of the key.
     #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
     Costs {
-        /// How many limits there are.
+        /// The number of limits.
         limits: usize,
-        /// How many costs were given.
+        /// The number of costs.
         costs: usize,
     },
     /// The key is new, and the number of keys is at its maximum.
     #[error(
-        "no room for a new key beside {max}: ask again later, sweep idle keys, or allow for more keys"
+        "no room for a new key beside {max}: retry later, sweep idle keys, or raise the maximum"
     )]
     TooManyKeys {
         /// The maximum.

@@ -12,16 +12,6 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     ///
     /// # Errors
     /// As for [`try_acquire_costs`](Keyed::try_acquire_costs).
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(10).build()?;
-    /// users.reserve("alice", 8)?.commit_costs(3);
-    /// drop(users.reserve("alice", 7)?);
-    /// assert!(users.try_acquire_costs("alice", 7).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn reserve<'a, Q>(
         &self,
         key: &Q,

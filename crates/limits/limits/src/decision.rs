@@ -19,7 +19,7 @@ pub enum Rejected {
     NotUntil(Nanos),
     /// Never. The request exceeds what the limiter admits at once.
     #[error(
-        "asked for more than the {capacity} that can be let in at once: ask for less, or raise the limit"
+        "the request is larger than the {capacity} that can be admitted at once: ask for less, or raise the limit"
     )]
     ExceedsCapacity {
         /// The most that can be admitted at once.
@@ -63,9 +63,9 @@ pub enum CostsRejected {
     /// There is not one cost for each limit.
     #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
     Number {
-        /// How many limits there are.
+        /// The number of limits.
         limits: usize,
-        /// How many costs were given.
+        /// The number of costs.
         costs: usize,
     },
 }

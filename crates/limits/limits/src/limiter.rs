@@ -198,7 +198,7 @@ impl Limiter {
         Arc::clone(&lock(&self.inner.shared).limits)
     }
 
-    /// Changes the limits in one step. What was admitted stays counted, as described for [`Limits`].
+    /// Changes the limits in one step. Admissions stay counted, as described for [`Limits`].
     pub fn set_limits(&self, limits: Limits) {
         self.with(|old, state, now| {
             old.advance(state, now);

@@ -25,7 +25,7 @@ pub use state::LimitsState;
 ///
 /// # Changes
 ///
-/// [`carry_over`](Limits::carry_over) makes the state that other limits continue with. What was counted stays counted:
+/// [`carry_over`](Limits::carry_over) makes the state that other limits continue with. Counts stay:
 ///
 /// * An unchanged limit continues as if nothing had happened. So does a window of which only the count has
 ///   changed, unless it counts rejected requests.

@@ -33,26 +33,26 @@ pub struct Quota {
 #[non_exhaustive]
 pub enum QuotaError {
     /// Zero requests per period.
-    #[error("a quota of zero lets nothing in: write 1 or more, such as 1/h")]
+    #[error("a quota of zero admits nothing: write 1 or more, such as 1/h")]
     ZeroCount,
     /// More requests than the period has nanoseconds, or an empty period.
-    #[error("at most one request per nanosecond can be told apart: write 1G/s or less")]
+    #[error("a quota is at most one request per nanosecond: write 1G/s or less")]
     TooFast,
     /// A period of 2^63 ns or more.
     #[error("a period lasts at most 2^63 - 1 ns, 292 years: write a shorter one, such as 1/day")]
     PeriodTooLong,
     /// Text without the form COUNT/PERIOD.
     #[error(
-        "`{0}` is no quota: write a count, a slash and a period, such as 10/s, 3/60s, 5k/h or 1/day"
+        "`{0}` is not a quota: write a count, a slash and a period, such as 10/s, 3/60s, 5k/h or 1/day"
     )]
     Syntax(String),
     /// A period with the unit `M`, which could be meant as a month, as a minute or as a million.
     #[error(
-        "`{0}`: M is a factor and no period: write 10/month, 10/min, or 10M/s for ten million per second"
+        "`{0}`: M is a factor, not a period: write 10/month, 10/min, or 10M/s for ten million per second"
     )]
     FactorAsPeriod(String),
     /// A capacity of zero, or one that is smaller than the cost of one request.
-    #[error("that capacity lets nothing in: write at least {least}, the cost of one request")]
+    #[error("that capacity admits nothing: write at least {least}, the cost of one request")]
     CapacityTooSmall {
         /// The cost of one request.
         least: u64,
@@ -64,17 +64,17 @@ pub enum QuotaError {
         most: u64,
     },
     /// More tokens at the start than the capacity.
-    #[error("more than fits at the start: write at most the capacity, {capacity}")]
+    #[error("the initial fill exceeds the capacity: write at most {capacity}")]
     InitialTooLarge {
         /// The capacity.
         capacity: u64,
     },
     /// A cost of zero. A request that costs nothing would never be limited.
-    #[error("a request that costs nothing is never limited: write a cost of 1 or more")]
+    #[error("a cost of zero is never limited: write a cost of 1 or more")]
     ZeroCost,
     /// A backfill ratio that is below 1 or not finite.
     #[error(
-        "a backfill ratio says how far over its size a pool may be filled: write 1 or more, such as 1.25"
+        "a backfill ratio is the largest fill of a pool relative to its size: write 1 or more, such as 1.25"
     )]
     Ratio,
     /// A refill interval of zero or of more than a day, or a slot of zero.

@@ -53,7 +53,7 @@ use nanopace_nanos::Nanos;
 /// assert!(rule.try_acquire(&mut state, Nanos::ZERO, 2).is_err());
 /// ```
 pub trait Rule: Debug + Send + Sync {
-    /// What the rule remembers.
+    /// The state of a limiter that follows the rule.
     type State: Clone + Debug + Send;
 
     /// The state of a limiter that has admitted nothing yet.

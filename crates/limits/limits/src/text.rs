@@ -161,14 +161,6 @@ impl Limit {
 impl Limits {
     /// The value of the header field `RateLimit-Policy`: each limit by its text, with the most that it admits
     /// at once, and with the seconds of its period if these are whole.
-    ///
-    /// ```
-    /// use nanopace_limits::Limits;
-    ///
-    /// let limits: Limits = "10/s burst 20, 5000/day sliding-log".parse()?;
-    /// assert_eq!(limits.policy(), r#""10/s burst 20";q=20;w=2, "5000/day sliding-log";q=5000;w=86400"#);
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn policy(&self) -> String {
         let policies: Vec<String> = self.each().iter().map(Limit::policy).collect();

@@ -10,16 +10,6 @@ use thiserror::Error;
 pub use waiter::{Step, Waitable, Waiter};
 
 /// The costs of a request that waits, and how long it waits: [`Limiter::wait`](crate::Limiter::wait).
-///
-/// ```
-/// use nanopace_limits::{Limiter, Wait};
-/// use std::time::Duration;
-///
-/// let limiter = Limiter::per_second(1_000).burst(1).build()?;
-/// let wait = Wait::new(1).timeout(Duration::from_secs(5)).jitter(Duration::from_micros(10));
-/// limiter.wait(wait)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait<'a> {
     pub(crate) costs: Costs<'a>,

@@ -37,7 +37,7 @@ fn serve(listener: &TcpListener, store: &Remote) {
     }
 }
 
-/// Answers until the client hangs up, or says what is not RESP.
+/// Responds until the client closes the connection, or sends no RESP.
 fn converse(mut stream: &TcpStream, store: &Remote) {
     let mut reader = BufReader::new(stream);
     let mut parser = Parser::new();

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_knows_how_far_the_store_is_before_it_has_answered() {
+    fn the_timeout_is_longest_before_the_first_response() {
         assert_eq!(RoundTrips::default().timeout(), 250 * MILLI);
     }
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_set_is_not_changed_by_anything() {
+    fn a_timeout_that_was_set_stays() {
         let patience = AdaptiveTimeout::new(Some(7 * MILLI));
         patience.answered(100 * MILLI);
         patience.missed();

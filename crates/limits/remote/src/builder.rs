@@ -19,21 +19,6 @@ use std::time::Duration;
 const AHEAD: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(10);
 
 /// Builds a [`RemoteKeyed`] step by step; [`Remote::limits`] begins one. An invalid step is reported at the end.
-///
-/// ```
-/// use nanopace_remote::{OnLoss, Remote};
-/// use std::time::Duration;
-///
-/// let store = Remote::lazy("redis://127.0.0.1:1/")?;
-/// let users = store
-///     .limits("100/s burst 200, 5000/day")
-///     .prefix("users")
-///     .on_loss(OnLoss::LocalShare(4))
-///     .leased(Duration::from_millis(50))
-///     .build()?;
-/// # drop(users);
-/// # Ok::<(), nanopace_remote::RemoteError>(())
-/// ```
 #[derive(Debug)]
 #[must_use]
 pub struct RemoteBuilder<C> {

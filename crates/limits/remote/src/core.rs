@@ -12,7 +12,7 @@ use nanopace_limits::{Costs, Decision, Limits, Rule};
 use nanopace_nanos::{Clock, Nanos};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The most keys that a process decides by itself while the store is lost.
+/// The most keys that a process decides on while the store is lost.
 const LOCAL_KEYS: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -218,7 +218,7 @@ mod tests {
     use nanopace_nanos::ManualClock;
     use std::io::ErrorKind;
 
-    /// What becomes of a request that the limits would let in, when the store says that.
+    /// The decision on a request that the limits would admit, if the store returns this error.
     fn concluded(on_loss: OnLoss, error: &StoreError) -> (Result<(), RemoteRejected>, u64) {
         let config = Arc::new(Uniform::new("8/s".parse().unwrap()));
         let names = KeyNames::new("users".to_owned()).unwrap();

@@ -20,7 +20,7 @@ use thiserror::Error;
 pub enum RemoteError {
     /// The address is not one of a store.
     #[error(
-        "that is no address of a store: write redis://host/, redis://user:password@host:6379/0, or unix:///path; rediss://host/ with the feature `tls` of nanopace-remote"
+        "that is not the address of a store: write redis://host/, redis://user:password@host:6379/0, or unix:///path; rediss://host/ with the feature `tls` of nanopace-remote"
     )]
     Url,
     /// The store could not be reached.
@@ -33,18 +33,20 @@ pub enum RemoteError {
     #[error(transparent)]
     Unsupported(#[from] UnsupportedLimit),
     /// The prefix has a brace: keys could have one name, or one place in a cluster.
-    #[error("the prefix {prefix:?} has a brace: write it without `{{` and `}}`, as in \"users\"")]
+    #[error(
+        "the prefix {prefix:?} contains a brace: write it without `{{` and `}}`, as in \"users\""
+    )]
     Prefix {
-        /// What [`prefix`](crate::RemoteBuilder::prefix) was given.
+        /// The argument of [`prefix`](crate::RemoteBuilder::prefix).
         prefix: String,
     },
     /// The number of processes in [`OnLoss::LocalShare`](crate::OnLoss::LocalShare) is zero.
-    #[error("a local share is that of 1 process of so many: write 1 or more")]
+    #[error("a local share needs the number of processes: write 1 or more")]
     Share,
     /// Tokens cannot be taken ahead for that time.
-    #[error("tokens are taken 1 ms to 10 s ahead, not {ahead:?}")]
+    #[error("tokens can be taken 1 ms to 10 s ahead, not {ahead:?}")]
     Ahead {
-        /// What [`leased`](crate::RemoteBuilder::leased) was given.
+        /// The argument of [`leased`](crate::RemoteBuilder::leased).
         ahead: Duration,
     },
     /// A thread could not be started.
@@ -54,7 +56,7 @@ pub enum RemoteError {
     #[error("the store has lost the configuration: set the limits again")]
     Emptied,
     /// The store's configuration cannot be read. The last one stays in force.
-    #[error("the field `{field}` of the configuration in the store is no limit: {source}")]
+    #[error("the field `{field}` of the configuration in the store is not a limit: {source}")]
     Config {
         /// `k` and the key, or `p` and the prefix.
         field: String,
@@ -69,7 +71,7 @@ pub enum RemoteError {
 pub enum UnsupportedLimit {
     /// A limit that remembers each request, or many slots.
     #[error(
-        "`{limit}` keeps a log, which has no bound in a store: write `{quota} sliding-counter` or `{quota} fixed-window`, or a rate, `{quota}`",
+        "`{limit}` keeps a log, whose size in a store has no bound: write `{quota} sliding-counter` or `{quota} fixed-window`, or a rate, `{quota}`",
         quota = limit.quota()
     )]
     Log {
@@ -78,7 +80,7 @@ pub enum UnsupportedLimit {
     },
     /// A window of less than a microsecond.
     #[error(
-        "`{limit}` has windows of less than a microsecond, which a store's clock can't tell apart: write a rate, `{quota}`",
+        "`{limit}` has windows of less than a microsecond, which a store's clock cannot tell apart: write a rate, `{quota}`",
         quota = limit.quota()
     )]
     Period {
@@ -93,20 +95,20 @@ pub enum UnsupportedLimit {
 pub enum StoreError {
     /// The store was not called, because it has failed several times. It is tried again in the background.
     /// [`trouble`](crate::RemoteKeyed::trouble) returns the reason.
-    #[error("the store has failed and is not asked until it answers again")]
+    #[error("the store has failed and is not called until it responds again")]
     Broken,
     /// The store has not responded in time. It may have counted the request.
-    #[error("the store has not answered in time")]
+    #[error("the store has not responded in time")]
     Timeout,
     /// The connection could not be made, or was lost. The store may have counted the request.
     #[error("no connection to the store ({0})")]
     Connection(io::ErrorKind),
     /// The store's memory is full, so admitted requests cannot be counted. It still rejects requests, which needs no
     /// memory.
-    #[error("the store's memory is full (OOM), so it can't count what would be let in")]
+    #[error("the store's memory is full (OOM), so it cannot count admitted requests")]
     Full,
     /// The store has responded with an error, such as `READONLY`, `LOADING`, `WRONGPASS`, `NOAUTH` or `MOVED`.
-    #[error("the store refuses to decide ({0})")]
+    #[error("the store has returned an error ({0})")]
     Refused(String),
     /// The store has no database of the number at the end of the address. A cluster has only 0.
     #[error(
@@ -115,12 +117,12 @@ pub enum StoreError {
     Database,
     /// The ACL of the address's user, or of the default user, does not permit the command.
     #[error(
-        "the store's user has no right to do that: a limiter takes PING, EVAL, EVALSHA, TIME, GET and SET, on keys that begin with its prefix; what else leases and configurations take is in the README of nanopace-remote"
+        "the store's ACL denies this command to the user: a limiter needs PING, EVAL, EVALSHA, TIME, GET and SET, on keys that begin with its prefix; the README of nanopace-remote lists the commands for leases and configurations"
     )]
     Permission,
     /// The value under the key is not a state of this crate. The store is not lost, so this is an error whatever
     /// [`OnLoss`](crate::OnLoss) is set to.
-    #[error("what the store has under that key is no state of limits: take another prefix")]
+    #[error("the value under that key in the store is not a state of limits: take another prefix")]
     Foreign,
     /// Other processes kept changing the limits of the state. The store is not lost, so this is an error whatever
     /// [`OnLoss`](crate::OnLoss) is set to. If the time has run out, the request may be counted.

@@ -98,7 +98,7 @@ mod tests {
             prop_assert!(is_a_subject(&name) && !is_a_subject(&names.processes()));
         }
 
-        /// Of a subject of any length, the name is short; and only the subject itself has it.
+        /// A subject of any length has a short name, which no other subject has.
         #[test]
         fn a_long_subject_has_a_short_name_of_its_own(
             prefix in "[:/a#]{0,6}",
@@ -113,13 +113,13 @@ mod tests {
             prop_assert!(name.starts_with(&format!("{prefix}:")), "{}", name);
             let is_kept = name == format!("{prefix}:{{{subject}}}");
             prop_assert_eq!(is_kept, length <= LONGEST);
-            // Nobody can take the name of a long subject by asking for its hash.
+            // The name of a long subject cannot be taken by asking for its hash.
             prop_assert_ne!(&name, &others.subject(&tag(&name)[..64]));
             prop_assert_ne!(&name, &names.subject(&format!("{subject}b")));
         }
 
-        /// The prefix does not matter for where a subject is, but if the subject begins with `}`: then
-        /// there is nothing between the braces.
+        /// The prefix has no effect on the place of a subject, unless the subject begins with `}`: then there is
+        /// nothing between the braces.
         #[test]
         fn the_tag_is_the_subjects_own(prefix in "[:/a]{0,6}", subject in text()) {
             let name = KeyNames::new(prefix).unwrap().subject(&subject);

@@ -15,17 +15,6 @@ use std::sync::Arc;
 /// Limits for each of many keys, which any number of processes share through a store. Its clones are the same
 /// limiter.
 ///
-/// ```
-/// use nanopace_remote::{OnLoss, Remote};
-///
-/// let store = Remote::lazy("redis://127.0.0.1:1/")?; // `connect` fails if it is not there
-/// let users = store.limits("10/s burst 20, 5000/day").on_loss(OnLoss::Allow).build()?;
-/// if users.try_acquire("alice").is_ok() {
-///     // go
-/// }
-/// # Ok::<(), nanopace_remote::RemoteError>(())
-/// ```
-///
 /// # Strict
 ///
 /// Each decision is one call of a script in the store, by the store's clock. It is the decision that [`Limits`] make
@@ -72,7 +61,7 @@ impl<C: LimitsOf<str>> Clone for RemoteKeyed<C> {
 }
 
 impl RemoteKeyed {
-    /// Changes the limits of all keys, in this process. What was admitted stays counted.
+    /// Changes the limits of all keys, in this process. Admissions stay counted.
     ///
     /// # Errors
     /// [`UnsupportedLimit`]. Nothing has changed then.

@@ -209,8 +209,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What a rate is asked with, and what it brings while tokens are good, are together no more
-        /// than its burst.
+        /// The smaller burst of a rate and the tokens that it brings during their validity are together no more than
+        /// its burst.
         #[test]
         fn a_burst_has_room_for_what_is_held(
             count in 1_u64..1_000_000,

@@ -8,15 +8,6 @@ use std::sync::Arc;
 
 /// A store, Redis or Valkey, and the connections to it. Clones share them.
 ///
-/// ```no_run
-/// use nanopace_remote::Remote;
-///
-/// let store = Remote::connect("redis://127.0.0.1/")?;
-/// let users = store.limits("10/s burst 20, 5000/day").build()?;
-/// assert!(users.try_acquire("alice").is_ok());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Address
 ///
 /// `redis://[[user]:password@]host[:port][/database]`, `unix:///path`, or with the feature `tls` `rediss://...`. It

@@ -11,17 +11,6 @@ use tower_layer::Layer;
 
 /// Puts limits in front of a service: a [`Layer`] that makes [`LimitService`]s. All of them, and those of its clones,
 /// share the limits.
-///
-/// ```
-/// use axum::{Router, extract::ConnectInfo, routing::get};
-/// use nanopace_tower::{Keyed, LimitLayer, Peer};
-/// use std::net::SocketAddr;
-///
-/// let peer = Peer::of(|info: &ConnectInfo<SocketAddr>| info.0);
-/// let limits = LimitLayer::by_address(peer, Keyed::per_second(10).burst(20).build()?);
-/// let router: Router = Router::new().route("/", get(async || "hello")).layer(limits);
-/// # Ok::<(), nanopace_tower::LimitsError>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct LimitLayer<D, C = One, A = TextOrGrpc>(Settings<D, C, A>);
 
@@ -79,7 +68,7 @@ impl<L: LimitsByKey<String>> LimitLayer<ByKey<HeaderName, String, L>> {
 }
 
 impl<F, L: LimitsByKey<IpAddr>> LimitLayer<ByKey<F, IpAddr, L>> {
-    /// Limits for each sender by its address: [`Peer`](crate::Peer) or, behind proxies,
+    /// Limits for each sender by its address: [`Peer`](crate::Peer) or, after proxies,
     /// [`Forwarded`](crate::Forwarded).
     #[must_use]
     pub fn by_address(address: F, limits: L) -> Self {

@@ -82,7 +82,9 @@ impl fmt::Display for Rejection {
         match self {
             Rejection::Limit(verdict) => match verdict.decision().retry_after() {
                 Some(seconds) => write!(text, "too many requests: come back in {seconds} s"),
-                None => text.write_str("this costs more than ever gets in at once: ask for less"),
+                None => {
+                    text.write_str("this costs more than is ever admitted at once: ask for less")
+                }
             },
             Rejection::Key(KeyRejected::TooManyKeys { .. }) => {
                 text.write_str("too many clients at the moment: come back later")

@@ -66,7 +66,7 @@ impl<'de> Visitor<'de> for TableOf {
         while let Some(name) = map.next_key::<String>()? {
             let limits = map.next_value_seed(LimitsOf(self.0, &name))?;
             if table.insert(name.as_str().into(), Arc::new(limits)).is_some() {
-                return Err(A::Error::custom(format!("the {} `{name}` is there twice", self.0)));
+                return Err(A::Error::custom(format!("the {} `{name}` is repeated", self.0)));
             }
         }
         Ok(table)

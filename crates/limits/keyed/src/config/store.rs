@@ -69,7 +69,7 @@ pub trait ConfigStore: Debug + Send + Sync {
 pub enum ConfigError {
     /// The file is not a configuration store, or it is damaged.
     #[error(
-        "{path} is no intact configuration store ({reason}): restore it from a copy, or move it away to begin with none"
+        "{path} is not an intact configuration store ({reason}): restore it from a copy, or move it away to begin with none"
     )]
     Damaged {
         /// The file.
@@ -78,7 +78,7 @@ pub enum ConfigError {
         reason: String,
     },
     /// The file is not a document of limits, or an entry is not valid.
-    #[error("{path} is no document of limits: {reason}")]
+    #[error("{path} is not a document of limits: {reason}")]
     Document {
         /// The file.
         path: PathBuf,
@@ -92,7 +92,7 @@ pub enum ConfigError {
         path: PathBuf,
     },
     /// The operating system could not read or write the file.
-    #[error("{path} can't be read or written: {source}")]
+    #[error("{path} cannot be read or written: {source}")]
     Io {
         /// The file.
         path: PathBuf,
@@ -100,6 +100,6 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// A store of another kind could not read or change the configuration.
-    #[error("the configuration can't be read or changed: {0}")]
+    #[error("the configuration cannot be read or changed: {0}")]
     Other(Box<dyn std::error::Error + Send + Sync>),
 }

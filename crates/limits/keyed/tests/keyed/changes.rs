@@ -1,5 +1,4 @@
-//! Limits that change while they are in use: nothing that was admitted is forgotten, and nobody is
-//! locked out.
+//! Tests limits that change while they are in use: no admission is forgotten, and no key is locked out.
 
 use crate::at;
 use crate::moments::{AtMoment, keyed, sweep_at};
@@ -34,7 +33,7 @@ struct LetIn {
 }
 
 impl Defined {
-    /// Whether its definition allows for the last one, when all of `let_in` count.
+    /// Whether the definition allows the last one, if all of `let_in` count.
     fn allows_the_last(self, let_in: &[LetIn]) -> bool {
         let last = let_in.last().expect("at least one");
         match self {
@@ -49,7 +48,7 @@ impl Defined {
         }
     }
 
-    /// Whether nothing of `let_in`, all of which count, matters any more.
+    /// Whether none of `let_in` matters any more, if all of them count.
     fn is_idle(self, let_in: &[LetIn], now: u64) -> bool {
         match self {
             Window { period, .. } => let_in.last().is_none_or(|last| now - last.now >= period),
@@ -57,7 +56,7 @@ impl Defined {
         }
     }
 
-    /// After so long without any request, one is admitted.
+    /// The time without requests after which one is admitted.
     fn recovers_in(self) -> u64 {
         match self {
             Gcra { interval, .. } => interval,
@@ -66,8 +65,7 @@ impl Defined {
     }
 }
 
-/// When a cooldown has been paid off. What is admitted while another limit is in force exhausts it at
-/// the worst.
+/// When a cooldown has been paid off. Admissions while another limit is in force exhaust it at worst.
 fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
     let after = |paid: u64, one: &LetIn| {
         (paid.max(one.now) + one.n * interval).min(one.now + burst * interval)
@@ -149,7 +147,7 @@ fn set(engine: &Keyed<String, MemoryConfig>, text: &str) {
         .expect("in memory");
 }
 
-/// How many single requests are admitted at once.
+/// The number of single requests that are admitted at once.
 fn admitted(engine: &Keyed<String, MemoryConfig>, now: u64) -> usize {
     (0..10_000).take_while(|_| engine.try_acquire_at("key", at(now)).is_ok()).count()
 }
@@ -177,7 +175,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_changed_nobody_is_locked_out(
+    fn no_change_locks_a_key_out(
         (limits, steps) in prop::collection::vec(any_limit(), 2..5).prop_flat_map(with_steps), last in 0..4_usize,
     ) {
         let mut world = World::new(limits);
@@ -193,7 +191,7 @@ proptest! {
 }
 
 #[test]
-fn lowered_and_raised_again_it_lets_in_nothing_twice() {
+fn a_limit_lowered_and_raised_again_admits_nothing_twice() {
     let hour = 3_600_000_000_000;
     for (high, low) in [
         ("10/h", "5/h"),
@@ -273,7 +271,7 @@ fn changes_that_never_end_lock_nobody_out() {
 }
 
 #[test]
-fn what_was_let_in_before_its_period_does_not_count_for_a_new_limit() {
+fn counts_from_before_its_period_do_not_count_for_a_new_limit() {
     for text in ["5/s", "5/min in 6"] {
         let engine = keyed(MemoryConfig::new(), 10);
         set(&engine, "5/h in 60");
@@ -284,7 +282,7 @@ fn what_was_let_in_before_its_period_does_not_count_for_a_new_limit() {
 }
 
 #[test]
-fn what_is_no_longer_counted_takes_no_memory() {
+fn a_replaced_limit_that_no_longer_counts_takes_no_memory() {
     let engine = keyed(MemoryConfig::new(), 10);
     let second = 1_000_000_000;
     set(&engine, "5/h in 10");

@@ -1,4 +1,4 @@
-//! The configuration: what it lists, what a batch does, and whom a change concerns.
+//! Tests the configuration: its entries, batches of changes, and versions.
 
 use nanopace_keyed::{Change, ConfigSnapshot, ConfigStore, MemoryConfig, Scope};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn change((is_prefix, name, count): &Step) -> Change<'_> {
     }
 }
 
-/// What is listed, in the order in which it is.
+/// The entries in their order.
 fn listed(snapshot: &ConfigSnapshot) -> Vec<(bool, String, String)> {
     let keys = snapshot.keys().map(|(key, limits)| (false, key.to_owned(), limits.to_string()));
     let prefixes = snapshot.prefixes();
@@ -32,7 +32,7 @@ fn listed(snapshot: &ConfigSnapshot) -> Vec<(bool, String, String)> {
         .collect()
 }
 
-/// The same by definition.
+/// The entries by definition.
 fn expected(steps: &[Step]) -> Vec<(bool, String, String)> {
     let mut all = BTreeMap::new();
     for (is_prefix, name, count) in steps {
@@ -83,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn whoever_changes_has_another_version(steps in any_steps(), key in "[ab\u{e9}]{0,3}") {
+    fn a_change_of_limits_changes_the_version(steps in any_steps(), key in "[ab\u{e9}]{0,3}") {
         let config = MemoryConfig::new();
         for change in changes(&steps) {
             let (limits, version) = (config.limits_of(&key), config.version_of(&key));

@@ -1,4 +1,4 @@
-//! The decision engine and its configuration.
+//! Tests decisions by each key's own limits.
 
 use crate::at;
 use crate::moments::{AtMoment, NamedMoment, keyed, sweep_at};
@@ -19,7 +19,7 @@ fn limits(text: &str) -> Limits {
     text.parse().expect("limits")
 }
 
-/// Decides for all keys by `text`.
+/// The same limits for all keys.
 fn engine(text: &str) -> Keyed<String, MemoryConfig> {
     let config = MemoryConfig::new();
     config.set(Scope::Prefix(""), limits(text)).unwrap();
@@ -30,7 +30,7 @@ fn change(engine: &Keyed<String, MemoryConfig>, scope: Scope<'_>, text: &str) {
     engine.config().set(scope, limits(text)).unwrap();
 }
 
-/// How many single requests are admitted at once.
+/// The number of single requests that are admitted at once.
 fn admitted(engine: &Keyed<String, MemoryConfig>, key: &str, now: u64) -> usize {
     (0..1000).take_while(|_| engine.try_acquire_at(key, at(now)).is_ok()).count()
 }
@@ -81,7 +81,7 @@ proptest! {
 }
 
 #[test]
-fn keys_without_limits_are_told_so() {
+fn a_key_without_limits_is_an_error() {
     let engine = keyed(MemoryConfig::new(), 10);
     assert_eq!(engine.try_acquire_at("alice", at(0)), Err(KeyRejected::NoLimits));
     change(&engine, Scope::Prefix("al"), "2/s");
@@ -142,7 +142,7 @@ fn after_a_change_the_wait_is_that_of_the_new_limits() {
     assert_eq!(engine.try_acquire_at("alice", at(0)), not_until(SECOND / 2));
     change(&engine, Scope::Key("alice"), "2/s in 2");
     assert_eq!(engine.try_acquire_at("alice", at(0)), not_until(3 * SECOND / 2 - 1));
-    // What left the old window does not come back.
+    // Counts that left the old window do not come back.
     change(&engine, Scope::Key("alice"), "2/min in 60");
     assert_eq!(admitted(&engine, "alice", 2 * SECOND), 2);
 }
@@ -175,7 +175,7 @@ fn changes_while_threads_decide_neither_lose_nor_invent_a_count() {
 }
 
 #[test]
-fn what_a_request_cost_beyond_its_reservation_counts_for_a_key_that_was_removed() {
+fn excess_cost_counts_for_a_removed_key() {
     for text in ["10/s", "10/s in 10", "10/s sliding-log", "10/s fixed-window"] {
         let clock = nanopace_nanos::ManualClock::new();
         let builder = Keyed::builder(Uniform::new(limits(text))).max_keys(10);
@@ -218,7 +218,7 @@ fn a_key_that_was_removed_has_the_limits_of_now_after_its_reservation_is_settled
     assert_eq!((standing.limit, standing.remaining), (20, 16));
 }
 
-/// Has all keys in one shard.
+/// Puts all keys into one shard.
 #[derive(Default)]
 struct SameHash;
 
@@ -231,7 +231,7 @@ impl Hasher for SameHash {
 }
 
 #[test]
-fn what_a_request_cost_beyond_its_reservation_takes_the_place_of_an_idle_key() {
+fn excess_cost_of_a_removed_key_replaces_an_idle_key() {
     let (clock, hasher) =
         (nanopace_nanos::ManualClock::new(), BuildHasherDefault::<SameHash>::new());
     let builder = Keyed::builder(Uniform::new(limits("10/s"))).max_keys(1).hasher(hasher);

@@ -1,4 +1,4 @@
-//! Limits by key with a name count the answers for all keys.
+//! Tests that limits by key with a name count the decisions for all keys.
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use nanopace_keyed::{KeyReservation, Keyed, Uniform, Wait, WhenFull};

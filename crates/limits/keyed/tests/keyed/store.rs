@@ -1,4 +1,4 @@
-//! The store of the keys' states: removal, bounds, threads.
+//! Tests the states of the keys: removal and bounds.
 
 use crate::at;
 use crate::moments::{AtMoment, NamedMoment, sweep_at};
@@ -29,11 +29,11 @@ const LAG: u64 = 50;
 struct Step {
     key: u64,
     n: u64,
-    /// How far the clock goes on.
+    /// The time since the step before.
     pause: u64,
-    /// How much earlier the decision read the clock.
+    /// The time between the reading of the clock and the decision.
     late: u64,
-    /// Cells that a clean-up looks at afterwards.
+    /// The cells of the clean-up after the step.
     looks: usize,
 }
 
@@ -45,7 +45,7 @@ fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..200)
 }
 
-/// A lag so long that nothing is ever removed, beside clean-ups at random times.
+/// Compares with a store that removes nothing, because its lag is too long.
 fn same_decisions_without_removal(limits: &str, steps: &[Step]) -> Result<(), TestCaseError> {
     let swept = store(limits, 100, Duration::from_nanos(LAG));
     let kept = store(limits, 100, Duration::MAX);
@@ -110,7 +110,7 @@ fn a_start_from_before_the_removal_counts_as_at_the_removal() {
 }
 
 #[test]
-fn what_is_rejected_at_first_takes_no_memory() {
+fn a_first_request_that_is_rejected_takes_no_memory() {
     let store = store("3/s", 10, Duration::ZERO);
     let rejected = KeyRejected::Limit(Rejected::ExceedsCapacity { capacity: 3 });
     assert_eq!(store.try_acquire_n_at(&1, 4, at(0)), Err(rejected));
@@ -119,7 +119,7 @@ fn what_is_rejected_at_first_takes_no_memory() {
 }
 
 #[test]
-fn a_full_store_has_room_for_what_it_need_not_remember() {
+fn a_full_store_admits_requests_without_a_state() {
     let store = store_when_full("unlimited", 0, Duration::ZERO, WhenFull::Reject);
     assert_eq!(store.try_acquire_n_at(&1, 1, at(0)), Ok(()));
 }
@@ -159,7 +159,7 @@ fn a_store_without_room_keeps_no_key() {
 }
 
 #[test]
-fn a_sweep_looks_at_no_more_than_it_may_and_sweeps_add_up() {
+fn a_sweep_checks_at_most_its_cells_and_sweeps_add_up() {
     let store = store("1/s", 10_000, Duration::ZERO);
     for key in 0..5000 {
         store.try_acquire_n_at(&key, 1, at(0)).unwrap();

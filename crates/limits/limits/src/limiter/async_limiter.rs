@@ -16,20 +16,6 @@ use std::time::Duration;
 /// during its
 /// [jitter](Wait::jitter) refunds what it took. A future that is polled once and then never again delays the requests after
 /// it. Requests that do not wait yield to it for two seconds at most.
-///
-/// ```
-/// use nanopace_limits::{AsyncLimiter, Limiter};
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let limiter = AsyncLimiter::new(Limiter::per_second(1_000).burst(1).build()?)?;
-/// for _ in 0..5 {
-///     limiter.until_ready().await?;
-///     // go
-/// }
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct AsyncLimiter {
     limiter: Limiter,

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// assert_eq!(limiter.limits().to_string(), "10/s burst 20, 5000/day");
 ///
 /// let error = Limiter::per_second(0).build().unwrap_err();
-/// assert_eq!(error.to_string(), "a quota of zero lets nothing in: write 1 or more, such as 1/h");
+/// assert_eq!(error.to_string(), "a quota of zero admits nothing: write 1 or more, such as 1/h");
 /// # Ok::<(), LimitsError>(())
 /// ```
 #[derive(Debug)]

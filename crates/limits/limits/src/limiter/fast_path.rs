@@ -47,7 +47,7 @@ impl FastPath {
     #[inline]
     pub(crate) fn try_acquire(&self, n: u64, clock: &dyn Clock) -> Option<Result<(), Rejected>> {
         let Some(Limit { law: Law::Gcra { rule, .. }, .. }) = &self.limit else { return None };
-        // The load comes before the clock is read, so that its time is hidden behind that reading.
+        // The load comes before the clock is read, so that the reading hides its latency.
         // Relaxed: the word is all there is; nothing else is published through it. Model:
         // `an_open_word_is_counted_once`.
         let mut seen = self.word.load(Relaxed);

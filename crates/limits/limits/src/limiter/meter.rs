@@ -42,12 +42,12 @@ impl Meter {
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn named(name: &str) -> Meter {
-        metrics::describe_counter!(ADMITTED, "requests that a limiter has let in");
-        metrics::describe_counter!(REJECTED, "requests that a limiter has not let in");
+        metrics::describe_counter!(ADMITTED, "requests that a limiter has admitted");
+        metrics::describe_counter!(REJECTED, "requests that a limiter has rejected");
         metrics::describe_histogram!(
             WAITED,
             metrics::Unit::Seconds,
-            "how long requests have waited until a limiter has let them in"
+            "how long requests have waited until a limiter admitted them"
         );
         let limiter = || name.to_owned();
         Meter(Some(Handles(Arc::new(Named {

@@ -10,20 +10,6 @@ impl Limiter {
     ///
     /// # Errors
     /// As for [`try_acquire_costs`](Limiter::try_acquire_costs).
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// // Requests, and tokens of a language model.
-    /// let limiter = Limiter::new("100/min, 10k/min".parse()?);
-    /// let reservation = limiter.reserve(&[1, 4_000])?; // at most
-    /// // ... the request ...
-    /// reservation.commit_costs(&[1, 1_500]);
-    /// assert!(limiter.try_acquire_costs(&[1, 8_500]).is_ok());
-    ///
-    /// drop(limiter.reserve(&[1, 0])?); // not made after all
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn reserve<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<Reservation, CostsRejected> {
         let costs = costs.into();
         let receipt = self.answer(costs, |limits, state, now| limits.reserve(state, now, costs))?;

@@ -68,14 +68,14 @@ pub enum LimitsError {
     #[error(transparent)]
     Quota(#[from] QuotaError),
     /// Text that is not a number of slots.
-    #[error("`{0}` is no number of slots: write 1 to 65535, as in `1000/h in 60`")]
+    #[error("`{0}` is not a number of slots: write 1 to 65535, as in `1000/h in 60`")]
     Slots(String),
     /// Text that is not a burst.
-    #[error("`{0}` is no burst: write how many may get in at once, as in `10/s burst 20`")]
+    #[error("`{0}` is not a burst: write how many may be admitted at once, as in `10/s burst 20`")]
     Burst(String),
     /// Text that is not a kind of limit.
     #[error(
-        "`{0}` is no kind of limit: write `burst 20`, `in 60`, `sliding-log`, `sliding-log-all`, `fixed-window` or `sliding-counter` after the quota, or nothing"
+        "`{0}` is not a kind of limit: write `burst 20`, `in 60`, `sliding-log`, `sliding-log-all`, `fixed-window` or `sliding-counter` after the quota, or nothing"
     )]
     Kind(String),
     /// Empty text, or nothing before, between or after commas.
@@ -88,9 +88,7 @@ pub enum LimitsError {
     #[error("{0} limits at once: write {most} at most", most = MOST_AT_ONCE)]
     TooMany(usize),
     /// A burst for a limit that has none.
-    #[error(
-        "only a rate has a burst of its own: give it one, as in `10/s burst 20`, or leave the burst away"
-    )]
+    #[error("only a rate has a burst: write it after a rate, as in `10/s burst 20`, or omit it")]
     NoBurst,
 }
 

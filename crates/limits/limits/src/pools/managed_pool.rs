@@ -194,13 +194,13 @@ impl ManagedPool {
         }
     }
 
-    /// A copy of the pool as it is now.
+    /// A copy of the pool at this moment.
     #[must_use]
     pub fn snapshot(&self) -> TokenPool {
         self.state().pool().clone()
     }
 
-    /// How many callers are waiting.
+    /// The number of callers that wait.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.state().queued()

@@ -19,7 +19,7 @@ pub enum AcquireError {
     Closed,
     /// More tokens than the pool can ever hold, perhaps since it was made smaller.
     #[error(
-        "asked for more than the {capacity} tokens that the pool can hold: ask for less, or make it larger"
+        "the request is larger than the {capacity} tokens that the pool can hold: ask for less, or make it larger"
     )]
     ExceedsCapacity {
         /// The most that the pool can hold.

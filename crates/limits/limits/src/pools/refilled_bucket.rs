@@ -166,12 +166,6 @@ impl RefilledBucket {
     pub fn capacity(&self) -> u64 {
         self.stock().capacity
     }
-
-    /// Whether a thread refills it.
-    #[must_use]
-    pub fn is_attended(&self) -> bool {
-        self.thread.is_some()
-    }
 }
 
 impl Stock {

@@ -1,4 +1,4 @@
-//! The aggregated window against its definition, and what follows from it.
+//! Tests the aggregated window against its definition and its bounds.
 
 use crate::laws::at;
 use nanopace_limits::{AggregatedWindow, Quota, Rejected, Rule};
@@ -7,15 +7,15 @@ use proptest::prelude::*;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-/// The definition, on the list of all that was admitted.
+/// The definition, on the list of all admissions.
 struct Definition {
     count: u64,
     period: u128,
     width: u128,
     /// Each with the end of its slot.
     let_in: Vec<(u128, u64)>,
-    /// When the last left that an arrival has seen to have left; nothing, and too much, is no
-    /// arrival.
+    /// When the latest admission left that an arrival has seen to have left. A request for nothing, or too much, is
+    /// not an arrival.
     left: u128,
 }
 
@@ -54,7 +54,7 @@ fn any_rule() -> impl Strategy<Value = AggregatedWindow> {
     })
 }
 
-/// How far the clock goes on (or back), and how many are asked for.
+/// The time before each request, which may be negative, and its size.
 fn any_requests() -> impl Strategy<Value = Vec<(i64, u64)>> {
     let step = prop_oneof![4 => 0..3_i64, 4 => 0..60_i64, 1 => 0..2000_i64, 1 => -100..0_i64];
     prop::collection::vec(
@@ -140,4 +140,16 @@ fn a_day_of_requests_is_a_few_numbers() {
     assert!(admitted.count() > 100_000);
     let entries = format!("{state:?}").matches(": ").count();
     assert!((20..=25).contains(&entries), "{entries} entries");
+}
+
+#[test]
+fn a_moment_before_a_slot_left_counts_as_when_it_left() {
+    let quota = Quota::new(3, Duration::from_nanos(60)).unwrap();
+    let rule = AggregatedWindow::new(quota, NonZeroU16::new(60).unwrap());
+    let mut state = rule.fresh();
+    assert_eq!(rule.try_acquire(&mut state, at(0), 3), Ok(()));
+    // At 60 slot 0 has left.
+    rule.advance(&mut state, at(60));
+    assert_eq!(rule.try_acquire(&mut state, at(59), 3), Ok(()));
+    assert_eq!(rule.try_acquire(&mut state, at(119), 1), Err(Rejected::NotUntil(at(120))));
 }

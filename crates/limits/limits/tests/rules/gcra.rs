@@ -1,4 +1,4 @@
-//! The GCRA against its definition, computed in exact fractions from all that was admitted before.
+//! Tests the GCRA against its definition, computed in exact fractions from all admissions before.
 
 use crate::laws::{
     Answer, Arrival, DAY, SECOND, arrivals, arrivals_for, at, not_until, quotas, seconds, span,
@@ -42,13 +42,12 @@ fn definition(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     not_until(at(u64::try_from(earliest).expect("within the range of moments and one period")))
 }
 
-/// How much too early something may be admitted: less than 2 ns, where an interval is no whole number of
-/// nanoseconds.
+/// How much too early a request may be admitted: less than 2 ns, if an interval is not a whole number of nanoseconds.
 fn early_ns(quota: Quota) -> u64 {
     if quota.period_ns().is_multiple_of(quota.count()) { 0 } else { 2 }
 }
 
-/// In a span, its ends included, at most as many as the burst and those whose interval has passed.
+/// In a span, its ends included, at most the burst and one for each interval are admitted.
 fn most_in(quota: Quota, burst: u64, length_ns: u64) -> u128 {
     let earned = u128::from(length_ns + early_ns(quota)) * u128::from(quota.count())
         / u128::from(quota.period_ns());
@@ -108,7 +107,7 @@ fn at_the_edges_of_the_types() {
 }
 
 #[test]
-fn bursts_that_cannot_be() {
+fn invalid_bursts_are_errors() {
     let day = Quota::new(1, span(DAY)).unwrap();
     assert_eq!(Gcra::with_burst(day, 0).unwrap_err(), QuotaError::CapacityTooSmall { least: 1 });
     let most = Nanos::MAX.as_nanos() / DAY;
@@ -129,7 +128,7 @@ fn threads_share_a_word() {
 
 proptest! {
     #[test]
-    fn is_its_definition_where_intervals_are_whole(
+    fn decisions_are_the_definitions_if_intervals_are_whole(
         (quota, arrivals) in whole_quotas().prop_flat_map(|quota| (Just(quota), arrivals_for(quota))),
     ) {
         crate::laws::agrees(&Gcra::new(quota), &arrivals, |let_in, arrival| definition(quota, let_in, arrival))?;
@@ -168,7 +167,7 @@ proptest! {
 
     /// After an idle time all of a quota is admitted at one moment, and no more, whatever its interval.
     #[test]
-    fn a_whole_burst_gets_in_at_one_moment(count in 1..200_u64, period_ns in 200..1_u64 << 40, first in 0..1_u64 << 60) {
+    fn a_whole_burst_is_admitted_at_one_moment(count in 1..200_u64, period_ns in 200..1_u64 << 40, first in 0..1_u64 << 60) {
         let limiter = Atomic::new(Gcra::new(Quota::new(count, span(period_ns)).unwrap()));
         for now in [at(first), at(first + 2 * period_ns)] {
             for _ in 0..count {

@@ -1,5 +1,5 @@
-//! Callers that read the clock first and ask later: what a limiter keeps in the order in which it
-//! decides, and what its callers' stamps show of that.
+//! Tests callers that read the clock first and ask later: a limiter keeps its bound in the order of its decisions,
+//! and nearly by the callers' stamps.
 
 use crate::laws::{Arrival, MILLI, SECOND, at, span};
 use nanopace_limits::{
@@ -33,7 +33,7 @@ fn requests() -> impl Strategy<Value = Vec<Arrival>> {
     })
 }
 
-/// What was admitted by its callers' stamps, and by the latest stamp when it was decided.
+/// The admissions by their callers' stamps, and by the latest stamp at the decision.
 fn let_in(rule: &impl Rule, requests: &[Arrival]) -> (Vec<Arrival>, Vec<Arrival>) {
     let mut latest = Nanos::ZERO;
     let mut state = rule.fresh();
@@ -45,7 +45,7 @@ fn let_in(rule: &impl Rule, requests: &[Arrival]) -> (Vec<Arrival>, Vec<Arrival>
     requests.iter().filter_map(decide).unzip()
 }
 
-/// As much as the bound says for a span that is longer by the most that a stamp was late.
+/// The bound holds for a span that is longer by the most that a stamp was late.
 fn stamps_show_no_more_than_their_lateness_allows(
     (stamped, decided): &(Vec<Arrival>, Vec<Arrival>),
     bound: impl Fn(u64) -> u64,
@@ -67,7 +67,7 @@ fn bucket(length_ns: u64) -> u64 {
     COUNT + length_ns * COUNT / SECOND
 }
 
-/// Seven slots of what the ring guards in all.
+/// The ring guards any seven of its slots.
 fn any_seven_slots(length_ns: u64) -> u64 {
     length_ns.div_ceil(SECOND * 7 / 8).max(1) * COUNT
 }

@@ -76,7 +76,6 @@ fn without_its_thread_a_bucket_is_refilled_by_requests_and_by_hand() {
     let clock = ManualClock::new();
     let bucket =
         RefilledBucket::unattended("3/s".parse().unwrap(), 5, 0, 1, clock.clone()).unwrap();
-    assert!(!bucket.is_attended());
     clock.advance(span(SECOND));
     assert_eq!(bucket.tokens(), 0);
     bucket.refill();

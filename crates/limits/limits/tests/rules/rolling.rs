@@ -1,5 +1,4 @@
-//! The rolling counts against sums over all that was ever added, and the ring of slots against what
-//! it promises.
+//! Tests the rolling counts against sums over all events, and the ring of slots against its bounds.
 
 use crate::laws::{Arrival, SECOND, arrivals, at, orderly, quotas, span};
 use nanopace_limits::RingCount;
@@ -8,7 +7,7 @@ use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// Added at moments for which `counts` holds.
+/// The events at moments for which `counts` holds.
 fn sum(events: &[Arrival], counts: impl Fn(u64) -> bool) -> u64 {
     let counted = events.iter().filter(|event| counts(event.now.as_nanos()));
     counted.fold(0, |sum, event| sum.saturating_add(event.n))
@@ -94,7 +93,7 @@ proptest! {
         crate::laws::is_bounded(&SlottedRing::<5>::new(quota), &arrivals, bound(guarded_ns))?;
     }
 
-    /// What is rejected may have moved on the latest moment, and nothing else.
+    /// A rejected request may have moved the latest moment, and changes nothing else.
     #[test]
     fn a_ring_keeps_what_it_can_of_them_on_a_clock_that_goes_backwards(count in 1..20_u64, arrivals in arrivals(SECOND, 20, 20)) {
         let rule = SlottedRing::<8>::new(Quota::new(count, span(SECOND)).unwrap());

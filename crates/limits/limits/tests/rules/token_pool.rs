@@ -31,7 +31,7 @@ fn pools_at_the_edges_of_the_types() {
 }
 
 #[test]
-fn pools_that_cannot_be() {
+fn invalid_pools_are_errors() {
     assert_eq!(TokenPool::new(0, 1.25).unwrap_err(), QuotaError::CapacityTooSmall { least: 1 });
     for ratio in [0.99, -1.0, 0.0, f64::NAN, f64::INFINITY] {
         assert_eq!(TokenPool::new(10, ratio).unwrap_err(), QuotaError::Ratio);
@@ -203,7 +203,7 @@ fn the_refill_thread_refills_from_the_clock() {
 }
 
 #[test]
-fn take_says_how_late_or_when() {
+fn take_returns_the_wait_time_or_the_retry_time() {
     let (clock, pool) = managed();
     assert_eq!(pool.take(10), not_until(ms(10)));
     assert_eq!(pool.take(11), not_until(ms(20)));
@@ -219,7 +219,7 @@ fn take_says_how_late_or_when() {
 }
 
 #[test]
-fn acquire_blocks_until_the_tokens_are_there_and_says_how_late_that_is() {
+fn acquire_blocks_until_the_tokens_are_there_and_returns_the_wait_time() {
     let (clock, pool) = managed();
     let first = waiter(&pool, 25);
     let second = waiter(&pool, 10);
@@ -245,7 +245,7 @@ fn acquire_of_more_than_the_size_gets_its_backfill() {
 }
 
 #[test]
-fn close_strands_nobody() {
+fn a_close_wakes_all_callers() {
     let (clock, pool) = managed();
     let waiters: Vec<_> = (1..10).map(|tokens| waiter(&pool, tokens)).collect();
     pool.close();
@@ -259,7 +259,7 @@ fn close_strands_nobody() {
 }
 
 #[test]
-fn what_is_left_at_a_close_can_be_taken() {
+fn tokens_left_at_a_close_can_be_taken() {
     let (clock, pool) = managed();
     clock.set(ms(10));
     assert_eq!(pool.try_acquire_n_at(4, ms(10)), Ok(()));
@@ -269,7 +269,7 @@ fn what_is_left_at_a_close_can_be_taken() {
 }
 
 #[test]
-fn intervals_that_cannot_be() {
+fn invalid_intervals_are_errors() {
     for interval in [Duration::ZERO, span(DAY + 1)] {
         let pool =
             ManagedPool::start("1/s".parse().unwrap(), 10, 1.0, interval, ManualClock::new());
@@ -278,7 +278,7 @@ fn intervals_that_cannot_be() {
 }
 
 #[test]
-fn a_change_serves_who_waits_and_is_let_in_by_it() {
+fn a_change_serves_the_callers_that_it_admits() {
     let hour = span(3_600 * SECOND);
     let clock = ManualClock::new();
     let pool = ManagedPool::start("1k/s".parse().unwrap(), 100, 1.0, hour, clock.clone()).unwrap();
@@ -307,7 +307,7 @@ fn the_refill_thread_does_not_wait_out_the_old_interval() {
 }
 
 #[test]
-fn a_pool_made_smaller_turns_away_whom_it_cannot_hold_and_serves_the_next() {
+fn a_smaller_pool_rejects_large_requests_and_serves_the_next() {
     let (clock, pool) = managed();
     clock.set(ms(20));
     until("a refill", || pool.snapshot().active() == 20);
@@ -338,7 +338,7 @@ fn tokens_are_as_late_as_the_quota_that_brought_them_says() {
 }
 
 #[test]
-fn changes_of_pools_that_cannot_be_change_nothing() {
+fn an_invalid_change_of_a_pool_has_no_effect() {
     let (clock, pool) = managed();
     assert_eq!(pool.set_interval(Duration::ZERO), Err(QuotaError::Interval));
     assert_eq!(pool.set_size(0, 1.0), Err(QuotaError::CapacityTooSmall { least: 1 }));
@@ -387,15 +387,14 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
 }
 
 proptest! {
-    /// Whatever is changed and when: what the quotas bring comes in, less than a 720th of a token
-    /// lost by each change; and no more is admitted within any span than the largest size and ratio
-    /// that were in force meanwhile let in of it.
+    /// Whatever is changed and when: the pool gets all tokens of the quotas, less than a 720th of a token lost by
+    /// each change; and no more is taken within any span than the largest size and ratio of that span allow.
     #[test]
-    fn changes_of_a_pool_let_in_no_more(turns in turns()) {
+    fn changes_of_a_pool_admit_no_more(turns in turns()) {
         let clock = ManualClock::new();
         let quota = Quota::new(20, span(COMMON_NS)).unwrap();
         let pool = ManagedPool::unattended(quota, 10, 1.25, span(100), clock.clone()).unwrap();
-        // Of a token, in 1 / COMMON_NS.
+        // In 1 / COMMON_NS of a token.
         let (mut brought, mut speed, mut changes) = (0, 20, 0);
         let mut taken = 0;
         let capacity_and_ratio = |size: u64, capacity: u64| (capacity, to_f64(capacity) / to_f64(size));
@@ -450,7 +449,7 @@ proptest! {
     }
 }
 
-/// Of small numbers.
+/// Exact for small numbers.
 fn to_f64(number: u64) -> f64 {
     f64::from(u32::try_from(number).unwrap())
 }

@@ -1,5 +1,4 @@
-//! The windows against their definitions: the fixed window, the sliding log and the sliding
-//! counter.
+//! Tests the fixed window, the sliding log and the sliding counter against their definitions.
 
 use crate::laws::{
     Answer, Arrival, SECOND, arrivals_for, at, not_until, orderly, quotas, seconds, span,
@@ -37,7 +36,7 @@ fn fixed_window(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let capacity = quota.count();
     let latest =
         let_in.iter().map(|one| window(quota, one.now)).fold(window(quota, arrival.now), u64::max);
-    // What counts in a later window than its moment's was admitted after something in that window.
+    // An admission counts in a later window than its moment's if it came after one in that window.
     let mut counted_in = 0;
     let windows = let_in.iter().map(|one| {
         counted_in = window(quota, one.now).max(counted_in);

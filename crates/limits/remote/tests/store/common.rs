@@ -24,7 +24,7 @@ pub(crate) fn servers() -> impl Iterator<Item = (Engine, Server)> {
     Engine::ALL.into_iter().map(|engine| (engine, Server::start(engine).unwrap()))
 }
 
-/// Tries so many random cases.
+/// Tries that many random cases.
 pub(crate) fn runner(cases: u32) -> TestRunner {
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }

@@ -1,4 +1,4 @@
-//! The configuration in a store.
+//! Tests the configuration in a store.
 
 use crate::common::{ask, servers, store, until};
 use nanopace_keyed::{Change, ConfigStore, Keyed, Scope};

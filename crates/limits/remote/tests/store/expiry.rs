@@ -1,5 +1,5 @@
-//! A key is there as long as it counts, by the store's own clock, and not much longer. Other tests set
-//! the store's time, and keep keys for longer.
+//! Tests that a key exists as long as it counts, by the store's own clock, and not much longer. Other tests set the
+//! store's time, and keep keys for longer.
 
 use crate::common::{ask, servers, store};
 use nanopace_keyed::KeyRejected;
@@ -11,7 +11,7 @@ fn expires(server: &Server) -> u64 {
     ask::<u64>(server, &["PEXPIRETIME", "nanopace:{alice}"]) * 1_000_000
 }
 
-/// From when on one more is admitted, by the store's clock, in nanoseconds.
+/// When one more is admitted, by the store's clock, in nanoseconds.
 fn not_until(users: &RemoteKeyed) -> u64 {
     match users.try_acquire("alice") {
         Err(RemoteRejected::Key(KeyRejected::Limit(Rejected::NotUntil(moment)))) => {
@@ -21,13 +21,13 @@ fn not_until(users: &RemoteKeyed) -> u64 {
     }
 }
 
-/// How much later it expires than it has to.
+/// How much later it expires than necessary.
 fn late(expires: u64, counts_until: u64, what: &str) -> u64 {
     let late = expires.checked_sub(counts_until);
     late.unwrap_or_else(|| panic!("{what}: {} ns early", counts_until - expires))
 }
 
-/// Of each of these limits, one request is all that counts, until the next one is admitted.
+/// For each of these limits, one request is all that counts, until the next one is admitted.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_key_expires_when_nothing_of_it_counts_any_more() {

@@ -1,5 +1,5 @@
-//! The store decides as the rules do a microsecond before or after at most: the same answer, and the same
-//! figures, for the same arrivals.
+//! Tests that the store decides as the local rules do a microsecond before or after at most: the same decision, and
+//! the same figures, for the same arrivals.
 
 use crate::common::{Micros, runner, servers, store};
 use nanopace_limits::custom::LimitsState;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The rules, with a state, as a process has them for itself.
+/// The rules and their state in this process.
 struct Local {
     limits: Limits,
     state: LimitsState,
@@ -31,8 +31,8 @@ impl Local {
         self.limits.decide_costs(&mut self.state, now, costs).unwrap()
     }
 
-    /// Whether the store has decided as the rules do at that moment, or a microsecond before or after.
-    /// Goes on with the decision that is the same.
+    /// Whether the store has decided as the rules do at that moment, or up to `most` microseconds before or after.
+    /// Continues with the decision that is the same.
     fn decides_like(&mut self, decision: &Decision, micros: u64, costs: &[u64], most: u64) -> bool {
         let moments = [micros, micros - 1, micros + 1, micros - most, micros + most];
         moments.into_iter().any(|micros| {
@@ -45,8 +45,8 @@ impl Local {
         })
     }
 
-    /// Whether the decisions are the same, except for so many microseconds. If two limits reject for times that
-    /// differ by less, either may be the one that is named.
+    /// Whether the decisions are the same, except for that many microseconds. If two limits reject for times that
+    /// differ by less, either may be named.
     fn is_like(&self, a: &Decision, b: &Decision, most: u64) -> bool {
         let apart = |a: Duration, b: Duration| a.abs_diff(b) <= Duration::from_micros(most);
         let is_retried_alike = match (a.retry(), b.retry()) {
@@ -62,8 +62,7 @@ impl Local {
             && (is_same_limit || (a.which() != b.which() && a.retry().is_some()))
     }
 
-    /// How many requests become possible in so many microseconds: none, unless there are more than one in a
-    /// microsecond.
+    /// The number of requests that become possible in that many microseconds.
     fn requests_in(&self, micros: u64, limit: usize) -> u64 {
         let limit = self.limits.each()[limit];
         let quota = limit.quota();
@@ -85,11 +84,11 @@ fn allowed(limits: &[Limits]) -> u64 {
     1 + u64::try_from(parts).unwrap()
 }
 
-/// When a request comes, in microseconds.
+/// The time of a request, in microseconds.
 #[derive(Clone, Copy, Debug)]
 enum When {
     Later(i64),
-    /// So long after the next window of the first limit begins.
+    /// That long after the beginning of the next window of the first limit.
     Window(i64),
 }
 
@@ -108,7 +107,7 @@ impl When {
     }
 }
 
-/// A request: when it comes, what it costs each limit, and to what the limits change before.
+/// A request: its time, its costs, and the limits that come into force before.
 #[derive(Clone, Debug)]
 struct Arrival {
     when: When,
@@ -186,7 +185,7 @@ fn limits(limit: impl Strategy<Value = Limit>) -> impl Strategy<Value = Limits> 
     proptest::collection::vec(limit, 1..4).prop_map(Limits::new)
 }
 
-/// A limiter in the store whose time is what the test says.
+/// A limiter in the store with the test's clock.
 fn remote(store: &Remote, prefix: u64) -> (RemoteKeyed, Arc<AtomicU64>) {
     let micros = Arc::new(AtomicU64::new(1_700_000_000_000_000));
     let limiter =
@@ -194,8 +193,8 @@ fn remote(store: &Remote, prefix: u64) -> (RemoteKeyed, Arc<AtomicU64>) {
     (limiter.build().unwrap(), micros)
 }
 
-/// Whether a window that is no whole number of microseconds begins so close that the store may take the
-/// moment for one before or after its beginning.
+/// Whether a window that is not a whole number of microseconds begins so close that the store may see the moment on
+/// the other side of its beginning.
 fn is_at_an_edge(micros: u64, all: &[Limits]) -> bool {
     all.iter().flat_map(Limits::each).any(|limit| {
         let length = limit.quota().period_ns();
@@ -241,7 +240,7 @@ fn the_store_decides_as_the_rules_do() {
         let (store, prefix) = (store(&server), AtomicU64::new(0));
         let mut runner = runner(400);
         let all = prop_oneof![
-            // What is counted goes from limit to limit in requests, which would enlarge a rounding.
+            // Counts pass from limit to limit in requests, which would enlarge a rounding.
             1 => proptest::collection::vec(limits(even_limit()), 3),
             1 => limits(limit()).prop_map(|limits| vec![limits; 3]),
         ];

@@ -1,4 +1,5 @@
-//! Tokens that are taken ahead: never more than the limits, and less by no more than what is leased.
+//! Tests tokens that are taken ahead: never more is admitted than the limits allow, and less by no more than the
+//! leased tokens.
 
 use crate::common::{Micros, ask, runner, servers, store, until};
 use nanopace_limits::{Limits, Rule};
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Several limiters, each as a process of its own, on one time.
+/// Several limiters with one clock, each like a process of its own.
 struct Fleet {
     limiters: Vec<RemoteKeyed>,
     clock: ManualClock,
@@ -44,7 +45,7 @@ impl Fleet {
 
 #[derive(Clone, Debug)]
 enum Event {
-    /// Asks for `n`, so many times.
+    /// Asks for `n`, that many times.
     Ask {
         who: usize,
         n: u64,
@@ -84,11 +85,10 @@ fn limits() -> impl Strategy<Value = String> {
     .prop_map(str::to_owned)
 }
 
-/// Whatever is admitted would have was admitted with one process that asks nobody: so no span has more than the
-/// limits let in.
+/// Each admission would have been made by one process alone. So no span has more than the limits allow.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn several_processes_let_in_no_more_than_one_would() {
+fn several_processes_admit_no_more_than_one_would() {
     for (engine, server) in servers() {
         let store = store(&server);
         let (prefix, by_lease) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -146,7 +146,7 @@ fn no_more_is_missing_than_what_is_leased() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn what_is_not_used_is_given_back() {
+fn unused_tokens_are_given_back() {
     for (_, server) in servers() {
         let store = store(&server);
         let left = || {

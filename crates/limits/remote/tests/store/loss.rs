@@ -1,4 +1,4 @@
-//! The store is halted, killed, emptied, cut off, or loses an answer.
+//! Tests a store that is stopped, killed, emptied or cut off, or loses a response.
 
 use crate::common::{ask, patient, servers, store, until};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, RemoteRejected, Settings, StoreError};
@@ -6,10 +6,10 @@ use nanopace_services::{Engine, NewConnections, Proxy, Server};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a decision may take at most, with much to spare for a busy machine.
+/// The longest time of a decision, with a large margin for a busy machine.
 const BOUND: Duration = Duration::from_secs(2);
 
-/// With the usual timeout for decisions: here it matters.
+/// With the default timeout of decisions, which matters here.
 fn impatient(server: &Server) -> Remote {
     let store = Remote::lazy_with(&server.url(), Settings::default()).unwrap();
     ready(&store);
@@ -30,7 +30,7 @@ fn in_time<T>(decide: impl FnOnce() -> T) -> T {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_halted_store_holds_nobody_up_and_is_found_again() {
+fn a_stopped_store_delays_nobody_and_is_found_again() {
     for (_, server) in servers() {
         let users = impatient(&server).limits("1000/day").build().unwrap();
         until("the store answers", || users.try_acquire("alice").is_ok());
@@ -59,7 +59,7 @@ fn a_halted_store_holds_nobody_up_and_is_found_again() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn requests_fare_as_was_said_while_the_store_is_lost() {
+fn on_loss_decides_while_the_store_is_lost() {
     for (_, mut server) in servers() {
         let store = impatient(&server);
         let build = |on_loss| store.limits("8/day burst 8").on_loss(on_loss).build().unwrap();
@@ -77,7 +77,7 @@ fn requests_fare_as_was_said_while_the_store_is_lost() {
 }
 
 #[test]
-fn no_part_of_no_process_is_an_error() {
+fn a_share_of_zero_processes_is_an_error() {
     let store = Remote::lazy("redis://127.0.0.1:1/").unwrap();
     assert!(store.limits("1/s").on_loss(OnLoss::LocalShare(0)).build().is_err());
 }
@@ -165,7 +165,7 @@ fn after_a_failover_the_other_server_decides() {
     }
 }
 
-/// A store that answers is not lost, however often others change the limits of a key meanwhile.
+/// A store that responds is not lost, however often others change the limits of a key meanwhile.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn limits_that_are_changed_all_the_time_let_no_more_in_than_the_highest() {

@@ -1,4 +1,4 @@
-//! What is lost on the way: a store has counted it, and nobody has it.
+//! Tests tokens that are lost on the way: the store has counted them, and no process has them.
 
 use crate::common::{ask, patient, servers, store, until};
 use nanopace_remote::{Remote, RemoteKeyed, RemoteRejected, StoreError};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const LIMIT: u64 = 100_000;
 
-/// With one connection: who gets it finds no answer to somebody else on the way.
+/// With one connection, on which no other response is pending.
 fn through(proxy: &Proxy) -> Remote {
     Remote::lazy_with(&proxy.url(), patient().connections(1)).unwrap()
 }
@@ -16,20 +16,20 @@ fn limits() -> String {
     format!("{LIMIT}/day fixed-window")
 }
 
-/// A block has some ten tokens, and nothing is given back by itself meanwhile.
+/// A block has some ten tokens, and none is given back by a timer meanwhile.
 fn leased(store: &Remote) -> RemoteKeyed {
     store.limits(&limits()).leased(Duration::from_secs(10)).build().unwrap()
 }
 
-/// How much the store has counted for the key.
+/// The store's count for the key.
 fn counted(store: &Remote, key: &str) -> u64 {
     LIMIT - store.limits(&limits()).build().unwrap().decide_costs(key, 0).unwrap().remaining()
 }
 
-/// What was admitted, is held, or is lost: all that the store has counted.
+/// All tokens that the store has counted are used, held, or lost.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn nothing_that_was_counted_is_missing_in_the_figures() {
+fn all_counted_tokens_are_in_the_statistics() {
     for (engine, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let users = leased(&through(&proxy));
@@ -71,7 +71,7 @@ fn a_block_whose_answer_is_lost_is_counted_as_lost() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn what_cannot_be_given_back_is_lost() {
+fn tokens_that_cannot_be_given_back_are_lost() {
     for (engine, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let settings = patient().timeout(Duration::from_millis(200));
@@ -106,7 +106,7 @@ fn a_strict_request_without_an_answer_is_lost() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn what_the_store_has_not_counted_is_not_lost() {
+fn requests_that_the_store_has_not_counted_are_not_lost() {
     for (_, server) in servers() {
         ask::<String>(&server, &["SET", "nanopace:{bob}", "something else"]);
         let users = store(&server).limits("10/day").build().unwrap();
@@ -126,7 +126,7 @@ fn what_the_store_has_not_counted_is_not_lost() {
 #[cfg(feature = "async")]
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
-async fn what_a_dropped_decision_has_sent_is_lost() {
+async fn a_sent_decision_that_is_dropped_is_lost() {
     for (engine, server) in servers() {
         let users = leased(&store(&server));
         let users = nanopace_remote::AsyncRemoteKeyed::new(users);

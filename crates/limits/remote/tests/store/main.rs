@@ -1,4 +1,4 @@
-//! Decisions by real servers. One test program, so that tests that wait do so side by side.
+//! Tests decisions by real servers. One test program, so that tests that wait do so at the same time.
 
 mod common;
 mod config;

@@ -1,24 +1,24 @@
-//! What is wrong with one key is no loss of the store: it harms no other key, and lets nobody in.
+//! Tests that a fault of one key is no loss of the store: it affects no other key, and admits no request.
 
 use crate::common::{ask, store};
 use nanopace_remote::{OnLoss, RemoteKeyed, RemoteRejected, StoreError};
 use nanopace_services::{Engine, Server};
 
-/// Limits that let requests in when the store is lost, and a key that has used up its own.
+/// Limits that admit requests when the store is lost, and a key that has used up its own.
 fn beside_a_victim(server: &Server) -> RemoteKeyed {
     let users = store(server).limits("2/day").on_loss(OnLoss::Allow).build().unwrap();
     users.try_acquire_costs("victim", 2).unwrap();
     users
 }
 
-/// The server ends a connection on which an argument is longer than a megabyte.
+/// The server closes a connection on which an argument is longer than a megabyte.
 fn with_short_arguments(engine: Engine) -> Server {
     Server::with(engine).setting("proto-max-bulk-len", "1mb").start().unwrap()
 }
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn what_a_long_key_takes_in_the_store_is_bounded() {
+fn a_long_key_has_a_short_name_in_the_store() {
     for engine in Engine::ALL {
         let server = with_short_arguments(engine);
         let users = store(&server).limits("2/day").build().unwrap();
@@ -37,7 +37,7 @@ fn what_a_long_key_takes_in_the_store_is_bounded() {
 #[cfg(feature = "async")]
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
-async fn it_is_the_same_for_tasks() {
+async fn foreign_values_and_long_keys_are_the_same_for_tasks() {
     for engine in Engine::ALL {
         let server = with_short_arguments(engine);
         let users = nanopace_remote::AsyncRemoteKeyed::new(beside_a_victim(&server));

@@ -1,4 +1,4 @@
-//! Strict decisions: what they keep, and what they leave in the store.
+//! Tests strict decisions: their guarantees, and their keys in the store.
 
 use crate::common::{ask, servers, store, until};
 use nanopace_keyed::{KeyRejected, MemoryConfig};
@@ -100,7 +100,7 @@ fn a_password_works_and_is_never_printed() {
     }
 }
 
-/// All that a decision touches is in one slot of a cluster, and keys with the same tag lie beside it.
+/// All keys of a decision are in one slot of a cluster, and keys with the same tag share it.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_cluster_finds_a_subject_by_its_tag() {
@@ -125,7 +125,7 @@ fn a_cluster_finds_a_subject_by_its_tag() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn what_others_have_written_is_left_alone_and_harms_no_other_key() {
+fn foreign_values_stay_and_harm_no_other_key() {
     for (engine, server) in servers() {
         let users = store(&server).limits("2/day").build().unwrap();
         ask::<String>(&server, &["SET", "nanopace:{text}", "something else"]);
@@ -145,7 +145,7 @@ fn what_others_have_written_is_left_alone_and_harms_no_other_key() {
     }
 }
 
-/// A state with one letter too few, or with one that is no digit.
+/// The state with one letter less, or with another letter.
 fn damage(state: &str) -> impl Iterator<Item = String> {
     let with = |start: usize, letter: &str, end: usize| {
         Some([state.get(..start)?, letter, state.get(end..)?].concat())
@@ -159,7 +159,7 @@ fn damage(state: &str) -> impl Iterator<Item = String> {
     at_each.filter(move |damaged| damaged != state)
 }
 
-/// What is there is a state, or it is an error and stays as it is.
+/// A value is a valid state, or it is an error and does not change.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_damaged_state_is_left_alone() {

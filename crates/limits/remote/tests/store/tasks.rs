@@ -1,4 +1,4 @@
-//! Decisions in tasks.
+//! Tests decisions in tasks.
 #![cfg(feature = "async")]
 
 use crate::common::{ask, servers, store};
@@ -36,7 +36,7 @@ async fn tasks_and_threads_share_a_limit() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs Redis and Valkey"]
-async fn a_halted_store_holds_no_task_up_and_is_found_again() {
+async fn a_stopped_store_delays_no_task_and_is_found_again() {
     for (_, mut server) in servers() {
         let store = Remote::lazy_with(&server.url(), Settings::default()).unwrap();
         let users = store.limits("1000/day").on_loss(OnLoss::Deny).build().unwrap();
@@ -81,10 +81,10 @@ async fn until(what: &str, users: &AsyncRemoteKeyed, is_let_in: bool) {
     }
 }
 
-/// A runtime that runs only while a decision is made finds the store again, too.
+/// A runtime may run only while a decision is made.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_runtime_that_stands_still_between_decisions_finds_the_store_again() {
+fn a_runtime_that_stops_between_decisions_finds_the_store_again() {
     for (_, mut server) in servers() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let store = Remote::lazy_with(&server.url(), Settings::default()).unwrap();

@@ -1,11 +1,11 @@
-//! How long answers are waited for, and what becomes of those that come too late.
+//! Tests the timeout of responses, and responses that come too late.
 
 use crate::common::{servers, store, until};
 use nanopace_remote::{Remote, Settings, StoreError};
 use nanopace_services::Proxy;
 use std::time::Duration;
 
-/// Without any settings, a store that is 60 ms away is used as one nearby.
+/// A store that is 60 ms away needs no settings.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_far_store_works_out_of_the_box() {
@@ -52,8 +52,8 @@ async fn a_far_store_works_for_tasks_too() {
     }
 }
 
-/// A connection on which an answer is missing is not used again: not for the answer that comes too late,
-/// nor to wait for another one in vain.
+/// A connection with a missing response is not used again: neither for the late response, nor to wait for another one
+/// in vain.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_connection_on_which_an_answer_is_missing_is_given_up() {
@@ -65,7 +65,7 @@ fn a_connection_on_which_an_answer_is_missing_is_given_up() {
         let (far, near) = (far.build().unwrap(), near.build().unwrap());
         near.try_acquire_costs("empty", 2).unwrap();
         until("the store answers", || far.decide_costs("warm", 0).is_ok());
-        // What is sent on the connection that is open stays on the way.
+        // Requests on the open connection stay on the way.
         proxy.hold_requests();
         assert_eq!(far.try_acquire("empty"), Err(StoreError::Timeout.into()), "{engine}");
         assert_eq!(far.decide_costs("full", 0).unwrap().remaining(), 2, "{engine}");
