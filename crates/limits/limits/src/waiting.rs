@@ -55,7 +55,7 @@ impl Default for Wait<'_> {
 #[non_exhaustive]
 pub enum WaitError<E> {
     /// It would be admitted only after the timeout, or the timeout has passed.
-    #[error("not before the timeout: it might get in after another {retry:?}")]
+    #[error("not before the timeout: it may be admitted after another {retry:?}")]
     TooLate {
         /// The time after which the request might be admitted: if no other enters the queue ahead of it, and
         /// all that are ahead stay. With more than a thousand requests ahead, it is admitted later.

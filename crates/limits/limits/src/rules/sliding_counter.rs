@@ -11,7 +11,7 @@ use nanopace_nanos::Nanos;
 ///
 /// # Law
 ///
-/// Say the current window has admitted c, the window before let in p, and the part e of the current
+/// Say the current window has admitted c, the window before p, and the part e of the current
 /// window has gone by. A request for n is admitted if p (1 - e) + c + n <= `count`. This is computed in
 /// whole numbers, without rounding. A request from before the latest window counts as made at that
 /// window's beginning.

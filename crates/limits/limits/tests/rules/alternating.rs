@@ -89,7 +89,7 @@ proptest! {
         }
     }
 
-    /// If one of them always admits at least as much as the others, all of them let in no more than
+    /// If one of them always admits at least as much as the others, all of them admit no more than
     /// that one.
     #[test]
     fn limits_of_one_kind_admit_no_more_than_the_highest(

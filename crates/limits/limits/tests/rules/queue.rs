@@ -188,7 +188,7 @@ proptest! {
         let (_, without) = foretold(text, &came, None);
         let (at_once, end) = foretold(text, &came, Some(timeout));
         let Ok(needs) = without else {
-            prop_assert_eq!(at_once, Some(without), "it never gets in");
+            prop_assert_eq!(at_once, Some(without), "it is never admitted");
             return Ok(());
         };
         if needs > Duration::from_nanos(timeout) {

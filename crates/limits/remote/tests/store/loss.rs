@@ -70,7 +70,7 @@ fn on_loss_decides_while_the_store_is_lost() {
         assert_eq!([let_in(&deny), let_in(&allow), let_in(&share)], [0, 20, 2]);
         assert!(matches!(deny.try_acquire("bob").unwrap_err(), RemoteRejected::Store(_)));
         assert!(matches!(share.try_acquire("bob").unwrap_err(), RemoteRejected::Key(_)));
-        assert!(allow.try_acquire_costs("bob", 9).is_err(), "that never gets in");
+        assert!(allow.try_acquire_costs("bob", 9).is_err(), "that is never admitted");
         let degraded = [&deny, &allow, &share].map(|users| users.stats().degraded);
         assert_eq!(degraded, [21; 3]);
     }
