@@ -7,69 +7,84 @@ use nanopace_limits::{Decision, Limit, LimitKind, Limits, Quota, Rejected, Rule}
 use nanopace_nanos::Nanos;
 use nanopace_remote::{Remote, RemoteKeyed};
 use proptest::prelude::*;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The rules and their state in this process.
+/// The rules in this process, and the states they may be in: the store may decide a microsecond before or after, when
+/// the count of a replaced limit was still kept, or no longer.
 struct Local {
     limits: Limits,
-    state: LimitsState,
+    states: Vec<LimitsState>,
 }
 
 impl Local {
-    fn change(&mut self, limits: &Limits, micros: u64) {
-        if *limits != self.limits {
-            let now = Nanos::from_nanos(micros * 1_000);
-            self.state = limits.carry_over(&self.limits, &self.state, now);
-            self.limits = limits.clone();
-        }
-    }
-
-    fn decide(&mut self, micros: u64, costs: &[u64]) -> Decision {
+    /// The decision of those limits at that moment, and the state after it.
+    fn decide(
+        &self,
+        limits: &Limits,
+        state: &LimitsState,
+        micros: u64,
+        costs: &[u64],
+    ) -> (Decision, LimitsState) {
         let now = Nanos::from_nanos(micros * 1_000);
-        self.limits.decide_costs(&mut self.state, now, costs).unwrap()
-    }
-
-    /// Whether the store has decided as the rules do at that moment, or up to `most` microseconds before or after.
-    /// Continues with the decision that is the same.
-    fn decides_like(&mut self, decision: &Decision, micros: u64, costs: &[u64], most: u64) -> bool {
-        let moments = [micros, micros - 1, micros + 1, micros - most, micros + most];
-        moments.into_iter().any(|micros| {
-            let mut other = Local { limits: self.limits.clone(), state: self.state.clone() };
-            let is_like = self.is_like(decision, &other.decide(micros, costs), most);
-            if is_like {
-                *self = other;
-            }
-            is_like
-        })
-    }
-
-    /// Whether the decisions are the same, except for that many microseconds. If two limits reject for times that
-    /// differ by less, either may be named.
-    fn is_like(&self, a: &Decision, b: &Decision, most: u64) -> bool {
-        let apart = |a: Duration, b: Duration| a.abs_diff(b) <= Duration::from_micros(most);
-        let is_retried_alike = match (a.retry(), b.retry()) {
-            (Some(a), Some(b)) => apart(a, b),
-            (a, b) => a == b,
+        let mut state = if *limits == self.limits {
+            state.clone()
+        } else {
+            limits.carry_over(&self.limits, state, now)
         };
-        let is_same_limit = a.which() == b.which()
-            && a.limit() == b.limit()
-            && a.remaining().abs_diff(b.remaining()) <= self.requests_in(most, b.which())
-            && apart(a.reset(), b.reset());
-        a.is_allowed() == b.is_allowed()
-            && is_retried_alike
-            && (is_same_limit || (a.which() != b.which() && a.retry().is_some()))
+        (limits.decide_costs(&mut state, now, costs).unwrap(), state)
     }
 
-    /// The number of requests that become possible in that many microseconds.
-    fn requests_in(&self, micros: u64, limit: usize) -> u64 {
-        let limit = self.limits.each()[limit];
-        let quota = limit.quota();
-        match limit.kind() {
-            LimitKind::FixedWindow => 0,
-            _ => micros * 1_000 * quota.count() / quota.period_ns(),
+    /// Whether those limits have decided in the store as here at that moment, or up to `most` microseconds before or
+    /// after. Continues with the states in which they have.
+    fn decides_like(
+        &mut self,
+        limits: &Limits,
+        decision: &Decision,
+        micros: u64,
+        costs: &[u64],
+        most: u64,
+    ) -> bool {
+        const MOST_STATES: usize = 32;
+        let moments = [micros, micros - 1, micros + 1, micros - most, micros + most];
+        let (mut states, mut seen) = (Vec::new(), HashSet::new());
+        for (micros, state) in moments.iter().flat_map(|at| self.states.iter().map(|s| (*at, s))) {
+            let (other, state) = self.decide(limits, state, micros, costs);
+            if is_like(limits, decision, &other, most) && seen.insert(format!("{state:?}")) {
+                states.push(state);
+            }
         }
+        states.truncate(MOST_STATES);
+        *self = Local { limits: limits.clone(), states };
+        !self.states.is_empty()
+    }
+}
+
+/// Whether the decisions are the same, except for that many microseconds. If two limits reject for times that
+/// differ by less, either may be named.
+fn is_like(limits: &Limits, a: &Decision, b: &Decision, most: u64) -> bool {
+    let apart = |a: Duration, b: Duration| a.abs_diff(b) <= Duration::from_micros(most);
+    let is_retried_alike = match (a.retry(), b.retry()) {
+        (Some(a), Some(b)) => apart(a, b),
+        (a, b) => a == b,
+    };
+    let is_same_limit = a.which() == b.which()
+        && a.limit() == b.limit()
+        && a.remaining().abs_diff(b.remaining()) <= requests_in(most, limits.each()[b.which()])
+        && apart(a.reset(), b.reset());
+    a.is_allowed() == b.is_allowed()
+        && is_retried_alike
+        && (is_same_limit || (a.which() != b.which() && a.retry().is_some()))
+}
+
+/// The number of requests that become possible in that many microseconds.
+fn requests_in(micros: u64, limit: Limit) -> u64 {
+    let quota = limit.quota();
+    match limit.kind() {
+        LimitKind::FixedWindow => 0,
+        _ => micros * 1_000 * quota.count() / quota.period_ns(),
     }
 }
 
@@ -212,7 +227,7 @@ fn compare(
 ) -> Result<(), TestCaseError> {
     let (remote, micros) = remote(store, prefix);
     let mut limits = all[0].clone();
-    let mut local = Local { limits: limits.clone(), state: limits.fresh() };
+    let mut local = Local { limits: limits.clone(), states: vec![limits.fresh()] };
     remote.set_limits(limits.clone()).unwrap();
     for Arrival { when, costs, change } in arrivals {
         if let Some(change) = change {
@@ -223,11 +238,9 @@ fn compare(
         let now = (now..now + 10_000).find(|now| !is_at_an_edge(*now, all)).unwrap();
         micros.store(now, Ordering::Relaxed);
         let costs = &costs[..limits.each().len()];
-        local.change(&limits, now);
         let decision = remote.decide_costs("subject", costs).unwrap();
-        let expected =
-            Local { limits: limits.clone(), state: local.state.clone() }.decide(now, costs);
-        let is_like = local.decides_like(&decision, now, costs, allowed(all));
+        let (expected, _) = local.decide(&limits, &local.states[0], now, costs);
+        let is_like = local.decides_like(&limits, &decision, now, costs, allowed(all));
         prop_assert!(is_like, "{} for {:?}: {:?}\n{:?}", limits, costs, decision, expected);
     }
     Ok(())
