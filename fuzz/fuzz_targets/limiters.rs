@@ -10,8 +10,8 @@ use libfuzzer_sys::fuzz_target;
 use nanopace::Nanos;
 use nanopace_fuzz::{AnyQuota, Move, Number};
 use nanopace_limits::{
-    AggregatedWindow, Atomic, FixedWindow, Gcra, LeakyQueue, TryAcquire,
-    Locked, Quota, QuotaError, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing,
+    AggregatedWindow, Atomic, FixedWindow, Gcra, LeakyQueue, Limit, Limits,
+    Locked, TryAcquire, Quota, QuotaError, Rejected, Rule, SlidingCounter, SlidingLog, SlottedRing,
     TokenBucket,
 };
 use std::num::NonZeroU16;
@@ -146,7 +146,8 @@ impl Setting {
                 Subject { latest: Latest::Own, ..Subject::locked(rule, count, periods) }
             }
             Kind::Pair => {
-                Subject::locked((Gcra::new(quota), SlidingLog::new(quota)), count, periods)
+                let both = Limits::new([Limit::gcra(quota), Limit::sliding_log(quota)]);
+                Subject::locked(both, count, periods)
             }
         })
     }

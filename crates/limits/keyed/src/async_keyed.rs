@@ -9,22 +9,8 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use std::io;
 use std::time::Duration;
 
-/// A [`Keyed`] for tasks: [`until_ready`](AsyncKeyed::until_ready) waits until a request
-/// gets in, as [`AsyncLimiter`](nanopace_limits::AsyncLimiter) does. All of it has one timer.
-///
-/// ```
-/// use nanopace_keyed::{AsyncKeyed, Keyed};
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let users = AsyncKeyed::new(Keyed::per_second(1_000).burst(1).build()?)?;
-/// for _ in 0..5 {
-///     users.until_ready("alice").await?;
-///     // go
-/// }
-/// # Ok(())
-/// # }
-/// ```
+/// A [`Keyed`] for tasks: [`until_ready`](AsyncKeyed::until_ready) waits until a request is admitted, as
+/// [`AsyncLimiter`](nanopace_limits::AsyncLimiter) does. All keys share one timer.
 #[derive(Debug)]
 pub struct AsyncKeyed<K = String, C = Uniform, S = RandomState> {
     keyed: Keyed<K, C, S>,
@@ -38,36 +24,23 @@ impl<K, C, S> Clone for AsyncKeyed<K, C, S> {
 }
 
 impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
-    /// Waits by the best timer for where the caller runs: [`timer::best`].
+    /// Waits with the best timer for the caller's runtime: [`timer::best`].
     ///
     /// # Errors
-    /// When there is no timer to be had.
+    /// If no timer is available.
     pub fn new(keyed: Keyed<K, C, S>) -> io::Result<AsyncKeyed<K, C, S>> {
         Ok(AsyncKeyed::with_timer(keyed, timer::best()?))
     }
 
-    /// Waits by this timer.
+    /// Waits with this timer.
     pub fn with_timer(keyed: Keyed<K, C, S>, timer: impl Timer) -> AsyncKeyed<K, C, S> {
         AsyncKeyed { keyed, alarms: Alarms::new(timer) }
     }
 
-    /// Waits until one request gets in for `key`, and returns how long that took.
+    /// Waits until one request for `key` is admitted, and returns how long that took.
     ///
     /// # Errors
     /// [`WaitError::Rejected`] if waiting does not help.
-    ///
-    /// ```
-    /// use nanopace_keyed::{AsyncKeyed, Keyed};
-    /// use std::time::Duration;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let users = AsyncKeyed::new(Keyed::per_second(1_000).burst(1).build()?)?;
-    /// users.until_ready("alice").await?;
-    /// assert!(users.until_ready("alice").await? > Duration::ZERO);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,
@@ -77,7 +50,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
         self.wait(key, Wait::default()).await
     }
 
-    /// Waits as `wait` says, and returns how long that took.
+    /// Waits with these options, and returns how long that took.
     ///
     /// # Errors
     /// [`WaitError`].

@@ -10,8 +10,7 @@ pub(crate) fn aside(path: &Path) -> io::Result<NamedTempFile> {
     NamedTempFile::new_in(folder(path))
 }
 
-/// Makes sure that the folder of `path` is on disk, with the names in it. Only Unix has a way to
-/// ask for that. Elsewhere this does nothing.
+/// Flushes the folder of `path`, with the names in it, to disk. Only Unix can do that. Elsewhere this does nothing.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder(path))?.sync_all() } else { Ok(()) }
 }

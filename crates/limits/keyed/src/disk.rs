@@ -1,4 +1,4 @@
-//! The configuration store that outlives its process.
+//! The configuration store on disk.
 
 mod integrity;
 mod locked_file;
@@ -18,25 +18,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tables::write;
 
-/// A configuration in a file. A change is on disk before [`set`](ConfigStore::set) returns, so none
-/// is lost when the process dies. All of the configuration is in memory as well, and answers come
-/// from there. Only changes touch the disk, and each of them flushes it.
+/// A configuration in a file. A change is on disk before [`set`](ConfigStore::set) returns, so none is lost when the
+/// process dies. All of the configuration is in memory as well, and is read from there. Only changes touch the disk,
+/// and each of them flushes it.
 ///
 /// The file is a [`redb`] database in file format 3.
 ///
-/// A change is first written beside the old state. When it is on disk, one write switches to it. So
-/// a process that is killed at any moment leaves all of a change or nothing of it. Only one store
-/// at a time has the file open.
+/// A change is first written beside the old state. When it is on disk, one write switches to it. A process that is
+/// killed at any moment therefore leaves all of a change or nothing of it. Only one store at a time has the file
+/// open.
 ///
-/// When a change fails (the disk is full, for instance), the error says why
-/// ([`ConfigError::Io`]), and decisions go on by the limits from before. The file stays locked. The
-/// next change opens the database anew, brings the file to what is in memory, and is made. So the
-/// store works again as soon as the disk does. (Until then, each attempt at a change costs as much as opening
-/// the file.) If the process ends before that, a change that failed
+/// When a change fails (the disk is full, for instance), the error gives the reason ([`ConfigError::Io`]), and
+/// decisions use the limits from before. The file stays locked. The next change opens the database anew, writes the
+/// configuration in memory to the file, and is made. So the store works again as soon as the disk does. (Until then,
+/// each attempt at a change costs as much as opening the file.) If the process ends before that, a change that failed
 /// may be found when the file is opened: all of it, or nothing of it.
 ///
-/// Opening a file reads all of it, and compares the checksums in this copy. If something is wrong
-/// and can't be computed from the rest, that is an error, and the file stays as it is.
+/// Opening a file reads all of it, and compares the checksums in this copy. Damage that cannot be repaired is an
+/// error, and the file is not changed.
 ///
 /// ```
 /// use nanopace_keyed::{ConfigStore, DiskConfig, Scope};
@@ -64,19 +63,8 @@ impl DiskConfig {
     /// Opens the store at `path`, or creates an empty one if there is no file.
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if the file can't be read or written, [`ConfigError::InUse`] if it is
-    /// open elsewhere, [`ConfigError::Damaged`] if it is damaged or something else.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigError, DiskConfig};
-    ///
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("limits.redb");
-    /// let config = DiskConfig::open(&path)?;
-    /// assert!(matches!(DiskConfig::open(&path), Err(ConfigError::InUse { .. })));
-    /// # drop(config);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// [`ConfigError::Io`] if the file cannot be read or written, [`ConfigError::InUse`] if it is open elsewhere,
+    /// [`ConfigError::Damaged`] if it is damaged or not a store.
     pub fn open(path: impl AsRef<Path>) -> Result<DiskConfig, ConfigError> {
         let path = path.as_ref();
         if !path.exists() {
@@ -91,8 +79,8 @@ impl DiskConfig {
         Ok(DiskConfig { cache, database: Mutex::new(Some(database)), file, path })
     }
 
-    /// The database as the cache has it. After an error, the change that failed may be on disk all
-    /// the same, so it is undone there.
+    /// The database with the content of the cache. After an error, the failed change may be on disk all the same, so
+    /// it is undone there.
     fn recovered(&self) -> Result<Database, ConfigError> {
         restored(&self.file).map_err(|error| of_database(&self.path, error))?;
 
@@ -136,8 +124,8 @@ impl fmt::Debug for DiskConfig {
     }
 }
 
-/// Creates an empty store at `path`. It is written aside and moved there when it is complete,
-/// unless another process was faster.
+/// Creates an empty store at `path`. It is written aside and moved there when it is complete, unless another process
+/// was faster.
 fn begin(path: &Path) -> Result<(), ConfigError> {
     let io = |source| ConfigError::Io { path: path.to_owned(), source };
     let new = aside(path).map_err(io)?;
@@ -149,7 +137,7 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
     }
 }
 
-/// The database in a file, and what it says.
+/// The database in a file, and its content.
 fn opened(path: &Path, file: &LockedFile) -> Result<(Database, MemoryConfig), ConfigError> {
     let (database, entries) = examined(file).map_err(|error| of_database(path, error))?;
     let cache = MemoryConfig::new();
@@ -162,12 +150,12 @@ fn opened(path: &Path, file: &LockedFile) -> Result<(Database, MemoryConfig), Co
     Ok((database, cache))
 }
 
-/// An error of the database in the file at `path`, as one of ours.
+/// Turns an error of the database in the file at `path` into one of ours.
 fn of_database(path: &Path, error: Error) -> ConfigError {
     let path = path.to_owned();
     match error {
         Error::DatabaseAlreadyOpen => ConfigError::InUse { path },
-        // What it points to lies after its end, or before its beginning.
+        // A pointer leads past the end of the file, or before its beginning.
         Error::Io(source)
             if matches!(source.kind(), ErrorKind::UnexpectedEof | ErrorKind::InvalidInput) =>
         {

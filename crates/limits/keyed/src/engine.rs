@@ -10,7 +10,7 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
-/// Looks a key's limits up at the key's first request, and again at the first one after a change of the
+/// Looks up a key's limits at the key's first request, and again at the first one after a change of the
 /// configuration. Otherwise a decision finds them in the key's state.
 #[derive(Debug)]
 pub(crate) struct DecisionEngine<C, K, S> {
@@ -24,8 +24,6 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         DecisionEngine { config, recent: RecentLimits::default(), store }
     }
 
-    /// The limits of each key. They can be changed at any time. A change takes effect at the key's
-    /// next decision.
     pub(crate) fn config(&self) -> &C {
         &self.config
     }
@@ -34,7 +32,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         &self.store
     }
 
-    /// Runs `decide` on the counts of the key's limits, at the moment that `now` shows.
+    /// Runs `decide` on the counts of the key's limits, at the moment of `now`.
     pub(crate) fn step<Q, T>(
         &self,
         key: &Q,
@@ -54,7 +52,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// A step that changes nothing.
+    /// Runs `look` on them, without any change.
     pub(crate) fn look<Q, T>(
         &self,
         key: &Q,
@@ -89,14 +87,14 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// Looks the limits up, unless the state has them as they are now.
+    /// Looks the limits up, unless the state has the current ones.
     #[inline]
     fn refresh<Q>(&self, key_state: &mut KeyState, key: &Q, now: Nanos) -> Result<(), KeyRejected>
     where
         Q: ?Sized,
         C: LimitsOf<Q>,
     {
-        // Asked before the limits: a change between the two is then seen next time.
+        // Read before the limits: a change between the two is then seen next time.
         let version = self.config.version_for(key);
         if key_state.is_current(version) {
             return Ok(());

@@ -13,12 +13,11 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Who writes into the file has the next piece written within this time.
+/// A file that has not changed for this time is complete.
 const STILL: Duration = Duration::from_millis(100);
 
-/// A configuration in a TOML document that any number of processes follow. People can edit it, and
-/// programs can change it, by this store in any of those processes or by
-/// [`ConfigSnapshot::save`].
+/// A configuration in a TOML document that any number of processes follow. People can edit it, and programs can
+/// change it, through this store in any of those processes or with [`ConfigSnapshot::save`].
 ///
 /// ```toml
 /// [prefixes]
@@ -29,29 +28,28 @@ const STILL: Duration = Duration::from_millis(100);
 /// "user:alice" = "5/s, 1000/h in 60"
 /// ```
 ///
-/// All of the configuration is in memory as well, and answers come from there. A thread looks at the
-/// file after every interval. If the file has another time, length or place on disk, the thread reads
-/// it, and takes over what is different as one step ([`ConfigStore::apply`] says what decisions see
-/// of that). A key whose limits are the same notices nothing.
+/// All of the configuration is in memory as well, and is read from there. A thread checks the file after every
+/// interval. If the file has another time, length or place on disk, the thread reads it, and makes the changes in one
+/// step ([`ConfigStore::apply`] describes what decisions see of that). A key with the same limits as before is not
+/// affected.
 ///
-/// # What is guaranteed
+/// # Guarantees
 ///
-/// * **How late**: a change is in force after two intervals, or 0.1 s and one interval if that is
-///   more, and the time that reading the file takes, in each process that follows it. In the
-///   process that makes it, it is in force at once.
-/// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store write a new
-///   file aside, flush it, and move it to its place in one step. So a reader has the old document or
-///   the new one. An editor may write into the file itself. So a document is taken over only when
-///   the file has stood still for two looks that lie 0.1 s apart or more, or when it was moved to
-///   its place. Who stops for longer in the middle of writing has written that document.
-/// * **Damage**: if the file is gone or no valid document, the last good one stays in force, and
-///   [`trouble`](FileConfig::trouble) says what is wrong.
-/// * **Nothing lost**: changes by this store are made one after the other, whichever process makes
-///   them. They don't wait for an editor: what a person saves meanwhile may be overwritten. Comments
-///   don't outlive a change by a program.
+/// * **Delay**: a change is in force after two intervals, or 0.1 s and one interval if that is more, and the time
+///   that reading the file takes, in each process that follows it. In the process that makes it, it is in force at
+///   once.
+/// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store write a new file aside, flush
+///   it, and move it to its place in one step. A reader therefore has the old document or the new one. An editor may
+///   write into the file itself. So a document takes effect only when two checks that lie 0.1 s apart or more have
+///   found the same file, or when it was moved to its place. A writer that stops for longer in the middle has written
+///   that document.
+/// * **Damage**: if the file is missing or not a valid document, the last good one stays in force, and
+///   [`trouble`](FileConfig::trouble) returns the reason.
+/// * **Nothing lost**: changes by this store are made one after the other, in all processes. They do not wait for an
+///   editor: a document that a person saves meanwhile may be overwritten. A change by a program removes comments.
 ///
-/// Each change writes the whole document. To keep many keys that change often, one process uses
-/// `DiskConfig` and [saves](ConfigSnapshot::save) a document of it for the others from time to time.
+/// Each change writes the whole document. To keep many keys that change often, one process uses `DiskConfig` and
+/// [saves](ConfigSnapshot::save) a document of it for the others from time to time.
 ///
 /// ```
 /// use nanopace_keyed::{ConfigSnapshot, ConfigStore, FileConfig, Scope};
@@ -79,38 +77,26 @@ pub struct FileConfig {
 struct Followed {
     path: PathBuf,
     config: MemoryConfig,
-    /// Locked from a look at the file until what it says is in force.
+    /// Locked from a check of the file until its content is in force.
     seen: Mutex<Seen>,
 }
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// The fingerprint of the document that was read last, unless it may change and keep its fingerprint.
+    /// The fingerprint of the document that was read last, unless the document may change and keep its fingerprint.
     fingerprint: Option<Fingerprint>,
-    /// The fingerprint of the file as the thread has found it, and since when it stands still.
+    /// The fingerprint of the file at the last checks, and since when it has not changed.
     found: Option<(Fingerprint, Instant)>,
     trouble: Option<Arc<ConfigError>>,
 }
 
 impl FileConfig {
-    /// Reads the document, and looks at the file after every interval from now on, in a thread of
-    /// its own, until this is dropped.
+    /// Reads the document, and checks the file after every interval from now on, in a thread of its own, until this
+    /// is dropped.
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if there is no such file, if it can't be read, or if there can't be
-    /// another thread. [`ConfigError::Document`] if it is no valid document.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigError, FileConfig};
-    /// use std::time::Duration;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("limits.toml");
-    ///
-    /// std::fs::write(&path, "[keys]\nbob = 'much'")?;
-    /// let error = FileConfig::follow(&path, Duration::from_secs(1)).unwrap_err();
-    /// assert!(error.to_string().contains("limits of the key `bob`: `much` is no quota"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// [`ConfigError::Io`] if the file does not exist or cannot be read, or if no thread can be started.
+    /// [`ConfigError::Document`] if it is not a valid document.
     pub fn follow(path: impl AsRef<Path>, interval: Duration) -> Result<FileConfig, ConfigError> {
         let path = path.as_ref();
         let path = std::path::absolute(path).map_err(with_path(path))?;
@@ -125,8 +111,8 @@ impl FileConfig {
         Ok(FileConfig { followed, _stop: stop })
     }
 
-    /// Reads the file now, without waiting until it stands still. Returns what [`trouble`](FileConfig::trouble) says
-    /// then.
+    /// Reads the file now, without waiting until it has stopped changing. Returns the
+    /// [`trouble`](FileConfig::trouble) after that.
     ///
     /// # Errors
     /// As for [`follow`](FileConfig::follow). The last good document stays in force.
@@ -135,7 +121,7 @@ impl FileConfig {
         self.trouble().map_or(Ok(()), Err)
     }
 
-    /// Why the file as it was seen last is not in force. None if it is.
+    /// Why the file at the last check is not in force. `None` if it is.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<ConfigError>> {
         lock(&self.followed.seen).trouble.clone()
@@ -155,7 +141,7 @@ impl ConfigStore for FileConfig {
         self.followed.config.snapshot()
     }
 
-    /// Changes the document as it is in the file now.
+    /// Changes the document in the file.
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
         self.followed.apply(changes)
     }
@@ -184,7 +170,7 @@ impl Followed {
         }
     }
 
-    /// Reads the file, whose fingerprint was taken before, unless it is the document that was read last.
+    /// Reads the file, unless it is the document that was read last. The fingerprint was taken before.
     fn read(&self, seen: &mut Seen, fingerprint: Option<Fingerprint>) {
         if fingerprint.is_some() && fingerprint == seen.fingerprint {
             return;
@@ -212,7 +198,7 @@ impl Followed {
 }
 
 impl Seen {
-    /// Whether nobody is writing into the file, which has that fingerprint `now`.
+    /// Whether no writer is active in the file, which has that fingerprint `now`.
     fn is_stable(&mut self, fingerprint: &Fingerprint, now: Instant) -> bool {
         match &self.found {
             Some((found, since)) if found == fingerprint => now.duration_since(*since) >= STILL,
@@ -233,7 +219,7 @@ mod tests {
     use std::fs;
     use std::time::SystemTime;
 
-    /// What is written into the file counts when it has stood still, what is moved over it at once.
+    /// A file that was written counts when it has stopped changing, a file that was moved there counts at once.
     #[test]
     fn a_document_counts_when_it_is_whole() {
         let directory = tempfile::tempdir().unwrap();
@@ -255,7 +241,7 @@ mod tests {
         assert_eq!(is_stable(3 * STILL), cfg!(unix));
     }
 
-    /// A file of limits that nobody looks at by itself.
+    /// A file of limits whose thread never checks it.
     fn followed() -> (tempfile::TempDir, PathBuf, FileConfig) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("limits.toml");
@@ -264,7 +250,7 @@ mod tests {
         (directory, path, config)
     }
 
-    /// What is in memory alone is gone when the file has been read.
+    /// Reading the file removes entries that are only in memory.
     #[test]
     fn a_document_is_read_again_only_if_it_may_be_another() {
         let (_directory, path, config) = followed();

@@ -1,4 +1,4 @@
-//! The state of one key: its limits, as they were looked up, and what they have counted.
+//! The state of one key: its limits, as they were looked up, and their counts.
 
 use crate::sync::{Mutex, lock};
 use nanopace_limits::custom::LimitsState;
@@ -7,13 +7,13 @@ use nanopace_nanos::Nanos;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The limits of a key and what they have counted. There are no limits until they are looked up.
+/// The limits of a key and their counts. There are no limits until they are looked up.
 ///
 /// It takes 16 bytes. Limits of its own take 48 more, and so do limits that remember more than a word.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyState {
     current: Option<Arc<KeyLimits>>,
-    /// All that one limit of one word remembers.
+    /// The whole state of one limit of one word.
     word: u64,
 }
 
@@ -23,11 +23,11 @@ pub(crate) struct KeyLimits {
     limits: Arc<Limits>,
     /// The version of the key's limits, read before they were looked up.
     version: u64,
-    /// What they remember for a key, if that has become more than a word. Then no other key has this.
+    /// The state for one key, if that has become more than a word. Then no other key shares this.
     own: Option<LimitsState>,
 }
 
-/// Limits that were looked up lately, by their address, which stays theirs meanwhile, and the version.
+/// Limits that were looked up lately, by the version and their address, which stays theirs meanwhile.
 #[derive(Debug, Default)]
 pub(crate) struct RecentLimits(Mutex<HashMap<(usize, u64), Arc<KeyLimits>>>);
 
@@ -35,7 +35,7 @@ pub(crate) struct RecentLimits(Mutex<HashMap<(usize, u64), Arc<KeyLimits>>>);
 pub(crate) const NEVER: u64 = u64::MAX;
 
 impl KeyState {
-    /// A step on what the limits remember; none without limits.
+    /// Runs a step on the limits and their state; none without limits.
     #[inline]
     pub(crate) fn step<T>(
         &mut self,
@@ -59,7 +59,7 @@ impl KeyState {
         Some(answer)
     }
 
-    /// A look at what the limits remember; none without limits.
+    /// Looks at the limits and their state; none without limits.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Limits, &LimitsState) -> T) -> Option<T> {
         let current = self.current.as_ref()?;
         Some(match &current.own {
@@ -79,7 +79,7 @@ impl KeyState {
         self.current.is_none()
     }
 
-    /// From when on every decision is the same as on a new state.
+    /// The moment from which on every decision is the same as on a new state.
     pub(crate) fn idle_from(&self) -> Nanos {
         self.look(Limits::idle_from).unwrap_or(Nanos::ZERO)
     }
@@ -89,7 +89,7 @@ impl KeyState {
         from <= now && from < Nanos::MAX
     }
 
-    /// Goes on with the limits that were looked up now.
+    /// Continues with the limits that were looked up now.
     pub(crate) fn follow(&mut self, current: Arc<KeyLimits>, now: Nanos) {
         let carried = self.step(|old, state| {
             if *old != current.limits {
@@ -111,10 +111,10 @@ impl KeyLimits {
 }
 
 impl RecentLimits {
-    /// Above this number all are dropped, and looked up again.
+    /// With more entries than this, all are dropped, and looked up again.
     const MOST: usize = 1_024;
 
-    /// The limits of that version: the same again, if they were looked up before.
+    /// The limits of that version, shared if they were looked up before.
     pub(crate) fn get(&self, limits: Arc<Limits>, version: u64) -> Arc<KeyLimits> {
         let mut recent = lock(&self.0);
         if recent.len() == Self::MOST {

@@ -1,4 +1,4 @@
-//! The front door: limits by key that own their clock and are shared by their clones.
+//! The main interface: limits by key that own their clock and are shared by their clones.
 
 use crate::engine::DecisionEngine;
 use crate::store::{KeyStore, WhenFull};
@@ -11,57 +11,44 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many keys there may be unless the builder says otherwise.
+/// The most keys by default.
 pub(crate) const MAX_KEYS: usize = 1 << 20;
 
-/// How long idle keys stay, by default.
+/// How long idle keys stay by default.
 pub(crate) const LAG: Duration = Duration::from_secs(1);
 
-/// Limits for each of many keys, with a clock. Its clones share what was let in.
+/// Limits for each of many keys, with a clock. Its clones share the counts.
 ///
-/// All keys have the same limits ([`Uniform`]), which may be changed, or each has its own
-/// ([`LimitsOf`], [`ConfigStore`](crate::ConfigStore)): [`builder`](Keyed::builder).
-///
-/// ```
-/// use nanopace_keyed::Keyed;
-///
-/// let users = Keyed::per_second(10).burst(20).build()?;
-/// if users.try_acquire("alice").is_ok() {
-///     // go
-/// }
-/// # Ok::<(), nanopace_keyed::LimitsError>(())
-/// ```
+/// All keys have the same limits ([`Uniform`]), which can be changed, or each has its own ([`LimitsOf`],
+/// [`ConfigStore`](crate::ConfigStore)): [`builder`](Keyed::builder).
 ///
 /// # Time
 ///
-/// The clock is read under the lock under which a decision is made, so the decisions on a key are in
-/// the order of their moments. Whatever threads do, a limit holds in every span of the clock.
+/// The clock is read under the lock under which a decision is made, so the decisions on a key are in the order of
+/// their moments. A limit holds in every span of the clock, whatever threads do.
 ///
 /// # Keys
 ///
-/// A key's limits are looked up at its first request, and again at the first one after a change of
-/// the configuration. A key without limits is rejected
-/// ([`KeyRejected::NoLimits`](crate::KeyRejected::NoLimits)): to give limits to all keys, set defaults
-/// for the empty prefix.
+/// A key's limits are looked up at its first request, and again at the first one after a change of the configuration.
+/// A key without limits is rejected ([`KeyRejected::NoLimits`](crate::KeyRejected::NoLimits)): to give limits to all
+/// keys, set defaults for the empty prefix.
 ///
-/// A key takes memory from its first admission until it is idle and a clean-up comes by. Each new key
-/// checks eight cells of a table for idle keys, so memory follows the number of active keys without any help. Removing an
-/// idle key never changes a decision, and at no moment are there more keys than
-/// [`max_keys`](crate::KeyedBuilder::max_keys).
+/// A key takes memory from its first admission until it is idle and a clean-up finds it. Each new key checks eight
+/// cells of a table for idle keys, so memory follows the number of active keys. Removing an idle key never changes a
+/// decision, and there are never more keys than [`max_keys`](crate::KeyedBuilder::max_keys).
 ///
 /// # Cost
 ///
-/// * Memory: for each key, the key and 17 bytes, times 1.5 on average, because tables grow by
-///   doubling. A key with limits of its own takes 48 more, and so does one whose limits remember more
-///   than a word. Several limits take another 48 bytes and 16 for each, and a log or an aggregated
-///   window takes what it takes by itself.
-/// * A decision takes one hash of the key, and another one in a [`ConfigStore`](crate::ConfigStore), the lock of
-///   a shard that few other keys have, and the steps of the rules.
+/// * Memory: for each key, the key and 17 bytes, times 1.5 on average, because tables grow by doubling. A key with
+///   limits of its own takes 48 more, and so does one whose limits remember more than a word. Several limits take
+///   another 48 bytes and 16 for each, and a log or an aggregated window takes its own memory.
+/// * A decision takes one hash of the key, and another one in a [`ConfigStore`](crate::ConfigStore), the lock of a
+///   shard that few other keys have, and the steps of the rules.
 ///
 /// # Waiting
 ///
-/// Requests that [wait](Keyed::wait) for the same key form a FIFO queue. While it is not empty, requests for the key that
-/// do not wait are rejected, unless their handle is not [`fair`](Keyed::fair).
+/// Requests that [wait](Keyed::wait) for the same key form a FIFO queue. While it is not empty, requests for the key
+/// that do not wait are rejected, unless their handle is not [`fair`](Keyed::fair).
 #[derive(Debug)]
 pub struct Keyed<K = String, C = Uniform, S = RandomState> {
     inner: Arc<Inner<K, C, S>>,
@@ -84,7 +71,7 @@ impl<K, C, S> Clone for Keyed<K, C, S> {
 }
 
 impl<K: Hash + Eq> Keyed<K> {
-    /// The same limits for each key, also several at once.
+    /// The same limits for each key.
     #[must_use]
     pub fn new(limits: Limits) -> Keyed<K> {
         let store = KeyStore::new(MAX_KEYS, RandomState::new(), WhenFull::default(), LAG);
@@ -94,18 +81,7 @@ impl<K: Hash + Eq> Keyed<K> {
 }
 
 impl<K: Hash + Eq, S: BuildHasher> Keyed<K, Uniform, S> {
-    /// Changes the limits of all keys. What was let in stays counted: [`Limits`] say how.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(2).build()?;
-    /// assert!(users.try_acquire_costs("alice", 2).is_ok());
-    /// users.set_limits("3/min".parse()?);
-    /// assert!(users.try_acquire("alice").is_ok());
-    /// assert!(users.try_acquire("alice").is_err());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
+    /// Changes the limits of all keys. Admissions stay counted, as described for [`Limits`].
     pub fn set_limits(&self, limits: Limits) {
         self.inner.engine.config().set(limits);
         self.inner.queue.wake_all_first();
@@ -113,9 +89,8 @@ impl<K: Hash + Eq, S: BuildHasher> Keyed<K, Uniform, S> {
 }
 
 impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
-    /// The same limits. From now on their answers are counted under that name, all keys together, as
-    /// `Limiter::named` says. Clones that were made before have no name, or another one,
-    /// and share what was let in.
+    /// The same limits, with a name under which their decisions are counted, all keys together, as for
+    /// `Limiter::named`.
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     #[must_use]
@@ -123,23 +98,9 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.with_meter(Meter::named(name))
     }
 
-    /// The same limits. If `fair` is false, requests that do not wait overtake those who wait for the
-    /// same key, as [`Limiter::fair`](nanopace_limits::Limiter::fair) says. Other clones stay as they
-    /// are.
-    ///
-    /// ```
-    /// use nanopace_keyed::{Keyed, Wait};
-    /// use std::task::Waker;
-    ///
-    /// let users: Keyed = Keyed::per_minute(10).build()?;
-    /// users.try_acquire_costs("alice", 8)?;
-    /// let mut waiter = users.waiter("alice", Wait::new(5));
-    /// let _ = waiter.step(Waker::noop());
-    /// assert!(users.try_acquire("alice").is_err(), "somebody waits");
-    /// assert!(users.try_acquire("bob").is_ok());
-    /// assert!(users.clone().fair(false).try_acquire("alice").is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// The same limits. If `fair` is false, requests that do not wait overtake those that wait for the same key, as
+    /// for
+    /// [`Limiter::fair`](nanopace_limits::Limiter::fair). Other clones do not change.
     #[must_use]
     pub fn fair(self, fair: bool) -> Keyed<K, C, S> {
         Keyed { is_fair: fair, ..self }
@@ -157,14 +118,13 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Keyed { meter, ..self }
     }
 
-    /// The limits of each key. They can be changed at any time. A change takes effect at the key's
-    /// next decision.
+    /// The limits of each key. They can be changed at any time. A change takes effect at the key's next decision.
     #[must_use]
     pub fn config(&self) -> &C {
         self.inner.engine.config()
     }
 
-    /// How many keys there are now. This includes idle keys that have not been removed yet.
+    /// The number of keys. This includes idle keys that have not been removed yet.
     #[must_use]
     pub fn keys(&self) -> usize {
         self.inner.engine.store().keys()
@@ -175,8 +135,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.store()
     }
 
-    /// Removes keys that are idle now. It checks at most `cells` cells of the tables and returns the number of removed
-    /// keys. Memory follows the number of active keys without this, as long as new keys come.
+    /// Removes keys that are idle now. It checks at most `cells` cells of the tables and returns the number of
+    /// removed keys. As long as new keys come, memory follows the number of active keys without this.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn sweep(&self, cells: usize) -> usize {
         self.inner.engine.store().sweep(self.clock().now(), cells)
@@ -194,7 +154,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         &self.inner.queue
     }
 
-    /// Lets one request in for `key` now, or says why not.
+    /// Admits one request for `key` now, or rejects it.
     ///
     /// # Errors
     /// [`KeyRejected`]. Nothing is counted then, except by limits that count rejected requests.
@@ -207,22 +167,12 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.try_acquire_same(key, 1)
     }
 
-    /// Lets in for `key` now a request that costs every limit the same (`5`), or each its own (one
-    /// cost for each limit, in their order). All of it is counted or nothing.
+    /// Admits now a request for `key` that costs each limit the same (`5`), or each its own (`&[1, 4_000]`, in the
+    /// order of the limits). All of it is counted or nothing.
     ///
     /// # Errors
-    /// As for [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] if there is not one
-    /// cost for each limit.
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// // Requests and bytes.
-    /// let users: Keyed = Keyed::new("100/min, 1M/min".parse()?);
-    /// assert!(users.try_acquire_costs("alice", &[1, 5_000]).is_ok());
-    /// assert!(users.try_acquire_costs("alice", &[1, 2_000_000]).is_err());
-    /// # Ok::<(), nanopace_keyed::LimitsError>(())
-    /// ```
+    /// As for [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] if there is not one cost for each
+    /// limit.
     pub fn try_acquire_costs<'a, Q>(
         &self,
         key: &Q,
@@ -250,11 +200,10 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.answer(key, Costs::Same(n), |limits, state, at| Ok(limits.try_acquire(state, at, n)?))
     }
 
-    /// Lets one request in for `key` now or not, and says how the key's limits stand.
+    /// Admits or rejects one request for `key`, and returns what is left.
     ///
     /// # Errors
-    /// [`KeyRejected::TooManyKeys`] and [`KeyRejected::NoLimits`]. What the limits reject is a
-    /// [`Decision`].
+    /// [`KeyRejected::TooManyKeys`] and [`KeyRejected::NoLimits`]. A rejection by the limits is a [`Decision`].
     pub fn decide<Q>(&self, key: &Q) -> Result<Decision, KeyRejected>
     where
         K: Borrow<Q>,
@@ -264,12 +213,11 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.decide_costs(key, 1)
     }
 
-    /// Lets a request in for `key` now or not, and says how the limits stand. The request costs each limit
-    /// the same, or something of its own: `5`, or `&[1, 4_000]`.
+    /// Admits or rejects a request for `key` with costs, as for [`try_acquire_costs`](Keyed::try_acquire_costs), and
+    /// returns what is left.
     ///
     /// # Errors
-    /// As for [`decide`](Keyed::decide), and [`KeyRejected::Costs`] if there is not one cost for
-    /// each limit.
+    /// As for [`decide`](Keyed::decide), and [`KeyRejected::Costs`] if there is not one cost for each limit.
     pub fn decide_costs<'a, Q>(
         &self,
         key: &Q,
@@ -291,7 +239,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         decision
     }
 
-    /// How the limit of the key that has the least left stands now. Counts nothing.
+    /// The state of the key's limit that has the least left now. Counts nothing.
     ///
     /// # Errors
     /// [`KeyRejected::NoLimits`].
@@ -305,7 +253,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.look(key, || self.clock().now(), look)
     }
 
-    /// The answer to a request that does not wait. Its metric is counted after the lock is released.
+    /// Decides on a request that does not wait. Counts the metric after the lock is released.
     pub(crate) fn answer<Q, T>(
         &self,
         key: &Q,
@@ -325,7 +273,6 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         answer
     }
 
-    /// Refuses a request while others wait for the key.
     #[inline]
     fn yield_to_waiters<Q>(
         &self,
@@ -361,7 +308,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Counts the actual cost of a request, and wakes the first in the key's queue.
     pub(crate) fn settle(&self, key: K, receipt: &Receipt, actual: Costs<'_>) {
         let Inner { engine, clock, queue } = &*self.inner;
-        // A key that is new to the store had nothing to give back.
+        // A key that was stored only now had nothing to refund.
         if let Some(key) = engine.settle(key, || clock.now(), receipt, actual) {
             queue.wake_first(&key);
         }

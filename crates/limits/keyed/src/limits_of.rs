@@ -1,4 +1,4 @@
-//! Where an engine finds the limits of a key.
+//! The limits of a key: the trait of their sources, and the same limits for all keys.
 
 use crate::ConfigStore;
 use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
@@ -6,10 +6,9 @@ use nanopace_limits::{Limits, LimitsError};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Knows which limits each key has. Each decision asks for the version, so an implementation
-/// answers from memory.
+/// A source of each key's limits. Each decision reads the version, so an implementation returns it from memory.
 ///
-/// Every [`ConfigStore`] is one for texts, and [`Uniform`] is one for keys of any type.
+/// Every [`ConfigStore`] is one for text keys, and [`Uniform`] is one for keys of any type.
 ///
 /// ```
 /// use nanopace_keyed::{Keyed, Limits, LimitsOf};
@@ -38,11 +37,10 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LimitsOf<Q: ?Sized>: Debug + Send + Sync {
-    /// A number that is different after each change of the key's limits. It may be different after
-    /// other changes too.
+    /// A number that is different after each change of the key's limits. It may be different after other changes too.
     ///
-    /// A caller that asks for the version first and for [`limits_for`](LimitsOf::limits_for)
-    /// afterwards may keep the limits until the version changes.
+    /// A caller that reads the version first, and then [`limits_for`](LimitsOf::limits_for), may keep the limits
+    /// until the version changes.
     fn version_for(&self, key: &Q) -> u64;
 
     /// The key's limits, if it has any.
@@ -66,15 +64,6 @@ macro_rules! by_text {
 by_text!(str, String);
 
 /// The same limits for all keys.
-///
-/// ```
-/// use nanopace_keyed::{LimitsOf, Uniform};
-///
-/// let limits = Uniform::new("10/s".parse()?);
-/// limits.set("20/s".parse()?);
-/// assert_eq!(limits.limits_for("alice").unwrap().to_string(), "20/s");
-/// # Ok::<(), nanopace_limits::LimitsError>(())
-/// ```
 #[derive(Debug)]
 pub struct Uniform {
     limits: Mutex<Arc<Limits>>,
@@ -89,7 +78,6 @@ impl Uniform {
         Uniform { limits: Mutex::new(Arc::new(limits)), version: AtomicU64::new(0) }
     }
 
-    /// The same with another burst of the last limit.
     pub(crate) fn with_burst(self, burst: u64) -> Result<Uniform, LimitsError> {
         let mut each = lock(&self.limits).each().to_vec();
         let last = each.last_mut().ok_or(LimitsError::NoBurst)?;
@@ -97,13 +85,12 @@ impl Uniform {
         Ok(Uniform::new(Limits::new(each)))
     }
 
-    /// The same, and more of them.
     pub(crate) fn and(self, more: &str) -> Result<Uniform, LimitsError> {
         let all = format!("{}, {more}", *lock(&self.limits));
         Ok(Uniform::new(all.parse()?))
     }
 
-    /// Other limits for all keys. What was counted stays counted: [`Limits`] say how.
+    /// Changes the limits of all keys. Counts stay, as described for [`Limits`].
     pub fn set(&self, limits: Limits) {
         let mut own = lock(&self.limits);
         *own = Arc::new(limits);

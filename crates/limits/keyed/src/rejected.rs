@@ -4,34 +4,26 @@ use nanopace_limits::{CostsRejected, Rejected};
 use thiserror::Error;
 
 /// Why a request for a key was rejected. Nothing was counted.
-///
-/// ```
-/// use nanopace_keyed::{Keyed, KeyRejected, MemoryConfig};
-///
-/// let users: Keyed<String, _> = Keyed::builder(MemoryConfig::new()).build()?;
-/// assert_eq!(users.try_acquire("alice"), Err(KeyRejected::NoLimits));
-/// # Ok::<(), nanopace_keyed::LimitsError>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum KeyRejected {
-    /// The key's limits do not let it in.
+    /// The key's limits reject it.
     #[error(transparent)]
     Limit(#[from] Rejected),
     /// There is not one cost for each limit of the key.
     #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
     Costs {
-        /// How many limits there are.
+        /// The number of limits.
         limits: usize,
-        /// How many costs were given.
+        /// The number of costs.
         costs: usize,
     },
-    /// The key is new, and there are as many keys as there may be.
+    /// The key is new, and the number of keys is at its maximum.
     #[error(
-        "no room for a new key beside {max}: ask again later, sweep idle keys, or allow for more keys"
+        "no room for a new key beside {max}: retry later, sweep idle keys, or raise the maximum"
     )]
     TooManyKeys {
-        /// The most keys that are kept.
+        /// The maximum.
         max: u64,
     },
     /// Neither the key nor any prefix of it has limits.

@@ -1,4 +1,4 @@
-//! A request for a key that is counted, and may be taken back.
+//! Reservations for a key: counted requests that can be refunded.
 
 use crate::{KeyRejected, Keyed, LimitsOf};
 use nanopace_limits::Costs;
@@ -7,22 +7,11 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 
 impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
-    /// Counts a request for `key` now, and takes it back when the [`KeyReservation`] is dropped
-    /// without a commit. It costs each limit the same, or something of its own: `1`, or
-    /// `&[1, 4_000]`.
+    /// Counts a request for `key` now, and refunds it when the [`KeyReservation`] is dropped without a commit. It
+    /// costs each limit the same (`1`), or each its own (`&[1, 4_000]`).
     ///
     /// # Errors
     /// As for [`try_acquire_costs`](Keyed::try_acquire_costs).
-    ///
-    /// ```
-    /// use nanopace_keyed::Keyed;
-    ///
-    /// let users: Keyed = Keyed::per_minute(10).build()?;
-    /// users.reserve("alice", 8)?.commit_costs(3);
-    /// drop(users.reserve("alice", 7)?);
-    /// assert!(users.try_acquire_costs("alice", 7).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn reserve<'a, Q>(
         &self,
         key: &Q,
@@ -40,19 +29,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 }
 
-/// A request that a [`Keyed`] has counted for a key before it is known whether it will be made, or
-/// what it will cost. Dropping it takes it back, as a
-/// [`Reservation`](nanopace_limits::Reservation) does.
-///
-/// ```
-/// use nanopace_keyed::Keyed;
-///
-/// let users: Keyed = Keyed::per_minute(1).build()?;
-/// drop(users.reserve("alice", 1)?);
-/// users.reserve("alice", 1)?.commit();
-/// assert!(users.try_acquire("alice").is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A request that a [`Keyed`] has counted for a key before it is known whether it will be made, or what it will cost.
+/// Dropping it refunds it, as for a [`Reservation`](nanopace_limits::Reservation).
 #[derive(Debug)]
 #[must_use = "dropping it takes the request back"]
 pub struct KeyReservation<K: Hash + Eq, C, S: BuildHasher = RandomState> {
@@ -66,12 +44,12 @@ impl<K: Hash + Eq, C, S: BuildHasher> KeyReservation<K, C, S> {
         KeyReservation { keyed: keyed.clone(), request: Some((key, receipt)) }
     }
 
-    /// Leaves the request counted.
+    /// Keeps the request counted.
     pub fn commit(mut self) {
         self.request = None;
     }
 
-    /// Counts what the request has really cost, as
+    /// Counts the actual cost of the request, as
     /// [`Reservation::commit_costs`](nanopace_limits::Reservation::commit_costs) does.
     pub fn commit_costs<'a>(mut self, actual: impl Into<Costs<'a>>) {
         self.settle(actual.into());

@@ -11,52 +11,49 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::time::Duration;
 
-/// How many cells of its shard's table an insertion searches for idle keys. This is enough to see the
-/// whole table before it could double, and to keep idle keys fewer than active ones.
+/// How many cells of its shard's table an insertion searches for idle keys. This is enough to see the whole table
+/// before it could double, and to keep idle keys fewer than active ones.
 const CELLS_PER_INSERTION: usize = 8;
-/// How many cells are searched for idle keys for a new key when there are as many keys as there may be, and for one
-/// that is new when its cost is settled.
+/// How many cells are searched for idle keys when a new key finds the number of keys at its maximum, or is new when
+/// its cost is settled.
 const CELLS_FOR_ROOM: usize = 256;
-/// Keys per shard when the store is full: three quarters of a table, which grows at seven eighths.
-/// With more shards, a decision misses the cache once more often; with fewer, it takes longer to rehash
-/// the table of one, under its lock.
+/// Keys per shard when the store is full: three quarters of a table, which grows at seven eighths. With more shards,
+/// a decision misses the cache once more often; with fewer, it takes longer to rehash a table, under its lock.
 const KEYS_PER_SHARD: usize = 24_576;
 
-/// Says what happens to a new key when there are as many keys as there may be.
+/// What happens to a new key when the number of keys is at its maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenFull {
-    /// It is rejected at once. Room is made by [`Keyed::sweep`](crate::Keyed::sweep), and by the clean-up that
-    /// insertions do.
+    /// The new key is rejected at once. [`Keyed::sweep`](crate::Keyed::sweep) makes room, and so does the clean-up of
+    /// insertions.
     Reject,
-    /// Up to 256 cells of the tables are searched for idle keys to remove, as a [`sweep`](crate::Keyed::sweep) of so
-    /// many does. If there is none among them, the new key is rejected.
+    /// Up to 256 cells of the tables are searched for idle keys to remove, like a [`sweep`](crate::Keyed::sweep) of
+    /// 256 cells. If none is found, the new key is rejected.
     #[default]
     EvictExpired,
 }
 
 /// The state of each of many keys.
 ///
-/// Keys are spread over shards by their hash. Each shard is a table behind a mutex of its own, so
-/// decisions on different keys seldom meet. A key takes memory from its first admission until it is
-/// idle ([`KeyState::is_idle`]) and a clean-up comes by. A request of a new key looks at eight cells of a table, and
-/// settling the cost of a new key at 256, so memory follows the number of active keys without any help.
-/// [`sweep`](KeyStore::sweep) does the same while nothing is inserted. No operation looks at
-/// more than one shard under a lock.
+/// Keys are spread over shards by their hash. Each shard is a table with a mutex of its own, so decisions on
+/// different keys seldom meet. A key takes memory from its first admission until it is idle ([`KeyState::is_idle`])
+/// and a clean-up finds it. The first request of a key checks eight cells of a table, and settling the cost of a new
+/// key 256, so memory follows the number of active keys. [`sweep`](KeyStore::sweep) does the same while nothing is
+/// inserted. No operation locks more than one shard at a time.
 ///
-/// **Removal never changes a decision.** A key is removed if every decision on it, from `lag`
-/// before now on, is the same without it. After a removal, a decision in the same shard whose moment lies
-/// before that at which the removed key became idle counts as made at the latter. So nothing is let in twice,
-/// however long a thread slept between reading its clock and asking.
+/// **Removal never changes a decision.** A key is removed if every decision on it, from `lag` before now on, is the
+/// same without it. After a removal, a decision in the same shard whose moment lies before that at which the removed
+/// key became idle counts as made at the latter. So nothing is admitted twice, however long a thread slept between
+/// reading its clock and asking.
 ///
-/// **The bound on keys is hard**: at no moment are there more than `max_keys`, whatever the threads
-/// do.
+/// **The bound on keys is hard**: there are never more than `max_keys`, whatever the threads do.
 pub(crate) struct KeyStore<K, S> {
     hasher: S,
     shards: Box<[CachePadded<Mutex<Shard<K>>>]>,
-    /// How many keys all shards have. Raised before an insertion, while it is less than `max_keys`; lowered
-    /// after a removal.
+    /// The number of keys in all shards. Raised before an insertion, while it is less than `max_keys`; lowered after
+    /// a removal.
     keys: CachePadded<AtomicU64>,
-    /// How many shards sweeps have looked at so far. The next sweep goes on from there.
+    /// The number of shards that sweeps have visited so far. The next sweep continues from there.
     swept: AtomicU64,
     max_keys: u64,
     when_full: WhenFull,
@@ -66,10 +63,10 @@ pub(crate) struct KeyStore<K, S> {
 
 struct Shard<K> {
     entries: HashTable<Entry<K>>,
-    /// The cell at which the last clean-up looked last.
+    /// The last cell that a clean-up has checked.
     hand: usize,
-    /// The latest moment at which a key that was removed became idle. Decisions of this shard are made at this moment
-    /// or later, so that a removed key is treated no better than if it were still there.
+    /// The latest moment at which a removed key became idle. Decisions of this shard are made at this moment or
+    /// later, so that a removed key is treated no better than if it were still there.
     horizon: Nanos,
 }
 
@@ -93,22 +90,20 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         }
     }
 
-    /// How many keys there are now. This includes idle keys that have not been removed yet.
     pub(crate) fn keys(&self) -> usize {
-        // Relaxed: an insertion compares for itself, in `reserve`. This answer is about a moment
-        // that is over, so there is no model.
+        // Relaxed: an insertion compares for itself, in `reserve`. This number is about a moment that is over, so
+        // there is no model.
         usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
-    /// Removes keys that are idle at `now`, which is a moment of the decisions' clock. (A moment far
-    /// ahead removes keys that still count; decisions in their shards then count as made when these
-    /// keys would have become idle.) It looks at no more than `cells` cells of tables, beginning
-    /// with the shard behind the one at which the last sweep ended, and returns how many keys it removed. In each shard
-    /// it goes on from where that shard's last clean-up ended.
+    /// Removes keys that are idle at `now`, which is a moment of the decisions' clock. (A moment far ahead removes
+    /// keys that still count; decisions in their shards then count as made when these keys would have become idle.)
+    /// It checks at most `cells` cells of tables, beginning with the shard after the one at which the last sweep
+    /// ended, and returns how many keys it removed. In each shard it continues where that shard's last clean-up
+    /// ended.
     ///
-    /// `usize::MAX` looks at every cell once, unless other sweeps run meanwhile: those take some of the shards. Only
-    /// one lock is held at a time, for one shard at most. A table that has become four times too large gives its memory
-    /// back.
+    /// `usize::MAX` checks every cell once, unless other sweeps run meanwhile: those take some of the shards. Only
+    /// one shard is locked at a time. A table that has become four times too large gives its memory back.
     pub(crate) fn sweep(&self, now: Nanos, mut cells: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {
@@ -126,8 +121,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         removed
     }
 
-    /// A step on the state of the key, or on a fresh one, at the moment that `now` shows. A fresh one
-    /// is kept unless it is idle after the step.
+    /// Runs a step on the state of the key, or on a fresh one, at the moment of `now`. A fresh one is stored unless
+    /// it is idle after the step.
     pub(crate) fn step<Q, T>(
         &self,
         key: &Q,
@@ -179,7 +174,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         shard.entries.insert_unique(hash, entry, |entry| self.hasher.hash_one(&entry.key));
     }
 
-    /// A step on a copy of the key's state, or on a fresh one.
+    /// Runs a step on a copy of the key's state, or on a fresh one.
     pub(crate) fn look<Q, T>(
         &self,
         key: &Q,
@@ -198,8 +193,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         step(&mut state, at)
     }
 
-    /// Changes the key's state, or a fresh one, which is kept if it is not idle and there is room.
-    /// Gives the key back unless it is the entry's now.
+    /// Changes the key's state, or a fresh one, which is stored if it is not idle and there is room. Returns the key
+    /// unless it was stored.
     pub(crate) fn amend(
         &self,
         key: K,
@@ -227,8 +222,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         None
     }
 
-    /// The shard of a hash. It goes by other bits than the shard's table, which takes the lowest and the
-    /// highest.
+    /// The shard of a hash. It depends on other bits than the shard's table, which uses the lowest and the highest.
     fn shard(&self, hash: u64) -> &Mutex<Shard<K>> {
         let share = (hash >> 20) & u64::from(u32::MAX);
         &self.shards[((share * self.shards.len() as u64) >> 32) as usize]
@@ -247,7 +241,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         KeyRejected::TooManyKeys { max: self.max_keys }
     }
 
-    /// Removes the idle keys among the next `cells` cells of the shard; returns how many.
+    /// Removes the idle keys among the next `cells` cells of the shard. Returns how many.
     fn tidy(&self, shard: &mut Shard<K>, cells: usize, now: Nanos) -> usize {
         let oldest = Nanos::from_nanos(now.as_nanos().saturating_sub(self.lag));
         let idle_from = |state: &KeyState| {
@@ -275,7 +269,7 @@ impl<K> Shard<K> {
         Shard { entries: HashTable::new(), hand: 0, horizon: Nanos::ZERO }
     }
 
-    /// Looks at one cell, and removes the key there if it is idle; says from when on it was.
+    /// Checks one cell, and removes its key if it is idle. Returns since when it was.
     fn look_at_one(&mut self, idle_from: impl Fn(&KeyState) -> Option<Nanos>) -> Option<Nanos> {
         self.hand = if self.hand + 1 < self.entries.num_buckets() { self.hand + 1 } else { 0 };
         let entry = self.entries.get_bucket_entry(self.hand).ok()?;
@@ -284,8 +278,7 @@ impl<K> Shard<K> {
         Some(from)
     }
 
-    /// Gives memory back when less than a quarter of it is in use: so rarely that it costs each
-    /// removal a constant.
+    /// Gives memory back when less than a quarter of it is in use: so rarely that it costs each removal a constant.
     fn shrink(&mut self, hash: impl Fn(&K) -> u64) {
         if self.entries.len() < self.entries.capacity() / 4 {
             let room = self.entries.len() * 2;

@@ -1,5 +1,4 @@
-//! The world the concurrent code runs in: std's, or loom's model of it when built with `--cfg
-//! loom`.
+//! Atomics and locks: the standard library's, or loom's in a build with `--cfg loom`.
 
 use std::sync::PoisonError;
 pub(crate) use std::sync::atomic::Ordering::Relaxed;
@@ -18,7 +17,7 @@ mod world {
 
 pub(crate) use world::*;
 
-/// Locks, also after a panic: what is locked here is whole at every step.
+/// Locks, also after a panic: the locked values are consistent at every step.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

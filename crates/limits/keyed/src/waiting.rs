@@ -1,4 +1,4 @@
-//! Waiting until a key's limits let a request in.
+//! Waiting until a request for a key is admitted.
 
 use crate::{KeyRejected, Keyed, LimitsOf};
 use nanopace_limits::custom::{LimitsState, Receipt, WaitQueue, Waitable, Waiter};
@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
-    /// Waits in this thread until one request gets in for `key`, and returns how long that took. For
-    /// each key, threads and tasks get in in the order in which they came.
+    /// Waits in this thread until one request for `key` is admitted, and returns how long that took. For each key,
+    /// threads and tasks are admitted in the order in which they came.
     ///
     /// # Errors
     /// [`WaitError::Rejected`] if waiting does not help.
@@ -24,21 +24,12 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.wait(key, Wait::default())
     }
 
-    /// Waits in this thread, as `wait` says, and returns how long that took. A change by
-    /// [`set_limits`](Keyed::set_limits), and a reservation that is taken back, reach who waits at
-    /// once; a change of a configuration store does within a second.
+    /// Waits in this thread with these options, and returns how long that took. A change by
+    /// [`set_limits`](Keyed::set_limits) and a refunded reservation reach waiting requests at once; a change of a
+    /// configuration store does within a second.
     ///
     /// # Errors
     /// [`WaitError`].
-    ///
-    /// ```
-    /// use nanopace_keyed::{Keyed, Wait};
-    /// use std::time::Duration;
-    ///
-    /// let users = Keyed::per_second(1_000).build()?;
-    /// users.wait("alice", Wait::new(10).timeout(Duration::from_secs(1)))?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn wait<Q>(&self, key: &Q, wait: Wait<'_>) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,
@@ -50,8 +41,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         end
     }
 
-    /// A request for `key` that waits as `wait` says, for an event loop of your own: [`Waiter::step`]. The metrics do not
-    /// count it.
+    /// A request for `key` that waits with these options, for an event loop of your own: [`Waiter::step`]. The
+    /// metrics do not count it.
     #[must_use]
     pub fn waiter<'a, 'l, Q>(
         &'l self,
@@ -67,7 +58,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 }
 
-/// What a [`Waiter`] waits for: a key of a [`Keyed`].
+/// One key of a [`Keyed`], for a [`Waiter`].
 #[derive(Debug)]
 struct OfKey<'l, K, C, S, Q: ?Sized> {
     keyed: &'l Keyed<K, C, S>,

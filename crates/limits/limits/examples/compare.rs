@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// The period of the limit.
 const PERIOD: Duration = Duration::from_secs(1);
-/// How many each limiter admits in a period.
+/// The most that each limiter admits in a period.
 const COUNT: u64 = 10;
 /// The slots of windows that have slots.
 const SLOTS: NonZeroU16 = NonZeroU16::new(10).unwrap();
@@ -26,9 +26,9 @@ const START: Nanos = Nanos::from_nanos(1_500_000_000);
 const PHASES: [u64; 7] = [1, 2, 5, 10, 20, 0, 20];
 /// The length of a phase, in periods.
 const PHASE: u32 = 10;
-/// How many requests the caller makes that retries.
+/// The number of requests of the caller that retries.
 const REQUESTS: u64 = 100;
-/// How long it waits after a rejection.
+/// The time from a rejection to the retry.
 const RETRY: Duration = Duration::from_millis(10);
 
 /// A limiter: its name, and its decision about a request at a moment. An admitted request goes through at
@@ -146,10 +146,10 @@ fn requests() -> impl Iterator<Item = (usize, Nanos)> {
     PHASES.into_iter().enumerate().flat_map(moments)
 }
 
-/// How a caller fared that makes one request after the other, and retries each until it is admitted.
+/// The result of a caller that makes one request after the other, and retries each until it is admitted.
 pub(crate) struct Retried {
     pub(crate) admitted: u64,
-    /// How often it asked.
+    /// The number of tries.
     pub(crate) tries: u64,
     /// When the last request went through, counted from the first try. `None` if one never does.
     pub(crate) took: Option<Duration>,

@@ -1,4 +1,4 @@
-//! What a request costs each of several limits.
+//! The cost of a request: one for all limits, or one for each.
 
 use crate::CostsRejected;
 #[cfg(feature = "std")]
@@ -23,7 +23,7 @@ pub enum Costs<'a> {
 }
 
 impl Costs<'_> {
-    /// What a limit costs, by its number.
+    /// The cost for the limit with that number.
     pub(crate) fn of(self, limit: usize) -> u64 {
         match self {
             Costs::Same(n) => n,
@@ -31,7 +31,6 @@ impl Costs<'_> {
         }
     }
 
-    /// The most that any limit costs.
     pub(crate) fn largest(self) -> u64 {
         match self {
             Costs::Same(n) => n,
@@ -39,7 +38,7 @@ impl Costs<'_> {
         }
     }
 
-    /// What a limit costs, if a cost was given for it.
+    /// The cost for a limit, if one was given.
     pub(crate) fn given(self, limit: usize) -> Option<u64> {
         match self {
             Costs::Same(n) => Some(n),
@@ -47,8 +46,7 @@ impl Costs<'_> {
         }
     }
 
-    /// # Errors
-    /// [`CostsRejected::Number`] unless there is one for each limit.
+    /// Checks that there is one cost for each limit.
     pub(crate) fn fit(self, limits: usize) -> Result<(), CostsRejected> {
         match self {
             Costs::Each(costs) if costs.len() != limits => {
@@ -59,7 +57,7 @@ impl Costs<'_> {
     }
 }
 
-/// Costs that somebody keeps.
+/// Costs of a request in the queue.
 #[cfg(feature = "std")]
 #[derive(Clone, Debug)]
 pub(crate) enum OwnedCosts {

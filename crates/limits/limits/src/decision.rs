@@ -1,43 +1,34 @@
-//! The answer to a request: admitted or rejected, what is left, and when to retry.
+//! The result of a request: admitted or rejected, what is left, and when to retry.
 
 use alloc::string::String;
 use alloc::{format, string::ToString};
-use core::cmp::Ordering;
+use core::cmp::{Ordering, Reverse};
 use core::time::Duration;
 use nanopace_nanos::Nanos;
 use thiserror::Error;
 
 /// Why a request was rejected. Nothing was counted.
 ///
-/// The order is by how long the request has to wait. The smaller of two capacities is the greater
+/// Errors are ordered by how long the request has to wait. The smaller of two capacities is the greater
 /// error.
-///
-/// ```
-/// use nanopace_nanos::Nanos;
-/// use nanopace_limits::Rejected;
-///
-/// let soon = Rejected::NotUntil(Nanos::from_nanos(1));
-/// assert!(soon < Rejected::NotUntil(Nanos::from_nanos(2)));
-/// assert!(soon < Rejected::ExceedsCapacity { capacity: 10 });
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Rejected {
-    /// Not yet. The same request gets in from this moment on, and not earlier, if nothing else is
-    /// let in before.
+    /// Not yet. The same request is admitted from this moment on, and not earlier, if no other is admitted
+    /// before.
     #[error("not before {0:?}")]
     NotUntil(Nanos),
-    /// Never. The request is for more than the limiter ever lets in at once.
+    /// Never. The request exceeds what the limiter admits at once.
     #[error(
-        "asked for more than the {capacity} that can be let in at once: ask for less, or raise the limit"
+        "the request is larger than the {capacity} that can be admitted at once: ask for less, or raise the limit"
     )]
     ExceedsCapacity {
-        /// The most that can be let in at once.
+        /// The most that can be admitted at once.
         capacity: u64,
     },
 }
 
 impl Rejected {
-    /// The moment from which on the request gets in, if it ever does.
+    /// The moment from which on the request is admitted, if it ever is.
     #[must_use]
     pub fn not_until(&self) -> Option<Nanos> {
         match self {
@@ -49,15 +40,11 @@ impl Rejected {
 
 impl Ord for Rejected {
     fn cmp(&self, other: &Rejected) -> Ordering {
-        match (self, other) {
-            (Rejected::NotUntil(moment), Rejected::NotUntil(other)) => moment.cmp(other),
-            (
-                Rejected::ExceedsCapacity { capacity },
-                Rejected::ExceedsCapacity { capacity: other },
-            ) => other.cmp(capacity),
-            (Rejected::NotUntil(_), Rejected::ExceedsCapacity { .. }) => Ordering::Less,
-            (Rejected::ExceedsCapacity { .. }, Rejected::NotUntil(_)) => Ordering::Greater,
-        }
+        let key = |rejected: &Rejected| match rejected {
+            Rejected::NotUntil(moment) => (false, *moment, Reverse(0)),
+            Rejected::ExceedsCapacity { capacity } => (true, Nanos::ZERO, Reverse(*capacity)),
+        };
+        key(self).cmp(&key(other))
     }
 }
 
@@ -67,33 +54,24 @@ impl PartialOrd for Rejected {
     }
 }
 
-/// Why a request that costs each limit something of its own was rejected. Nothing was counted.
-///
-/// ```
-/// use nanopace_limits::{CostsRejected, Limiter};
-///
-/// let limiter = Limiter::new("10/s, 1M/s".parse()?);
-/// let error = limiter.try_acquire_costs(&[1]).unwrap_err();
-/// assert_eq!(error, CostsRejected::Number { limits: 2, costs: 1 });
-/// # Ok::<(), nanopace_limits::LimitsError>(())
-/// ```
+/// Why a request with a cost for each limit was rejected. Nothing was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum CostsRejected {
-    /// The limits do not let it in.
+    /// The limits reject it.
     #[error(transparent)]
     Limit(#[from] Rejected),
     /// There is not one cost for each limit.
     #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
     Number {
-        /// How many limits there are.
+        /// The number of limits.
         limits: usize,
-        /// How many costs were given.
+        /// The number of costs.
         costs: usize,
     },
 }
 
 impl CostsRejected {
-    /// The moment from which on the request gets in, if it ever does.
+    /// The moment from which on the request is admitted, if it ever is.
     #[must_use]
     pub fn not_until(&self) -> Option<Nanos> {
         match self {
@@ -103,42 +81,28 @@ impl CostsRejected {
     }
 }
 
-/// How a limit stands at a moment.
-///
-/// ```
-/// use nanopace_nanos::Nanos;
-/// use nanopace_limits::{Gcra, Rule, Standing};
-/// use std::time::Duration;
-///
-/// let rule = Gcra::new("10/s".parse()?);
-/// let mut state = rule.fresh();
-/// rule.try_acquire(&mut state, Nanos::ZERO, 4).unwrap();
-/// let standing = rule.standing(&state, Nanos::ZERO);
-/// let reset = Duration::from_millis(400);
-/// assert_eq!(standing, Standing { limit: 10, remaining: 6, reset });
-/// # Ok::<(), nanopace_limits::QuotaError>(())
-/// ```
+/// How much of a limit is left at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Standing {
-    /// The most that ever gets in at once.
+    /// The most that is ever admitted at once.
     pub limit: u64,
-    /// The most that would get in now.
+    /// The most that would be admitted now.
     pub remaining: u64,
-    /// After so long without a request, all of the limit would get in.
+    /// The time without requests after which all of the limit would be admitted.
     pub reset: Duration,
 }
 
-/// A decision, and how the limit stands after it.
+/// A decision, and how much of the limit is left after it.
 ///
-/// Of several limits on one request, it tells how that one stands which rejected the request for
-/// the longest time, or else the one with the least left.
+/// For several limits, it describes the limit that rejected the request for the longest time, or else the one
+/// with the least left.
 ///
 /// # Header fields
 ///
 /// [`retry_after`](Decision::retry_after) is the field `Retry-After` of RFC 9110, section 10.2.3.
-/// [`rate_limit`](Decision::rate_limit) and [`rate_limit_policy`](Decision::rate_limit_policy) are
-/// the fields `RateLimit` and `RateLimit-Policy` of the IETF's
-/// `draft-ietf-httpapi-ratelimit-headers-10`. All of them count whole seconds, rounded up.
+/// [`rate_limit`](Decision::rate_limit) and [`rate_limit_policy`](Decision::rate_limit_policy) are the fields `RateLimit`
+/// and `RateLimit-Policy` of the IETF's `draft-ietf-httpapi-ratelimit-headers-10`. All of them count whole
+/// seconds, rounded up.
 ///
 /// ```
 /// use nanopace_limits::Limiter;
@@ -150,6 +114,7 @@ pub struct Standing {
 /// assert!(!decision.is_allowed());
 /// assert_eq!(decision.retry_after().as_deref(), Some("1"));
 /// assert_eq!(decision.rate_limit("default"), r#""default";r=0;t=1"#);
+/// assert_eq!(decision.rate_limit_policy("default"), r#""default";q=1"#);
 /// # Ok::<(), nanopace_limits::LimitsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -165,51 +130,51 @@ impl Decision {
         Decision { answer, now, standing, which: 0 }
     }
 
-    /// This decision, of which the limit of that number tells how it stands.
+    /// The same decision, described by the limit with that number.
     pub(crate) fn by(self, which: usize) -> Decision {
         Decision { which, ..self }
     }
 
-    /// Which of several limits it is that the decision tells about: 0 is the first.
+    /// The number of the limit that this decision describes: 0 is the first.
     #[must_use]
     pub fn which(&self) -> usize {
         self.which
     }
 
-    /// Whether the request was let in.
+    /// Whether the request was admitted.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
         self.answer.is_ok()
     }
 
-    /// The answer alone.
+    /// Whether the request was admitted, and if not, why.
     ///
     /// # Errors
-    /// [`Rejected`], if the request was not let in.
+    /// [`Rejected`], if the request was not admitted.
     pub fn answer(&self) -> Result<(), Rejected> {
         self.answer
     }
 
-    /// The most that ever gets in at once.
+    /// The most that is ever admitted at once.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.standing.limit
     }
 
-    /// The most that would get in after this request.
+    /// The most that would be admitted after this request.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.standing.remaining
     }
 
-    /// After so long without a request, all of the limit would get in.
+    /// The time without requests after which all of the limit would be admitted.
     #[must_use]
     pub fn reset(&self) -> Duration {
         self.standing.reset
     }
 
-    /// After so long, the same request gets in, if no other is let in before. None if it was let in,
-    /// or if it is for more than ever gets in at once.
+    /// The time after which the same request is admitted, if no other is admitted before. `None` if it was
+    /// admitted, or never is.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         match self.answer {
@@ -224,8 +189,8 @@ impl Decision {
         self.retry().map(|retry| seconds(retry).to_string())
     }
 
-    /// The value of the header field `RateLimit`, for a policy of that name. A name is printable
-    /// ASCII; other characters are left out.
+    /// The value of the header field `RateLimit` for a policy of that name. Characters other than printable
+    /// ASCII are left out of the name.
     #[must_use]
     pub fn rate_limit(&self, name: &str) -> String {
         let Standing { remaining, reset, .. } = self.standing;
@@ -233,21 +198,13 @@ impl Decision {
     }
 
     /// The value of the header field `RateLimit-Policy`, for a policy of that name.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// let limiter = Limiter::new("100/h".parse()?);
-    /// assert_eq!(limiter.decide().rate_limit_policy("hourly"), r#""hourly";q=100"#);
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn rate_limit_policy(&self, name: &str) -> String {
         policy(name, self.standing.limit, None)
     }
 }
 
-/// A policy: the most that gets in, in a window of this many seconds.
+/// A policy: the most that is admitted, in a window of this many seconds.
 pub(crate) fn policy(name: &str, most: u64, window: Option<u128>) -> String {
     let window = window.and_then(|seconds| u64::try_from(seconds).ok());
     let window = window.map_or_else(String::new, |seconds| format!(";w={}", integer(seconds)));

@@ -1,4 +1,4 @@
-//! The front door: a limiter that owns its clock and is shared by its clones.
+//! The main interface: a limiter that owns its clock and is shared by its clones.
 
 #[cfg(feature = "async")]
 mod async_limiter;
@@ -23,38 +23,36 @@ pub use reservation::Reservation;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// Limits for all of a program: it has its own clock, and its clones share what was let in.
+/// Limits for a whole program. A limiter has its own clock, and its clones share what was admitted.
 ///
-/// [`try_acquire`](Limiter::try_acquire) says yes or no at once. [`decide`](Limiter::decide) says more.
+/// [`try_acquire`](Limiter::try_acquire) admits or rejects a request at once. [`decide`](Limiter::decide) also returns
+/// what is left.
 ///
 /// ```
 /// use nanopace_limits::Limiter;
 ///
-/// let limiter = Limiter::per_second(100).build()?;
+/// let limiter = Limiter::per_second(10).burst(20).and("5000/day sliding-log").build()?; // two limits
 /// if limiter.try_acquire().is_ok() {
 ///     // go
 /// }
-///
-/// // Two limits at once.
-/// let limiter = Limiter::per_second(10).burst(20).and("5000/day sliding-log").build()?;
 /// let decision = limiter.decide();
 /// assert!(decision.is_allowed());
-/// assert_eq!(decision.remaining(), 19);
+/// assert_eq!(decision.remaining(), 18);
 /// # Ok::<(), nanopace_limits::LimitsError>(())
 /// ```
 ///
 /// # Time
 ///
-/// The clock is read under the lock under which the decision is made, so decisions are in the
-/// order of their moments. Whatever threads do, a limit holds in every span of the clock.
+/// The clock is read under the lock under which the decision is made, so decisions are in the order of their
+/// moments. A limit holds in every span of the clock, whatever threads do.
 ///
-/// A single rate keeps its bound without that. So requests for it take no lock while the queue is empty, until the
-/// limits change.
+/// A single rate keeps its bound without that order. Requests for it take no lock while the queue is empty,
+/// until the limits change.
 ///
 /// # Waiting
 ///
-/// Requests that [wait](Limiter::wait) form a FIFO queue. While it is not empty, requests that do not wait are rejected,
-/// unless their handle is not [`fair`](Limiter::fair).
+/// Requests that [wait](Limiter::wait) form a FIFO queue. While it is not empty, requests that do not wait
+/// are rejected, unless their handle is not [`fair`](Limiter::fair).
 #[derive(Clone, Debug)]
 pub struct Limiter {
     inner: Arc<Inner>,
@@ -78,13 +76,13 @@ struct Shared {
 }
 
 impl Limiter {
-    /// A limiter that has let nothing in yet. For limits from text, and for several at once.
+    /// A limiter that has admitted nothing yet.
     #[must_use]
     pub fn new(limits: Limits) -> Limiter {
         Limiter::with_clock(limits, nanopace_nanos::TscClock::new())
     }
 
-    /// A limiter by another clock, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
+    /// A limiter with another clock, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
     ///
     /// ```
     /// use nanopace_nanos::ManualClock;
@@ -111,17 +109,17 @@ impl Limiter {
         Limiter { inner, meter: Meter::default(), is_fair: true }
     }
 
-    /// This limiter, whose answers are counted under that name from now on, by the facade
-    /// [`metrics`](https://docs.rs/metrics) and the recorder that is installed now. So install it
-    /// first. Clones that were made before have no name, or another one, and share what was let in.
+    /// This limiter, with a name under which its decisions are counted, by the facade
+    /// [`metrics`](https://docs.rs/metrics). Install the recorder first. Clones that were made before keep their name or have
+    /// none, and share what was admitted.
     ///
     /// | metric | kind | counts |
     /// |---|---|---|
-    /// | `nanopace_limits_admitted_total` | counter | requests that were let in, however much they cost |
-    /// | `nanopace_limits_rejected_total` | counter | requests that were not, for any reason |
-    /// | `nanopace_limits_waited_seconds` | histogram | how long those that would have waited were waiting until they were let in |
+    /// | `nanopace_limits_admitted_total` | counter | admitted requests, whatever they cost |
+    /// | `nanopace_limits_rejected_total` | counter | rejected requests, for any reason |
+    /// | `nanopace_limits_waited_seconds` | histogram | how long requests waited until they were admitted |
     ///
-    /// Each has the label `limiter` with the name. What is taken back later stays counted: counters never
+    /// Each has the label `limiter` with the name. A refunded request stays counted, because counters never
     /// fall. A caller that gives up while it waits is not counted.
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
@@ -134,29 +132,19 @@ impl Limiter {
         Limiter { meter, ..self }
     }
 
-    /// This limiter. If `fair` is false, requests that do not wait overtake those who do: they
-    /// take whatever is there, and then nobody who waits may ever get in. Other clones stay as they
-    /// are.
+    /// This limiter. If `fair` is false, requests that do not wait overtake those that wait: they take
+    /// whatever is left, and a waiting request may never be admitted. Other clones do not change.
     ///
-    /// By default a request that costs something is rejected while others wait. The rejection names the moment of the
-    /// first in the queue, or a later one. That moment may be past, if the first has not asked again yet. So a caller
-    /// that asks often, or for little, takes nothing from requests that wait. Limits that count rejected requests
-    /// (`sliding-log-all`) count these too.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// let limiter = Limiter::per_second(10).build()?;
-    /// let hasty = limiter.clone().fair(false); // takes what is left, even if others wait
-    /// assert!(hasty.try_acquire().is_ok());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
+    /// By default a request that costs something is rejected while others wait. The rejection names the
+    /// moment of the first in the queue, or a later one. That moment may be past, if the first has not asked
+    /// again yet. A caller that asks often, or for little, therefore takes nothing from requests that wait.
+    /// Limits that count rejected requests (`sliding-log-all`) count these too.
     #[must_use]
     pub fn fair(self, fair: bool) -> Limiter {
         Limiter { is_fair: fair, ..self }
     }
 
-    /// Lets one request in now, or says why not.
+    /// Admits one request now, or rejects it.
     ///
     /// # Errors
     /// [`Rejected`]. Nothing is counted then, except by limits that count rejected requests.
@@ -165,22 +153,11 @@ impl Limiter {
         self.try_acquire_same(1)
     }
 
-    /// Lets in now what costs each limit the same, or something of its own: `5`, or one cost for each
-    /// limit, in the order of the limits. All of it is counted or nothing.
+    /// Admits now a request that costs each limit the same (`5`), or each its own (`&[1, 4_000]`, in the
+    /// order of the limits). All of it is counted or nothing.
     ///
     /// # Errors
     /// [`CostsRejected`]. Nothing is counted then, except by limits that count rejected requests.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// // A hundred requests a minute, and a megabyte.
-    /// let limiter = Limiter::new("100/min, 1M/min".parse()?);
-    /// assert!(limiter.try_acquire_costs(&[1, 900_000]).is_ok());
-    /// assert!(limiter.try_acquire_costs(&[1, 900_000]).is_err());
-    /// assert!(limiter.try_acquire_costs(&[99, 0]).is_ok(), "the rejected request was not counted");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     pub fn try_acquire_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<(), CostsRejected> {
         match costs.into() {
             Costs::Same(n) => Ok(self.try_acquire_same(n)?),
@@ -190,7 +167,7 @@ impl Limiter {
         }
     }
 
-    /// Lets one request in now or not, and says how the limits stand.
+    /// Admits or rejects one request, and returns what is left.
     #[must_use]
     pub fn decide(&self) -> Decision {
         let Ok(decision) = self.decided(Costs::Same(1), |limits, state, now| {
@@ -199,8 +176,8 @@ impl Limiter {
         decision
     }
 
-    /// Lets a request in now or not, and says how the limits stand. The request costs each limit the same,
-    /// or something of its own: `5`, or `&[1, 4_000]`.
+    /// Admits or rejects a request with costs, as for [`try_acquire_costs`](Limiter::try_acquire_costs), and
+    /// returns what is left.
     ///
     /// # Errors
     /// [`CostsRejected::Number`] if there is not one cost for each limit.
@@ -209,30 +186,19 @@ impl Limiter {
         self.decided(costs, |limits, state, now| limits.decide_costs(state, now, costs))
     }
 
-    /// How the limit that has the least left stands now. Counts nothing.
+    /// The state of the limit that has the least left now. Counts nothing.
     #[must_use]
     pub fn standing(&self) -> Standing {
         self.with(|limits, state, now| limits.tightest(state, now).1)
     }
 
-    /// The limits that are in force.
+    /// The limits in force.
     #[must_use]
     pub fn limits(&self) -> Arc<Limits> {
         Arc::clone(&lock(&self.inner.shared).limits)
     }
 
-    /// Changes the limits in one step. What was let in stays counted: [`Limits`] say how.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// let limiter = Limiter::new("2/day".parse()?);
-    /// assert!(limiter.try_acquire_costs(2).is_ok());
-    /// limiter.set_limits("3/day".parse()?);
-    /// assert!(limiter.try_acquire().is_ok());
-    /// assert!(limiter.try_acquire().is_err());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
+    /// Changes the limits in one step. Admissions stay counted, as described for [`Limits`].
     pub fn set_limits(&self, limits: Limits) {
         self.with(|old, state, now| {
             old.advance(state, now);
@@ -242,17 +208,14 @@ impl Limiter {
         self.inner.queue.wake_first(&());
     }
 
-    /// The clock by which decisions are made.
     pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.inner.clock
     }
 
-    /// The queue of requests that wait.
     pub(crate) fn queue(&self) -> &WaitQueue<()> {
         &self.inner.queue
     }
 
-    /// The meter that counts the answers.
     pub(crate) fn meter(&self) -> &Meter {
         &self.meter
     }
@@ -274,13 +237,13 @@ impl Limiter {
         }
     }
 
-    /// Decides under the lock. Not inlined: the way without the lock would save registers for it.
+    /// Decides under the lock. Not inlined: otherwise the fast path would save registers for it.
     #[inline(never)]
     fn try_acquire_locked(&self, n: u64) -> Result<(), Rejected> {
         self.answer(Costs::Same(n), |limits, state, now| limits.try_acquire(state, now, n))
     }
 
-    /// The answer to a request that does not wait. Its metric is counted after the lock is released.
+    /// Decides on a request that does not wait. Counts the metric after the lock is released.
     pub(crate) fn answer<T, E: From<Rejected>>(
         &self,
         costs: Costs<'_>,
@@ -294,7 +257,7 @@ impl Limiter {
         answer
     }
 
-    /// Like [`answer`](Limiter::answer), with how the limits stand.
+    /// Like [`answer`](Limiter::answer), with what is left.
     fn decided<E>(
         &self,
         costs: Costs<'_>,
@@ -310,7 +273,6 @@ impl Limiter {
         decision
     }
 
-    /// Refuses a request while others wait.
     #[inline]
     fn yield_to_waiters(
         &self,
@@ -325,7 +287,7 @@ impl Limiter {
         self.inner.queue.yield_to_waiters(&(), limits, state, now, costs)
     }
 
-    /// A step under the lock.
+    /// Runs a step under the lock.
     pub(crate) fn with<T>(
         &self,
         step: impl FnOnce(&mut Arc<Limits>, &mut LimitsState, Nanos) -> T,

@@ -1,7 +1,7 @@
-//! Buckets and pools with a thread of their own, which refills them on time (feature `pools`).
+//! Buckets and pools that a thread refills on time (feature `pools`).
 //!
-//! Every other limiter works out what has come since it was last asked. These are refilled at the
-//! same moments for all callers, whether anybody asks or not.
+//! All other limiters compute what has come since the last request. These are refilled at the same moments
+//! for all callers, whether anybody asks or not.
 
 mod managed_pool;
 pub(crate) mod pool_state;

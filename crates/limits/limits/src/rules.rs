@@ -1,5 +1,5 @@
-//! The rules, one algorithm to a file, and what they share. A rule that can be written as text also has a kind in
-//! `limits/limit.rs` and words in `text.rs`.
+//! The rules, one algorithm per file, and what they share. A rule that has a text is also a kind in
+//! `limits/limit.rs`, and has its words in `text.rs`.
 
 mod aggregated_window;
 mod fixed_window;
@@ -28,17 +28,17 @@ pub(crate) use windows::Counts;
 
 use crate::Rejected;
 
-/// What may be counted already of `capacity`, so that `n` more fit.
+/// How much of `capacity` may be counted already, so that `n` more fit.
 ///
 /// # Errors
-/// [`Rejected::ExceedsCapacity`] where `n` alone are too many.
+/// [`Rejected::ExceedsCapacity`] if `n` alone is too much.
 #[inline]
 pub(crate) fn room_beside(n: u64, capacity: u64) -> Result<u64, Rejected> {
     capacity.checked_sub(n).ok_or(Rejected::ExceedsCapacity { capacity })
 }
 
-/// Which of the entries, oldest first, is the last that has to leave until no more than `most` of
-/// the `total` are left. There is one where `most` is less than the total.
+/// The last of the entries, oldest first, that has to leave until no more than `most` of the `total` are
+/// left. There is one if `most` is less than the total.
 #[inline]
 pub(crate) fn last_to_leave<T>(
     entries: impl IntoIterator<Item = (T, u64)>,

@@ -1,4 +1,4 @@
-//! Rules at work: shared between threads, with a lock or without, and with a clock.
+//! Rules that threads share, with a lock or without, and with a clock.
 
 use crate::sync::{AtomicU64, Relaxed};
 #[cfg(feature = "std")]
@@ -11,9 +11,9 @@ use crossbeam_utils::CachePadded;
 use nanopace_nanos::Clock;
 use nanopace_nanos::Nanos;
 
-/// Answers "may I, now?" at once, from any thread. The moments that it is asked about may go
-/// backwards, as they do when threads read the clock first and ask later: [what all limiters
-/// keep](crate#what-all-of-them-keep) says what holds then.
+/// Admits or rejects requests at once, from any thread. The moments of requests may go backwards, as they do
+/// when threads read the clock first and ask later: see [what all limiters
+/// keep](crate#what-all-of-them-keep).
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -30,21 +30,20 @@ use nanopace_nanos::Nanos;
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 pub trait TryAcquire: Debug + Send + Sync {
-    /// Lets `n` in at `now`, or says why not: all of them or none. Zero always gets in and counts
-    /// as nothing.
+    /// Admits `n` at `now`: all of them or none. Zero is always admitted and counts as nothing.
     ///
     /// # Errors
     /// [`Rejected`]. Nothing is counted then.
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
-    /// Returns what [`try_acquire_n_at`](TryAcquire::try_acquire_n_at) would answer. It counts nothing
-    /// and moves nothing on: whatever moment it asks about, later answers are as without it.
+    /// Returns the result of [`try_acquire_n_at`](TryAcquire::try_acquire_n_at) without counting anything.
+    /// Later decisions do not change, whatever the moment.
     ///
     /// # Errors
     /// [`Rejected`], as for the request itself.
     fn peek_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
-    /// Lets one request in at `now`, or says why not.
+    /// Admits one request at `now`.
     ///
     /// # Errors
     /// [`Rejected`]. Nothing is counted then.
@@ -53,22 +52,8 @@ pub trait TryAcquire: Debug + Send + Sync {
     }
 }
 
-/// A rule whose state is one word, shared between threads without a lock. A decision is one load,
-/// the rule's step, and one compare-and-swap.
-///
-/// ```
-/// use nanopace_nanos::Nanos;
-/// use nanopace_limits::{Atomic, Gcra, TryAcquire};
-///
-/// let limiter = Atomic::new(Gcra::new("2/s".parse()?));
-/// std::thread::scope(|scope| {
-///     for _ in 0..2 {
-///         scope.spawn(|| assert!(limiter.try_acquire_at(Nanos::ZERO).is_ok()));
-///     }
-/// });
-/// assert!(limiter.try_acquire_at(Nanos::ZERO).is_err());
-/// # Ok::<(), nanopace_limits::QuotaError>(())
-/// ```
+/// A rule whose state is one word, shared between threads without a lock. A decision is one load, the rule's
+/// step, and one compare-and-swap.
 #[derive(Debug)]
 pub struct Atomic<R> {
     rule: R,
@@ -77,28 +62,18 @@ pub struct Atomic<R> {
 }
 
 impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
-    /// A limiter that follows `rule` and has let nothing in yet.
+    /// A limiter that follows `rule` and has admitted nothing yet.
     pub fn new(rule: R) -> Atomic<R> {
         let state = AtomicU64::new(rule.fresh().into());
         Atomic { rule, state }
     }
 
-    /// The rule that it follows.
+    /// The rule.
     pub fn rule(&self) -> &R {
         &self.rule
     }
 
-    /// The state as it is now, for display.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{Atomic, TryAcquire, TokenBucket};
-    ///
-    /// let bucket = Atomic::new(TokenBucket::new("10/s".parse()?, 20)?);
-    /// bucket.try_acquire_n_at(5, Nanos::ZERO).unwrap();
-    /// assert_eq!(bucket.rule().tokens(bucket.state(), Nanos::ZERO), 15);
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
+    /// The state at this moment, for display.
     pub fn state(&self) -> R::State {
         R::State::from(self.seen())
     }
@@ -109,7 +84,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
         self.state.load(Relaxed)
     }
 
-    /// Lets `n` in at `now`; says what the word was before.
+    /// Admits `n` at `now`, and returns the word before.
     pub(crate) fn admit(&self, n: u64, now: Nanos) -> Result<u64, Rejected> {
         let mut seen = self.seen();
         loop {
@@ -136,23 +111,11 @@ impl<R: Rule<State: From<u64> + Into<u64>>> TryAcquire for Atomic<R> {
     }
 }
 
-/// Any rule, shared between threads behind a mutex. For a rule whose state is one word,
-/// [`Atomic`](crate::Atomic) needs no mutex.
+/// Any rule, shared between threads by a mutex. A rule whose state is one word needs none: [`Atomic`].
 ///
-/// The order in which threads get the mutex is the order of the decisions. It need not be that of
-/// the moments they ask about. A moment before the latest one counts as the latest, and the rule's
-/// bound holds for these. For the moments as they were asked about, see [what all limiters
-/// keep](crate#what-all-of-them-keep).
-///
-/// ```
-/// use nanopace_nanos::Nanos;
-/// use nanopace_limits::{Gcra, TryAcquire, Locked};
-///
-/// let both = (Gcra::new("5/s".parse()?), Gcra::new("12/min".parse()?));
-/// let limiter = Locked::new(both);
-/// assert!(limiter.try_acquire_n_at(5, Nanos::ZERO).is_ok());
-/// # Ok::<(), nanopace_limits::QuotaError>(())
-/// ```
+/// Decisions have the order in which threads get the mutex. A moment before the latest one counts as the
+/// latest, and the rule's bound holds for these moments. For the moments that callers name, see [what all
+/// limiters keep](crate#what-all-of-them-keep).
 #[cfg(feature = "std")]
 #[derive(Debug)]
 pub struct Locked<R: Rule> {
@@ -162,7 +125,7 @@ pub struct Locked<R: Rule> {
 
 #[cfg(feature = "std")]
 impl<R: Rule> Locked<R> {
-    /// A limiter that follows `rule` and has let nothing in yet.
+    /// A limiter that follows `rule` and has admitted nothing yet.
     pub fn new(rule: R) -> Locked<R> {
         let state = Mutex::new(rule.fresh());
         Locked { rule, state }
@@ -180,17 +143,7 @@ impl<R: Rule> TryAcquire for Locked<R> {
     }
 }
 
-/// A limiter together with its clock, on cache lines of its own.
-///
-/// ```
-/// use nanopace_nanos::TscClock;
-/// use nanopace_limits::{Atomic, Clocked, Gcra};
-///
-/// let limiter = Clocked::new(Atomic::new(Gcra::new("1/h".parse()?)), TscClock::new());
-/// assert!(limiter.try_acquire().is_ok());
-/// assert!(limiter.try_acquire().is_err());
-/// # Ok::<(), nanopace_limits::QuotaError>(())
-/// ```
+/// A limiter with its clock, on cache lines of its own.
 #[cfg(feature = "std")]
 #[derive(Debug)]
 pub struct Clocked<L, C> {
@@ -201,12 +154,12 @@ pub struct Clocked<L, C> {
 
 #[cfg(feature = "std")]
 impl<L: TryAcquire, C: Clock> Clocked<L, C> {
-    /// Asks `limiter` at the moments that `clock` shows.
+    /// Asks `limiter` at the moments of `clock`.
     pub fn new(limiter: L, clock: C) -> Clocked<L, C> {
         Clocked { limiter: CachePadded::new(limiter), clock }
     }
 
-    /// Lets one request in now, or says why not.
+    /// Admits one request now.
     ///
     /// # Errors
     /// [`Rejected`]. Nothing is counted then.

@@ -1,4 +1,4 @@
-//! Tests: what limiters take in memory is what the README says.
+//! Tests that the README has the sizes of all limiters.
 
 use crate::pools::pool_state::{State, Stretch};
 use crate::pools::refilled_bucket::Stock;
@@ -10,7 +10,7 @@ use crate::{
 };
 use std::mem::size_of;
 
-/// The bytes of the state, and of all.
+/// The bytes of the state, and of the whole.
 type Size = (usize, usize);
 
 fn word<R: Rule<State: From<u64> + Into<u64>>>() -> Size {
@@ -21,7 +21,7 @@ fn locked<R: Rule>() -> Size {
     (size_of::<R::State>(), size_of::<Locked<R>>())
 }
 
-/// A handle, and what it shares with its thread, counted.
+/// A handle and its reference-counted state.
 fn shared<Handle, Shared>() -> Size {
     let counts = 2 * size_of::<usize>();
     (size_of::<Shared>(), size_of::<Handle>() + counts + size_of::<Mutex<Shared>>())

@@ -1,5 +1,4 @@
-//! The world the concurrent code runs in: the real one, or loom's model of it when built with
-//! `--cfg loom`.
+//! Atomics, locks and threads: the standard library's, or loom's in a build with `--cfg loom`.
 
 pub(crate) use core::sync::atomic::Ordering::Relaxed;
 
@@ -33,7 +32,7 @@ mod world {
 #[cfg(feature = "std")]
 pub(crate) use world::*;
 
-/// Locks, also after a panic: what is locked here is whole at every step.
+/// Locks, also after a panic: the locked values are consistent at every step.
 #[cfg(feature = "std")]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)

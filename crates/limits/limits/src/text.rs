@@ -1,4 +1,4 @@
-//! Quotas and limits as text: as people write them, and as header fields have them.
+//! Quotas and limits as text, for people, header fields and serde.
 
 use crate::decision::policy;
 use crate::limits::{Law, LimitKind, MOST_AT_ONCE};
@@ -24,7 +24,6 @@ impl FromStr for Quota {
     }
 }
 
-/// Digits with a `k`, `M` or `G` after them, perhaps.
 fn parse_count(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(['k', 'M', 'G']);
     let multiple = match &text[digits.len()..] {
@@ -38,14 +37,14 @@ fn parse_count(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(multiple)
 }
 
-/// A span, or a unit that stands for one of it.
+/// Parses a span, or a unit that stands for one of it.
 fn parse_period(text: &str) -> Option<Duration> {
     let one = if text.starts_with(char::is_alphabetic) { "1" } else { "" };
     humantime::parse_duration(&format!("{one}{text}")).ok()
 }
 
 impl fmt::Display for Quota {
-    /// As [`FromStr`] reads it.
+    /// In the form that [`FromStr`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let period = humantime::format_duration(self.period()).to_string();
         let unit = period
@@ -56,7 +55,6 @@ impl fmt::Display for Quota {
 }
 
 impl fmt::Display for Limit {
-    /// As [`FromStr`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.quota())?;
         match self.kind() {
@@ -106,20 +104,17 @@ impl FromStr for Limit {
     }
 }
 
-/// The text of no limits.
 const UNLIMITED: &str = "unlimited";
 
-/// What the kinds of limits begin with after a quota.
+/// The beginnings of all kinds of limits after a quota.
 const KINDS: [&str; 4] = [" burst ", " in ", " sliding-", " fixed-"];
 
-/// The error for something unknown after a quota.
 fn unknown_kind(text: &str) -> Option<LimitsError> {
     let (quota, kind) = text.split_once(' ')?;
     quota.parse::<Quota>().ok().map(|_| LimitsError::Kind(kind.trim().to_owned()))
 }
 
 impl fmt::Display for Limits {
-    /// As [`FromStr`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.each().is_empty() {
             return f.write_str(UNLIMITED);
@@ -150,7 +145,7 @@ impl FromStr for Limits {
 }
 
 impl Limit {
-    /// Its part of the header field `RateLimit-Policy`.
+    /// The limit's part of the header field `RateLimit-Policy`.
     fn policy(&self) -> String {
         let most = self.most();
         let window_ns = match self.law {
@@ -164,19 +159,8 @@ impl Limit {
 }
 
 impl Limits {
-    /// The value of the header field `RateLimit-Policy`: each limit by its text, with the most that
-    /// gets in at once, and with the seconds of its period where these are whole.
-    ///
-    /// ```
-    /// use nanopace_limits::Limits;
-    ///
-    /// let limits: Limits = "10/s burst 20, 5000/day sliding-log".parse()?;
-    /// assert_eq!(
-    ///     limits.policy(),
-    ///     r#""10/s burst 20";q=20;w=2, "5000/day sliding-log";q=5000;w=86400"#
-    /// );
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
+    /// The value of the header field `RateLimit-Policy`: each limit by its text, with the most that it admits
+    /// at once, and with the seconds of its period if these are whole.
     #[must_use]
     pub fn policy(&self) -> String {
         let policies: Vec<String> = self.each().iter().map(Limit::policy).collect();
@@ -196,7 +180,6 @@ mod as_text {
             $(
                 #[cfg_attr(docsrs, doc(cfg(feature = "serde")))]
                 impl Serialize for $type {
-                    /// As [`Display`](std::fmt::Display) writes it.
                     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                         to.collect_str(self)
                     }
@@ -204,7 +187,6 @@ mod as_text {
 
                 #[cfg_attr(docsrs, doc(cfg(feature = "serde")))]
                 impl<'de> Deserialize<'de> for $type {
-                    /// As [`FromStr`](std::str::FromStr) reads it.
                     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<$type, D::Error> {
                         String::deserialize(from)?.parse().map_err(D::Error::custom)
                     }

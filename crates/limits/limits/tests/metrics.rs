@@ -1,4 +1,4 @@
-//! A limiter with a name counts its answers, and one without counts nothing.
+//! Tests that a limiter with a name counts its decisions, and one without counts nothing.
 #![cfg(feature = "metrics")]
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A way to ask a limiter of two limits, and whether it let the request in.
+/// A way to ask a limiter of two limits. Returns whether the request was admitted.
 type Ask = fn(&Limiter, u64) -> bool;
 
 const ASKS: [Ask; 7] = [
@@ -23,7 +23,7 @@ const ASKS: [Ask; 7] = [
     |limiter, n| limiter.reserve(n).map(Reservation::commit).is_ok(),
 ];
 
-/// What was counted: each metric and its label, the counts, and the seconds that were waited.
+/// The recorded metrics: the counts by name and label, and the waiting times in seconds.
 fn counted(snapshotter: &Snapshotter) -> (BTreeMap<String, u64>, Vec<f64>) {
     let (mut counts, mut waits) = (BTreeMap::new(), Vec::new());
     for (key, _, _, value) in snapshotter.snapshot().into_vec() {
@@ -49,7 +49,7 @@ fn counts(admitted: u64, rejected: u64) -> BTreeMap<String, u64> {
 
 proptest! {
     #[test]
-    fn each_answer_is_counted_once_under_the_name_of_who_was_asked(
+    fn each_decision_is_counted_once_under_the_limiters_name(
         steps in prop::collection::vec((0..ASKS.len(), 0..6_u64, any::<bool>(), 0..600_u64), 0..60),
     ) {
         let (recorder, clock) = (DebuggingRecorder::new(), ManualClock::new());
@@ -68,9 +68,9 @@ proptest! {
     }
 }
 
-/// Tries that came too early count as nothing.
+/// Earlier tries are not counted.
 #[test]
-fn a_request_that_waits_is_counted_once_with_the_time_until_it_was_let_in() {
+fn a_waiting_request_is_counted_once_with_its_waiting_time() {
     let recorder = DebuggingRecorder::new();
     let limiter = metrics::with_local_recorder(&recorder, || {
         let limits = "2/s burst 1".parse().unwrap();

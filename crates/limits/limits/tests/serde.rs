@@ -1,4 +1,4 @@
-//! Limits in a configuration file.
+//! Tests limits in a configuration file.
 
 #![cfg(feature = "serde")]
 
@@ -21,9 +21,9 @@ fn limits_are_written_and_read_as_text() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn an_invalid_limit_is_an_error() {
     let error = toml::from_str::<Settings>("all = '10/s brust 2'").unwrap_err().to_string();
-    assert!(error.contains("`brust 2` is no kind of limit"), "{error}");
+    assert!(error.contains("`brust 2` is not a kind of limit"), "{error}");
     let error = toml::from_str::<Settings>("all = ''").unwrap_err().to_string();
     assert!(error.contains("a limit is missing") && error.contains("`unlimited`"), "{error}");
 }

@@ -6,9 +6,9 @@
 //! redis-cli -p 6380 CL.THROTTLE alice 15 30 60 1
 //! ```
 //!
-//! The reply is five integers: 0 if it was let in and 1 if not; the limit, `max_burst` + 1; what is
+//! The reply is five integers: 0 if it was admitted and 1 if not; the limit, `max_burst` + 1; what is
 //! left; in how many seconds to come back, or -1; and in how many seconds all of the limit is there
-//! again. Seconds are rounded up: who comes back then gets in.
+//! again. Seconds are rounded up: a request at that time is admitted.
 
 use nanopace_limits::{Limit, Limits, Quota};
 use nanopace_remote::{Decision, Remote};
@@ -37,7 +37,7 @@ fn serve(listener: &TcpListener, store: &Remote) {
     }
 }
 
-/// Answers until the client hangs up, or says what is not RESP.
+/// Responds until the client closes the connection, or sends no RESP.
 fn converse(mut stream: &TcpStream, store: &Remote) {
     let mut reader = BufReader::new(stream);
     let mut parser = Parser::new();

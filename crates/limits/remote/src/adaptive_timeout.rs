@@ -1,16 +1,16 @@
-//! How long a decision may take, by how long the store takes to answer.
+//! The timeout of decisions, which follows the round trips to the store.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The least and the most that a decision may take if nobody has said how long.
+/// The shortest and the longest timeout, unless one was set.
 const BOUNDS: [Duration; 2] = [Duration::from_millis(25), Duration::from_millis(250)];
 
-/// The most round trips that a decision takes, as a rule: the store may have forgotten the script, and the
-/// limits may have changed.
+/// The most round trips of a decision, as a rule: the store may have forgotten the script, and the limits may have
+/// changed.
 const TRIPS: u32 = 4;
 
-/// The time-out of decisions: what was set, or what follows the round trips.
+/// The timeout of decisions: the one that was set, or one that follows the round trips.
 #[derive(Debug)]
 pub(crate) struct AdaptiveTimeout {
     set: Option<Duration>,
@@ -22,17 +22,17 @@ impl AdaptiveTimeout {
         Self { set, seen: Mutex::default() }
     }
 
-    /// How long a decision may take that begins now.
+    /// The timeout of a decision that begins now.
     pub(crate) fn now(&self) -> Duration {
         self.set.unwrap_or_else(|| self.lock().timeout())
     }
 
-    /// An answer has taken so long.
+    /// Notes the time that a response has taken.
     pub(crate) fn answered(&self, after: Duration) {
         self.lock().answered(after);
     }
 
-    /// An answer has not come in time.
+    /// Notes a response that has not come in time.
     pub(crate) fn missed(&self) {
         self.lock().missed();
     }
@@ -42,12 +42,12 @@ impl AdaptiveTimeout {
     }
 }
 
-/// The estimate of RFC 6298, by which TCP sends again.
+/// The estimate of RFC 6298, by which TCP retransmits.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoundTrips {
     /// The smoothed round trip, and its smoothed variation. None before the first one.
     usual: Option<(Duration, Duration)>,
-    /// Answers in a row that did not come in time, as far as that matters.
+    /// The number of missed responses in a row, up to 8.
     missed: u32,
 }
 
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_knows_how_far_the_store_is_before_it_has_answered() {
+    fn the_timeout_is_longest_before_the_first_response() {
         assert_eq!(RoundTrips::default().timeout(), 250 * MILLI);
     }
 
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(after([400 * MILLI; 3]).timeout(), 250 * MILLI);
     }
 
-    /// Whatever the distance, the time-out leaves room for a few round trips.
+    /// Whatever the distance, the timeout leaves room for a few round trips.
     #[test]
     fn it_follows_the_distance() {
         for distance in 1..=60 {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_set_is_not_changed_by_anything() {
+    fn a_timeout_that_was_set_stays() {
         let patience = AdaptiveTimeout::new(Some(7 * MILLI));
         patience.answered(100 * MILLI);
         patience.missed();

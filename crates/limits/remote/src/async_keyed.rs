@@ -9,8 +9,8 @@ use nanopace_keyed::{LimitsOf, Uniform};
 use nanopace_limits::{Costs, Decision};
 use std::sync::Arc;
 
-/// A [`RemoteKeyed`] for tasks of tokio: decisions don't block, and share one connection. What it
-/// keeps and when is said there. It needs tokio's time and I/O.
+/// A [`RemoteKeyed`] for tasks of tokio, with the same guarantees: decisions do not block, and share one connection.
+/// It needs tokio's time and I/O.
 ///
 /// ```no_run
 /// use nanopace_remote::{AsyncRemoteKeyed, Remote};
@@ -25,8 +25,7 @@ use std::sync::Arc;
 /// # }
 /// ```
 ///
-/// A decision that is dropped before it is made may be counted in the store:
-/// [`Stats::lost`](crate::Stats::lost).
+/// A decision that is dropped before it is made may be counted in the store: [`Stats::lost`](crate::Stats::lost).
 #[derive(Debug)]
 pub struct AsyncRemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
     keyed: RemoteKeyed<C>,
@@ -41,22 +40,13 @@ impl<C: LimitsOf<str>> Clone for AsyncRemoteKeyed<C> {
 
 impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
     /// The same limits for tasks.
-    ///
-    /// ```
-    /// use nanopace_remote::{AsyncRemoteKeyed, Remote};
-    ///
-    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
-    /// let users = AsyncRemoteKeyed::new(users);
-    /// # let _ = users;
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
     #[must_use]
     pub fn new(keyed: RemoteKeyed<C>) -> Self {
         let (client, settings) = keyed.store().pool().parts();
         Self { keyed, store: AsyncStore::new(client, settings) }
     }
 
-    /// The same limits for threads: for what they count, and to change them.
+    /// The same limits for threads: for their statistics, and to change them.
     #[must_use]
     pub fn keyed(&self) -> &RemoteKeyed<C> {
         &self.keyed

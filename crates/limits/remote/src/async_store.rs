@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-/// The pauses between attempts to connect: the first, and the longest.
+/// The first and the longest pause between attempts to connect.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
 
 /// A store for tasks, which share one connection. Its `Debug` shows no address.
@@ -33,7 +33,7 @@ pub(crate) struct AsyncStore {
 #[derive(Default)]
 struct Shared {
     connection: Option<MultiplexedConnection>,
-    /// Why the store failed last, until there is an answer that tells of no trouble.
+    /// Why the store failed last, until it responds without trouble.
     last_error: Option<StoreError>,
 }
 
@@ -59,12 +59,12 @@ impl AsyncStore {
         })
     }
 
-    /// When a decision that begins now has to be made.
+    /// The deadline of a decision that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.patience.now()
     }
 
-    /// The answer to a call; `sent` is called when it is sent.
+    /// Calls a script; `sent` runs when the call is sent.
     pub(crate) async fn call_by(
         self: &Arc<Self>,
         call: &Call,
@@ -108,7 +108,7 @@ impl AsyncStore {
         answer
     }
 
-    /// The last error, if there has been no answer since.
+    /// The last error, if there has been no response since.
     pub(crate) fn trouble(&self) -> Option<StoreError> {
         self.lock().last_error.clone()
     }
@@ -116,7 +116,7 @@ impl AsyncStore {
     async fn connection(self: &Arc<Self>) -> MultiplexedConnection {
         loop {
             let mut connected = pin!(self.connected.notified());
-            // From now on, nothing that is told is missed.
+            // From now on, no notification is missed.
             connected.as_mut().enable();
             if let Some(connection) = self.lock().connection.clone() {
                 return connection;
@@ -139,7 +139,7 @@ impl AsyncStore {
     }
 
     fn connect_in_background(self: &Arc<Self>) {
-        // Relaxed: who finds it false is the only one to spawn; nothing is published by it.
+        // Relaxed: only the task that finds it false spawns; nothing is published by it.
         if !self.is_connecting.swap(true, Ordering::Relaxed) {
             let connecting = Connecting(Arc::downgrade(self));
             tokio::spawn(async move { connecting.run().await });
@@ -174,8 +174,8 @@ async fn ask(mut connection: MultiplexedConnection, call: &Call) -> Result<Value
     Ok(answer?)
 }
 
-/// Connects until it has worked, or nobody wants it any more. Another one may begin when this one is
-/// dropped, also when its runtime ends.
+/// Connects until it works, or the store is dropped. When this is dropped, also at the end of its runtime, another
+/// one may begin.
 struct Connecting(Weak<AsyncStore>);
 
 impl Connecting {

@@ -1,8 +1,8 @@
-//! Whether it makes sense to ask the store.
+//! The circuit breaker: stops requests to a store that has failed.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How many failures in a row open the breaker.
+/// The number of failures in a row that opens the breaker.
 const OPENS_AT: u32 = 2;
 
 /// Counts failures in a row. It is open once there are two.
@@ -19,18 +19,18 @@ impl Breaker {
         self.failures.load(Ordering::Relaxed) >= OPENS_AT
     }
 
-    /// Says whether it is open now.
+    /// Counts a failure. Returns whether it is open now.
     pub(crate) fn fails(&self) -> bool {
         let before = self.failures.fetch_add(1, Ordering::Relaxed);
         if before > OPENS_AT {
-            // Far from wrapping round, whatever comes.
+            // Stays far from wrapping around.
             self.failures.store(OPENS_AT, Ordering::Relaxed);
         }
         before + 1 >= OPENS_AT
     }
 
     pub(crate) fn succeeds(&self) {
-        // Most decisions find it closed, and don't write.
+        // Most decisions find it closed, and do not write.
         if self.failures.load(Ordering::Relaxed) > 0 {
             self.failures.store(0, Ordering::Relaxed);
         }

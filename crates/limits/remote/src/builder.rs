@@ -1,4 +1,4 @@
-//! Limits in a store, step by step.
+//! The builder of limits in a store.
 
 use crate::core::Core;
 use crate::error::RemoteError;
@@ -15,26 +15,10 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How far ahead tokens may be taken.
+/// The range of times for which tokens can be taken ahead.
 const AHEAD: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(10);
 
-/// Builds a [`RemoteKeyed`] step by step; [`Remote::limits`] begins one. What is not valid is
-/// reported at the end.
-///
-/// ```
-/// use nanopace_remote::{OnLoss, Remote};
-/// use std::time::Duration;
-///
-/// let store = Remote::lazy("redis://127.0.0.1:1/")?;
-/// let users = store
-///     .limits("100/s burst 200, 5000/day")
-///     .prefix("users")
-///     .on_loss(OnLoss::LocalShare(4))
-///     .leased(Duration::from_millis(50))
-///     .build()?;
-/// # drop(users);
-/// # Ok::<(), nanopace_remote::RemoteError>(())
-/// ```
+/// Builds a [`RemoteKeyed`] step by step; [`Remote::limits`] begins one. An invalid step is reported at the end.
 #[derive(Debug)]
 #[must_use]
 pub struct RemoteBuilder<C> {
@@ -48,34 +32,13 @@ pub struct RemoteBuilder<C> {
 }
 
 impl Remote {
-    /// The same limits for each key, as text.
-    ///
-    /// ```
-    /// use nanopace_remote::Remote;
-    ///
-    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
-    /// assert!(store.limits("10/s, 5000/day fixed-window").build().is_ok());
-    /// assert!(store.limits("many").build().is_err());
-    /// assert!(store.limits("").build().is_err(), "no limit is `unlimited`");
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
+    /// Begins with the same limits for each key, as text.
     pub fn limits(&self, limits: &str) -> RemoteBuilder<Uniform> {
         RemoteBuilder::new(self.clone(), uniform(limits))
     }
 
-    /// Limits of its own for each key, by a configuration: [`RemoteConfig`](crate::RemoteConfig) in
-    /// a store, or any other one of `nanopace-keyed`.
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
-    /// use nanopace_remote::Remote;
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Prefix(""), "10/s".parse()?)?;
-    /// let store = Remote::lazy("redis://127.0.0.1:1/")?;
-    /// assert!(store.config(config).build().is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Begins with limits of its own for each key, by a configuration: [`RemoteConfig`](crate::RemoteConfig) in a
+    /// store, or another one of `nanopace-keyed`.
     pub fn config<C: ConfigStore>(&self, config: C) -> RemoteBuilder<C> {
         RemoteBuilder::new(self.clone(), Ok(config))
     }
@@ -94,34 +57,31 @@ impl<C> RemoteBuilder<C> {
         }
     }
 
-    /// What the names of all keys in the store begin with: `nanopace` by default. The state of a
-    /// subject is one key, `prefix:{subject}`. So limiters with the same prefix share what was let in,
-    /// and should have the same limits. One with braces is [`RemoteError::Prefix`]. The subject may be
-    /// any text.
+    /// Sets the beginning of all key names in the store: `nanopace` by default. The state of a subject is one key,
+    /// `prefix:{subject}`. Limiters with the same prefix therefore share their counts, and should have the same
+    /// limits. A prefix with braces is [`RemoteError::Prefix`]. The subject may be any text.
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), ..self }
     }
 
-    /// What becomes of requests when the store is lost. They are denied by default.
+    /// Sets what happens to requests when the store is lost. They are denied by default.
     pub fn on_loss(self, on_loss: OnLoss) -> Self {
         Self { on_loss, ..self }
     }
 
-    /// Takes tokens ahead, in blocks of what the rate brings in this time, and decides without the
-    /// network as long as there are any: [`RemoteKeyed`] says what that means. The time is 1 ms to
-    /// 10 s, and another one is [`RemoteError::Ahead`]; 100 ms is a good one. All that share a prefix should have the
-    /// same.
+    /// Takes tokens ahead, in blocks of what the rate brings in this time, and decides without the network as long as
+    /// there are any: see [`RemoteKeyed`]. The time is 1 ms to 10 s, otherwise it is [`RemoteError::Ahead`]; 100 ms
+    /// is a good one. All limiters with one prefix should have the same time.
     pub fn leased(self, ahead: Duration) -> Self {
         Self { leased: Some(ahead), ..self }
     }
 
-    /// A clock for the time that tokens taken ahead are good for, and for decisions without the
-    /// store: for tests.
+    /// Sets the clock for the validity of tokens taken ahead, and for decisions without the store: for tests.
     pub fn clock(self, clock: impl Clock + 'static) -> Self {
         Self { clock: Arc::new(clock), ..self }
     }
 
-    /// A clock that the store uses instead of its own, in whole microseconds: for tests in virtual time. All
+    /// Sets a clock that the store uses instead of its own, in whole microseconds: for tests in virtual time. All
     /// limiters with this prefix must share it. The store then keeps states for ten minutes more than needed.
     pub fn store_clock(self, clock: impl Clock + 'static) -> Self {
         Self { store_clock: Some(Arc::new(clock)), ..self }
@@ -132,8 +92,8 @@ impl<C: LimitsOf<str> + 'static> RemoteBuilder<C> {
     /// The limiter.
     ///
     /// # Errors
-    /// [`RemoteError`]: what is wrong with the limits, or [`RemoteError::Prefix`],
-    /// [`RemoteError::Share`], [`RemoteError::Ahead`], [`RemoteError::Thread`].
+    /// [`RemoteError`]: invalid limits, [`RemoteError::Prefix`], [`RemoteError::Share`], [`RemoteError::Ahead`] or
+    /// [`RemoteError::Thread`].
     pub fn build(self) -> Result<RemoteKeyed<C>, RemoteError> {
         let config = Arc::new(self.config?);
         if self.on_loss == OnLoss::LocalShare(0) {

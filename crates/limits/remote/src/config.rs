@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The field that has the version, beside those of the limits.
+/// The field of the version, beside those of the limits.
 const VERSION: &str = "v";
 
 /// A configuration in a store that any number of processes follow, and any of them may change. Both
@@ -34,25 +34,24 @@ const VERSION: &str = "v";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// All of the configuration is in memory as well, and answers come from there. A thread asks the store
-/// for the version after every interval. If it is another one, the thread reads the configuration, and
-/// takes over what is different as one step ([`ConfigStore::apply`] says what decisions see of that).
+/// All of the configuration is in memory as well, and is read from there. A thread asks the store for the version
+/// after every interval. If it has changed, the thread reads the configuration, and makes the changes in one step
+/// ([`ConfigStore::apply`] describes what decisions see of that).
 ///
-/// # What is guaranteed
+/// # Guarantees
 ///
-/// * **How late**: a change is in force after one interval and the time that reading takes, in each
-///   process that follows it. In the process that makes it, it is in force at once.
-/// * **Whole changes**: all changes of one [`apply`](ConfigStore::apply) are made in one step, those
-///   of different processes one after the other.
-/// * **Store lost**: the last configuration that was read stays in force, also if the store comes back
-///   empty, and [`trouble`](RemoteConfig::trouble) says so. The next change is made to what the store
-///   has then.
+/// * **Delay**: a change is in force after one interval and the time that reading takes, in each process that follows
+///   it. In the process that makes it, it is in force at once.
+/// * **Whole changes**: all changes of one [`apply`](ConfigStore::apply) are made in one step, those of different
+///   processes one after the other.
+/// * **Store lost**: the last configuration that was read stays in force, also if the store comes back empty, and
+///   [`trouble`](RemoteConfig::trouble) returns the reason. The next change is made to the content of the store at
+///   that time.
 ///
 /// # In the store
 ///
-/// The configuration is one hash. The limits of a key are in the field whose name is `k` and the key, those
-/// of a prefix in that of `p` and the prefix. If you change it by hand, change the field `v` too:
-/// `HINCRBY limits v 1`.
+/// The configuration is one hash. The limits of a key are in the field named `k` and the key, those of a prefix in
+/// that named `p` and the prefix. If you change it by hand, change the field `v` too: `HINCRBY limits v 1`.
 #[derive(Debug)]
 pub struct RemoteConfig {
     followed: Arc<Followed>,
@@ -65,7 +64,7 @@ struct Followed {
     store: Remote,
     name: String,
     config: MemoryConfig,
-    /// Locked from a look at the store until what it says is in force.
+    /// Locked from a look at the store until its content is in force.
     seen: Mutex<Seen>,
 }
 
@@ -76,21 +75,11 @@ struct Seen {
 }
 
 impl RemoteConfig {
-    /// Reads the configuration with that name, which may be empty, and looks for changes after every
-    /// interval from now on, in a thread of its own, until this is dropped.
+    /// Reads the configuration with that name, which may be empty, and checks for changes after every interval from
+    /// now on, in a thread of its own, until this is dropped.
     ///
     /// # Errors
-    /// [`RemoteError::Store`] if it can't be read, [`RemoteError::Config`] if something in it is no
-    /// limit, [`RemoteError::Thread`].
-    ///
-    /// ```
-    /// use nanopace_remote::{Remote, RemoteConfig};
-    /// use std::time::Duration;
-    ///
-    /// let store = Remote::lazy("redis://127.0.0.1:1/")?; // nobody is there
-    /// assert!(RemoteConfig::follow(&store, "limits", Duration::from_millis(500)).is_err());
-    /// # Ok::<(), nanopace_remote::RemoteError>(())
-    /// ```
+    /// [`RemoteError::Store`] if it cannot be read, [`RemoteError::Config`] if an entry is not a limit, [`RemoteError::Thread`].
     pub fn follow(
         store: &Remote,
         name: impl Into<String>,
@@ -108,16 +97,16 @@ impl RemoteConfig {
         Ok(Self { followed, _stop: stop })
     }
 
-    /// Looks at the store now. Returns what [`trouble`](RemoteConfig::trouble) says then.
+    /// Checks the store now. Returns the [`trouble`](RemoteConfig::trouble) after that.
     ///
     /// # Errors
-    /// As for [`follow`](RemoteConfig::follow). What was read last stays in force.
+    /// As for [`follow`](RemoteConfig::follow). The configuration that was read last stays in force.
     pub fn refresh(&self) -> Result<(), Arc<RemoteError>> {
         self.followed.refresh();
         self.trouble().map_or(Ok(()), Err)
     }
 
-    /// Why the configuration as the store has it now is not in force. None if it is.
+    /// Why the configuration in the store is not in force. `None` if it is.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<RemoteError>> {
         self.followed.lock().trouble.clone()
@@ -137,7 +126,7 @@ impl ConfigStore for RemoteConfig {
         self.followed.config.snapshot()
     }
 
-    /// Changes the configuration as the store has it now.
+    /// Changes the configuration in the store.
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
         self.followed.apply(changes).map_err(|error| ConfigError::Other(Box::new(error)))
     }
@@ -156,7 +145,7 @@ impl Followed {
         seen.trouble = looked.err().map(Arc::new);
     }
 
-    /// Takes over what the store has, if that has changed.
+    /// Makes the changes of the store, if there are any.
     fn look(&self, seen: &mut Seen) -> Result<(), RemoteError> {
         let version = self.ask::<Option<u64>>(cmd("HGET").arg(&self.name).arg(VERSION))?;
         if version == seen.version {
@@ -166,7 +155,7 @@ impl Followed {
             return Err(RemoteError::Emptied);
         }
         let fields = self.ask::<HashMap<String, String>>(cmd("HGETALL").arg(&self.name))?;
-        // The version of these limits, which may be newer than the one that was asked for.
+        // The version of these limits may be newer than the one that was read before.
         let version = fields.get(VERSION).and_then(|version| version.parse().ok());
         let after = read(&fields)?;
         let before = self.config.snapshot();
@@ -180,7 +169,7 @@ impl Followed {
         let arguments = changes.iter().flat_map(words).collect();
         let call = Call { source: &CONFIGURE, key: self.name.clone(), arguments };
         let found = self.store.pool().patient_call(&call)?;
-        // The change is made, whether this look sees it or a later one of the thread does.
+        // The change is made, whether this check sees it or a later one of the thread.
         let looked = self.look(&mut seen);
         seen.trouble = looked.err().map(Arc::new);
         Ok(from_redis_value_ref(&found).unwrap_or(0))

@@ -1,4 +1,4 @@
-//! What threads and tasks share of a limiter: everything but how the store is asked.
+//! The parts of a limiter that threads and tasks share: everything except the calls of the store.
 
 use crate::decide::{Answer, Decide};
 use crate::error::{Concerns, RemoteRejected, StoreError, UnsupportedLimit};
@@ -12,7 +12,7 @@ use nanopace_limits::{Costs, Decision, Limits, Rule};
 use nanopace_nanos::{Clock, Nanos};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many keys a process decides by itself at most while the store is lost.
+/// The most keys that a process decides on while the store is lost.
 const LOCAL_KEYS: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -24,10 +24,10 @@ pub(crate) struct Core<C> {
     share: Option<Keyed<String, Share<C>>>,
     clock: Arc<dyn Clock>,
     pub(crate) leases: Option<Leases>,
-    /// The limits that were asked for last, and what the script is told of them.
+    /// The last limits that were used, and their plan.
     recent: Mutex<Option<(Arc<Limits>, Arc<Plan>)>>,
     pub(crate) counters: Counters,
-    /// For tests: in place of the store's own clock.
+    /// For tests: replaces the store's own clock.
     store_clock: Option<Arc<dyn Clock>>,
 }
 
@@ -43,7 +43,7 @@ impl<C: LimitsOf<str>> Core<C> {
         let share = match on_loss {
             OnLoss::LocalShare(parts) => {
                 let share = Share { of: Arc::clone(&config), parts };
-                // A configuration that is there has no step that could be invalid.
+                // A complete configuration has no invalid step.
                 Keyed::builder(share).max_keys(LOCAL_KEYS).build().ok()
             }
             _ => None,
@@ -73,7 +73,7 @@ impl<C: LimitsOf<str>> Core<C> {
         self.config.limits_for(key).ok_or(RemoteRejected::Key(KeyRejected::NoLimits))
     }
 
-    /// Begins a decision: makes it if the store need not be asked.
+    /// Begins a decision: makes it if the store is not needed.
     pub(crate) fn begin(&self, key: &str, costs: Costs<'_>) -> Result<Start, RemoteRejected> {
         self.counters.decision();
         // The version first: limits that are newer than it are looked up again.
@@ -104,7 +104,7 @@ impl<C: LimitsOf<str>> Core<C> {
         }))
     }
 
-    /// The plan of limits, which is made once for those that were asked for last.
+    /// The plan of limits, which is made once for the limits that were used last.
     fn plan_of(&self, limits: &Arc<Limits>) -> Result<Arc<Plan>, UnsupportedLimit> {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((same, plan)) = &*recent
@@ -139,7 +139,7 @@ impl<C: LimitsOf<str>> Core<C> {
         self.store_clock.as_ref().map(|clock| clock.now().as_nanos() / 1_000)
     }
 
-    /// The decision, by what the store has answered, or without it.
+    /// Makes the decision from the store's response, or without it.
     pub(crate) fn conclude(
         &self,
         key: &str,
@@ -174,7 +174,7 @@ impl<C: LimitsOf<str>> Core<C> {
         }
     }
 
-    /// The decision as if nothing had been let in before.
+    /// The decision as if nothing had been admitted before.
     fn on_fresh_state(&self, plan: &Plan, costs: &[u64]) -> Result<Decision, RemoteRejected> {
         let decision = plan.limits.decide_costs(&mut plan.limits.fresh(), self.clock.now(), costs);
         Ok(decision.map_err(KeyRejected::from)?)
@@ -191,7 +191,7 @@ fn costs(limits: &Limits, costs: Costs<'_>) -> Result<Vec<u64>, RemoteRejected> 
     }
 }
 
-/// What becomes of a request.
+/// The beginning of a decision.
 pub(crate) enum Start {
     /// The request is decided.
     Decided(Decision),
@@ -207,7 +207,7 @@ pub(crate) struct StoreRequest {
     more: u64,
     share: u64,
     version: u64,
-    /// Before it was asked, by this process's clock.
+    /// Before the store was called, by this process's clock.
     sent: Nanos,
 }
 
@@ -218,7 +218,7 @@ mod tests {
     use nanopace_nanos::ManualClock;
     use std::io::ErrorKind;
 
-    /// What becomes of a request that the limits would let in, when the store says that.
+    /// The decision on a request that the limits would admit, if the store returns this error.
     fn concluded(on_loss: OnLoss, error: &StoreError) -> (Result<(), RemoteRejected>, u64) {
         let config = Arc::new(Uniform::new("8/s".parse().unwrap()));
         let names = KeyNames::new("users".to_owned()).unwrap();

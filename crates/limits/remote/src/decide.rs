@@ -1,8 +1,8 @@
-//! A decision as a conversation with the store: which call comes next, and what an answer means. It
-//! does no I/O, so threads and tasks have it alike.
+//! A decision as a conversation with the store: the next call, and the meaning of a response. It does no I/O, so
+//! threads and tasks share it.
 //!
-//! The script decides, and says what the state was. The same rules as everywhere then say what there
-//! is to say about the decision: what is left, and when to come back.
+//! The script decides, and returns the state before its decision. The local rules then make the whole decision from
+//! that: what is left, and when to retry.
 
 use crate::error::StoreError;
 use crate::plan::{Plan, read_state, write_state};
@@ -15,7 +15,7 @@ use redis::Value;
 use std::iter;
 use std::time::Duration;
 
-/// How often the limits of a state may turn out to be others before it is given up.
+/// How many times the limits of a state may turn out to have changed before the decision is given up.
 const ATTEMPTS: u32 = 16;
 
 /// A request for a decision.
@@ -25,39 +25,39 @@ pub(crate) struct Decide<'a> {
     pub(crate) key: &'a str,
     /// One for each limit.
     pub(crate) costs: &'a [u64],
-    /// How much more may be taken for later, if `share` times that is left.
+    /// How many tokens may be taken ahead, if `share` times that is left.
     pub(crate) more: u64,
     pub(crate) share: u64,
     /// For tests: the store's time in microseconds.
     pub(crate) micros: Option<u64>,
     pub(crate) attempts: u32,
-    /// The store has answered a call already.
+    /// The store has responded to a call already.
     pub(crate) is_heard: bool,
-    /// What the next call may take.
+    /// The most that the next call may take.
     takes: u64,
     at_risk: AtRisk<'a>,
 }
 
-/// What comes next.
+/// The next step of the conversation.
 #[derive(Debug)]
 pub(crate) enum Step {
     Call(Call),
     Done(Answer),
 }
 
-/// What the store has decided.
+/// The store's decision.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) decision: Decision,
-    /// What was taken for later.
+    /// The tokens that were taken ahead.
     pub(crate) more: Option<More>,
 }
 
-/// Tokens that were taken for later.
+/// Tokens that were taken ahead.
 #[derive(Debug)]
 pub(crate) struct More {
     pub(crate) tokens: u64,
-    /// The receipt for the tokens and for what was let in at once.
+    /// The receipt for the tokens and for the request itself.
     pub(crate) receipt: Receipt,
     /// The store's moment.
     pub(crate) at: Nanos,
@@ -103,20 +103,20 @@ impl<'a> Decide<'a> {
         Call { source: &DECIDE, key: self.key.to_owned(), arguments }
     }
 
-    /// The call is on its way.
+    /// Notes that the call is on its way.
     pub(crate) fn sent(&mut self) {
         self.at_risk.tokens = self.takes;
     }
 
-    /// What follows from an answer.
+    /// The step after a response.
     ///
     /// # Errors
-    /// [`StoreError::Foreign`], and [`StoreError::Contended`] if it goes on for too long.
+    /// [`StoreError::Foreign`], and [`StoreError::Contended`] after too many attempts.
     pub(crate) fn next(&mut self, answer: &Value) -> Result<Step, StoreError> {
         self.is_heard = true;
         self.at_risk.tokens = 0;
         if let Value::Int(_) = answer {
-            // Replaced, by this process or another one.
+            // The state was replaced, by this process or another one.
             return Ok(Step::Call(self.call()));
         }
         let Reply { verdict, now, more, before } = Reply::read(answer)?;
@@ -127,11 +127,11 @@ impl<'a> Decide<'a> {
         self.conclude(verdict == 1, now, more, &before).map(Step::Done)
     }
 
-    /// Why a call has failed. A store that has answered before was not lost: there was no time left,
-    /// because the limits kept being changed.
+    /// Why a call has failed. A store that has responded before was not lost: the limits changed so often that the
+    /// time ran out.
     pub(crate) fn failed(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Timeout | StoreError::Connection(_)) {
-            // An answer, too: nothing was counted.
+            // An error is a response too: nothing was counted.
             self.at_risk.tokens = 0;
         }
         match error {
@@ -171,15 +171,15 @@ impl<'a> Decide<'a> {
     }
 }
 
-/// The store's moment, and then moments further and further from it. The store rounds to doubles, so
-/// the rules may make its decision a microsecond later if it let a request in, or earlier if not.
+/// The store's moment, and then moments further and further from it. The store rounds to doubles, so the rules may
+/// make its decision a microsecond later if it admitted a request, or earlier if not.
 fn moments(now: Nanos, is_let_in: bool) -> impl Iterator<Item = Nanos> {
     let apart = (0..40).map(|power| Duration::from_micros(1 << power));
     let moved = move |apart| if is_let_in { now + apart } else { now - apart };
     iter::once(now).chain(apart.map(moved))
 }
 
-/// The state in a text; that of a new key if there is none.
+/// Parses a state. Empty text is the state of a new key.
 pub(crate) fn state_of(limits: &Limits, text: &str) -> Result<LimitsState, StoreError> {
     if text.is_empty() {
         return Ok(limits.fresh());
@@ -188,15 +188,14 @@ pub(crate) fn state_of(limits: &Limits, text: &str) -> Result<LimitsState, Store
     Ok(state)
 }
 
-/// The call that says what a state is, and changes nothing.
+/// The call that returns a state, and changes nothing.
 pub(crate) fn look(key: &str, micros: Option<u64>) -> Call {
     let micros = micros.map(|micros| micros.to_string()).unwrap_or_default();
     let arguments = ["", "look", &micros, "", "", ""].map(str::to_owned).into();
     Call { source: &DECIDE, key: key.to_owned(), arguments }
 }
 
-/// The call that replaces a state unless it has changed. It is read at a moment, which a test has set
-/// perhaps.
+/// The call that replaces a state unless it has changed, at the moment `now`, which a test may have set.
 pub(crate) fn replace(
     plan: &Plan,
     key: &str,
@@ -214,7 +213,7 @@ pub(crate) fn replace(
     Ok(Call { source: &REPLACE, key: key.to_owned(), arguments })
 }
 
-/// What the deciding script has said.
+/// The response of the deciding script.
 pub(crate) struct Reply {
     verdict: i64,
     pub(crate) now: Nanos,

@@ -1,4 +1,4 @@
-//! What can go wrong. No error has an address or a password in its text.
+//! All errors. None contains an address or a password.
 
 use nanopace_keyed::{KeyRejected, Limit, LimitsError, Rejected};
 use std::io;
@@ -20,7 +20,7 @@ use thiserror::Error;
 pub enum RemoteError {
     /// The address is not one of a store.
     #[error(
-        "that is no address of a store: write redis://host/, redis://user:password@host:6379/0, or unix:///path; rediss://host/ with the feature `tls` of nanopace-remote"
+        "that is not the address of a store: write redis://host/, redis://user:password@host:6379/0, or unix:///path; rediss://host/ with the feature `tls` of nanopace-remote"
     )]
     Url,
     /// The store could not be reached.
@@ -33,55 +33,45 @@ pub enum RemoteError {
     #[error(transparent)]
     Unsupported(#[from] UnsupportedLimit),
     /// The prefix has a brace: keys could have one name, or one place in a cluster.
-    #[error("the prefix {prefix:?} has a brace: write it without `{{` and `}}`, as in \"users\"")]
+    #[error(
+        "the prefix {prefix:?} contains a brace: write it without `{{` and `}}`, as in \"users\""
+    )]
     Prefix {
-        /// What [`prefix`](crate::RemoteBuilder::prefix) was given.
+        /// The argument of [`prefix`](crate::RemoteBuilder::prefix).
         prefix: String,
     },
-    /// The share that is kept locally when the store is lost is that of no process.
-    #[error("a local share is that of 1 process of so many: write 1 or more")]
+    /// The number of processes in [`OnLoss::LocalShare`](crate::OnLoss::LocalShare) is zero.
+    #[error("a local share needs the number of processes: write 1 or more")]
     Share,
-    /// Tokens can't be taken ahead for that time.
-    #[error("tokens are taken 1 ms to 10 s ahead, not {ahead:?}")]
+    /// Tokens cannot be taken ahead for that time.
+    #[error("tokens can be taken 1 ms to 10 s ahead, not {ahead:?}")]
     Ahead {
-        /// What [`leased`](crate::RemoteBuilder::leased) was given.
+        /// The argument of [`leased`](crate::RemoteBuilder::leased).
         ahead: Duration,
     },
     /// A thread could not be started.
     #[error("no thread for the connections could be started: {0}")]
     Thread(Arc<io::Error>),
-    /// The store has no configuration any more. The last one stays in force.
+    /// The store's configuration is missing. The last one stays in force.
     #[error("the store has lost the configuration: set the limits again")]
     Emptied,
-    /// The store has a configuration that can't be read. The last one stays in force.
-    #[error("the field `{field}` of the configuration in the store is no limit: {source}")]
+    /// The store's configuration cannot be read. The last one stays in force.
+    #[error("the field `{field}` of the configuration in the store is not a limit: {source}")]
     Config {
         /// `k` and the key, or `p` and the prefix.
         field: String,
-        /// What is wrong.
+        /// The fault.
         source: LimitsError,
     },
 }
 
 /// A limit whose state is not a few numbers, or whose windows are too short for a store's clock.
-///
-/// ```
-/// use nanopace_remote::Remote;
-///
-/// let store = Remote::lazy("redis://127.0.0.1/")?;
-/// let error = store.limits("10/s sliding-log").build().unwrap_err();
-/// assert_eq!(
-///     error.to_string(),
-///     "`10/s sliding-log` keeps a log, which has no bound in a store: write `10/s sliding-counter` or `10/s fixed-window`, or a rate, `10/s`"
-/// );
-/// # Ok::<(), nanopace_remote::RemoteError>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum UnsupportedLimit {
     /// A limit that remembers each request, or many slots.
     #[error(
-        "`{limit}` keeps a log, which has no bound in a store: write `{quota} sliding-counter` or `{quota} fixed-window`, or a rate, `{quota}`",
+        "`{limit}` keeps a log, whose size in a store has no bound: write `{quota} sliding-counter` or `{quota} fixed-window`, or a rate, `{quota}`",
         quota = limit.quota()
     )]
     Log {
@@ -90,7 +80,7 @@ pub enum UnsupportedLimit {
     },
     /// A window of less than a microsecond.
     #[error(
-        "`{limit}` has windows of less than a microsecond, which a store's clock can't tell apart: write a rate, `{quota}`",
+        "`{limit}` has windows of less than a microsecond, which a store's clock cannot tell apart: write a rate, `{quota}`",
         quota = limit.quota()
     )]
     Period {
@@ -103,59 +93,58 @@ pub enum UnsupportedLimit {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The store was not asked, because it has failed several times. It is tried again in the
-    /// background. [`trouble`](crate::RemoteKeyed::trouble) says why.
-    #[error("the store has failed and is not asked until it answers again")]
+    /// The store was not called, because it has failed several times. It is tried again in the background.
+    /// [`trouble`](crate::RemoteKeyed::trouble) returns the reason.
+    #[error("the store has failed and is not called until it responds again")]
     Broken,
-    /// The store has not answered in time. It may have counted the request.
-    #[error("the store has not answered in time")]
+    /// The store has not responded in time. It may have counted the request.
+    #[error("the store has not responded in time")]
     Timeout,
     /// The connection could not be made, or was lost. The store may have counted the request.
     #[error("no connection to the store ({0})")]
     Connection(io::ErrorKind),
-    /// The store's memory is full, so what would be let in can't be counted. It still decides on what it
-    /// rejects, which needs no memory.
-    #[error("the store's memory is full (OOM), so it can't count what would be let in")]
+    /// The store's memory is full, so admitted requests cannot be counted. It still rejects requests, which needs no
+    /// memory.
+    #[error("the store's memory is full (OOM), so it cannot count admitted requests")]
     Full,
-    /// The store has answered by an error, such as `READONLY`, `LOADING`, `WRONGPASS`, `NOAUTH` or `MOVED`.
-    #[error("the store refuses to decide ({0})")]
+    /// The store has responded with an error, such as `READONLY`, `LOADING`, `WRONGPASS`, `NOAUTH` or `MOVED`.
+    #[error("the store has returned an error ({0})")]
     Refused(String),
-    /// The store has no database of the number that the address ends in. A cluster has only 0.
+    /// The store has no database of the number at the end of the address. A cluster has only 0.
     #[error(
         "the store has no database of that number: write another one at the end of the address, or none"
     )]
     Database,
-    /// The user whose name is in the address, or the one without a name, may not do what is asked.
+    /// The ACL of the address's user, or of the default user, does not permit the command.
     #[error(
-        "the store's user has no right to do that: a limiter takes PING, EVAL, EVALSHA, TIME, GET and SET, on keys that begin with its prefix; what else leases and configurations take is in the README of nanopace-remote"
+        "the store's ACL denies this command to the user: a limiter needs PING, EVAL, EVALSHA, TIME, GET and SET, on keys that begin with its prefix; the README of nanopace-remote lists the commands for leases and configurations"
     )]
     Permission,
-    /// What is there under the key is not what this crate has written. The store is not lost, so this
-    /// is an error whatever [`OnLoss`](crate::OnLoss) says.
-    #[error("what the store has under that key is no state of limits: take another prefix")]
+    /// The value under the key is not a state of this crate. The store is not lost, so this is an error whatever
+    /// [`OnLoss`](crate::OnLoss) is set to.
+    #[error("the value under that key in the store is not a state of limits: take another prefix")]
     Foreign,
-    /// The state kept being changed to other limits meanwhile. The store is not lost, so this is an
-    /// error whatever [`OnLoss`](crate::OnLoss) says. If time has run out, the request may be counted.
+    /// Other processes kept changing the limits of the state. The store is not lost, so this is an error whatever
+    /// [`OnLoss`](crate::OnLoss) is set to. If the time has run out, the request may be counted.
     #[error("other processes keep changing the limits of that key")]
     Contended,
 }
 
-/// Whom an error of the store concerns.
+/// The scope of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Concerns {
     /// All keys: the store is lost. The breaker counts it, the connection is not used again, and
     /// [`OnLoss`](crate::OnLoss) decides on the request.
     Store,
-    /// All keys, but only what is let in. The store is there, and is asked for the next decision; on
-    /// this request [`OnLoss`](crate::OnLoss) decides.
+    /// Admitted requests of all keys. The store is there, and is called for the next decision;
+    /// [`OnLoss`](crate::OnLoss) decides on this request.
     Counting,
-    /// One key. The store is there, and letting this request in could be too much: it is rejected,
-    /// whatever [`OnLoss`](crate::OnLoss) says.
+    /// One key. The store is there, and admitting this request could be too much: it is rejected, whatever
+    /// [`OnLoss`](crate::OnLoss) is set to.
     Key,
 }
 
 impl StoreError {
-    /// Which error is the store's, and which one key's.
     pub(crate) fn concerns(&self) -> Concerns {
         match self {
             Self::Broken
@@ -169,24 +158,23 @@ impl StoreError {
         }
     }
 
-    /// What there is to tell of the store.
+    /// The error, if it concerns the store.
     pub(crate) fn trouble(&self) -> Option<Self> {
         (self.concerns() != Concerns::Key).then(|| self.clone())
     }
 }
 
-/// Why a request was rejected. Nothing was counted, unless a store was lost that has counted it
-/// before.
+/// Why a request was rejected. Nothing was counted, unless a lost store has counted it before.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RemoteRejected {
-    /// The limits of the key do not let it in, or there are none, or not one cost for each.
+    /// The limits of the key reject it, or there are none, or not one cost for each.
     #[error(transparent)]
     Key(#[from] KeyRejected),
-    /// The store has not decided, and requests are denied then: [`OnLoss`](crate::OnLoss).
+    /// The store has not decided, and [`OnLoss`](crate::OnLoss) denies requests.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The key has a limit that is not kept in a store.
+    /// The key has a limit that a store does not support.
     #[error(transparent)]
     Unsupported(#[from] UnsupportedLimit),
 }
@@ -210,8 +198,8 @@ impl From<redis::RedisError> for StoreError {
     }
 }
 
-/// What a server has said. Scripts, and SELECT, have the code ERR for all that they don't do. Before
-/// Redis 7, a script's error has the code of the command that has failed within its text.
+/// Interprets a server's error. Scripts and SELECT have the code ERR for everything. Before Redis 7, a script's error
+/// contains the code of the failed command in its text.
 fn by_code(code: &str, text: &str) -> StoreError {
     let code = inner_code(text).filter(|_| code == "ERR").unwrap_or(code);
     let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
@@ -219,7 +207,7 @@ fn by_code(code: &str, text: &str) -> StoreError {
         "NOPERM" => StoreError::Permission,
         "ERR" if says(NO_PERMISSION) => StoreError::Permission,
         "ERR" if says(&["DB index", "SELECT is not allowed"]) => StoreError::Database,
-        // The script fails on what it has found, and on no other key.
+        // The script fails on the value of this key, and on no other key.
         "ERR" if says(&["user_script"]) => StoreError::Foreign,
         "WRONGTYPE" => StoreError::Foreign,
         "OOM" => StoreError::Full,
@@ -232,11 +220,11 @@ fn inner_code(text: &str) -> Option<&str> {
     said.split(' ').next()
 }
 
-/// In the words of Redis 7.0, of later versions and Valkey, and of both where it is no script.
+/// The words of Redis 7.0, of later versions and Valkey, and of both outside of scripts.
 const NO_PERMISSION: &[&str] =
     &["The user executing the script can't", "ACL failure in script", "no permissions"];
 
-/// The cause is behind an `Arc`.
+/// The cause is inside an `Arc`.
 fn io_kind(error: &redis::RedisError) -> io::ErrorKind {
     let source =
         std::error::Error::source(error).and_then(|source| source.downcast_ref::<Shared>());

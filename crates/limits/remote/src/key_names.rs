@@ -4,14 +4,14 @@ use crate::error::RemoteError;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// The most bytes of a subject that is kept as it is.
+/// The most bytes of a subject that is part of its key's name.
 const LONGEST: usize = 512;
 
 /// The names of a limiter's keys, all of which begin with its prefix.
 ///
-/// As the prefix has no braces, it ends before `:{`, and the subject is all that follows but the last
-/// brace. So no two pairs of prefix and subject have one name. A long subject is named by its hash,
-/// behind `:#{`: no name of another subject has that before its first brace.
+/// The prefix has no braces, so it ends before `:{`, and the subject is the text after that, without the last brace.
+/// So no two pairs of prefix and subject have one name. The name of a long subject has its hash after `:#{`: no name
+/// of another subject has that before its first brace.
 #[derive(Debug)]
 pub(crate) struct KeyNames {
     prefix: String,
@@ -26,8 +26,7 @@ impl KeyNames {
         }
     }
 
-    /// The key that has the subject's state. A cluster finds its place by what is between the first
-    /// braces.
+    /// The key of the subject's state. A cluster finds its place by the text between the first braces.
     pub(crate) fn subject(&self, subject: &str) -> String {
         let prefix = &self.prefix;
         match subject.len() {
@@ -42,7 +41,7 @@ impl KeyNames {
     }
 }
 
-/// What `sha256sum` says.
+/// The output of `sha256sum`.
 fn digest(subject: &str) -> String {
     Sha256::digest(subject).iter().fold(String::new(), |mut digits, byte| {
         write!(digits, "{byte:02x}").ok();
@@ -99,7 +98,7 @@ mod tests {
             prop_assert!(is_a_subject(&name) && !is_a_subject(&names.processes()));
         }
 
-        /// Of a subject of any length, the name is short; and only the subject itself has it.
+        /// A subject of any length has a short name, which no other subject has.
         #[test]
         fn a_long_subject_has_a_short_name_of_its_own(
             prefix in "[:/a#]{0,6}",
@@ -114,13 +113,13 @@ mod tests {
             prop_assert!(name.starts_with(&format!("{prefix}:")), "{}", name);
             let is_kept = name == format!("{prefix}:{{{subject}}}");
             prop_assert_eq!(is_kept, length <= LONGEST);
-            // Nobody can take the name of a long subject by asking for its hash.
+            // The name of a long subject cannot be taken by asking for its hash.
             prop_assert_ne!(&name, &others.subject(&tag(&name)[..64]));
             prop_assert_ne!(&name, &names.subject(&format!("{subject}b")));
         }
 
-        /// The prefix doesn't matter for where a subject is, but if the subject begins with `}`: then
-        /// there is nothing between the braces.
+        /// The prefix has no effect on the place of a subject, unless the subject begins with `}`: then there is
+        /// nothing between the braces.
         #[test]
         fn the_tag_is_the_subjects_own(prefix in "[:/a]{0,6}", subject in text()) {
             let name = KeyNames::new(prefix).unwrap().subject(&subject);

@@ -12,56 +12,43 @@ use nanopace_keyed::{LimitsOf, Uniform};
 use nanopace_limits::{Costs, Decision, Limits};
 use std::sync::Arc;
 
-/// Limits for each of many keys, which any number of processes share by a store. Its clones are the
-/// same limiter.
-///
-/// ```
-/// use nanopace_remote::{OnLoss, Remote};
-///
-/// let store = Remote::lazy("redis://127.0.0.1:1/")?; // `connect` says if it is not there
-/// let users = store.limits("10/s burst 20, 5000/day").on_loss(OnLoss::Allow).build()?;
-/// if users.try_acquire("alice").is_ok() {
-///     // go
-/// }
-/// # Ok::<(), nanopace_remote::RemoteError>(())
-/// ```
+/// Limits for each of many keys, which any number of processes share through a store. Its clones are the same
+/// limiter.
 ///
 /// # Strict
 ///
-/// Each decision is one call of a script in the store, by the store's clock. It is the decision that
-/// [`Limits`] make of the same arrivals at most a microsecond before or after. Moments in it are
-/// nanoseconds since 1970, by that clock, which counts microseconds. All limits of a subject are checked before
-/// any is debited. When limits change, what was let in stays counted, as [`Limits`] say.
+/// Each decision is one call of a script in the store, by the store's clock. It is the decision that [`Limits`] make
+/// of the same arrivals at most a microsecond before or after. Its moments are nanoseconds since 1970, by that clock,
+/// which counts microseconds. All limits of a subject are checked before any is debited. When limits change, counts
+/// stay as described for
+/// [`Limits`].
 ///
 /// # Leased
 ///
-/// With [`leased`](crate::RemoteBuilder::leased), a decision that asks the store takes tokens for
-/// more along. As long as there are any, decisions ask nobody.
+/// With [`leased`](crate::RemoteBuilder::leased), a decision that calls the store also takes tokens ahead. As long as
+/// there are any, decisions call nobody.
 ///
-/// * **Never more** gets in than the limits say, in any span, if all that share a prefix lease with
-///   the same time. For that, the burst of each rate is smaller by what it brings while tokens are
-///   good: decisions tell of limits with that burst. Tokens are good for the given time, but no
-///   longer than a rate takes for half of its burst, and not beyond the window that they were taken
-///   in. A rate with a burst of 1 has no tokens to lease, and stays strict.
-/// * **Less** gets in by what is leased elsewhere and not used: at most [`Stats::leased`], by
-///   each process. What is taken ahead and lost on the way, or can't be given back, is gone until the
-///   limits bring it again: at most [`Stats::lost`]. A block is what the slowest limit brings in the
-///   time, but at least one token, and no more than half of this process's part of what is left.
-/// * What is not used is given back when it expires, and when the limiter is dropped. Then it
-///   counts as much as what a [`reservation`](nanopace_limits::Reservation) takes back.
+/// * **Never more** is admitted than the limits allow, in any span, if all limiters with one prefix lease with the
+///   same time. For that, the burst of each rate is smaller by what it brings while tokens are valid: decisions
+///   describe limits with that burst. Tokens are valid for the given time, but no longer than a rate takes for half
+///   of its burst, and not beyond the window that they were taken in. A rate with a burst of 1 has no tokens to
+///   lease, and stays strict.
+/// * **Less** is admitted, by the tokens that are leased elsewhere and not used: at most [`Stats::leased`], by each
+///   process. Tokens that are lost on the way, or cannot be given back, are gone until the limits bring them again:
+///   at most [`Stats::lost`]. A block is what the slowest limit brings in the time, but at least one token, and no
+///   more than half of this process's part of the rest.
+/// * Unused tokens are given back when they expire, and when the limiter is dropped. They then count as much as a
+///   refunded [`reservation`](nanopace_limits::Reservation).
 ///
-/// It is assumed that the clocks of processes and the store run equally fast. They need not show the
-/// same time.
+/// The clocks of processes and the store are assumed to run equally fast. They need not show the same time.
 ///
 /// # When the store is lost
 ///
-/// A decision takes at most [`Settings::timeout`](crate::Settings::timeout), a tenth of it, and what
-/// the system's timers add. Then
-/// [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Stats::degraded);
-/// [`trouble`](Self::trouble) says why. After
-/// two failures in a row the store is not asked, until a thread that tries to connect, again and
-/// again, has an answer. A decision is never asked for twice: a request whose answer is missing
-/// may be counted. [`Stats::lost`] has it.
+/// A decision takes at most [`Settings::timeout`](crate::Settings::timeout), a tenth of it, and the delay of the
+/// system's timers. Then [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Stats::degraded);
+/// [`trouble`](Self::trouble) returns the reason. After two failures in a row the store is not called, until a thread
+/// that keeps trying to connect has a response. A call is never repeated: a request whose response is missing may be
+/// counted, and is part of [`Stats::lost`].
 #[derive(Debug)]
 pub struct RemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
     inner: Arc<LeaseKeeper<C>>,
@@ -74,19 +61,10 @@ impl<C: LimitsOf<str>> Clone for RemoteKeyed<C> {
 }
 
 impl RemoteKeyed {
-    /// Changes the limits of all keys, in this process. What was let in stays counted.
+    /// Changes the limits of all keys, in this process. Admissions stay counted.
     ///
     /// # Errors
     /// [`UnsupportedLimit`]. Nothing has changed then.
-    ///
-    /// ```
-    /// use nanopace_remote::Remote;
-    ///
-    /// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
-    /// users.set_limits("20/s".parse()?)?;
-    /// assert!(users.set_limits("20/s sliding-log".parse()?).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn set_limits(&self, limits: Limits) -> Result<(), UnsupportedLimit> {
         Plan::new(Arc::new(limits.clone()))?;
         self.config().set(limits);
@@ -99,7 +77,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         Ok(Self { inner: LeaseKeeper::start(store, core)? })
     }
 
-    /// Lets one request of the key in, or rejects it.
+    /// Admits one request of the key, or rejects it.
     ///
     /// # Errors
     /// [`RemoteRejected`].
@@ -107,7 +85,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         self.try_acquire_costs(key, 1)
     }
 
-    /// Lets a request in that costs each limit the same, or something of its own, or rejects it.
+    /// Admits or rejects a request that costs each limit the same (`5`), or each its own (`&[1, 4_000]`).
     ///
     /// # Errors
     /// [`RemoteRejected`].
@@ -119,26 +97,16 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         Ok(self.decide_costs(key, costs)?.answer()?)
     }
 
-    /// Decides on one request of the key, and says how its limits stand.
+    /// Admits or rejects one request of the key, and returns what is left.
     ///
     /// # Errors
-    /// [`RemoteRejected`] if there is no decision: no limits, or the store is lost and requests are
-    /// denied then.
-    ///
-    /// ```no_run
-    /// use nanopace_remote::Remote;
-    ///
-    /// let users = Remote::connect("redis://127.0.0.1/")?.limits("100/h").build()?;
-    /// let decision = users.decide("alice")?;
-    /// println!("RateLimit: {}", decision.rate_limit("hourly"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// [`RemoteRejected`] if there is no decision: no limits, or the store is lost and requests are denied then.
     pub fn decide(&self, key: &str) -> Result<Decision, RemoteRejected> {
         self.decide_costs(key, 1)
     }
 
-    /// Decides on a request that costs each limit the same or something of its own. A request for
-    /// nothing says how the limits stand.
+    /// Admits or rejects a request with costs, as for [`try_acquire_costs`](Self::try_acquire_costs), and returns
+    /// what is left. A request for nothing returns what is left, too.
     ///
     /// # Errors
     /// As for [`decide`](Self::decide).
@@ -174,28 +142,28 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         }
     }
 
-    /// Where the limits of keys are found.
+    /// The limits of each key.
     #[must_use]
     pub fn config(&self) -> &C {
         self.core().config()
     }
 
-    /// What this limiter and its clones have done so far.
+    /// Statistics of this limiter and its clones.
     #[must_use]
     pub fn stats(&self) -> Stats {
         let core = self.core();
         core.counters.stats(core.leases.as_ref().map_or(0, Leases::leased))
     }
 
-    /// Why the store has failed last. None if it has answered since, or has not failed. Limiters of
-    /// one [`Remote`] share its connections, so they share this.
+    /// Why the store has failed last. `None` if it has responded since, or has not failed. Limiters of one [`Remote`]
+    /// share its connections, so they share this.
     #[must_use]
     pub fn trouble(&self) -> Option<StoreError> {
         self.inner.store().pool().trouble()
     }
 
-    /// Gives back the tokens that were taken ahead and not used. That happens by itself when they expire,
-    /// and when the last clone is dropped.
+    /// Gives back the tokens that were taken ahead and not used. That also happens when they expire, and when the
+    /// last clone is dropped.
     pub fn give_back(&self) {
         self.inner.give_back_all();
     }

@@ -1,12 +1,11 @@
 //! Tokens that are taken ahead.
 //!
-//! # Why no more gets in than the limits let in
+//! # Why no more is admitted than the limits allow
 //!
-//! A token that was taken at a moment is used within the *validity* v after it, by this process's
-//! clock, counted from before the store was asked. So what gets in within a span was taken within a
-//! span that is longer by v. A rate is therefore asked with a burst that is smaller by what it brings
-//! in v: [`reserved`]. A token of a window is good until the window ends at the latest: it gets in in
-//! the window that has counted it.
+//! A token is used within the *validity* v after it was taken, by this process's clock, counted from before the store
+//! was called. So the admissions of a span were taken within a span that is longer by v. The burst of a rate is
+//! therefore smaller by what the rate brings in v: [`reserved`]. A token of a window is valid until the window ends
+//! at the latest: it is used in the window that has counted it.
 
 use crate::decide::More;
 use foldhash::fast::RandomState;
@@ -24,7 +23,7 @@ const SHARDS: usize = 16;
 /// The blocks of tokens of a limiter, by key.
 #[derive(Debug)]
 pub(crate) struct Leases {
-    /// The longest that a token is good for.
+    /// The longest validity of a token.
     pub(crate) ahead: Duration,
     shards: Vec<Mutex<HashMap<String, Vec<Block>, RandomState>>>,
     hasher: RandomState,
@@ -40,14 +39,14 @@ pub(crate) struct Block {
     pub(crate) tokens: u64,
     /// When the tokens expire, by this process's clock.
     until: Nanos,
-    /// How the limits stood after the tokens were taken.
+    /// The decision after the tokens were taken.
     decision: Decision,
-    /// The receipt for what was counted: these tokens and those that were let in at once.
+    /// The receipt for these tokens and the request that took them.
     pub(crate) receipt: Receipt,
 }
 
 impl Block {
-    /// How many tokens of the block were used: the rest is given back.
+    /// The number of used tokens of the block: the rest is given back.
     pub(crate) fn used(&self) -> Vec<u64> {
         self.receipt.costs().iter().map(|counted| counted - self.tokens).collect()
     }
@@ -64,23 +63,23 @@ impl Leases {
         }
     }
 
-    /// How many tokens are held. Relaxed: a figure by itself.
+    /// The number of tokens that are held. Relaxed: a figure that publishes nothing.
     pub(crate) fn leased(&self) -> u64 {
         self.leased.load(Ordering::Relaxed)
     }
 
-    /// How many processes take from these limits, this one included. Relaxed: as before.
+    /// Sets the number of processes that take from these limits, this one included. Relaxed: as in `leased`.
     pub(crate) fn set_processes(&self, processes: u64) {
         self.processes.store(processes.max(1), Ordering::Relaxed);
     }
 
-    /// The part of what is left that a block may be: no more than half of a process's part.
+    /// The part of the rest that a block may be: no more than half of a process's part.
     pub(crate) fn share(&self) -> u64 {
         self.processes.load(Ordering::Relaxed).min(1 << 20) * 2
     }
 
-    /// Lets `n` in by the first block of this version that has as many tokens and has not expired. `now` is asked
-    /// under the lock.
+    /// Admits `n` by the first block of this version that has enough tokens and has not expired. `now` is read under
+    /// the lock.
     pub(crate) fn take(
         &self,
         key: &str,
@@ -99,7 +98,7 @@ impl Leases {
         Some(block.decision)
     }
 
-    /// Keeps tokens that were asked for at `sent`.
+    /// Stores tokens of a call at `sent`.
     pub(crate) fn keep(
         &self,
         key: &str,
@@ -121,8 +120,7 @@ impl Leases {
         self.shard(key).entry(key.to_owned()).or_default().push(block);
     }
 
-    /// Takes those blocks out that are of no more use at `now`, and of these returns what is to be
-    /// given back.
+    /// Removes used and expired blocks at `now`, and returns those with tokens to give back.
     pub(crate) fn expired(&self, now: Nanos) -> Vec<(String, Block)> {
         let mut expired = Vec::new();
         for shard in &self.shards {
@@ -139,14 +137,14 @@ impl Leases {
         expired
     }
 
-    /// How long tokens of these limits are good for, if no window ends before.
+    /// How long tokens of these limits are valid, unless a window ends before.
     pub(crate) fn validity(&self, limits: &Limits) -> Duration {
         let most = limits.each().iter().filter_map(half_of_burst).min();
         most.map_or(self.ahead, |most| most.min(self.ahead))
     }
 
-    /// How many tokens a block has at most: what the slowest limit brings while they are good, and at
-    /// least one. None if they are good for no time.
+    /// The most tokens of a block: what the slowest limit brings during their validity, and at least one. None if
+    /// they are never valid.
     pub(crate) fn block(&self, limits: &Limits) -> u64 {
         let validity = self.validity(limits);
         if validity.is_zero() || limits.each().is_empty() {
@@ -156,7 +154,7 @@ impl Leases {
         brought.unwrap_or(0).clamp(1, 1 << 32)
     }
 
-    /// The limits that the store is asked for, so that tokens may be used later.
+    /// The limits for the store, so that tokens may be used later.
     pub(crate) fn reserved(&self, limits: &Limits) -> Limits {
         let validity = self.validity(limits);
         Limits::new(limits.each().iter().map(|limit| reserved(limit, validity)))
@@ -169,7 +167,7 @@ impl Leases {
     }
 }
 
-/// In which time a rate brings half of its burst.
+/// The time in which a rate brings half of its burst.
 fn half_of_burst(limit: &Limit) -> Option<Duration> {
     let LimitKind::Gcra { burst } = limit.kind() else { return None };
     let quota = limit.quota();
@@ -177,7 +175,7 @@ fn half_of_burst(limit: &Limit) -> Option<Duration> {
     Some(Duration::from_nanos(u64::try_from(time).unwrap_or(u64::MAX)))
 }
 
-/// What a limit brings in a time, rounded down and rounded up.
+/// The number of requests that a limit brings in a time, rounded down and rounded up.
 fn brought(limit: &Limit, time: Duration) -> (u64, u64) {
     let quota = limit.quota();
     let whole = time.as_nanos() * u128::from(quota.count());
@@ -193,7 +191,7 @@ fn reserved(limit: &Limit, validity: Duration) -> Limit {
     limit.with_burst(smaller).unwrap_or(*limit)
 }
 
-/// How long it is from `at` until the first of the windows ends; `Duration::MAX` if there are none.
+/// The time from `at` until the first of the windows ends; `Duration::MAX` without windows.
 fn window_left(limits: &Limits, at: Nanos) -> Duration {
     let windows =
         limits.each().iter().filter(|limit| !matches!(limit.kind(), LimitKind::Gcra { .. }));
@@ -211,8 +209,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What a rate is asked with, and what it brings while tokens are good, are together no more
-        /// than its burst.
+        /// The smaller burst of a rate and the tokens that it brings during their validity are together no more than
+        /// its burst.
         #[test]
         fn a_burst_has_room_for_what_is_held(
             count in 1_u64..1_000_000,

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// How often giving a block back is tried. An attempt fails if another process changes the state meanwhile.
 const ATTEMPTS: usize = 8;
 
-/// A limiter's parts, with the thread that sweeps its leases until this is dropped.
+/// A limiter's parts, with the thread that gives back expired tokens until this is dropped.
 #[derive(Debug)]
 pub(crate) struct LeaseKeeper<C: LimitsOf<str> + 'static> {
     store: Remote,
@@ -74,7 +74,7 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
         }
     }
 
-    /// Gives back the tokens of blocks that have expired at `now`. Those that can't be given back stay counted in the
+    /// Gives back the tokens of blocks that have expired at `now`. Those that cannot be given back stay counted in the
     /// store, and are lost.
     fn give_back(&self, now: Nanos) {
         let expired = self.core.leases.as_ref().map(|leases| leases.expired(now));

@@ -1,44 +1,41 @@
-//! Decisions while the store is lost, and the part of each limit that a process has to itself then.
+//! Decisions while the store is lost, and a process's own part of each limit then.
 
 use nanopace_keyed::LimitsOf;
 use nanopace_limits::{Limit, LimitKind, Limits, Quota};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How requests are decided while the store is lost: it cannot be reached, does not answer in time, refuses, or
-/// has no memory left to count them ([`StoreError::Full`](crate::StoreError::Full)).
+/// How requests are decided while the store is lost: it cannot be reached, does not respond in time, returns an
+/// error, or has no memory left to count them ([`StoreError::Full`](crate::StoreError::Full)).
 ///
 /// Errors of one key are no loss of the store: [`StoreError::Foreign`](crate::StoreError::Foreign) and
-/// [`StoreError::Contended`](crate::StoreError::Contended) reject that key's requests, and no others,
-/// whatever is said here.
+/// [`StoreError::Contended`](crate::StoreError::Contended) reject that key's requests, and no others, with any setting.
 ///
 /// ```
 /// use nanopace_remote::{OnLoss, Remote};
 ///
-/// // Nobody listens there.
-/// let store = Remote::lazy("redis://127.0.0.1:1/")?;
+/// let store = Remote::lazy("redis://127.0.0.1:1/")?; // no server is there
 /// let denies = store.limits("10/s").build()?;
 /// assert!(denies.try_acquire("alice").is_err());
 ///
 /// let allows = store.limits("10/s").on_loss(OnLoss::Allow).build()?;
 /// assert!(allows.try_acquire_costs("alice", 10).is_ok());
-/// assert!(allows.try_acquire_costs("alice", 11).is_err()); // that never gets in
+/// assert!(allows.try_acquire_costs("alice", 11).is_err()); // that is never admitted
 /// assert_eq!(allows.stats().degraded, 2);
 /// # Ok::<(), nanopace_remote::RemoteError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnLoss {
-    /// They are rejected, with [`RemoteRejected::Store`](crate::RemoteRejected::Store).
+    /// Requests are rejected with [`RemoteRejected::Store`](crate::RemoteRejected::Store).
     #[default]
     Deny,
-    /// They are let in, but for those that are for more than ever gets in.
+    /// Requests are admitted, except those that are too large for the limits.
     Allow,
-    /// They are decided in this process, by limits of which it has one part of so many: as many as
-    /// there are processes, 1 or more. Each limit's rate and burst is divided by it; a burst, or a
-    /// window's count, of less than one is one. What the store has counted before is not known there.
-    /// Moments, as in `NotUntil`, are then those of this process's clock and not the store's. It keeps
-    /// at most 65 536 keys at a time, as they are, however long, and rejects new ones beyond that.
+    /// Requests are decided in this process, by a part of the limits. The number is that of all processes, 1 or more.
+    /// Each limit's rate and burst is divided by it; a burst, or a window's count, of less than one is one. Counts of
+    /// the store are not known there. Moments, as in `NotUntil`, are then those of this process's clock and not the
+    /// store's. At most 65 536 keys are kept at a time, in full length, and new ones beyond that are rejected.
     LocalShare(u32),
 }
 
@@ -71,7 +68,7 @@ impl<C: LimitsOf<str>> LimitsOf<str> for Share<C> {
     }
 }
 
-/// The limit divided by `parts`. What can't be divided further stays as it is.
+/// The limit divided by `parts`. A limit that cannot be divided further does not change.
 fn part(limit: &Limit, parts: u64) -> Limit {
     divided(limit, parts).unwrap_or(*limit)
 }
@@ -89,7 +86,7 @@ fn divided(limit: &Limit, parts: u64) -> Option<Limit> {
     }
 }
 
-/// The whole requests of a part in each window; or one, in as many windows as that takes.
+/// The whole requests of a part in each window; or one request, in as many windows as that takes.
 fn window(quota: Quota, parts: u64) -> Option<Quota> {
     match quota.count() / parts {
         0 => slower(quota, 1, parts.div_ceil(quota.count())),

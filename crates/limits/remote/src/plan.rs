@@ -1,4 +1,4 @@
-//! Limits and states as text, as `script/decide.lua` reads and writes them.
+//! Limits and states as text, in the form of `script/decide.lua`.
 
 use crate::error::UnsupportedLimit;
 use nanopace_limits::custom::LimitsState;
@@ -6,7 +6,7 @@ use nanopace_limits::{Limit, LimitKind, Limits};
 use nanopace_nanos::Nanos;
 use std::sync::Arc;
 
-/// Limits that a store can keep.
+/// Limits that a store supports.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) limits: Arc<Limits>,
@@ -20,7 +20,7 @@ impl Plan {
         Ok(Self { text: limits.to_string(), laws, limits })
     }
 
-    /// Whether the costs are more than ever gets in, or zero. Nothing is counted then.
+    /// Whether the costs are zero, or more than is ever admitted. Nothing is counted then.
     pub(crate) fn counts_nothing(&self, costs: &[u64]) -> bool {
         costs.iter().all(|cost| *cost == 0)
             || costs.iter().zip(self.limits.each()).any(|(cost, limit)| *cost > limit.most())
@@ -65,7 +65,7 @@ fn double(number: u64) -> f64 {
 /// The state of a limit.
 type Numbers = [f64; 3];
 
-/// The state of these limits at `now` as text. None if one of the limits is not kept in a store.
+/// Writes the state of these limits at `now`. `None` if a store does not support one of the limits.
 pub(crate) fn write_state(plan: &Plan, state: &LimitsState, now: Nanos) -> Option<String> {
     let mut lines = vec![plan.text.clone()];
     for (place, (limit, numbers)) in plan.limits.export(state, now)?.into_iter().enumerate() {
@@ -77,7 +77,7 @@ pub(crate) fn write_state(plan: &Plan, state: &LimitsState, now: Nanos) -> Optio
     Some(lines.join("\n"))
 }
 
-/// Limits and their state from text. None if it is no such text.
+/// Parses limits and their state.
 pub(crate) fn read_state(text: &str) -> Option<(Limits, LimitsState)> {
     let mut lines = text.split('\n');
     let limits: Limits = lines.next()?.parse().ok()?;
@@ -91,7 +91,7 @@ pub(crate) fn read_state(text: &str) -> Option<(Limits, LimitsState)> {
     Some((limits, state))
 }
 
-/// A law, a state and the limit as text.
+/// Parses a law, a state and the limit's text.
 fn replaced(line: &str) -> Option<(Limit, Numbers)> {
     let words: Vec<&str> = line.splitn(7, ' ').collect();
     let limit = words.get(6)?.parse().ok()?;
@@ -103,7 +103,7 @@ fn numbers(words: &str) -> Option<Numbers> {
     numbers.collect::<Option<Vec<f64>>>()?.try_into().ok()
 }
 
-/// Three numbers as the script writes them.
+/// Three numbers in the form of the script.
 fn words(numbers: Numbers) -> String {
     let word =
         |number| format!("{number:.12}").trim_end_matches('0').trim_end_matches('.').to_owned();

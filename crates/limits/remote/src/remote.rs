@@ -1,4 +1,4 @@
-//! A store, by its address.
+//! A store and its address.
 
 use crate::error::RemoteError;
 use crate::settings::Settings;
@@ -8,24 +8,15 @@ use std::sync::Arc;
 
 /// A store, Redis or Valkey, and the connections to it. Clones share them.
 ///
-/// ```no_run
-/// use nanopace_remote::Remote;
-///
-/// let store = Remote::connect("redis://127.0.0.1/")?;
-/// let users = store.limits("10/s burst 20, 5000/day").build()?;
-/// assert!(users.try_acquire("alice").is_ok());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Address
 ///
-/// `redis://[[user]:password@]host[:port][/database]`, `unix:///path`, or with the feature `tls`
-/// `rediss://...`. It is never printed: neither `Debug` nor any error has it or its password.
+/// `redis://[[user]:password@]host[:port][/database]`, `unix:///path`, or with the feature `tls` `rediss://...`. It
+/// is never printed: neither `Debug` nor any error contains the address or its password.
 ///
 /// # Connections
 ///
-/// A thread makes them, and makes them again when they are lost. No decision waits for one longer
-/// than [`Settings::timeout`].
+/// A thread makes connections, and makes them again when they are lost. No decision waits for one longer than
+/// [`Settings::timeout`].
 #[derive(Clone, Debug)]
 pub struct Remote {
     owner: Arc<Owner>,
@@ -47,22 +38,16 @@ impl Remote {
     /// Connects to the store.
     ///
     /// # Errors
-    /// [`RemoteError::Url`] for an address that is none, [`RemoteError::Store`] if the store
-    /// can't be reached within two seconds, or refuses, and [`RemoteError::Thread`].
-    ///
-    /// ```
-    /// use nanopace_remote::{Remote, RemoteError};
-    ///
-    /// assert!(matches!(Remote::connect("127.0.0.1"), Err(RemoteError::Url)));
-    /// ```
+    /// [`RemoteError::Url`] for an invalid address, [`RemoteError::Store`] if the store cannot be reached within two seconds, or
+    /// returns an error, and [`RemoteError::Thread`].
     pub fn connect(url: &str) -> Result<Self, RemoteError> {
         let store = Self::lazy(url)?;
         store.owner.pool.wait_for_connection()?;
         Ok(store)
     }
 
-    /// The same without waiting for the store: as long as it is not there, it is lost, and
-    /// [`RemoteKeyed::trouble`](crate::RemoteKeyed::trouble) says why.
+    /// The same without waiting for the store. Until a connection is made, the store is lost, and
+    /// [`RemoteKeyed::trouble`](crate::RemoteKeyed::trouble) returns the reason.
     ///
     /// # Errors
     /// [`RemoteError::Url`], [`RemoteError::Thread`].
@@ -70,18 +55,12 @@ impl Remote {
         Self::lazy_with(url, Settings::default())
     }
 
-    /// The same with other settings.
+    /// Like [`lazy`](Remote::lazy), with other settings.
     ///
     /// # Errors
     /// As for [`lazy`](Remote::lazy).
-    ///
-    /// ```
-    /// use nanopace_remote::{Remote, Settings};
-    ///
-    /// assert!(Remote::lazy_with("redis://127.0.0.1:1/", Settings::default()).is_ok());
-    /// ```
     pub fn lazy_with(url: &str, settings: Settings) -> Result<Self, RemoteError> {
-        // The error may have parts of the address.
+        // The error may contain parts of the address.
         let client = Client::open(url).map_err(|_| RemoteError::Url)?;
         let pool =
             Pool::start(client, settings).map_err(|error| RemoteError::Thread(Arc::new(error)))?;

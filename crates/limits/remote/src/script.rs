@@ -1,7 +1,7 @@
-//! The scripts, and how one is called.
+//! The scripts, and their calls.
 //!
-//! Scripts rather than functions of a library: every store has them, also those that forbid
-//! functions, and a script that is not there is sent again with the call itself.
+//! They are scripts rather than functions of a library: every store supports them, also those that forbid functions,
+//! and a missing script is sent again with the call itself.
 
 use redis::{Cmd, Script, cmd};
 use std::sync::LazyLock;
@@ -25,14 +25,14 @@ pub(crate) static DECIDE: LazyLock<Source> =
 /// Replaces a state that has not changed.
 pub(crate) static REPLACE: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/replace.lua")));
-/// Says that a process is there, and asks how many are.
+/// Registers a process, and returns the number of processes.
 pub(crate) static ROLL_CALL: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/roll_call.lua")));
 /// Changes a configuration.
 pub(crate) static CONFIGURE: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/configure.lua")));
 
-/// A call of a script with one key, so that a cluster knows where it belongs.
+/// A call of a script with one key, so that a cluster knows the node.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) source: &'static Source,
@@ -41,12 +41,12 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// The call of a script that the store should have.
+    /// The call, for a store that has the script.
     pub(crate) fn by_digest(&self) -> Cmd {
         self.with("EVALSHA", self.source.script.get_hash())
     }
 
-    /// The same where the store doesn't have it, which makes it have it. Nothing was done then.
+    /// The call with the script's text, which stores the script.
     pub(crate) fn by_text(&self) -> Cmd {
         self.with("EVAL", self.source.text)
     }

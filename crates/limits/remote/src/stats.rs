@@ -1,34 +1,26 @@
-//! What a limiter has done so far.
+//! Statistics of a limiter.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a limiter and its clones have done so far.
-///
-/// ```
-/// use nanopace_remote::{Remote, Stats};
-///
-/// let users = Remote::lazy("redis://127.0.0.1:1/")?.limits("10/s").build()?;
-/// assert_eq!(users.stats(), Stats::default());
-/// # Ok::<(), nanopace_remote::RemoteError>(())
-/// ```
+/// Statistics of a limiter and its clones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
     /// Decisions, of all kinds.
     pub decisions: u64,
-    /// Decisions of tokens that were taken ahead, without asking the store.
+    /// Decisions by tokens that were taken ahead, without a call of the store.
     pub local: u64,
-    /// Decisions that were made without the store because it was lost.
+    /// Decisions without the store, because it was lost.
     pub degraded: u64,
-    /// Tokens that are taken ahead and not used now. As many more could have been let in elsewhere.
+    /// Tokens that are taken ahead and not used yet. That many more could have been admitted elsewhere.
     pub leased: u64,
-    /// Tokens that the store may have counted, and nobody has: those of requests whose answer was
-    /// lost, with what these would have taken ahead, and those that could not be given back. At most
-    /// so many fewer got in.
+    /// Tokens that the store may have counted, and that were not used: those of requests whose response was lost,
+    /// with the tokens that these would have taken ahead, and those that could not be given back. At most that many
+    /// fewer were admitted.
     pub lost: u64,
 }
 
-/// The counters. Relaxed throughout: each is a figure by itself, and nothing is published by it.
+/// The counters. Relaxed throughout: each is a figure that publishes nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     decisions: AtomicU64,
@@ -65,7 +57,7 @@ impl Counters {
     }
 }
 
-/// Tokens of a request that was sent and has no answer. They are lost if this is dropped.
+/// Tokens of a sent request without a response. They are lost if this is dropped.
 #[derive(Debug)]
 pub(crate) struct AtRisk<'a> {
     pub(crate) tokens: u64,

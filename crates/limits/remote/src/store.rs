@@ -1,6 +1,6 @@
-//! A store for threads: connections that they take turns with, and a thread that makes them.
+//! A store for threads: connections that they share, and a thread that makes them.
 //!
-//! No decision makes a connection itself, so none waits for names to be resolved or for a handshake.
+//! No decision makes a connection itself, so none waits for a name to be resolved or for a handshake.
 
 use crate::adaptive_timeout::AdaptiveTimeout;
 use crate::breaker::Breaker;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The pauses between attempts to connect: the first, and the longest.
+/// The first and the longest pause between attempts to connect.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
 
 /// A pool of connections. Its `Debug` shows no address.
@@ -30,11 +30,11 @@ pub(crate) struct Pool {
 #[derive(Default)]
 struct Shared {
     idle: Vec<Link>,
-    /// How many connections there are, in use or not.
+    /// The number of connections, in use or not.
     connections: usize,
-    /// How many threads wait for a connection.
+    /// The number of threads that wait for a connection.
     waiting: usize,
-    /// Why the store failed last, until there is an answer that tells of no trouble.
+    /// Why the store failed last, until it responds without trouble.
     last_error: Option<StoreError>,
     is_over: bool,
 }
@@ -66,7 +66,7 @@ impl Pool {
         Ok(pool)
     }
 
-    /// The parts that another pool of the same address is made of.
+    /// The parts for another pool of the same address.
     #[cfg(feature = "async")]
     pub(crate) fn parts(&self) -> (Client, Settings) {
         (self.client.clone(), self.settings)
@@ -79,7 +79,7 @@ impl Pool {
         self.changed.notify_all();
     }
 
-    /// Whether the store is known to be lost, and not to be asked.
+    /// Whether the store is known to be lost, and not to be called.
     pub(crate) fn is_lost(&self) -> bool {
         self.breaker.is_open()
     }
@@ -91,22 +91,22 @@ impl Pool {
         Ok(())
     }
 
-    /// The last error, if there has been no answer since.
+    /// The last error, if there has been no response since.
     pub(crate) fn trouble(&self) -> Option<StoreError> {
         self.lock().last_error.clone()
     }
 
-    /// The answer to a call, in the time that a decision may take.
+    /// Calls a script within the timeout of a decision.
     pub(crate) fn call(&self, call: &Call) -> Result<Value, StoreError> {
         self.call_by(call, self.deadline(), || ())
     }
 
-    /// When a decision that begins now has to be made.
+    /// The deadline of a decision that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.patience.now()
     }
 
-    /// The answer to a call; `sent` is called when it is sent.
+    /// Calls a script; `sent` runs when the call is sent.
     pub(crate) fn call_by(
         &self,
         call: &Call,
@@ -124,12 +124,12 @@ impl Pool {
         })
     }
 
-    /// The answer to a call that is no decision, in the time that a connection may take.
+    /// Calls a script that is no decision, within the timeout of a connection.
     pub(crate) fn patient_call(&self, call: &Call) -> Result<Value, StoreError> {
         self.call_by(call, Instant::now() + self.settings.connect_timeout, || ())
     }
 
-    /// The answer to a command that is no decision, in the time that a connection may take.
+    /// Runs a command that is no decision, within the timeout of a connection.
     pub(crate) fn command(&self, command: &redis::Cmd) -> Result<Value, StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout;
         self.use_link(deadline, |link| link.query(command, deadline))
@@ -151,7 +151,7 @@ impl Pool {
         asked
     }
 
-    /// A connection on which an answer is missing must not be used again.
+    /// A connection with a missing response must not be used again.
     fn ask_on(
         &self,
         mut link: Link,
@@ -176,14 +176,14 @@ impl Pool {
         let mut shared = self.lock();
         shared.last_error = Some(error.clone());
         if self.breaker.fails() || matches!(error, StoreError::Connection(_)) {
-            // The idle ones are no better.
+            // The idle connections are no better.
             shared.connections -= shared.idle.len();
             shared.idle.clear();
         }
         self.changed.notify_all();
     }
 
-    /// A connection. If there is none at all, the error says why.
+    /// A connection. If there is none at all, the error is the reason.
     fn take(&self, deadline: Instant) -> Result<Link, StoreError> {
         let mut shared = self.lock();
         loop {
@@ -203,7 +203,7 @@ impl Pool {
         }
     }
 
-    /// Gives a connection back after an answer, with the trouble that the answer told of.
+    /// Returns a connection after a response, with the trouble of the response.
     fn give_back(&self, link: Link, trouble: Option<StoreError>) {
         let mut shared = self.lock();
         shared.last_error = trouble;
@@ -245,8 +245,8 @@ impl Pool {
         !shared.is_over
     }
 
-    /// Whether to make a connection. The first is made beforehand, and while the breaker is open, the next
-    /// one is the probe.
+    /// Whether to make a connection. The first is made beforehand, and while the breaker is open, the next one is the
+    /// probe.
     fn is_wanted(&self, shared: &Shared) -> bool {
         let is_short = shared.waiting > 0 && shared.idle.is_empty();
         let has_room = shared.connections < self.settings.connections;
@@ -290,7 +290,7 @@ impl Pool {
     }
 }
 
-/// A connection, and how long a read or write on it may take now.
+/// A connection, and the timeout of its reads and writes.
 struct Link {
     connection: Connection,
     patience: Duration,
@@ -302,8 +302,8 @@ impl Link {
         command.query(&mut self.connection)
     }
 
-    /// Sets how long a read or write may take. Each change is two calls of the system, and a tenth more or
-    /// less is not worth that.
+    /// Sets the timeout of reads and writes. Each change is two system calls, so a difference of less than a tenth is
+    /// ignored.
     fn limit_time(&mut self, deadline: Instant) -> redis::RedisResult<()> {
         let left = deadline.saturating_duration_since(Instant::now());
         let left = left.max(Duration::from_micros(1));

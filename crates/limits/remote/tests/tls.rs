@@ -1,4 +1,4 @@
-//! A connection with TLS.
+//! Tests a connection with TLS.
 #![cfg(feature = "tls")]
 
 #[path = "store/common.rs"]
@@ -11,10 +11,10 @@ use std::fs;
 use std::net::TcpListener;
 use std::process::Command;
 
-/// Says to a child of this test where the server is.
+/// The address of the server for a child of this test.
 const URL: &str = "NANOPACE_TEST_TLS_URL";
 
-/// The certificate is trusted by a variable of the environment, so a child connects.
+/// A variable of the environment makes the certificate trusted, so a child connects.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn an_address_with_tls_works_and_a_stranger_is_not_trusted() {

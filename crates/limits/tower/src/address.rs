@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// How many leading bits of an IPv6 address tell who it is.
+/// The number of leading bits of an IPv6 address that identify a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prefix(u8);
 
@@ -23,8 +23,8 @@ impl Prefix {
         Prefix(bits.min(128))
     }
 
-    /// The address with the other bits zero. An IPv4 address stays whole, also one that a socket for
-    /// both has mapped into IPv6 (RFC 4291, section 2.5.5.2).
+    /// The address with the other bits zero. An IPv4 address stays whole, also one that a socket for both has mapped
+    /// into IPv6 (RFC 4291, section 2.5.5.2).
     fn of(self, address: IpAddr) -> IpAddr {
         match address.to_canonical() {
             IpAddr::V6(address) => {
@@ -36,10 +36,11 @@ impl Prefix {
     }
 }
 
-/// The address at the other end of the connection, which the server has put into the request's
-/// extensions. The key is an [`IpAddr`].
+/// The address at the other end of the connection, which the server has put into the request's extensions. The key is
+/// an
+/// [`IpAddr`].
 ///
-/// Where each server has it:
+/// Each server has it in another place:
 ///
 /// ```
 /// use axum::extract::ConnectInfo;
@@ -53,10 +54,10 @@ impl Prefix {
 /// let tonic = Peer::of(TcpConnectInfo::remote_addr);
 /// ```
 ///
-/// If it is not there, that is the server's fault: the status is 500 then, unless
-/// [`without_key`](crate::LimitLayer::without_key) says otherwise.
+/// A missing address is the server's fault: the status is 500 then, unless
+/// [`without_key`](crate::LimitLayer::without_key) is set.
 ///
-/// Behind a proxy this is the address of the proxy, and all clients share one limit. Take
+/// With a proxy in front, this is the address of the proxy, and all clients share one limit. Take
 /// [`Forwarded`](crate::Forwarded) there.
 #[derive(Debug)]
 pub struct Peer<F, T> {
@@ -72,7 +73,7 @@ impl<F: Clone, T> Clone for Peer<F, T> {
 }
 
 impl<F, T> Peer<F, T> {
-    /// The address that the function finds in the extension of type `T`.
+    /// The address that the function returns from the extension of type `T`.
     #[must_use]
     pub fn of<A>(address: F) -> Peer<F, T>
     where
@@ -82,9 +83,9 @@ impl<F, T> Peer<F, T> {
         Peer { address, prefix: Prefix::default(), extension: PhantomData }
     }
 
-    /// How many leading bits of an IPv6 address tell who it is, 0 to 128; more are taken as 128. The
-    /// default is 64, because one subscriber has at least 2^64 addresses, and can send each request
-    /// from another one. An IPv4 address is always taken whole.
+    /// Sets the number of leading bits of an IPv6 address that identify a client, 0 to 128; more are taken as 128.
+    /// The default is 64, because one subscriber has at least 2^64 addresses, and can send each request from another
+    /// one. An IPv4 address is always taken whole.
     #[must_use]
     pub fn ipv6_prefix(self, bits: u8) -> Peer<F, T> {
         Peer { prefix: Prefix::new(bits), ..self }
@@ -108,22 +109,21 @@ where
     }
 }
 
-/// The address of a client behind proxies, which these have written into a header field. The key is
-/// an [`IpAddr`].
+/// The address of a client in front of proxies, which these have written into a header field. The key is an
+/// [`IpAddr`].
 ///
-/// # Why it has to be told how many proxies there are
+/// # Why the number of proxies is needed
 ///
-/// Each proxy adds to the end of the field the address that *it* was called from. A client may send
-/// the field too, with any address in it, and the proxies keep it in front of theirs. So only the
-/// entries that your own proxies wrote are true: the last `proxies` of them, of which the first is
-/// the client. A server that takes the first entry of all lets each client choose its own key, and has no limit. The same
-/// happens with one proxy too many. With one too few, all clients are one.
+/// Each proxy adds to the end of the field the address that *it* was called from. A client may send the field too,
+/// with any address in it, and the proxies keep it in front of theirs. So only the entries of your own proxies are
+/// true: the last `proxies` of them, of which the first is the client. A server that takes the first entry of all
+/// lets each client choose its own key, and has no limit. The same happens if the number is too large. If it is too
+/// small, all clients are one.
 ///
-/// The server must not be reached past the proxies, for the same reason.
+/// Clients must not be able to reach the server past the proxies, for the same reason.
 ///
-/// If there are fewer entries than proxies, or if the entry is no address, there is no key. That is
-/// the server's fault: the status is 500 then, unless [`without_key`](crate::LimitLayer::without_key)
-/// says otherwise.
+/// If there are fewer entries than proxies, or if the entry is not an address, there is no key. That is the server's
+/// fault: the status is 500 then, unless [`without_key`](crate::LimitLayer::without_key) is set.
 ///
 /// ```
 /// use http::Request;
@@ -145,30 +145,28 @@ pub struct Forwarded {
 }
 
 impl Forwarded {
-    /// Behind so many proxies, which write `X-Forwarded-For`. With 0 there is never a key.
+    /// For a server after that many proxies, which write `X-Forwarded-For`. With 0 there is never a key.
     #[must_use]
     pub fn behind(proxies: usize) -> Forwarded {
         let field = HeaderName::from_static("x-forwarded-for");
         Forwarded { proxies, field, prefix: Prefix::default() }
     }
 
-    /// The field that the proxies write instead: a list of addresses, or
-    /// [`FORWARDED`](header::FORWARDED), whose entries are those of RFC 7239. No other field is
-    /// looked at, because the proxies pass it on as the client has sent it.
+    /// Sets another field of the proxies: a list of addresses, or [`FORWARDED`](header::FORWARDED), whose entries are
+    /// those of RFC 7239. Other fields are ignored, because the proxies pass them on unchanged.
     #[must_use]
     pub fn in_field(self, field: HeaderName) -> Forwarded {
         Forwarded { field, ..self }
     }
 
-    /// How many leading bits of an IPv6 address tell who it is: as for
+    /// Sets the number of leading bits of an IPv6 address that identify a client, as for
     /// [`Peer`](crate::Peer::ipv6_prefix).
     #[must_use]
     pub fn ipv6_prefix(self, bits: u8) -> Forwarded {
         Forwarded { prefix: Prefix::new(bits), ..self }
     }
 
-    /// The entry of the proxy in front of which the client is. Only what is behind it was written by
-    /// proxies, so it is searched from the end.
+    /// The entry of the first proxy. Only the proxies have written after it, so it is searched from the end.
     fn entry<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         let values = headers.get_all(&self.field).iter().rev();
         let last = if self.field == header::FORWARDED { last_unquoted } else { last_of_all };
@@ -210,8 +208,8 @@ fn last_of_all(text: &[u8], separator: u8) -> Option<usize> {
     text.iter().rposition(|byte| *byte == separator)
 }
 
-/// The last separator that is not in a quoted string (RFC 9110, section 5.6.4). What a proxy has
-/// written has all its quotes, so those that somebody else has left open in front of it don't matter.
+/// The last separator that is not in a quoted string (RFC 9110, section 5.6.4). A proxy closes all its quotes, so
+/// open quotes before its entry do not matter.
 fn last_unquoted(text: &[u8], separator: u8) -> Option<usize> {
     let mut is_quoted = false;
     (0..text.len()).rev().find(|&place| {

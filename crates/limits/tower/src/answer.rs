@@ -1,15 +1,15 @@
-//! What a rejected request is answered.
+//! Responses to rejected requests.
 
 use crate::Rejection;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode, Version};
 
-/// Answers rejected requests, by a response with a body of type `R`. Every function from
-/// `(&Rejection, &Parts)` to `Response<R>` is one.
+/// Makes responses to rejected requests, with a body of type `R`. Every function from `(&Rejection, &Parts)` to
+/// `Response<R>` is one.
 ///
-/// The layer adds the header fields itself: it knows `Retry-After`, `RateLimit` and
-/// `RateLimit-Policy`. A `Retry-After` that the answer has set stays as it is.
+/// The layer adds the header fields itself: `Retry-After`, `RateLimit` and `RateLimit-Policy`. It does not change a
+/// `Retry-After` that the response has set.
 ///
 /// ```
 /// use http::Response;
@@ -25,37 +25,28 @@ use http::{HeaderValue, Method, Response, StatusCode, Version};
 /// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
 pub trait Answer<R> {
-    /// The answer to a rejected request, of which everything but the body is known.
-    ///
-    /// ```
-    /// use http::{Request, Response};
-    /// use nanopace_tower::{Answer, KeyRejected, Rejection, TextOrGrpc};
-    ///
-    /// let (request, ()) = Request::new(()).into_parts();
-    /// let rejection = Rejection::Key(KeyRejected::NoLimits);
-    /// let response: Response<String> = TextOrGrpc.answer(&rejection, &request);
-    /// assert_eq!(response.into_body(), "this client is not known\n");
-    /// ```
+    /// The response to a rejected request, of which everything except the body is known.
     fn answer(&self, rejection: &Rejection, request: &Parts) -> Response<R>;
 }
 
-/// Plain text with the [status](Rejection::status) of the rejection, or for requests of gRPC what
-/// [`OnlyGrpc`] answers: the default.
+/// Plain text with the [status](Rejection::status) of the rejection, or for requests of gRPC the response of
+/// [`OnlyGrpc`]: the default.
 ///
-/// A request is one of gRPC if it is a `POST` over HTTP/2 or later whose content type is
-/// `application/grpc`, in any case, alone or followed by `;` or `+`. Requests of gRPC-Web get the
-/// plain text: their clients read the status of HTTP.
+/// A request is one of gRPC if it is a `POST` over HTTP/2 or later whose content type is `application/grpc`, in any
+/// case, alone or followed by `;` or `+`. Requests of gRPC-Web get the plain text: their clients read the status of
+/// HTTP.
 ///
-/// The body of a response has to be made from a `String`, as that of axum is. For tonic alone, whose
-/// body isn't, there is [`LimitLayer::grpc`](crate::LimitLayer::grpc).
+/// The body of a response has to be made from a `String`, as that of axum is. For tonic alone, whose body is not,
+/// there is
+/// [`LimitLayer::grpc`](crate::LimitLayer::grpc).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextOrGrpc;
 
-/// An answer of gRPC without a body: status 200, with `grpc-status` and `grpc-message` among the
-/// header fields. The [protocol] calls that *Trailers-Only*.
+/// A response of gRPC without a body: status 200, with `grpc-status` and `grpc-message` among the header fields. The
+/// [protocol] calls that *Trailers-Only*. [`LimitLayer::grpc`](crate::LimitLayer::grpc) sets it.
 ///
-/// A request over HTTP/1.1 is answered with the [status](Rejection::status) of the rejection in place
-/// of 200, because gRPC itself needs HTTP/2.
+/// A request over HTTP/1.1 gets the [status](Rejection::status) of the rejection instead of 200, because gRPC needs
+/// HTTP/2.
 ///
 /// | status of the rejection | `grpc-status` |
 /// |---|---|
@@ -66,8 +57,6 @@ pub struct TextOrGrpc;
 /// | others | 13, `INTERNAL` |
 ///
 /// [protocol]: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
-///
-/// [`LimitLayer::grpc`](crate::LimitLayer::grpc) sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OnlyGrpc;
 
@@ -122,7 +111,7 @@ fn grpc<R>(rejection: &Rejection, content_type: HeaderValue, body: R) -> Respons
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, content_type);
     headers.insert("grpc-status", grpc_status(rejection.status()).into());
-    // The texts are ASCII without `%`, which nothing has to be encoded in.
+    // The texts are ASCII without `%`, so nothing has to be encoded.
     if let Ok(message) = HeaderValue::try_from(rejection.to_string()) {
         headers.insert("grpc-message", message);
     }

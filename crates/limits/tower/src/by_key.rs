@@ -10,10 +10,9 @@ use std::hash::{BuildHasher, Hash};
 
 /// Finds the key of a request.
 ///
-/// These do: the name of a header field, whose value is the key ([`HeaderName`]); the sender's
-/// address ([`Peer`](crate::Peer), [`Forwarded`](crate::Forwarded)); and every function from
-/// `&Request<B>` to `Option<K>`. One of your own can lend the key, so that nothing is copied for a
-/// key that is known already:
+/// Implementations are the name of a header field, whose value is the key ([`HeaderName`]); the sender's address
+/// ([`Peer`](crate::Peer), [`Forwarded`](crate::Forwarded)); and every function from `&Request<B>` to `Option<K>`.
+/// One of your own can borrow the key from the request, so that a known key is not copied:
 ///
 /// ```
 /// use http::Request;
@@ -36,28 +35,17 @@ use std::hash::{BuildHasher, Hash};
 /// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
 pub trait KeyOf<B> {
-    /// The status of the response if there is no key: whose fault is that? It is the client's by
-    /// default.
+    /// The status of the response without a key: the client's fault by default.
     const MISSING: StatusCode = StatusCode::BAD_REQUEST;
 
-    /// What a key is. The owned form of it is kept for each key that is counted.
+    /// The type of a key. Its owned form is stored for each counted key.
     type Key: ToOwned + ?Sized;
 
     /// The key of the request, if it has one.
-    ///
-    /// ```
-    /// use http::{HeaderName, Request};
-    /// use nanopace_tower::KeyOf;
-    ///
-    /// let request = Request::get("/").header("x-api-key", "alice").body(())?;
-    /// let key = HeaderName::from_static("x-api-key");
-    /// assert_eq!(key.key_of(&request).as_deref(), Some("alice"));
-    /// # Ok::<(), http::Error>(())
-    /// ```
     fn key_of<'r>(&'r self, request: &'r Request<B>) -> Option<Cow<'r, Self::Key>>;
 }
 
-/// The value of the field, the first if there are several. A value that is not visible ASCII is none.
+/// The value of the field, the first if there are several. A value must be visible ASCII.
 impl<B> KeyOf<B> for HeaderName {
     type Key = str;
 
@@ -79,47 +67,29 @@ where
     }
 }
 
-/// What happens to a request that has no key.
-///
-/// [`LimitLayer::without_key`](crate::LimitLayer::without_key) sets it.
+/// What happens to a request without a key. [`LimitLayer::without_key`](crate::LimitLayer::without_key) sets it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WithoutKey<K> {
-    /// It is rejected: the default, because otherwise a client could leave its key out, and nobody
-    /// would notice that a server does not know its peers' addresses.
+    /// It is rejected: the default, because otherwise a client could omit its key, and a server that does not know
+    /// its peers' addresses would go unnoticed.
     #[default]
     Reject,
-    /// The request is let in, and not counted.
+    /// It is admitted, and not counted.
     LetIn,
-    /// The request has this key, as all others that have none.
+    /// It has this key, as all other requests without one.
     Common(K),
 }
 
-/// Limits by key that a layer can have, for keys that are owned as `K`: a [`Keyed`] of this process, and
-/// with the feature `remote` an `AsyncRemoteKeyed`, which many processes share by a store.
+/// Limits by key for a layer, with keys that are owned as `K`: a [`Keyed`] of this process, and with the feature
+/// `remote` an `AsyncRemoteKeyed`, which many processes share through a store.
 pub trait LimitsByKey<K> {}
 
 /// Decides on a request by its key.
-///
-/// ```
-/// use nanopace_tower::{DecideKey, Deciding, Keyed};
-///
-/// let users: Keyed = Keyed::per_minute(1).build()?;
-/// assert!(matches!(users.decide_key("alice", 1), Deciding::Now(Ok(Some(_)))));
-/// # Ok::<(), nanopace_tower::LimitsError>(())
-/// ```
 pub trait DecideKey<Q: ?Sized> {
-    /// A decision to come.
+    /// A decision that is not made yet.
     type Later: Future<Output = Decided>;
 
-    /// Lets a request of that key in that costs so much, and says how its limits stand.
-    ///
-    /// ```
-    /// use nanopace_tower::{DecideKey, Deciding, Keyed};
-    ///
-    /// let users: Keyed<u64> = Keyed::per_minute(1).build()?;
-    /// assert!(matches!(users.decide_key(&7, 2), Deciding::Now(Err(_))));
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
+    /// Admits or rejects a request of that key with that cost.
     fn decide_key(&self, key: &Q, cost: u64) -> Deciding<Self::Later>;
 }
 
@@ -141,19 +111,7 @@ where
     }
 }
 
-/// Limits for each key of the requests.
-///
-/// ```
-/// use http::{HeaderName, Request};
-/// use nanopace_tower::{ByKey, Decide, Deciding, Keyed};
-///
-/// let users = Keyed::per_minute(1).build()?;
-/// let by_key = ByKey::new(HeaderName::from_static("x-api-key"), users);
-/// let request = Request::get("/").header("x-api-key", "alice").body(())?;
-/// assert!(matches!(by_key.decide_on(&request, 1), Deciding::Now(Ok(_))));
-/// assert!(matches!(by_key.decide_on(&request, 1), Deciding::Now(Err(_))));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Limits for each key of the requests: see [`LimitLayer::by_key`](crate::LimitLayer::by_key).
 #[derive(Clone, Debug)]
 pub struct ByKey<F, K, L = Keyed<K>> {
     key: F,
@@ -168,7 +126,7 @@ impl<F, K, L: LimitsByKey<K>> ByKey<F, K, L> {
         ByKey { key, limits, without_key: WithoutKey::default() }
     }
 
-    /// What happens to a request that has no key.
+    /// Sets what happens to a request without a key.
     #[must_use]
     pub fn without_key(self, without_key: WithoutKey<K>) -> Self {
         ByKey { without_key, ..self }
@@ -210,13 +168,13 @@ mod remote {
 
     impl<K, C: LimitsOf<str>> LimitsByKey<K> for AsyncRemoteKeyed<C> {}
 
-    /// The store has keys by their text. So no two keys of a type may have the same.
+    /// The store has keys by their text, so no two keys of a type may have the same text.
     impl<C, Q> DecideKey<Q> for AsyncRemoteKeyed<C>
     where
         C: LimitsOf<str> + Send + Sync + 'static,
         Q: ToString + ?Sized,
     {
-        /// A box is nothing beside a call over the network.
+        /// A box costs nothing compared with a call over the network.
         type Later = Pin<Box<dyn Future<Output = Decided> + Send>>;
 
         fn decide_key(&self, key: &Q, cost: u64) -> Deciding<Self::Later> {

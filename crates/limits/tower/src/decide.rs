@@ -1,14 +1,26 @@
-//! Decisions on requests, and what a request costs.
+//! Decisions on requests, and the costs of requests.
 
 use crate::{Rejection, Verdict};
 use http::Request;
 use nanopace_limits::Limiter;
 use std::future::{Future, Ready};
 
-/// A request was let in, or it was rejected. None if it was let in without being counted.
+/// An admitted or rejected request. `None` if it was admitted without being counted.
 pub type Decided = Result<Option<Verdict>, Rejection>;
 
 /// A decision that is made, or one to come.
+#[derive(Debug)]
+pub enum Deciding<F> {
+    /// The decision is made.
+    Now(Decided),
+    /// This future makes the decision.
+    Later(F),
+}
+
+/// Decides on requests. A [`Limiter`] does so for all of them together, [`ByKey`](crate::ByKey) for each key.
+///
+/// An implementation that decides at once needs no future: its [`Later`](Decide::Later) is a [`Ready`], which is
+/// never made.
 ///
 /// ```
 /// use http::Request;
@@ -21,34 +33,11 @@ pub type Decided = Result<Option<Verdict>, Rejection>;
 /// assert_eq!(verdict.decision().remaining(), 8);
 /// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
-#[derive(Debug)]
-pub enum Deciding<F> {
-    /// The decision is made.
-    Now(Decided),
-    /// This future makes the decision.
-    Later(F),
-}
-
-/// Decides on requests. A [`Limiter`] does for all of them together, [`ByKey`](crate::ByKey) for each
-/// key.
-///
-/// What decides at once needs no future: [`Later`](Decide::Later) is a [`Ready`] then, of which there
-/// is never one.
 pub trait Decide<B> {
-    /// A decision to come.
+    /// A decision that is not made yet.
     type Later: Future<Output = Decided>;
 
-    /// Lets a request in that costs so much, and says how the limits stand.
-    ///
-    /// ```
-    /// use http::Request;
-    /// use nanopace_tower::{Decide, Deciding, Limiter, Rejection};
-    ///
-    /// let limiter = Limiter::per_second(10).build()?;
-    /// let rejected = limiter.decide_on(&Request::new("body"), 11);
-    /// assert!(matches!(rejected, Deciding::Now(Err(Rejection::Limit(_)))));
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
+    /// Admits or rejects a request with that cost.
     fn decide_on(&self, request: &Request<B>, cost: u64) -> Deciding<Self::Later>;
 }
 
@@ -62,23 +51,13 @@ impl<B> Decide<B> for Limiter {
     }
 }
 
-/// What becomes of the request.
 pub(crate) fn outcome(verdict: Verdict) -> Decided {
     if verdict.decision().is_allowed() { Ok(Some(verdict)) } else { Err(Rejection::Limit(verdict)) }
 }
 
-/// What a request costs, of each of the limits. Every function from `&Request<B>` to `u64` is one.
-///
-/// ```
-/// use http::{Method, Request};
-/// use nanopace_tower::Cost;
-///
-/// let cost = |request: &Request<()>| if request.method() == Method::GET { 1 } else { 5 };
-/// assert_eq!(cost.cost(&Request::post("/").body(())?), 5);
-/// # Ok::<(), http::Error>(())
-/// ```
+/// The cost of a request, for each of the limits. Every function from `&Request<B>` to `u64` is one.
 pub trait Cost<B> {
-    /// What this one costs. One that costs nothing always gets in.
+    /// The cost of this request. A request that costs nothing is always admitted.
     fn cost(&self, request: &Request<B>) -> u64;
 }
 

@@ -1,4 +1,4 @@
-//! The front door: which requests are limited, how, and what the rejected ones are answered.
+//! The layer: which requests are limited, how, and the responses to rejected ones.
 
 use crate::service::Settings;
 use crate::{
@@ -9,25 +9,14 @@ use http::{HeaderName, Request, Response};
 use std::net::IpAddr;
 use tower_layer::Layer;
 
-/// Puts limits in front of a service: a [`Layer`] that makes [`LimitService`]s. All of them, and
-/// those of its clones, share the limits.
-///
-/// ```
-/// use axum::{Router, extract::ConnectInfo, routing::get};
-/// use nanopace_tower::{Keyed, LimitLayer, Peer};
-/// use std::net::SocketAddr;
-///
-/// let peer = Peer::of(|info: &ConnectInfo<SocketAddr>| info.0);
-/// let limits = LimitLayer::by_address(peer, Keyed::per_second(10).burst(20).build()?);
-/// let router: Router = Router::new().route("/", get(async || "hello")).layer(limits);
-/// # Ok::<(), nanopace_tower::LimitsError>(())
-/// ```
+/// Puts limits in front of a service: a [`Layer`] that makes [`LimitService`]s. All of them, and those of its clones,
+/// share the limits.
 #[derive(Clone, Debug)]
 pub struct LimitLayer<D, C = One, A = TextOrGrpc>(Settings<D, C, A>);
 
 impl<D> LimitLayer<D> {
-    /// Limits by whatever [decides](crate::Decide). A [`Limiter`](crate::Limiter) limits all
-    /// requests together.
+    /// Limits by an implementation of [`Decide`](crate::Decide). A [`Limiter`](crate::Limiter) limits all requests
+    /// together.
     #[must_use]
     pub fn new(decide: D) -> Self {
         let fields = Fields::default();
@@ -42,14 +31,14 @@ impl<F, K, L: LimitsByKey<K>> LimitLayer<ByKey<F, K, L>> {
         LimitLayer::new(ByKey::new(key, limits))
     }
 
-    /// Limits for each key that the function finds.
+    /// Limits for each key that the function returns.
     ///
     /// ```
     /// use axum::body::Body;
     /// use http::Request;
     /// use nanopace_tower::{Keyed, LimitLayer};
     ///
-    /// /// What a layer in front of this one has put there.
+    /// /// An earlier layer has put it there.
     /// #[derive(Clone, Copy)]
     /// struct UserId(u64);
     ///
@@ -70,9 +59,8 @@ impl<F, K, L: LimitsByKey<K>> LimitLayer<ByKey<F, K, L>> {
 impl<L: LimitsByKey<String>> LimitLayer<ByKey<HeaderName, String, L>> {
     /// Limits for each value of a header field.
     ///
-    /// A client can send what it likes. So check before this layer that it may use its key, or else
-    /// it has as many limits as it wants. A key is kept as long as it counts, however long its text
-    /// is.
+    /// Before this layer, check that the client may use its key: otherwise a client has as many limits as it sends
+    /// keys. A key is stored as long as it counts, in full length.
     #[must_use]
     pub fn by_header(name: HeaderName, limits: L) -> Self {
         LimitLayer::by_key(name, limits)
@@ -80,7 +68,7 @@ impl<L: LimitsByKey<String>> LimitLayer<ByKey<HeaderName, String, L>> {
 }
 
 impl<F, L: LimitsByKey<IpAddr>> LimitLayer<ByKey<F, IpAddr, L>> {
-    /// Limits for each sender by its address: [`Peer`](crate::Peer) or, behind proxies,
+    /// Limits for each sender by its address: [`Peer`](crate::Peer) or, after proxies,
     /// [`Forwarded`](crate::Forwarded).
     #[must_use]
     pub fn by_address(address: F, limits: L) -> Self {
@@ -89,7 +77,7 @@ impl<F, L: LimitsByKey<IpAddr>> LimitLayer<ByKey<F, IpAddr, L>> {
 }
 
 impl<F, K, L: LimitsByKey<K>, C, A> LimitLayer<ByKey<F, K, L>, C, A> {
-    /// What happens to a request that has no key. It is rejected by default.
+    /// Sets what happens to a request without a key. It is rejected by default.
     #[must_use]
     pub fn without_key(self, without_key: WithoutKey<K>) -> Self {
         let decide = self.0.decide.without_key(without_key);
@@ -98,7 +86,7 @@ impl<F, K, L: LimitsByKey<K>, C, A> LimitLayer<ByKey<F, K, L>, C, A> {
 }
 
 impl<D, C, A> LimitLayer<D, C, A> {
-    /// What a request costs. It is 1 by default. One that costs nothing always gets in.
+    /// Sets the cost of a request: 1 by default. A request that costs nothing is always admitted.
     ///
     /// ```
     /// use axum::body::Body;
@@ -118,21 +106,8 @@ impl<D, C, A> LimitLayer<D, C, A> {
         LimitLayer(Settings { decide, cost, answer, fields })
     }
 
-    /// What a rejected request is answered, in place of [`TextOrGrpc`]. The layer adds the header
-    /// fields.
-    ///
-    /// ```
-    /// use axum::response::IntoResponse;
-    /// use http::request::Parts;
-    /// use nanopace_tower::{Limiter, LimitLayer, Rejection};
-    ///
-    /// let layer = LimitLayer::new(Limiter::per_second(10).build()?).answer(
-    ///     |rejection: &Rejection, request: &Parts| {
-    ///         (rejection.status(), format!("{}: {rejection}", request.uri)).into_response()
-    ///     },
-    /// );
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
+    /// Sets the response to a rejected request, instead of [`TextOrGrpc`]: see [`Answer`](crate::Answer). The layer
+    /// adds the header fields.
     #[must_use]
     pub fn answer<G, R>(self, answer: G) -> LimitLayer<D, C, G>
     where
@@ -141,8 +116,8 @@ impl<D, C, A> LimitLayer<D, C, A> {
         self.answered_by(answer)
     }
 
-    /// Answers every rejected request as gRPC does, in place of [`TextOrGrpc`]: for a server of tonic
-    /// alone, whose responses can't be made from a text.
+    /// Responds to every rejected request as gRPC does, instead of [`TextOrGrpc`]: for a server of tonic alone, whose
+    /// responses cannot be made from text.
     #[must_use]
     pub fn grpc(self) -> LimitLayer<D, C, OnlyGrpc> {
         self.answered_by(OnlyGrpc)
@@ -153,7 +128,7 @@ impl<D, C, A> LimitLayer<D, C, A> {
         LimitLayer(Settings { decide, cost, answer, fields })
     }
 
-    /// Which responses tell how the limits stand. All of them do by default.
+    /// Sets which responses have the header fields `RateLimit` and `RateLimit-Policy`. All of them do by default.
     #[must_use]
     pub fn fields(self, fields: Fields) -> Self {
         LimitLayer(Settings { fields, ..self.0 })

@@ -1,4 +1,4 @@
-//! Why a request was rejected, and what its sender is told.
+//! Why a request was rejected, and the text for its sender.
 
 use crate::Verdict;
 use http::StatusCode;
@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// Why a request was rejected. Its text is meant for the sender, and tells nothing about the server.
+/// Why a request was rejected. Its text is meant for the sender, and reveals nothing about the server.
 ///
 /// ```
 /// use http::StatusCode;
@@ -20,7 +20,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// The limits did not let it in.
+    /// The limits rejected it.
     Limit(Verdict),
     /// The key of the request could not be counted.
     Key(KeyRejected),
@@ -28,7 +28,7 @@ pub enum Rejection {
     #[cfg(feature = "remote")]
     #[cfg_attr(docsrs, doc(cfg(feature = "remote")))]
     Remote(nanopace_remote::RemoteRejected),
-    /// It has no key. The status says whose fault that is: the client's (4xx) or the server's (5xx).
+    /// It has no key. The status is the client's fault (4xx) or the server's (5xx).
     NoKey(StatusCode),
 }
 
@@ -60,7 +60,7 @@ impl Rejection {
         }
     }
 
-    /// The decision, and the limits that made it. None if it did not come to a decision.
+    /// The decision, and its limits. `None` without a decision.
     #[must_use]
     pub fn verdict(&self) -> Option<&Verdict> {
         match self {
@@ -69,19 +69,8 @@ impl Rejection {
         }
     }
 
-    /// After so long the same request gets in, if no other is let in before. None if that is not
-    /// known, and if it never gets in.
-    ///
-    /// ```
-    /// use nanopace_tower::{Limiter, Rejection, Verdict};
-    /// use std::time::Duration;
-    ///
-    /// let limiter = Limiter::new("1/h sliding-log".parse()?);
-    /// limiter.try_acquire().unwrap();
-    /// let rejection = Rejection::Limit(Verdict::new(limiter.decide(), None));
-    /// assert!(rejection.retry() > Some(Duration::from_secs(3_000)));
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
+    /// The time after which the same request is admitted, if no other is admitted before. `None` if that is not
+    /// known, or never happens.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.verdict()?.decision().retry()
@@ -93,7 +82,9 @@ impl fmt::Display for Rejection {
         match self {
             Rejection::Limit(verdict) => match verdict.decision().retry_after() {
                 Some(seconds) => write!(text, "too many requests: come back in {seconds} s"),
-                None => text.write_str("this costs more than ever gets in at once: ask for less"),
+                None => {
+                    text.write_str("this costs more than is ever admitted at once: ask for less")
+                }
             },
             Rejection::Key(KeyRejected::TooManyKeys { .. }) => {
                 text.write_str("too many clients at the moment: come back later")

@@ -1,4 +1,4 @@
-//! A service in front of which the limits are, and its responses to come.
+//! The limited service, and its future responses.
 
 use crate::{Answer, Cost, Decide, Decided, Deciding, Rejection, Verdict};
 use http::header::RETRY_AFTER;
@@ -13,22 +13,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tower_service::Service;
 
-/// Which responses have the fields `RateLimit` and `RateLimit-Policy`
-/// (`draft-ietf-httpapi-ratelimit-headers-10`). They name each limit by its text.
-///
-/// [`LimitLayer::fields`](crate::LimitLayer::fields) sets it.
+/// Which responses have the fields `RateLimit` and `RateLimit-Policy` (`draft-ietf-httpapi-ratelimit-headers-10`).
+/// They name each limit by its text. [`LimitLayer::fields`](crate::LimitLayer::fields) sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fields {
     /// All responses: a client sees how much it has left.
     #[default]
     Always,
-    /// The answers to rejected requests.
+    /// Responses to rejected requests.
     WhenRejected,
-    /// No response has them. `Retry-After` is there all the same.
+    /// No response. `Retry-After` is sent all the same.
     Never,
 }
 
-/// What a layer and its services share.
+/// The settings that a layer and its services share.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings<D, C, A> {
     pub(crate) decide: D,
@@ -57,12 +55,11 @@ impl<D, C, A> Settings<D, C, A> {
     }
 }
 
-/// A service in front of which the limits are: what [`LimitLayer`](crate::LimitLayer) makes of a
-/// service. Its clones share the limits.
+/// A service with limits in front, made by [`LimitLayer`](crate::LimitLayer). Its clones share the limits.
 ///
-/// A request is decided on when it is called with, not before: it is ready when the inner service
-/// is. A rejected request never reaches the inner service. One that a store decides on waits for the
-/// decision with the inner service that was ready, and leaves a clone of it behind.
+/// It is ready when the inner service is, and decides on a request when it is called. A rejected request never
+/// reaches the inner service. While a store decides, the request waits with the inner service that was ready, and a
+/// clone of that takes its place.
 ///
 /// ```
 /// use http::{Request, Response};
@@ -124,7 +121,7 @@ where
                 LimitFuture::decided(&self.settings, decided, &mut self.inner, request)
             }
             Deciding::Later(decision) => {
-                // The one that is ready waits for the decision.
+                // The service that is ready waits for the decision.
                 let other = self.inner.clone();
                 let inner = mem::replace(&mut self.inner, other);
                 LimitFuture::deciding(Arc::clone(&self.settings), decision, inner, request)
@@ -134,8 +131,8 @@ where
 }
 
 pin_project! {
-    /// The response of a [`LimitService`](crate::LimitService), to come: the inner service's, or the
-    /// answer to a rejected request.
+    /// The future response of a [`LimitService`](crate::LimitService): the inner service's, or the one to a rejected
+    /// request.
     pub struct LimitFuture<S, D, C, A, B>
     where
         S: Service<Request<B>>,
@@ -160,7 +157,7 @@ pin_project! {
             waits: Option<(S, Request<B>)>,
             settings: Arc<Settings<D, C, A>>,
         },
-        /// The request is let in; `told` is what its response tells of the limits.
+        /// The request is admitted; `told` is for the header fields of its response.
         LetIn { #[pin] future: S::Future, told: Option<Verdict> },
         Rejected { answer: Ready<S::Response> },
     }

@@ -1,19 +1,10 @@
-//! A request that was decided on, and the limits that decided.
+//! A decision on a request, and its limits.
 
 use http::{HeaderMap, HeaderValue};
 use nanopace_limits::{Decision, Limits};
 use std::sync::Arc;
 
-/// A decision, and the limits that it was made by.
-///
-/// ```
-/// use nanopace_tower::{Limiter, Verdict};
-///
-/// let limiter = Limiter::per_second(10).build()?;
-/// let verdict = Verdict::new(limiter.decide(), Some(limiter.limits()));
-/// assert_eq!(verdict.decision().remaining(), 9);
-/// # Ok::<(), nanopace_tower::LimitsError>(())
-/// ```
+/// A decision, and the limits that made it.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     decision: Decision,
@@ -21,16 +12,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// A decision by these limits. Without limits the response does not tell about the decision.
-    ///
-    /// ```
-    /// use nanopace_tower::{Limiter, Verdict};
-    ///
-    /// let limiter = Limiter::per_second(10).build()?;
-    /// let verdict = Verdict::new(limiter.decide(), None);
-    /// assert!(verdict.limits().is_none());
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
+    /// A decision by these limits. Without limits the response has no header fields about it.
     #[must_use]
     pub fn new(decision: Decision, limits: Option<Arc<Limits>>) -> Verdict {
         Verdict { decision, limits }
@@ -48,7 +30,7 @@ impl Verdict {
         self.limits.as_deref()
     }
 
-    /// Adds `RateLimit` and `RateLimit-Policy`. Both are lists, so that every layer adds its own.
+    /// Adds `RateLimit` and `RateLimit-Policy`. Both are lists, so every layer adds its own.
     pub(crate) fn write(&self, headers: &mut HeaderMap) {
         let Some(limits) = &self.limits else { return };
         let Some(limit) = limits.each().get(self.decision.which()) else { return };

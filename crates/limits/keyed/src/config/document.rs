@@ -1,4 +1,4 @@
-//! A configuration as a plain document.
+//! Reads and writes a configuration as a plain document.
 
 use super::snapshot::{ConfigSnapshot, Table, Tables};
 use crate::Limits;
@@ -8,23 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// Two tables, `prefixes` and `keys`, with limits as text.
-///
-/// ```
-/// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
-///
-/// let config = MemoryConfig::new();
-/// config.set(Scope::Prefix("user:"), "100/s".parse()?)?;
-/// config.set(Scope::Key("user:alice"), "5/s, 1000/h in 60".parse()?)?;
-/// let text = r#"[prefixes]
-/// "user:" = "100/s"
-///
-/// [keys]
-/// "user:alice" = "5/s, 1000/h in 60"
-/// "#;
-/// assert_eq!(toml::to_string(&config.snapshot())?, text);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Two tables, `prefixes` and `keys`, with limits as text: see `FileConfig`.
 impl Serialize for ConfigSnapshot {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut document = to.serialize_struct("ConfigSnapshot", 2)?;
@@ -34,20 +18,7 @@ impl Serialize for ConfigSnapshot {
     }
 }
 
-/// Either table may be left out. An error says which key or prefix is wrong.
-///
-/// ```
-/// use nanopace_keyed::{ConfigSnapshot, ConfigStore, MemoryConfig};
-///
-/// let read = serde_json::from_str::<ConfigSnapshot>;
-/// let document = read(r#"{ "prefixes": { "": "10/s" } }"#)?;
-/// let config = MemoryConfig::from(document);
-/// assert_eq!(config.limits_of("alice").unwrap().to_string(), "10/s");
-///
-/// let error = read(r#"{ "keys": { "bob": "much" } }"#).unwrap_err();
-/// assert!(error.to_string().starts_with("limits of the key `bob`: `much` is no quota"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Either table may be left out. An error names the key or prefix.
 impl<'de> Deserialize<'de> for ConfigSnapshot {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<ConfigSnapshot, D::Error> {
         let Document { prefixes, keys } = Document::deserialize(from)?;
@@ -80,7 +51,7 @@ fn keys<'de, D: Deserializer<'de>>(from: D) -> Result<Table, D::Error> {
     from.deserialize_map(TableOf("key"))
 }
 
-/// Reads a table of limits. The text says what its names are: a key or a prefix.
+/// Reads a table of limits. The text names the kind of its entries: key or prefix.
 struct TableOf(&'static str);
 
 impl<'de> Visitor<'de> for TableOf {
@@ -95,14 +66,14 @@ impl<'de> Visitor<'de> for TableOf {
         while let Some(name) = map.next_key::<String>()? {
             let limits = map.next_value_seed(LimitsOf(self.0, &name))?;
             if table.insert(name.as_str().into(), Arc::new(limits)).is_some() {
-                return Err(A::Error::custom(format!("the {} `{name}` is there twice", self.0)));
+                return Err(A::Error::custom(format!("the {} `{name}` is repeated", self.0)));
             }
         }
         Ok(table)
     }
 }
 
-/// Reads the limits of one name, of which the first text says what it is.
+/// Reads the limits of one entry, by its kind and name.
 struct LimitsOf<'a>(&'static str, &'a str);
 
 impl<'de> DeserializeSeed<'de> for LimitsOf<'_> {

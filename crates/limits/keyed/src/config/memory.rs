@@ -9,7 +9,7 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// A configuration in memory. It is gone when the process ends.
+/// A configuration in memory, which ends with the process.
 ///
 /// ```
 /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
@@ -48,7 +48,8 @@ impl MemoryConfig {
         found
     }
 
-    /// Becomes what the snapshot says, in one step. Nobody else may change it meanwhile.
+    /// Replaces the configuration by the snapshot, in one step. The caller makes sure that no other change comes
+    /// between.
     #[cfg(feature = "file")]
     pub(crate) fn become_like(&self, snapshot: &ConfigSnapshot) {
         let before = self.snapshot();
@@ -99,8 +100,8 @@ impl fmt::Debug for MemoryConfig {
     }
 }
 
-/// Counters that keys share by their hash. A change of one key makes the keys that share its counter
-/// look their limits up once. A model has one, because its executions must not depend on the hash.
+/// The number of counters, which keys share by their hash. After a change of one key, the keys that share its counter
+/// look up their limits once. A model has one counter, because its executions must not depend on the hash.
 const COUNTERS: usize = if cfg!(loom) { 1 } else { 1024 };
 
 /// A counter of all changes of defaults, and [`COUNTERS`] of changes of keys.
@@ -122,13 +123,13 @@ impl Versions {
 
     /// A number that is different after each change of the key's own limits or of any defaults.
     ///
-    /// It is the sum of two counters that only rise. So it is the same only if both are.
+    /// It is the sum of two counters that only rise, so it is the same only if both are.
     fn of(&self, key: &str) -> u64 {
         // Relaxed: as in `raise`. Model: `a_change_is_seen_by_every_later_decision`.
         self.prefixes.load(Relaxed).wrapping_add(self.counter(key).load(Relaxed))
     }
 
-    /// The caller has the tables locked, and has made all of its changes.
+    /// Raises the counters of these changes. The caller has the tables locked, and has made the changes.
     fn raise(&self, changes: &[Change<'_>]) {
         for change in changes {
             let counter = match change.scope {

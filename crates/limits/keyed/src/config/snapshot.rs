@@ -1,57 +1,53 @@
-//! A configuration at one moment, and how it changes: limits by key, and defaults by prefix.
+//! A configuration at one moment, and its changes: limits by key, and defaults by prefix.
 
 use crate::Limits;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Says whose limits are meant.
+/// The keys that limits are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope<'a> {
     /// The limits of this key.
     Key(&'a str),
-    /// The defaults of all keys that begin with this prefix and have no limits of their own. If
-    /// there are several such prefixes, the longest one counts. The empty prefix is that of all
-    /// keys.
+    /// All keys that begin with this prefix and have no limits of their own. If there are several such prefixes, the
+    /// longest one counts. All keys begin with the empty prefix.
     Prefix(&'a str),
 }
 
-/// One change of a configuration. Several are made as one step by
-/// [`ConfigStore::apply`](crate::ConfigStore::apply).
+/// One change of a configuration. [`ConfigStore::apply`](crate::ConfigStore::apply) makes several as one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change<'a> {
     /// The keys whose limits change.
     pub scope: Scope<'a>,
-    /// The new limits. None takes them away.
+    /// The new limits. `None` removes them.
     pub limits: Option<Arc<Limits>>,
 }
 
 impl<'a> Change<'a> {
-    /// Gives limits to a key, or to all keys that begin with a prefix.
+    /// Sets the limits of a key or a prefix.
     #[must_use]
     pub fn set(scope: Scope<'a>, limits: Limits) -> Change<'a> {
         Change { scope, limits: Some(Arc::new(limits)) }
     }
 
-    /// Takes the limits of a key or a prefix away.
+    /// Removes the limits of a key or a prefix.
     #[must_use]
     pub fn unset(scope: Scope<'a>) -> Change<'a> {
         Change { scope, limits: None }
     }
 }
 
-/// A configuration as it was at one moment: every key and every prefix with its limits, in order.
-/// It never changes.
+/// A configuration at one moment: every key and every prefix with its limits, in order. It never changes.
 ///
-/// [`ConfigStore::snapshot`](crate::ConfigStore::snapshot) takes one in constant time, and shares
-/// all of it with the store. While snapshots are kept, the first change after each copies the
-/// tables once, though not the names and the limits in them.
+/// [`ConfigStore::snapshot`](crate::ConfigStore::snapshot) takes one in constant time, and shares all of it with the store.
+/// While snapshots exist, the first change after each copies the tables once, but not the names and the limits in
+/// them.
 ///
 /// ```
 /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
 ///
 /// let config = MemoryConfig::new();
-/// config.set(Scope::Prefix(""), "10/s".parse()?)?;
 /// config.set(Scope::Key("bob"), "5/s".parse()?)?;
 /// config.set(Scope::Key("alice"), "1000/h in 60".parse()?)?;
 ///
@@ -59,29 +55,26 @@ impl<'a> Change<'a> {
 /// config.unset(Scope::Key("bob"))?;
 /// let lines = snapshot.keys().map(|(key, limits)| format!("{key}: {limits}"));
 /// assert_eq!(lines.collect::<Vec<_>>(), ["alice: 1000/h in 60", "bob: 5/s"]);
-/// assert_eq!(snapshot.prefixes().len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfigSnapshot(pub(crate) Arc<Tables>);
 
 impl ConfigSnapshot {
-    /// All keys that have limits of their own, in the order of their bytes. `len()` of the iterator
-    /// says how many there are.
+    /// All keys with limits of their own, in the order of their bytes. The iterator knows its length.
     #[must_use]
     pub fn keys(&self) -> impl ExactSizeIterator<Item = (&str, &Limits)> {
         listed(&self.0.keys)
     }
 
-    /// All prefixes that have limits, in the order of their bytes. `len()` of the iterator says how
-    /// many there are.
+    /// All prefixes with limits, in the order of their bytes. The iterator knows its length.
     #[must_use]
     pub fn prefixes(&self) -> impl ExactSizeIterator<Item = (&str, &Limits)> {
         listed(&self.0.prefixes)
     }
 
-    /// The changes that make this configuration of another one: none for a key or a prefix that has
-    /// the same limits in both. So one store is made equal to another:
+    /// The changes that turn `before` into this configuration: none for a key or a prefix that has the same limits in
+    /// both. They make one store equal to another:
     ///
     /// ```
     /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
@@ -129,7 +122,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Whether there were any limits before.
+    /// Returns whether there were limits before.
     pub(crate) fn change(&mut self, change: &Change<'_>) -> bool {
         let (table, name) = match change.scope {
             Scope::Key(key) => (&mut self.keys, key),
@@ -146,8 +139,8 @@ impl Tables {
         self.keys.get(key).or_else(|| self.defaults_of(key)).cloned()
     }
 
-    /// Those of the longest prefix. A prefix of the key that sorts before another text is no longer
-    /// than what the key and that text have in common, so the search goes on from there.
+    /// The limits of the longest prefix. A prefix of the key that sorts before another text is no longer than the
+    /// common beginning of the key and that text, so the search continues from there.
     fn defaults_of(&self, key: &str) -> Option<&Arc<Limits>> {
         let mut upper = key;
         loop {
@@ -161,7 +154,7 @@ impl Tables {
     }
 }
 
-/// The first part of both texts.
+/// The common beginning.
 fn in_common<'a>(text: &'a str, other: &str) -> &'a str {
     let same = text.chars().zip(other.chars()).take_while(|(one, another)| one == another);
     &text[..same.map(|(one, _)| one.len_utf8()).sum()]

@@ -7,62 +7,46 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// The limits that each key has: its own, or the defaults of the longest prefix. Any thread can
-/// change them at any time.
+/// The limits of each key: its own, or the defaults of the longest prefix. Any thread can change them at any time.
 ///
-/// Each decision asks the store, so an implementation answers from memory. [`MemoryConfig`] keeps
-/// everything there and nowhere else. `DiskConfig` (feature `disk`) writes each change to disk
-/// first.
+/// Each decision asks the store, so an implementation returns them from memory. [`MemoryConfig`] stores everything
+/// there. `DiskConfig` (feature `disk`) writes each change to disk first.
 ///
 /// # Several changes at once
 ///
-/// [`apply`](ConfigStore::apply) makes all of its changes or none. What decisions see of them:
+/// [`apply`](ConfigStore::apply) makes all of its changes or none. Decisions see them as follows:
 ///
-/// * A decision goes by the limits from before all changes of a batch, or by those after all of
-///   them, also where its key's own limits and several prefixes change.
-/// * After a decision that went by a batch, every decision that comes after it goes by that batch
-///   too, whatever its key. *After* is what happens later on the same thread, or on another one that
-///   has synchronized with it (by a lock, a channel, a join).
-/// * A decision that is made while the batch is, and that no other decision orders, may go by the
-///   old limits of its key, while another one goes by the new limits of another key.
+/// * A decision uses the limits from before all changes of a batch, or those after all of them, also if its key's own
+///   limits and several prefixes change.
+/// * After a decision that used a batch, every later decision uses that batch too, whatever its key. *Later* means on
+///   the same thread, or on another one that has synchronized with it (by a lock, a channel, a join).
+/// * A decision that is made during the batch, and that no other decision orders, may use the old limits of its key,
+///   while another one uses the new limits of another key.
 ///
 /// [`MemoryConfig`]: crate::MemoryConfig
 pub trait ConfigStore: Debug + Send + Sync {
     /// The key's limits, if it has any.
     fn limits_of(&self, key: &str) -> Option<Arc<Limits>>;
 
-    /// A number that is different after each change of this key's limits. It may be different after
-    /// other changes too: in [`MemoryConfig`](crate::MemoryConfig), after each change of any
-    /// prefix's, and of one key in 1,024 others'.
+    /// A number that is different after each change of this key's limits. It may be different after other changes
+    /// too: in
+    /// [`MemoryConfig`](crate::MemoryConfig), after each change of any prefix, and of one key in 1,024.
     ///
-    /// A caller that asks for the version first and for [`limits_of`](ConfigStore::limits_of)
-    /// afterwards may keep the limits until the version changes.
+    /// A caller that reads the version first, and then [`limits_of`](ConfigStore::limits_of), may keep the limits
+    /// until the version changes.
     fn version_of(&self, key: &str) -> u64;
 
     /// The whole configuration at this moment.
     fn snapshot(&self) -> ConfigSnapshot;
 
-    /// Makes all of the changes in one step. If several are for the same key or prefix, the last one
-    /// counts. Returns how many of them found limits that they replaced or took away.
+    /// Makes all of the changes in one step. If several are for the same key or prefix, the last one counts. Returns
+    /// how many of them found limits to replace or remove.
     ///
     /// # Errors
     /// [`ConfigError`] if they could not be stored. Nothing has changed then.
-    ///
-    /// ```
-    /// use nanopace_keyed::{Change, ConfigStore, MemoryConfig, Scope};
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Key("guest"), "1/s".parse()?)?;
-    /// let found = config.apply(&[
-    ///     Change::unset(Scope::Key("guest")),
-    ///     Change::set(Scope::Key("alice"), "5/s".parse()?),
-    /// ])?;
-    /// assert_eq!(found, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError>;
 
-    /// Gives limits to a key, or to all keys that begin with a prefix.
+    /// Sets the limits of a key or a prefix.
     ///
     /// # Errors
     /// As for [`apply`](ConfigStore::apply).
@@ -70,7 +54,7 @@ pub trait ConfigStore: Debug + Send + Sync {
         self.apply(&[Change::set(scope, limits)]).map(drop)
     }
 
-    /// Takes the limits of a key or a prefix away. Returns whether there were any.
+    /// Removes the limits of a key or a prefix. Returns whether there were any.
     ///
     /// # Errors
     /// As for [`apply`](ConfigStore::apply).
@@ -85,7 +69,7 @@ pub trait ConfigStore: Debug + Send + Sync {
 pub enum ConfigError {
     /// The file is not a configuration store, or it is damaged.
     #[error(
-        "{path} is no intact configuration store ({reason}): restore it from a copy, or move it away to begin with none"
+        "{path} is not an intact configuration store ({reason}): restore it from a copy, or move it away to begin with none"
     )]
     Damaged {
         /// The file.
@@ -93,8 +77,8 @@ pub enum ConfigError {
         /// The reason.
         reason: String,
     },
-    /// The file is no document of limits, or something in it is none.
-    #[error("{path} is no document of limits: {reason}")]
+    /// The file is not a document of limits, or an entry is not valid.
+    #[error("{path} is not a document of limits: {reason}")]
     Document {
         /// The file.
         path: PathBuf,
@@ -108,14 +92,14 @@ pub enum ConfigError {
         path: PathBuf,
     },
     /// The operating system could not read or write the file.
-    #[error("{path} can't be read or written: {source}")]
+    #[error("{path} cannot be read or written: {source}")]
     Io {
         /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// A store of another kind could not do it.
-    #[error("the configuration can't be read or changed: {0}")]
+    /// A store of another kind could not read or change the configuration.
+    #[error("the configuration cannot be read or changed: {0}")]
     Other(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,4 +1,4 @@
-//! Whether a file is an intact store, told before the database trusts it.
+//! Checks that a file is an intact store, before the database trusts it.
 
 use super::locked_file::LockedFile;
 use super::tables::{Stored, read};
@@ -7,22 +7,21 @@ use redb::{Database, Error, StorageBackend};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: [u8; 9] = *b"redb\x1A\n\xA9\r\n";
-/// Where it says how it is laid out, in five numbers of 32 bits.
+/// The place of the layout: five numbers of 32 bits.
 const LAYOUT: Range<usize> = 12..32;
 /// The first three numbers: bytes of a page; pages of a region's header; pages of its data.
 const SIZES: [u32; 3] = [4096, 0, 1 << 20];
 
-/// Where it says which of the last two states is the current one (bit 0), and how that was
-/// committed.
+/// The place of the flags: which of the last two states is the current one (bit 0), and how it was committed.
 const FLAGS: usize = 9;
 /// It was committed in two phases.
 const TWO_PHASES: u8 = 4;
-/// Where it says how many transactions each of the two has seen.
+/// The places of the transaction numbers of both states.
 const TRANSACTIONS: [usize; 2] = [168, 296];
 
-/// All bytes of a file that begins as it should.
+/// All bytes of a file with a valid header.
 fn content(file: &LockedFile) -> Result<Vec<u8>, Error> {
     let length =
         usize::try_from(file.len()?).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
@@ -34,8 +33,7 @@ fn content(file: &LockedFile) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// The database trusts the sizes in its header. With wrong ones it may calculate for minutes, or
-/// panic.
+/// The database trusts the sizes in its header. With wrong ones it may calculate for minutes, or panic.
 fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     let layout = header.get(LAYOUT).filter(|_| header.starts_with(&MAGIC)).unwrap_or_default();
     let (numbers, _) = layout.as_chunks();
@@ -53,14 +51,14 @@ fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     }
 }
 
-/// Writes all of a file once more. What a failed write to disk has left in the memory of the
-/// operating system only counts as written there, and would be lost with the power.
+/// Writes all of a file once more. Pages that a failed write to disk has left in the memory of the operating system
+/// only count as written there, and would be lost in a power cut.
 pub(super) fn restored(file: &LockedFile) -> Result<(), Error> {
     file.write(0, &content(file)?)?;
     Ok(file.sync_data()?)
 }
 
-/// The database in a file, and all that is stored in it.
+/// The database in a file, and its content.
 pub(super) fn examined(file: &LockedFile) -> Result<(Database, Vec<Stored>), Error> {
     let mut bytes = content(file)?;
     let entries = current(&mut bytes).map_err(of_a_copy)?;
@@ -74,8 +72,8 @@ fn current(bytes: &mut [u8]) -> Result<Vec<Stored>, Error> {
     if !is_other_newer(bytes) {
         return Ok(current);
     }
-    // The process died before it switched to the other state, which may be incomplete. If states
-    // were not committed in two phases, the database takes the newest one that is complete.
+    // The process died before it switched to the other state, which may be incomplete. If states were not committed
+    // in two phases, the database takes the newest one that is complete.
     bytes[FLAGS] &= !TWO_PHASES;
     loaded(bytes)
 }
@@ -95,13 +93,13 @@ fn loaded(bytes: &[u8]) -> Result<Vec<Stored>, Error> {
     read(&checked(copy)?)
 }
 
-/// Opens a database and compares the checksums of all its pages first. Without that, the database
-/// trusts its pages, and panics when they are damaged.
+/// Opens a database and compares the checksums of all its pages first. Otherwise the database trusts its pages, and
+/// panics when they are damaged.
 fn checked(file: impl StorageBackend) -> Result<Database, Error> {
     Ok(Database::builder().set_check_integrity_on_open(true).create_with_backend(file)?)
 }
 
-/// The error of reading a copy. It can't come from the operating system.
+/// The error of reading a copy. The operating system cannot cause it.
 fn of_a_copy(error: Error) -> Error {
     match error {
         Error::Io(error) => Error::Corrupted(error.to_string()),

@@ -1,4 +1,4 @@
-//! The file of a store, which stays open and locked as long as the store does.
+//! The file of a store, which stays open and locked as long as the store exists.
 
 use redb::backends::FileBackend;
 use redb::{Error, StorageBackend};
@@ -7,9 +7,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file that is locked from before its first byte is read until its last handle is gone, whether
-/// a database is open on it or not. The database by itself would lock it only after its bytes were
-/// examined, and would let it go with an error.
+/// A file that is locked from before its first byte is read until its last handle is dropped, whether a database is
+/// open on it or not. The database would lock it only after its bytes were examined, and would unlock it after an
+/// error.
 #[derive(Clone, Debug)]
 pub(super) struct LockedFile {
     file: Arc<dyn StorageBackend>,
@@ -17,8 +17,8 @@ pub(super) struct LockedFile {
     lock: Option<Arc<Lock>>,
 }
 
-/// The lock of a file, on a handle of its own. The file is unlocked, and not only closed: a process that
-/// has just been started has copies of all handles for a moment, and the file would stay locked as long.
+/// The lock of a file, on a handle of its own. The file is unlocked, and not only closed: a process that was just
+/// started has copies of all handles for a moment, and the file would stay locked that long.
 #[derive(Debug)]
 struct Lock(File);
 
@@ -39,7 +39,7 @@ impl LockedFile {
     /// Locks the whole file, so that neither another store nor another program of redb opens it.
     pub(super) fn open(path: &Path) -> Result<LockedFile, Error> {
         let file = File::options().read(true).write(true).open(path)?;
-        // Before it is locked: if there is no handle for the lock, nothing would unlock the file.
+        // Cloned before the file is locked: without a handle for the lock, the file would stay locked.
         let handle = file.try_clone()?;
         match file.try_lock() {
             Ok(()) => {
@@ -52,7 +52,7 @@ impl LockedFile {
     }
 }
 
-/// Says nothing of locks, so the database takes none of its own.
+/// It does not implement locks, so the database takes none of its own.
 impl StorageBackend for LockedFile {
     fn len(&self) -> io::Result<u64> {
         self.file.len()

@@ -1,4 +1,4 @@
-//! What the database has: limits by name, as text.
+//! The tables of the database: limits by name, as text.
 
 use crate::{Change, Scope};
 use redb::backends::FileBackend;
@@ -10,10 +10,10 @@ const KEYS: TableDefinition<'_, &str, &str> = TableDefinition::new("keys");
 /// Defaults by prefix, as text.
 const PREFIXES: TableDefinition<'_, &str, &str> = TableDefinition::new("prefixes");
 
-/// Whether it is a prefix or a key, its name, and its limits.
+/// Whether the entry is a prefix, its name, and its limits.
 pub(super) type Stored = (bool, String, String);
 
-/// All that is stored.
+/// All entries.
 pub(super) fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     let transaction = database.begin_read()?;
     let mut entries = Vec::new();
@@ -26,8 +26,8 @@ pub(super) fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     Ok(entries)
 }
 
-/// Begins a transaction in two phases. So the last state that was committed is known to be complete.
-/// If it is not, it was damaged, and an older state does not take its place.
+/// Begins a transaction in two phases, so the last committed state is known to be complete. If it is not, it was
+/// damaged, and no older state replaces it.
 fn begin_write(database: &Database) -> Result<WriteTransaction, Error> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);

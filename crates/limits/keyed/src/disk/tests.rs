@@ -1,4 +1,4 @@
-//! Disks that fail, and what a power cut leaves of them.
+//! Tests disks that fail, and their content after a power cut.
 
 use super::{DiskConfig, LockedFile, begin};
 use crate::{Change, ConfigError, ConfigSnapshot, ConfigStore, Scope};
@@ -17,13 +17,13 @@ struct Disk(Mutex<State>);
 
 #[derive(Clone, Debug, Default)]
 struct State {
-    /// What readers see.
+    /// The content for readers.
     seen: Vec<u8>,
-    /// What a power cut leaves, at worst.
+    /// The content after a power cut, at worst.
     kept: Vec<u8>,
     /// Pages that the next flush writes. One that fails forgets them, as Linux does.
     unwritten: BTreeSet<usize>,
-    /// How many operations go well from now on, and how many fail after those.
+    /// The number of operations that work from now on, and the number of failures after those.
     good: usize,
     bad: usize,
 }
@@ -190,30 +190,10 @@ fn a_recovery_that_fails_is_tried_again() {
     }
 }
 
+/// The failed change divides a page. When it is undone, half of the old entries are in a page that only the failed
+/// flush would have written.
 #[test]
-fn a_large_batch_is_all_there_or_not_at_all() {
-    let keys: Vec<String> = (0..3_000).map(|number| format!("key {number}")).collect();
-    let changes: Vec<Change<'_>> = keys.iter().map(|key| set(Scope::Key(key), "1/s")).collect();
-    for operation in [0, 1, 5, 20, 60, 100, 1_000] {
-        let disk = Disk::new();
-        let config = disk.opened();
-        disk.fail(operation, 1);
-        let made = config.apply(&changes).is_ok();
-        let expected = if made { changes.len() } else { 0 };
-        assert_eq!(config.snapshot().keys().len(), expected);
-        for left in disk.left() {
-            assert!([0, changes.len()].contains(&left.keys().len()), "operation {operation}");
-        }
-        disk.repair();
-        config.apply(&changes).unwrap();
-        assert!(disk.left().iter().all(|left| left.keys().len() == changes.len()));
-    }
-}
-
-/// The change that fails divides a page. When it is undone, half of what was there before is in a
-/// page that only the failed flush would have written.
-#[test]
-fn what_a_failed_flush_left_in_memory_outlives_a_power_cut() {
+fn pages_of_a_failed_flush_outlive_a_power_cut() {
     let long = "x".repeat(1_000);
     let keys: Vec<String> = (0..400).map(|number| format!("key {number:03}")).collect();
     let before: Vec<Change<'_>> = keys.iter().map(|key| set(Scope::Key(key), "1/s")).collect();

@@ -1,4 +1,4 @@
-//! The document in a file: reading it, replacing it, holding it.
+//! Reads, replaces and locks the document in a file.
 
 use crate::atomic_file::{aside, sync_folder};
 use crate::{ConfigError, ConfigSnapshot};
@@ -8,11 +8,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 impl ConfigSnapshot {
-    /// Reads a TOML document, as [`FileConfig`](crate::FileConfig) shows it.
+    /// Reads a TOML document, as shown for [`FileConfig`](crate::FileConfig).
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if the file can't be read, [`ConfigError::Document`] if it is no valid
-    /// document. The error says which entry is wrong.
+    /// [`ConfigError::Io`] if the file cannot be read, [`ConfigError::Document`] if it is not a valid document. The error names
+    /// the entry.
     pub fn load(path: impl AsRef<Path>) -> Result<ConfigSnapshot, ConfigError> {
         let path = path.as_ref();
         let bytes = read(path).map_err(with_path(path))?;
@@ -22,26 +22,14 @@ impl ConfigSnapshot {
         })
     }
 
-    /// Writes a TOML document, in the place of any that is there. Readers find the old document or
-    /// the new one, and never a part. When this returns, the new one is on disk. It keeps the
-    /// permissions of the old one, though not its owner. A link to a file stays, and the file
-    /// is replaced. A process that is killed meanwhile may leave a file `.tmp...` beside it.
+    /// Writes a TOML document, and replaces an old one. Readers find the old document or the new one, and never a
+    /// part. When this returns, the new one is on disk. It keeps the permissions of the old one, but not its owner. A
+    /// link to a file stays, and the file is replaced. A process that is killed meanwhile may leave a file `.tmp...`
+    /// beside it.
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if it can't be written. The old document is there then. (Or, if only the
-    /// last step failed, the new one is, and may be lost with the power.)
-    ///
-    /// ```
-    /// use nanopace_keyed::{ConfigSnapshot, ConfigStore, MemoryConfig, Scope};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("limits.toml");
-    ///
-    /// let config = MemoryConfig::new();
-    /// config.set(Scope::Key("alice"), "5/s".parse()?)?;
-    /// config.snapshot().save(&path)?;
-    /// assert_eq!(ConfigSnapshot::load(&path)?, config.snapshot());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// [`ConfigError::Io`] if it cannot be written. The old document stays then. (Or, if only the last step failed, the new one is
+    /// there, and may be lost in a power cut.)
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ConfigError> {
         let path = path.as_ref();
         let text = toml::to_string(self).map_err(io::Error::other).map_err(with_path(path))?;
@@ -49,12 +37,12 @@ impl ConfigSnapshot {
     }
 }
 
-/// A pipe would keep its reader waiting.
+/// A pipe would block its reader.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     if fs::metadata(path)?.is_file() {
         fs::read(path)
     } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
     }
 }
 
@@ -70,8 +58,8 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     sync_folder(&path)
 }
 
-/// Those of the file that is there. A new one may be read by everybody, so that processes of other
-/// users can follow it.
+/// The permissions of the old file. A new one may be read by everybody, so that processes of other users can follow
+/// it.
 fn permissions(path: &Path) -> Option<Permissions> {
     let old = fs::metadata(path).ok().map(|file| file.permissions());
     #[cfg(unix)]
@@ -79,8 +67,8 @@ fn permissions(path: &Path) -> Option<Permissions> {
     old
 }
 
-/// Locks the document for those who change it, as long as the file is open. Waits for others who do.
-/// A file that they have replaced meanwhile is the document no more.
+/// Locks the document against other writers, as long as the file is open. Waits for them. A file that another writer
+/// has replaced meanwhile is not the document any more.
 pub(super) fn lock_document(path: &Path) -> io::Result<File> {
     loop {
         let file = File::open(path)?;
@@ -91,7 +79,7 @@ pub(super) fn lock_document(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Says which file an error is about.
+/// Adds the path to an error.
 pub(super) fn with_path(path: &Path) -> impl Fn(io::Error) -> ConfigError {
     move |source| ConfigError::Io { path: path.to_owned(), source }
 }

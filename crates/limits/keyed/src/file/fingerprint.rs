@@ -1,15 +1,14 @@
-//! Whether a file is another one than before, told without reading it.
+//! Tells whether a file has changed, without reading it.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Two changes within this time may leave the same time in the file. The clocks of file systems
-/// tick every few milliseconds, on some every two seconds.
+/// Two changes within this time may leave the same time in the file. The clocks of file systems tick every few
+/// milliseconds, on some every two seconds.
 const TICK: Duration = Duration::from_secs(3);
 
-/// What a file system says of a file. Another document has another fingerprint, except within a tick of
-/// the file system's clock.
+/// The metadata of a file. Another document has another fingerprint, except within a tick of the file system's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint {
     modified: SystemTime,
@@ -18,7 +17,7 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// None if the file system doesn't say.
+    /// None if the file system does not provide it.
     pub(super) fn of(path: &Path) -> Option<Fingerprint> {
         let file = fs::metadata(path).ok()?;
         Some(Fingerprint {
@@ -28,7 +27,7 @@ impl Fingerprint {
         })
     }
 
-    /// Whether this is a file that was written elsewhere, and then moved to where `before` was.
+    /// Whether this is a file that was written elsewhere, and then moved to the place of `before`.
     pub(super) fn was_moved_over(&self, before: &Fingerprint) -> bool {
         let [device, inode, seconds, nanos] = self.place;
         let changed = SystemTime::UNIX_EPOCH
@@ -42,8 +41,8 @@ impl Fingerprint {
     }
 }
 
-/// Where the file is, and when that or its content changed. Unlike the time of modification, this
-/// time can't be set.
+/// The place of the file, and when that or its content changed. Unlike the time of modification, this time cannot be
+/// set.
 #[cfg(unix)]
 fn place(file: &Metadata) -> [i64; 4] {
     use std::os::unix::fs::MetadataExt;

@@ -1,10 +1,8 @@
-//! The configuration: what it lists, what a batch does, and whom a change concerns.
+//! Tests the configuration: its entries, batches of changes, and versions.
 
-use crate::moments::{AtMoment, keyed};
 use nanopace_keyed::{Change, ConfigSnapshot, ConfigStore, MemoryConfig, Scope};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::thread;
 
 /// Whether it is a prefix, its name, and its new count per second if it has one.
 type Step = (bool, String, Option<u64>);
@@ -26,7 +24,7 @@ fn change((is_prefix, name, count): &Step) -> Change<'_> {
     }
 }
 
-/// What is listed, in the order in which it is.
+/// The entries in their order.
 fn listed(snapshot: &ConfigSnapshot) -> Vec<(bool, String, String)> {
     let keys = snapshot.keys().map(|(key, limits)| (false, key.to_owned(), limits.to_string()));
     let prefixes = snapshot.prefixes();
@@ -34,7 +32,7 @@ fn listed(snapshot: &ConfigSnapshot) -> Vec<(bool, String, String)> {
         .collect()
 }
 
-/// The same by definition.
+/// The entries by definition.
 fn expected(steps: &[Step]) -> Vec<(bool, String, String)> {
     let mut all = BTreeMap::new();
     for (is_prefix, name, count) in steps {
@@ -85,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn whoever_changes_has_another_version(steps in any_steps(), key in "[ab\u{e9}]{0,3}") {
+    fn a_change_of_limits_changes_the_version(steps in any_steps(), key in "[ab\u{e9}]{0,3}") {
         let config = MemoryConfig::new();
         for change in changes(&steps) {
             let (limits, version) = (config.limits_of(&key), config.version_of(&key));
@@ -110,27 +108,4 @@ fn a_change_of_one_key_concerns_few_others() {
     assert!(concerned < 100, "{concerned} of 10000");
     config.set(Scope::Prefix("user"), "1/s".parse().unwrap()).unwrap();
     assert!(versions().iter().zip(&after).all(|(now, after)| now != after));
-}
-
-/// Whoever sees the first change of a batch sees the last one too.
-#[test]
-fn decisions_see_a_batch_as_a_whole() {
-    let keys: Vec<String> = (0..200).map(|number| number.to_string()).collect();
-    let batch = |text: &str| -> Vec<Change<'_>> {
-        keys.iter().map(|key| Change::set(Scope::Key(key), text.parse().unwrap())).collect()
-    };
-    let config = MemoryConfig::new();
-    config.apply(&batch("1/s")).unwrap();
-    let engine = keyed(config, 1_000);
-    let fits = |key: &String| engine.standing_at(key, crate::at(0)).unwrap().limit == 2;
-    for _ in 0..100 {
-        thread::scope(|scope| {
-            scope.spawn(|| engine.config().apply(&batch("2/s")).unwrap());
-            while !fits(&keys[0]) {
-                thread::yield_now();
-            }
-            assert!(fits(&keys[199]));
-        });
-        engine.config().apply(&batch("1/s")).unwrap();
-    }
 }

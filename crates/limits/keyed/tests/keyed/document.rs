@@ -1,4 +1,4 @@
-//! A configuration as a document.
+//! Tests a configuration as a document.
 
 use crate::config::{any_steps, changes};
 use nanopace_keyed::{ConfigSnapshot, ConfigStore, MemoryConfig};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(steps in any_steps()) {
+    fn a_written_document_is_read_back(steps in any_steps()) {
         let config = MemoryConfig::new();
         config.apply(&changes(&steps)).unwrap();
         let snapshot = config.snapshot();
@@ -29,7 +29,7 @@ fn json_error(text: &str) -> String {
 fn an_error_says_which_entry_is_wrong_and_where() {
     let error = toml_error("[prefixes]\n'' = '1/s'\n[keys]\nbob = '1/s'\ncarol = 'much'\n");
     assert!(error.contains("line 5, column 9"), "{error}");
-    assert!(error.contains("limits of the key `carol`: `much` is no quota"), "{error}");
+    assert!(error.contains("limits of the key `carol`: `much` is not a quota"), "{error}");
 
     let error = toml_error("[prefixes]\n'user:' = 5\n");
     assert!(error.contains("line 2"), "{error}");
@@ -47,11 +47,11 @@ fn an_error_says_which_entry_is_wrong_and_where() {
 }
 
 #[test]
-fn nothing_in_a_document_is_passed_over() {
+fn unknown_and_repeated_entries_are_errors() {
     let error = toml_error("[key]\nbob = '1/s'\n");
     assert!(error.contains("unknown field `key`, expected `prefixes` or `keys`"), "{error}");
     let error = json_error(r#"{"keys": {"bob": "1/s", "bob": "2/s"}}"#);
-    assert!(error.starts_with("the key `bob` is there twice"), "{error}");
+    assert!(error.starts_with("the key `bob` is repeated"), "{error}");
     let error = toml_error("[keys]\nbob = '1/s'\nbob = '2/s'\n");
     assert!(error.contains("line 3"), "{error}");
     let error = toml_error("keys = 'alice'");

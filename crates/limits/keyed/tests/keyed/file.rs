@@ -1,4 +1,4 @@
-//! A configuration in a file that several processes follow.
+//! Tests a configuration in a file that several processes follow.
 
 use crate::moments::{AtMoment, keyed};
 use nanopace_keyed::{
@@ -11,9 +11,9 @@ use std::time::Duration;
 use std::{env, fs, thread};
 use tempfile::TempDir;
 
-/// Which document a child is to follow, if this process is one.
+/// The document for a child process.
 const CHILD: &str = "NANOPACE_LIMITS_TEST_FOLLOWER";
-/// So long that nothing is seen by itself.
+/// An interval that no test reaches.
 const NEVER: Duration = Duration::from_secs(86_400);
 
 fn place() -> (TempDir, PathBuf) {
@@ -126,18 +126,6 @@ fn a_reader_never_finds_half_a_document() {
 }
 
 #[test]
-fn every_change_is_seen_however_soon_the_next_one_follows() {
-    let (_directory, path) = place();
-    let config = follow(&path);
-    for number in 0..1_000 {
-        let text = format!("{}/s", number % 3 + 1);
-        fs::write(&path, format!("[keys]\nalice = '{text}'")).unwrap();
-        config.refresh().unwrap();
-        assert_eq!(text_of(&config, "alice"), Some(text));
-    }
-}
-
-#[test]
 fn a_damaged_document_leaves_the_last_good_one_in_force() {
     let (_directory, path) = place();
     let config = follow(&path);
@@ -173,7 +161,7 @@ fn there_must_be_a_document_to_follow() {
 }
 
 #[test]
-fn what_is_the_same_in_both_documents_is_left_alone() {
+fn entries_that_are_the_same_in_both_documents_do_not_change() {
     let (_directory, path) = place();
     uniform(2_000, "1/s").save(&path).unwrap();
     let config = follow(&path);
@@ -214,5 +202,5 @@ fn a_link_and_permissions_stay() {
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
     assert_eq!(text_of(&follow(&path), "alice").as_deref(), Some("1/s"));
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "something was left behind");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "a file was left");
 }

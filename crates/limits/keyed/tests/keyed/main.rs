@@ -1,5 +1,4 @@
-//! Limits by key: what removal, bounds, changes of the configuration and a death of the process may
-//! and may not do.
+//! Tests limits by key: removal of keys, bounds, changes of the configuration, and killed processes.
 
 mod changes;
 mod config;
@@ -10,7 +9,6 @@ mod document;
 mod engine;
 #[cfg(feature = "file")]
 mod file;
-mod laws;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod moments;

@@ -1,4 +1,4 @@
-//! Limits by key with a name count the answers for all keys.
+//! Tests that limits by key with a name count the decisions for all keys.
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use nanopace_keyed::{KeyReservation, Keyed, Uniform, Wait, WhenFull};
@@ -6,7 +6,7 @@ use nanopace_nanos::ManualClock;
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// A way to ask for a key, and whether the request was let in.
+/// A way to ask for a key, and whether the request was admitted.
 type Ask = fn(&Keyed<u64>, u64, u64) -> bool;
 
 const ASKS: [Ask; 7] = [

@@ -1,4 +1,4 @@
-//! The store of the keys' states: removal, bounds, threads.
+//! Tests the states of the keys: removal and bounds.
 
 use crate::at;
 use crate::moments::{AtMoment, NamedMoment, sweep_at};
@@ -6,9 +6,6 @@ use nanopace_keyed::{KeyRejected, Keyed, Limits, Uniform, WhenFull};
 use nanopace_limits::Rejected;
 use proptest::prelude::*;
 use std::hash::{BuildHasherDefault, DefaultHasher};
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::thread;
 use std::time::Duration;
 
 const SECOND: u64 = 1_000_000_000;
@@ -32,11 +29,11 @@ const LAG: u64 = 50;
 struct Step {
     key: u64,
     n: u64,
-    /// How far the clock goes on.
+    /// The time since the step before.
     pause: u64,
-    /// How much earlier the decision read the clock.
+    /// The time between the reading of the clock and the decision.
     late: u64,
-    /// Cells that a clean-up looks at afterwards.
+    /// The cells of the clean-up after the step.
     looks: usize,
 }
 
@@ -48,7 +45,7 @@ fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..200)
 }
 
-/// A lag so long that nothing is ever removed, beside clean-ups at random times.
+/// Compares with a store that removes nothing, because its lag is too long.
 fn same_decisions_without_removal(limits: &str, steps: &[Step]) -> Result<(), TestCaseError> {
     let swept = store(limits, 100, Duration::from_nanos(LAG));
     let kept = store(limits, 100, Duration::MAX);
@@ -113,7 +110,7 @@ fn a_start_from_before_the_removal_counts_as_at_the_removal() {
 }
 
 #[test]
-fn what_is_rejected_at_first_takes_no_memory() {
+fn a_first_request_that_is_rejected_takes_no_memory() {
     let store = store("3/s", 10, Duration::ZERO);
     let rejected = KeyRejected::Limit(Rejected::ExceedsCapacity { capacity: 3 });
     assert_eq!(store.try_acquire_n_at(&1, 4, at(0)), Err(rejected));
@@ -122,7 +119,7 @@ fn what_is_rejected_at_first_takes_no_memory() {
 }
 
 #[test]
-fn a_full_store_has_room_for_what_it_need_not_remember() {
+fn a_full_store_admits_requests_without_a_state() {
     let store = store_when_full("unlimited", 0, Duration::ZERO, WhenFull::Reject);
     assert_eq!(store.try_acquire_n_at(&1, 1, at(0)), Ok(()));
 }
@@ -162,7 +159,7 @@ fn a_store_without_room_keeps_no_key() {
 }
 
 #[test]
-fn a_sweep_looks_at_no_more_than_it_may_and_sweeps_add_up() {
+fn a_sweep_checks_at_most_its_cells_and_sweeps_add_up() {
     let store = store("1/s", 10_000, Duration::ZERO);
     for key in 0..5000 {
         store.try_acquire_n_at(&key, 1, at(0)).unwrap();
@@ -191,73 +188,4 @@ fn memory_follows_the_active_keys_without_any_sweep() {
         (10_000..20_000).contains(&most.unwrap()),
         "{most:?} keys for ten thousand active ones"
     );
-}
-
-#[test]
-fn threads_never_exceed_the_bound_and_use_all_of_it() {
-    let store = store("1/h", 500, Duration::ZERO);
-    let admitted = AtomicU64::new(0);
-    thread::scope(|scope| {
-        for thread in 0..4 {
-            let (store, admitted) = (&store, &admitted);
-            scope.spawn(move || {
-                for key in 0..1000 {
-                    admitted.fetch_add(
-                        store.try_acquire_n_at(&(thread * 1000 + key), 1, at(0)).is_ok().into(),
-                        Relaxed,
-                    );
-                    assert!(store.keys() <= 500);
-                }
-            });
-        }
-    });
-    assert_eq!((store.keys(), admitted.into_inner()), (500, 500));
-}
-
-/// In each round the keys of the last one are idle, and are removed while the threads ask for them
-/// again.
-#[test]
-fn keys_that_are_removed_while_they_are_asked_for_let_in_no_more_and_no_less() {
-    const KEYS: u64 = 8;
-    let store = store("100/s", 1000, Duration::ZERO);
-    let (round, done) = (Barrier::new(4), AtomicBool::new(false));
-    thread::scope(|scope| {
-        let sweep_until_done = || {
-            for now in (0..).map(|number| 2 * SECOND * number) {
-                round.wait();
-                if done.load(Relaxed) {
-                    break;
-                }
-                for _ in 0..200 {
-                    sweep_at(&store, at(now), usize::MAX);
-                }
-                round.wait();
-            }
-        };
-        scope.spawn(sweep_until_done);
-        let admitted = AtomicU64::new(0);
-        thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    for now in (0..200).map(|number| 2 * SECOND * number) {
-                        round.wait();
-                        for request in 0..100 * KEYS {
-                            let answer = store.try_acquire_n_at(&(request % KEYS), 1, at(now));
-                            admitted.fetch_add(answer.is_ok().into(), Relaxed);
-                        }
-                        round.wait();
-                    }
-                });
-            }
-        });
-        done.store(true, Relaxed);
-        thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| round.wait());
-            }
-        });
-        assert_eq!(admitted.into_inner(), 200 * 100 * KEYS);
-    });
-    // It is a matter of chance which keys are swept while requests come. Afterwards all are.
-    assert_eq!(sweep_at(&store, at(1_000 * SECOND), usize::MAX) as u64, KEYS);
 }

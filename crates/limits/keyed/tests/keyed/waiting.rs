@@ -1,5 +1,4 @@
-//! Those who wait for a key: each key has a line of its own. Time does not pass by itself, so nobody
-//! looks again unless it is woken.
+//! Tests waiting by key: each key has its own queue. Time stands still, so a waiter asks again only if it is woken.
 
 use nanopace_keyed::{KeyRejected, Keyed, Rejected, Uniform, Wait, WaitError};
 use nanopace_limits::custom::{Step, Waitable, Waiter};
@@ -14,7 +13,7 @@ type End = Result<Duration, WaitError<KeyRejected>>;
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Ten a day for each, of which alice has none left.
+/// Ten a day for each key; alice has used all of hers.
 fn users() -> (ManualClock, Users) {
     let clock = ManualClock::new();
     let users: Users = Keyed::per(10, DAY).clock(clock.clone()).build().unwrap();
@@ -36,7 +35,7 @@ impl Bell {
         self.0.swap(false, Ordering::Relaxed)
     }
 
-    /// Comes to look, and has to wait.
+    /// Asks, and has to wait.
     fn waits<G: Waitable>(self: &Arc<Bell>, guest: &mut Waiter<'_, G>) {
         assert!(matches!(guest.step(&Waker::from(Arc::clone(self))), Step::Until(_)));
     }
@@ -50,7 +49,7 @@ fn end<G: Waitable<Refusal = KeyRejected>>(guest: &mut Waiter<'_, G>) -> End {
 }
 
 #[test]
-fn a_raise_wakes_who_waits_for_whatever_key() {
+fn a_raised_limit_wakes_the_waiters_of_all_keys() {
     let (_, users) = users();
     users.try_acquire_costs("bob", 10).unwrap();
     let mut guests =
@@ -66,7 +65,7 @@ fn a_raise_wakes_who_waits_for_whatever_key() {
 }
 
 #[test]
-fn a_reservation_taken_back_wakes_who_waits_for_the_key() {
+fn a_refund_wakes_the_waiter_of_the_key() {
     let (_, users) = users();
     let of_bob = users.reserve("bob", 10).unwrap();
     let of_carol = users.reserve("carol", 10).unwrap();
@@ -80,7 +79,7 @@ fn a_reservation_taken_back_wakes_who_waits_for_the_key() {
 }
 
 #[test]
-fn who_asks_gives_way_to_who_waits_for_the_same_key() {
+fn a_request_yields_to_those_that_wait_for_the_same_key() {
     let (clock, users) = users();
     let (bell, mut first) = (Arc::<Bell>::default(), users.waiter("alice", Wait::new(5)));
     let mut second = users.waiter("alice", Wait::new(1));
@@ -111,7 +110,7 @@ fn who_asks_gives_way_to_who_waits_for_the_same_key() {
 }
 
 #[test]
-fn a_line_that_is_empty_again_holds_nobody_up_while_others_wait_for_another_key() {
+fn an_empty_queue_delays_nobody_while_others_wait_for_another_key() {
     let (clock, users) = users();
     users.try_acquire_costs("bob", 10).unwrap();
     let mut bob = users.waiter("bob", Wait::new(10));
@@ -127,7 +126,7 @@ fn a_line_that_is_empty_again_holds_nobody_up_while_others_wait_for_another_key(
 }
 
 #[test]
-fn who_leaves_while_its_jitter_passes_gives_back_what_it_took() {
+fn a_request_dropped_during_its_jitter_is_refunded() {
     let (clock, users) = users();
     let (bell, wait) = (Arc::<Bell>::default(), Wait::new(10).jitter(DAY));
     let mut first = users.waiter("alice", wait);
@@ -144,21 +143,7 @@ fn who_leaves_while_its_jitter_passes_gives_back_what_it_took() {
     assert_eq!(users.standing("alice").unwrap().remaining, 7);
 }
 
-#[test]
-fn a_hopeless_timeout_behind_others_is_told_at_once() {
-    let (_, users) = users();
-    let (bell, mut first) = (Arc::<Bell>::default(), users.waiter("alice", Wait::new(5)));
-    bell.waits(&mut first);
-    let mut late = users.waiter("alice", Wait::new(1).timeout(DAY / 2));
-    assert_eq!(end(&mut late), Err(WaitError::TooLate { retry: DAY / 10 * 6 }));
-    let mut in_time = users.waiter("alice", Wait::new(1).timeout(DAY / 10 * 6));
-    bell.waits(&mut in_time);
-    let mut never = users.waiter("alice", Wait::new(11));
-    let capacity = KeyRejected::Limit(Rejected::ExceedsCapacity { capacity: 10 });
-    assert_eq!(end(&mut never), Err(WaitError::Rejected(capacity)));
-}
-
-/// A new key finds no room for itself behind the line of another one.
+/// A new key finds no room, although another key has a queue.
 #[test]
 fn a_key_without_room_does_not_wait() {
     let clock = ManualClock::new();

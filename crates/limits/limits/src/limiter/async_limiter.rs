@@ -1,4 +1,4 @@
-//! Waiting in tasks, on the timer of `nanopace-async`.
+//! Waiting in tasks, with the timers of `nanopace-async`.
 
 use super::Limiter;
 use crate::{CostsRejected, Wait, WaitError};
@@ -12,23 +12,10 @@ use std::time::Duration;
 /// Tasks and threads that wait for the same limiter form one FIFO queue. Requests that do not wait yield to it
 /// ([`Limiter::fair`]).
 ///
-/// Cancelling is safe: a task that waits holds nothing, a future that is dropped leaves the queue, and one that is
-/// dropped during its [jitter](Wait::jitter) refunds what it took. A future that is polled once and then never again
-/// holds up those behind it. Requests that do not wait yield to it for two seconds at most.
-///
-/// ```
-/// use nanopace_limits::{AsyncLimiter, Limiter};
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let limiter = AsyncLimiter::new(Limiter::per_second(1_000).burst(1).build()?)?;
-/// for _ in 0..5 {
-///     limiter.until_ready().await?;
-///     // go
-/// }
-/// # Ok(())
-/// # }
-/// ```
+/// Cancelling is safe: a waiting task holds nothing, a dropped future leaves the queue, and one that is dropped
+/// during its
+/// [jitter](Wait::jitter) refunds what it took. A future that is polled once and then never again delays the requests after
+/// it. Requests that do not wait yield to it for two seconds at most.
 #[derive(Clone, Debug)]
 pub struct AsyncLimiter {
     limiter: Limiter,
@@ -36,42 +23,28 @@ pub struct AsyncLimiter {
 }
 
 impl AsyncLimiter {
-    /// Waits by the best timer for where the caller runs: [`timer::best`].
+    /// Waits with the best timer for the caller's runtime: [`timer::best`].
     ///
     /// # Errors
-    /// When there is no timer to be had.
+    /// If no timer is available.
     pub fn new(limiter: Limiter) -> io::Result<AsyncLimiter> {
         Ok(AsyncLimiter::with_timer(limiter, timer::best()?))
     }
 
-    /// Waits by this timer.
+    /// Waits with this timer.
     pub fn with_timer(limiter: Limiter, timer: impl Timer) -> AsyncLimiter {
         AsyncLimiter { limiter, alarms: Alarms::new(timer) }
     }
 
-    /// Waits until one request gets in, and returns how long that took.
+    /// Waits until one request is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if the limiter lets nothing in that is so large.
-    ///
-    /// ```
-    /// use nanopace_limits::{AsyncLimiter, Limiter};
-    /// use std::time::Duration;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let limiter = AsyncLimiter::new(Limiter::per_second(1_000).burst(1).build()?)?;
-    /// limiter.until_ready().await?;
-    /// let waited = limiter.until_ready().await?;
-    /// assert!(waited > Duration::ZERO);
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// [`WaitError::Rejected`] if the limiter never admits it.
     pub async fn until_ready(&self) -> Result<Duration, WaitError<CostsRejected>> {
         self.wait(Wait::default()).await
     }
 
-    /// Waits as `wait` says, and returns how long that took.
+    /// Waits with these options, and returns how long that took.
     ///
     /// # Errors
     /// [`WaitError`].

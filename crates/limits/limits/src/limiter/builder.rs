@@ -1,12 +1,11 @@
-//! Limiters in a line.
+//! The builder of limiters.
 
 use super::{Limiter, Meter};
 use crate::{Limit, Limits, LimitsError, Quota};
 use nanopace_nanos::{Clock, TscClock};
 use std::time::Duration;
 
-/// Builds [`Limits`] step by step; [`Limiter::per_second`] begins one. What is not valid is
-/// reported at the end.
+/// Builds [`Limits`] step by step; [`Limiter::per_second`] begins one. An invalid step is reported at the end.
 ///
 /// ```
 /// use nanopace_limits::{Limiter, LimitsError};
@@ -15,21 +14,19 @@ use std::time::Duration;
 /// assert_eq!(limiter.limits().to_string(), "10/s burst 20, 5000/day");
 ///
 /// let error = Limiter::per_second(0).build().unwrap_err();
-/// assert_eq!(error.to_string(), "a quota of zero lets nothing in: write 1 or more, such as 1/h");
+/// assert_eq!(error.to_string(), "a quota of zero admits nothing: write 1 or more, such as 1/h");
 /// # Ok::<(), LimitsError>(())
 /// ```
 #[derive(Debug)]
 #[must_use]
 pub struct LimitsBuilder {
     limits: Result<Vec<Limit>, LimitsError>,
-    /// The clock of the limiter; limits alone have none.
     clock: Box<dyn Clock>,
-    /// The meter of the limiter; limits alone have none.
     meter: Meter,
 }
 
 impl LimitsBuilder {
-    /// Lets up to `burst` of the last limit in at once. Without it that is one period's worth.
+    /// Sets the burst of the last limit. The default is one period's worth.
     pub fn burst(self, burst: u64) -> LimitsBuilder {
         let limits = self.limits.and_then(|mut limits| {
             let last = limits.last_mut().ok_or(LimitsError::NoBurst)?;
@@ -39,15 +36,7 @@ impl LimitsBuilder {
         LimitsBuilder { limits, ..self }
     }
 
-    /// Another limit at once, or several, written as [`Limits`] are.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    ///
-    /// let limiter = Limiter::per_second(10).and("100/min sliding-log, 5000/day").build()?;
-    /// assert_eq!(limiter.limits().each().len(), 3);
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
+    /// Adds a limit, or several, in the text form of [`Limits`].
     pub fn and(self, limits: &str) -> LimitsBuilder {
         let limits = self.limits.and_then(|all| {
             let all = format!("{}, {limits}", Limits::new(all)).parse::<Limits>()?;
@@ -56,12 +45,12 @@ impl LimitsBuilder {
         LimitsBuilder { limits, ..self }
     }
 
-    /// Another clock, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
+    /// Sets another clock, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
     pub fn clock(self, clock: impl Clock + 'static) -> LimitsBuilder {
         LimitsBuilder { clock: Box::new(clock), ..self }
     }
 
-    /// A name under which the limiter's answers are counted: [`Limiter::named`].
+    /// Sets a name under which the limiter's decisions are counted: [`Limiter::named`].
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     pub fn named(self, name: &str) -> LimitsBuilder {
@@ -71,7 +60,7 @@ impl LimitsBuilder {
     /// The limits.
     ///
     /// # Errors
-    /// [`LimitsError`]: what is wrong with the first of the steps that is not valid.
+    /// [`LimitsError`] of the first invalid step.
     pub fn limits(self) -> Result<Limits, LimitsError> {
         self.limits.map(Limits::new)
     }
@@ -98,15 +87,6 @@ impl Limiter {
     }
 
     /// Begins with `count` requests per `period`.
-    ///
-    /// ```
-    /// use nanopace_limits::Limiter;
-    /// use std::time::Duration;
-    ///
-    /// let limiter = Limiter::per(3, Duration::from_secs(20)).build()?;
-    /// assert_eq!(limiter.limits().to_string(), "3/20s");
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
     pub fn per(count: u64, period: Duration) -> LimitsBuilder {
         let quota = Quota::new(count, period);
         let limits = quota.map(|quota| vec![Limit::gcra(quota)]).map_err(LimitsError::from);

@@ -1,9 +1,9 @@
 //! The fast path of a limiter with one rate: a decision without the lock.
 //!
-//! The state of a limiter is behind its lock. The state of a single rate is one word, which is all that a decision
-//! needs. While the fast path is *open*, that word is here: a request that does not wait takes a load, the rule's
-//! step, and one compare-and-swap. The holder of the lock *closes* the fast path first, which moves the word behind
-//! the lock. While it is closed, requests find [`CLOSED`] instead of the word, and ask under the lock.
+//! A mutex guards the state of a limiter. The state of a single rate is one word, which is all that a decision needs.
+//! While the fast path is *open*, that word is here: a request that does not wait takes a load, the rule's step, and
+//! one compare-and-swap. The holder of the lock *closes* the fast path first, which moves the word into the guarded
+//! state. While it is closed, requests find [`CLOSED`] instead of the word, and ask under the lock.
 //!
 //! **It is open only while nothing else matters**: the limits are those that the limiter began with, and no request
 //! waits. So a decision here is the one that would be made under the lock, for the moment at which the request has
@@ -11,16 +11,16 @@
 //! ([`Gcra`](crate::Gcra)).
 //!
 //! While it is closed, only the holder of the lock writes here. A request that has loaded the word before cannot
-//! exchange it then. It asks under the lock, after whatever was done there. Models: `an_open_word_is_counted_once`,
-//! `a_change_reaches_who_asks_without_the_lock`.
+//! exchange it then. It asks under the lock, after the changes that were made there. Models:
+//! `an_open_word_is_counted_once`, `a_change_reaches_who_asks_without_the_lock`.
 
 use crate::limits::{Law, LimitState, LimitsState};
 use crate::sync::{AtomicU64, Relaxed};
 use crate::{Limit, Limits, Rejected, Rule};
 use nanopace_nanos::Clock;
 
-/// Takes the place of the word while that is behind the lock. A word with this very value stays there: its debt
-/// lasts for ever.
+/// Replaces the word while it is in the guarded state. A word with this very value stays there: its debt lasts for
+/// ever.
 const CLOSED: u64 = u64::MAX;
 
 /// The fast path of one limiter.
@@ -43,11 +43,11 @@ impl FastPath {
         FastPath { limit, word: AtomicU64::new(CLOSED) }
     }
 
-    /// Decides on `n` now. `None` if the fast path is closed: then the lock has to decide.
+    /// Decides on `n` now. `None` if the fast path is closed: then the lock is needed.
     #[inline]
     pub(crate) fn try_acquire(&self, n: u64, clock: &dyn Clock) -> Option<Result<(), Rejected>> {
         let Some(Limit { law: Law::Gcra { rule, .. }, .. }) = &self.limit else { return None };
-        // The load comes before the clock is read, so that its time is hidden behind that reading.
+        // The load comes before the clock is read, so that the reading hides its latency.
         // Relaxed: the word is all there is; nothing else is published through it. Model:
         // `an_open_word_is_counted_once`.
         let mut seen = self.word.load(Relaxed);
@@ -68,7 +68,7 @@ impl FastPath {
         None
     }
 
-    /// Moves the word behind the lock, which the caller holds, before anything else is done there.
+    /// Moves the word into the guarded state. The caller has just taken the lock.
     pub(crate) fn close(&self, state: &mut LimitsState) {
         // Relaxed: only who holds the lock lays it open or takes it in. Model: as below.
         if self.word.load(Relaxed) == CLOSED {
@@ -81,8 +81,8 @@ impl FastPath {
         }
     }
 
-    /// Moves the word here, if it is all that decisions by these limits need. Called under the lock, after everything
-    /// else, while the queue is empty.
+    /// Moves the word here, if it is all that decisions by these limits need. The caller is about to release the
+    /// lock, and the queue is empty.
     pub(crate) fn open(&self, limits: &Limits, state: &mut LimitsState) {
         if let Some(LimitState::Word { word, .. }) = state.only()
             && limits.each() == self.limit.as_slice()

@@ -1,14 +1,11 @@
-//! What a limiter with a name tells of itself.
+//! Metrics of a limiter with a name.
 
 #[cfg(feature = "metrics")]
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Counts a limiter's answers, if it has a name (`Limiter::named`, feature `metrics`), by the facade
-/// [`metrics`](https://docs.rs/metrics).
-///
-/// Without a name, and without the feature `metrics`, nothing is counted. Then a meter takes no memory
-/// and no time.
+/// Counts a limiter's decisions, if it has a name (`Limiter::named`, feature `metrics`), by the facade
+/// [`metrics`](https://docs.rs/metrics). Otherwise a meter takes no memory and no time.
 #[derive(Clone, Debug, Default)]
 pub struct Meter(Option<Handles>);
 
@@ -24,7 +21,7 @@ struct Named {
     waited: metrics::Histogram,
 }
 
-/// There are none.
+/// No handles exist without the feature.
 #[cfg(not(feature = "metrics"))]
 #[derive(Clone, Debug)]
 enum Handles {}
@@ -40,17 +37,17 @@ const REJECTED: &str = "nanopace_limits_rejected_total";
 const WAITED: &str = "nanopace_limits_waited_seconds";
 
 impl Meter {
-    /// Counts under that name, by the recorder that is installed now. So install it first: what is
-    /// counted for a name that was given before is lost.
+    /// Counts under that name, by the recorder that is installed now. Install it first: counts for a name that was
+    /// given before are lost.
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn named(name: &str) -> Meter {
-        metrics::describe_counter!(ADMITTED, "requests that a limiter has let in");
-        metrics::describe_counter!(REJECTED, "requests that a limiter has not let in");
+        metrics::describe_counter!(ADMITTED, "requests that a limiter has admitted");
+        metrics::describe_counter!(REJECTED, "requests that a limiter has rejected");
         metrics::describe_histogram!(
             WAITED,
             metrics::Unit::Seconds,
-            "how long requests have waited until a limiter has let them in"
+            "how long requests have waited until a limiter admitted them"
         );
         let limiter = || name.to_owned();
         Meter(Some(Handles(Arc::new(Named {
@@ -60,7 +57,7 @@ impl Meter {
         }))))
     }
 
-    /// A request was let in, or rejected.
+    /// Counts an admitted or rejected request.
     #[inline]
     pub fn answered(&self, let_in: bool) {
         if let Some(handles) = &self.0 {
@@ -68,7 +65,7 @@ impl Meter {
         }
     }
 
-    /// A request that would have waited was let in after so long, or rejected.
+    /// Counts a request that would have waited: admitted after that time, or rejected.
     #[inline]
     pub fn waited<E>(&self, end: &Result<Duration, E>) {
         self.answered(end.is_ok());

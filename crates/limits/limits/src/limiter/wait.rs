@@ -13,31 +13,22 @@ impl Limiter {
     /// admitted in the order in which they came.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if nothing ever gets in.
+    /// [`WaitError::Rejected`] if the limiter never admits it.
     pub fn until_ready(&self) -> Result<Duration, WaitError<CostsRejected>> {
         self.wait(Wait::default())
     }
 
-    /// Waits in this thread, as `wait` says, and returns how long that took.
+    /// Waits in this thread with these options, and returns how long that took.
     ///
     /// # Errors
     /// [`WaitError`].
-    ///
-    /// ```
-    /// use nanopace_limits::{Limiter, Wait};
-    /// use std::time::Duration;
-    ///
-    /// let limiter = Limiter::per_second(1_000).build()?;
-    /// limiter.wait(Wait::new(10).timeout(Duration::from_secs(1)))?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
         let end = self.waiter(wait).block();
         self.meter().waited(&end);
         end
     }
 
-    /// A request that waits as `wait` says, for an event loop of your own: [`Waiter::step`]. The metrics do not
+    /// A request that waits with these options, for an event loop of your own: [`Waiter::step`]. The metrics do not
     /// count it.
     #[must_use]
     pub fn waiter<'a>(&self, wait: Wait<'a>) -> Waiter<'a, &Limiter> {

@@ -1,4 +1,4 @@
-//! One limit of any kind, which is written as text.
+//! One limit of any kind, and its text.
 
 use crate::rules::{
     AggregatedState, AggregatedWindow, Counts, FixedWindow, Gcra, RollingCount, SlidingCounter,
@@ -12,25 +12,17 @@ use core::num::NonZeroU16;
 use nanopace_nanos::Nanos;
 use thiserror::Error;
 
-/// One limit, of any kind. It is written as a [`Quota`], and after it the kind:
+/// One limit of any kind. Its text is a [`Quota`], and after it the kind:
 ///
-/// | written | means | rule |
+/// | text | limit | rule |
 /// |---|---|---|
-/// | `10/s` | a rate, of which a period's worth may get in at once | [`Gcra`] |
-/// | `10/s burst 20` | a rate, of which 20 may get in at once | [`Gcra`] |
+/// | `10/s` | a rate, of which a period's worth may be admitted at once | [`Gcra`] |
+/// | `10/s burst 20` | a rate, of which 20 may be admitted at once | [`Gcra`] |
 /// | `1000/h in 60` | no more in any hour, counted in 60 slots | [`AggregatedWindow`] |
 /// | `10/s sliding-log` | no more in any second, each request remembered | [`SlidingLog`] |
 /// | `10/s sliding-log-all` | the same, and rejected requests count too | [`SlidingLog`] |
 /// | `10/s fixed-window` | no more in each second of the clock | [`FixedWindow`] |
 /// | `10/s sliding-counter` | about that in any second | [`SlidingCounter`] |
-///
-/// ```
-/// use nanopace_limits::Limit;
-///
-/// let limit: Limit = "10/s burst 20".parse()?;
-/// assert_eq!(limit, Limit::gcra_with_burst("10/s".parse()?, 20)?);
-/// # Ok::<(), nanopace_limits::LimitsError>(())
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     quota: Quota,
@@ -65,25 +57,25 @@ impl LimitState {
     }
 }
 
-/// The most limits at once that text may say. Each of them takes part in every decision.
+/// The most limits that a text may have. Each of them takes part in every decision.
 pub(crate) const MOST_AT_ONCE: usize = 64;
 
 /// Why a text is not a [`Limit`], or not [`Limits`](crate::Limits).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LimitsError {
-    /// A quota that is not valid, or a burst that does not go with it.
+    /// An invalid quota, or a burst that does not fit it.
     #[error(transparent)]
     Quota(#[from] QuotaError),
     /// Text that is not a number of slots.
-    #[error("`{0}` is no number of slots: write 1 to 65535, as in `1000/h in 60`")]
+    #[error("`{0}` is not a number of slots: write 1 to 65535, as in `1000/h in 60`")]
     Slots(String),
     /// Text that is not a burst.
-    #[error("`{0}` is no burst: write how many may get in at once, as in `10/s burst 20`")]
+    #[error("`{0}` is not a burst: write how many may be admitted at once, as in `10/s burst 20`")]
     Burst(String),
     /// Text that is not a kind of limit.
     #[error(
-        "`{0}` is no kind of limit: write `burst 20`, `in 60`, `sliding-log`, `sliding-log-all`, `fixed-window` or `sliding-counter` after the quota, or nothing"
+        "`{0}` is not a kind of limit: write `burst 20`, `in 60`, `sliding-log`, `sliding-log-all`, `fixed-window` or `sliding-counter` after the quota, or nothing"
     )]
     Kind(String),
     /// Empty text, or nothing before, between or after commas.
@@ -92,18 +84,16 @@ pub enum LimitsError {
     /// `unlimited` as one of several limits, or as a single [`Limit`].
     #[error("`unlimited` means no limit: write it alone, or write limits without it")]
     Unlimited,
-    /// More limits at once than there may be.
+    /// Too many limits at once.
     #[error("{0} limits at once: write {most} at most", most = MOST_AT_ONCE)]
     TooMany(usize),
-    /// A burst for a limit that has none of its own.
-    #[error(
-        "only a rate has a burst of its own: give it one, as in `10/s burst 20`, or leave the burst away"
-    )]
+    /// A burst for a limit that has none.
+    #[error("only a rate has a burst: write it after a rate, as in `10/s burst 20`, or omit it")]
     NoBurst,
 }
 
-/// A limit's rule and state together. A state never belongs to another law, because [`Limit::fresh`] makes
-/// all states.
+/// A limit's rule and state together. A state always belongs to its limit's law, because [`Limit::fresh`] makes all
+/// states.
 macro_rules! with_law {
     ($limit:expr, $state:expr, |$rule:ident, $own:ident| $answer:expr) => {
         match (&$limit.law, $state) {
@@ -118,17 +108,17 @@ macro_rules! with_law {
 }
 
 impl Limit {
-    /// `quota` as a [`Gcra`]. All of its count may get in at once.
+    /// `quota` as a [`Gcra`], of which all of the count may be admitted at once.
     #[must_use]
     pub fn gcra(quota: Quota) -> Limit {
         Limit { quota, law: Law::Gcra { rule: Gcra::new(quota), burst: quota.count() } }
     }
 
-    /// `quota` as a [`Gcra`], of which up to `burst` may get in at once.
+    /// `quota` as a [`Gcra`], of which up to `burst` may be admitted at once.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for
-    /// one that takes more than 292 years to come back.
+    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for one that takes more than 292
+    /// years to recover.
     pub fn gcra_with_burst(quota: Quota, burst: u64) -> Result<Limit, QuotaError> {
         let rule = Gcra::with_burst(quota, burst)?;
         Ok(Limit { quota, law: Law::Gcra { rule, burst } })
@@ -164,19 +154,10 @@ impl Limit {
         Limit { quota, law: Law::Counter { rule: SlidingCounter::new(quota) } }
     }
 
-    /// This rate, of which up to `burst` may get in at once.
+    /// This rate with another burst.
     ///
     /// # Errors
-    /// [`LimitsError::NoBurst`] for a limit that is not a rate, or as for
-    /// [`gcra_with_burst`](Limit::gcra_with_burst).
-    ///
-    /// ```
-    /// use nanopace_limits::Limit;
-    ///
-    /// assert_eq!(Limit::gcra("10/s".parse()?).with_burst(20)?.to_string(), "10/s burst 20");
-    /// assert!(Limit::sliding_log("10/s".parse()?).with_burst(20).is_err());
-    /// # Ok::<(), nanopace_limits::LimitsError>(())
-    /// ```
+    /// [`LimitsError::NoBurst`] for a limit that is not a rate, or as for [`gcra_with_burst`](Limit::gcra_with_burst).
     pub fn with_burst(&self, burst: u64) -> Result<Limit, LimitsError> {
         match self.law {
             Law::Gcra { .. } => Ok(Limit::gcra_with_burst(self.quota, burst)?),
@@ -200,7 +181,7 @@ impl Limit {
         }
     }
 
-    /// The largest request that ever gets in: the burst of a rate, the count of a window.
+    /// The largest request that is ever admitted: the burst of a rate, the count of a window.
     #[must_use]
     pub fn most(&self) -> u64 {
         match &self.law {
@@ -209,7 +190,6 @@ impl Limit {
         }
     }
 
-    /// Decides on a request, and counts it if it gets in.
     #[inline]
     pub(crate) fn try_acquire(
         &self,
@@ -225,15 +205,14 @@ impl Limit {
         }
     }
 
-    /// [`try_acquire`](Limit::try_acquire) for any limit, apart from the code of a rate, which is small enough
-    /// to be inlined.
+    /// [`try_acquire`](Limit::try_acquire) for any limit, apart from the code of a rate, which is small enough to be inlined.
     fn try_acquire_any(&self, state: &mut LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
         self.forget_refunds(state, now);
         with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
     }
 
-    /// Forgets the refunds of a rate once they matter for no request any more. So an idle state equals a
-    /// fresh one, also when the limit changes.
+    /// Forgets the refunds of a rate once they matter for no request any more. So an idle state equals a fresh one,
+    /// also when the limit changes.
     #[inline]
     fn forget_refunds(&self, state: &mut LimitState, now: Nanos) {
         if let (Law::Gcra { rule, .. }, LimitState::Word { word, refunded: refunded @ 1.. }) =
@@ -271,7 +250,7 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.debit(own, now, n));
     }
 
-    /// Counts what is let in although it may not fit.
+    /// Counts an admitted request that may not fit.
     pub(crate) fn debit_beyond(&self, state: &mut LimitState, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, .. }) => {
@@ -281,7 +260,7 @@ impl Limit {
         }
     }
 
-    /// Counts what other limits have let in. At worst that exhausts a rate, which recovers within the time
+    /// Counts requests that other limits have admitted. At worst they exhaust a rate, which recovers within the time
     /// of one burst.
     pub(crate) fn debit_for_others(&self, state: &mut LimitState, now: Nanos, n: u64) {
         match (&self.law, state) {
@@ -294,7 +273,7 @@ impl Limit {
         }
     }
 
-    /// When a request that another limit rejects at `now` gets in, if this limit counts rejected requests.
+    /// When a request that another limit rejects at `now` is admitted, if this limit counts rejected requests.
     pub(crate) fn retry_elsewhere(&self, state: &LimitState, now: Nanos, n: u64) -> Option<Nanos> {
         match (&self.law, state) {
             (Law::Log { rule }, LimitState::Log(log)) => rule.retry_elsewhere(log, now, n),
@@ -323,8 +302,8 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.remaining(own, now))
     }
 
-    /// What still counts at `now`, oldest first: the latest moment at which it may have been let
-    /// in, and how much it is. Nothing of a GCRA limit, which knows only what it is owed.
+    /// The counts at `now`, oldest first, with the latest moments at which they may have been admitted. None for a
+    /// GCRA limit, which records only what is owed.
     pub(crate) fn let_in(&self, state: &LimitState, now: Nanos) -> Vec<(Nanos, u64)> {
         match (&self.law, state) {
             (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now).collect(),
@@ -353,7 +332,7 @@ impl Eq for Limit {}
 pub enum LimitKind {
     /// A [`Gcra`].
     Gcra {
-        /// The most that get in at once.
+        /// The most that are admitted at once.
         burst: u64,
     },
     /// An [`AggregatedWindow`].
@@ -372,7 +351,7 @@ pub enum LimitKind {
 }
 
 impl Limit {
-    /// Which algorithm decides, and its parameters.
+    /// The algorithm, and its parameters.
     #[must_use]
     pub fn kind(&self) -> LimitKind {
         match &self.law {

@@ -1,4 +1,4 @@
-//! Refunds: a request that was counted is taken back, or its cost is corrected.
+//! Refunds of counted requests, and corrections of their cost.
 
 use super::limit::{Law, Limit, LimitState, count_refund};
 use super::{Limits, LimitsState};
@@ -17,19 +17,19 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// The limits that have counted it.
+    /// The limits that have counted the request.
     #[must_use]
     pub fn limits(&self) -> &Arc<Limits> {
         &self.limits
     }
 
-    /// What was counted, by each limit.
+    /// The cost that each limit has counted.
     #[must_use]
     pub fn costs(&self) -> &[u64] {
         &self.costs
     }
 
-    /// Which limit of those at the time of the receipt is `number` now and has stayed the same.
+    /// The number, at the time of the receipt, of the limit that is `number` now and has stayed the same.
     fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
         let then = self.limits.each();
         match then.get(number) {
@@ -40,7 +40,7 @@ impl Receipt {
 }
 
 impl Limits {
-    /// Lets in a request that can be taken back, or says why not.
+    /// Admits a request that can be refunded.
     ///
     /// # Errors
     /// As for [`try_acquire_costs`](Limits::try_acquire_costs).
@@ -67,7 +67,7 @@ impl Limits {
         Ok(self.receipt(state, costs))
     }
 
-    /// Where the last request was counted, which had these costs.
+    /// Records where the last request was counted, which had these costs.
     pub(crate) fn receipt(self: &Arc<Limits>, state: &LimitsState, costs: Costs<'_>) -> Receipt {
         Receipt {
             limits: Arc::clone(self),
@@ -79,11 +79,10 @@ impl Limits {
         }
     }
 
-    /// Counts `actual` for a request that has been counted, instead of what its receipt says. What is
-    /// less is taken back, of limits that have stayed the same since; but nothing that time has paid
-    /// off, or that has left its window. What is more is counted even if it does not fit: by limits
-    /// that have changed since too, of which there may be another number now, and which then count the
-    /// largest of the costs. Costs that are missing count as they were.
+    /// Replaces the cost in the receipt by the `actual` cost. A lower cost is refunded by limits that have stayed the
+    /// same since, except debt that time has paid off and counts that have left their window. A higher cost is
+    /// counted even if it does not fit, also by limits that have changed since: if their number is another one, they
+    /// count the largest of the costs. Missing costs stay as they were.
     pub fn settle<'a>(
         &self,
         state: &mut LimitsState,
@@ -119,7 +118,7 @@ impl Limits {
     }
 }
 
-/// Where a request was counted, so that it can be taken back.
+/// Where a request was counted, for its refund.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedAt {
     /// A rate's debt with it, or the number or the moment of its window.
@@ -143,8 +142,8 @@ impl Limit {
         }
     }
 
-    /// Takes back `n` that were counted there. Nothing gets in afterwards that would not get in
-    /// without them.
+    /// Refunds `n` that were counted there. Afterwards no request is admitted that would not be admitted without
+    /// them.
     pub(crate) fn take_back(&self, state: &mut LimitState, place: CountedAt, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {

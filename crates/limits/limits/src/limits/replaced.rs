@@ -16,8 +16,8 @@ pub(crate) struct CountedLimit {
     state: LimitState,
 }
 
-/// Limits that are no longer in force. They keep counting until nothing that they have counted
-/// matters any more. If one comes back into force before that, it has forgotten nothing.
+/// Limits that are no longer in force. They keep counting as long as any of their counts matters. A limit that comes
+/// back into force before that has forgotten nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Replaced(Vec<CountedLimit>);
 
@@ -34,9 +34,8 @@ impl CountedLimit {
         (&self.limit, &self.state)
     }
 
-    /// The state that `limit` begins with at `now`: that of the same limit among `others`, or else what these have
-    /// counted. If the same limit is there several times, the one in the `same_place` is taken, or the one that has
-    /// counted most.
+    /// The state that `limit` begins with at `now`: that of the same limit among `others`, or else their counts. If
+    /// the same limit is there several times, the one in the `same_place` is taken, or the one that has counted most.
     pub(crate) fn begin(
         limit: Limit,
         same_place: Option<&CountedLimit>,
@@ -56,8 +55,8 @@ impl CountedLimit {
         account
     }
 
-    /// Whether its state is also one of that limit. A window's state is the same for any count, unless rejected requests
-    /// count: then no more than its own count is stored.
+    /// Whether its state is also one of that limit. A window's state is the same for any count, unless rejected
+    /// requests count: then no more than its own count is stored.
     fn counts_for(&self, limit: &Limit) -> bool {
         match self.limit.kind() {
             LimitKind::Gcra { .. } | LimitKind::SlidingLogAll => self.limit == *limit,
@@ -65,13 +64,13 @@ impl CountedLimit {
         }
     }
 
-    /// What a window counts.
+    /// A window's count.
     fn sum(&self, now: Nanos) -> u64 {
         let let_in = self.limit.let_in(&self.state, now);
         let_in.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
     }
 
-    /// What a GCRA limit has counted and what is not paid off at `now`.
+    /// The unpaid part of a GCRA limit's count at `now`.
     fn level(&self, now: Nanos) -> Option<Level> {
         let Law::Gcra { burst, .. } = self.limit.law else { return None };
         let free = self.limit.remaining(&self.state, now);
@@ -83,7 +82,7 @@ impl CountedLimit {
         }
     }
 
-    /// Counts whichever is more: the level, or what was let in within the period.
+    /// Counts whichever is more: the level, or the admissions within the period.
     fn begin_with(&mut self, level: Level, counted: Vec<(Nanos, u64)>, now: Nanos) {
         let period = self.limit.quota().period();
         let recent: Vec<_> =
@@ -108,12 +107,10 @@ impl CountedLimit {
         }
     }
 
-    /// Counts what other limits have let in.
     fn debit(&mut self, now: Nanos, n: u64) {
         self.limit.debit_for_others(&mut self.state, now, n);
     }
 
-    /// From when on nothing counts any more.
     fn idle_from(&self) -> Nanos {
         self.limit.idle_from(&self.state)
     }
@@ -125,8 +122,7 @@ impl CountedLimit {
 }
 
 impl Replaced {
-    /// The accounts that `in_force` do not go on with; if there are too many, those that count for
-    /// longest.
+    /// The accounts that `in_force` do not continue. If there are too many, those that count for longest.
     pub(crate) fn by(
         in_force: &[CountedLimit],
         mut accounts: Vec<CountedLimit>,
@@ -140,7 +136,6 @@ impl Replaced {
         Replaced::of(accounts)
     }
 
-    /// These accounts, if there are any.
     pub(crate) fn of(accounts: Vec<CountedLimit>) -> Option<Replaced> {
         (!accounts.is_empty()).then_some(Replaced(accounts))
     }
@@ -149,7 +144,7 @@ impl Replaced {
         &self.0
     }
 
-    /// Forgets what no longer counts at `now`; says whether that is everything.
+    /// Forgets accounts that no longer count at `now`. Returns whether none is left.
     pub(crate) fn has_ended(&mut self, now: Nanos) -> bool {
         self.0.iter_mut().for_each(|account| account.limit.advance(&mut account.state, now));
         self.0.retain(|account| !account.is_idle(now));
@@ -165,9 +160,8 @@ impl Replaced {
     }
 }
 
-/// The window with the shortest period that is not shorter than the limit's. If there is none, the
-/// window with the longest period. No other remembers more of what counts within that period. One that
-/// may have forgotten a part of it is taken only if there is no such window.
+/// The window with the shortest period that is not shorter than the limit's. If there is none, the window with the
+/// longest period. A window that may have forgotten a part of that period is taken only if there is no such window.
 fn most_similar<'a>(
     limit: &Limit,
     others: &'a [CountedLimit],
@@ -191,7 +185,7 @@ fn interval_ns(limit: &Limit) -> u64 {
     limit.quota().period_ns() / limit.quota().count()
 }
 
-/// How many requests a GCRA limit has counted that are not paid off, in 2^-32 of one, rounded up.
+/// The number of requests of a GCRA limit that are not paid off, in 2^-32 of one, rounded up.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Level(u128);
 
@@ -211,7 +205,7 @@ impl Level {
         u64::try_from(self.0.div_ceil(1 << 32)).expect("made of a word")
     }
 
-    /// How long ago the first of them began to be paid off, where that takes `interval_ns`.
+    /// How long ago the first of them began to be paid off, if that takes `interval_ns`.
     fn paid_ns(self, interval_ns: u64) -> u64 {
         let paid = (u128::from(self.requests()) << 32) - self.0;
         u64::try_from((paid * u128::from(interval_ns)) >> 32).expect("less than the interval")

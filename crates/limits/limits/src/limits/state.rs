@@ -1,4 +1,4 @@
-//! What several limits remember together.
+//! The state of several limits.
 
 use super::limit::LimitState;
 use super::replaced::Replaced;
@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use core::slice;
 use nanopace_nanos::Nanos;
 
-/// What [`Limits`](crate::Limits) remember, and what the limits before them still count. 16 bytes
-/// where it is one limit of one word.
+/// The state of [`Limits`](crate::Limits) and of the limits before them that still count. 16 bytes for one limit of
+/// one word.
 #[derive(Clone, Debug)]
 pub struct LimitsState(Repr);
 
@@ -33,14 +33,14 @@ impl LimitsState {
         })
     }
 
-    /// The state of one limit that is this word.
+    /// The state of one limit, which is this word.
     #[inline]
     #[must_use]
     pub fn of_word(word: u64) -> LimitsState {
         LimitsState(Repr::One(LimitState::word(word)))
     }
 
-    /// The word, if it is all.
+    /// The word, if it is the whole state.
     ///
     /// # Errors
     /// The state itself, if there is more.
@@ -61,7 +61,7 @@ impl LimitsState {
         }
     }
 
-    /// The states of the limits in force, as many as there are limits.
+    /// The states of the limits in force.
     pub(crate) fn in_force(&self) -> &[LimitState] {
         match &self.0 {
             Repr::One(state) => slice::from_ref(state),
@@ -90,7 +90,7 @@ impl LimitsState {
         }
     }
 
-    /// Forgets the limits before these if nothing of them counts at `now`.
+    /// Forgets the replaced limits once none of them counts at `now`.
     pub(crate) fn forget_replaced(&mut self, now: Nanos) {
         if self.replaced_mut().is_some_and(|replaced| replaced.has_ended(now))
             && let Repr::Many(many) = &mut self.0

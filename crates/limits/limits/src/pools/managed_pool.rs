@@ -1,4 +1,4 @@
-//! The token pool with backfill at work: a thread refills it, and callers take or wait.
+//! The token pool that a thread refills, and from which callers take tokens at once or after a wait.
 
 use super::TokenPool;
 use super::pool_state::{AcquireError, State};
@@ -9,45 +9,41 @@ use nanopace_nanos::{Clock, Nanos};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A [`TokenPool`] that a thread refills from the clock. [`take`](ManagedPool::take) answers at
-/// once. [`acquire`](ManagedPool::acquire) blocks until its tokens are there.
+/// A [`TokenPool`] that a thread refills from the clock. [`take`](ManagedPool::take) returns at once.
+/// [`acquire`](ManagedPool::acquire) blocks until its tokens are there.
 ///
 /// # Law
 ///
-/// At the moments start + i x `interval`, the pool is refilled with exactly what the quota has
-/// brought since the last refill: after a time t, floor(t x `count` / `period`) tokens have been
-/// refilled in all. Several overdue refills are done as one. The pool is empty at first. No request
-/// gets in ahead of those that are waiting.
+/// At the moments start + i x `interval`, the pool is refilled with the tokens of the quota since the last refill:
+/// after a time t, floor(t x `count` / `period`) tokens have been refilled in all. Several overdue refills are done
+/// as one. The pool is empty at first. No request overtakes those that are waiting.
 ///
-/// The *wait time* of a request is how late it starts. It is now minus the moment at which the
-/// quota had brought as many tokens as have been taken, including those of the request. A caller
-/// that blocked until its tokens came was early, so its wait time is close to nothing. A caller
-/// that takes tokens which others left behind is as late as those tokens are old.
+/// The *wait time* of a request is how late it starts: now minus the moment at which the quota had brought as many
+/// tokens as have been taken, including those of the request. A caller that blocked until its tokens came was early,
+/// so its wait time is close to zero. A caller that takes older tokens is as late as those tokens are old.
 ///
-/// A retry time supposes that nothing else is taken meanwhile, and it does not count on tokens that
-/// are [waiting](TokenPool::waiting) already. The request gets in then, and might have got in earlier.
+/// A retry time supposes that nothing else is taken meanwhile, and ignores tokens that are
+/// [waiting](TokenPool::waiting) already. The request is admitted then, and might have been admitted earlier.
 ///
-/// If a request comes when a refill is due and the thread has not run yet, the request does the
-/// refill. So what [`take`](ManagedPool::take) answers depends on the moment, and not on when the
-/// thread is scheduled.
+/// If a request comes when a refill is due and the thread has not run yet, the request does the refill. So the result
+/// of
+/// [`take`](ManagedPool::take) depends on the moment, and not on when the thread is scheduled.
 ///
-/// Quota, size and interval can be [changed](ManagedPool::set_quota) while it is in use. Each change
-/// is a refill as well, with what has come by then, and serves whom that lets in; from it on the
-/// intervals are counted if they were changed. What was taken stays taken, and what has come stays,
-/// fractions of a token included. So in any span, no more gets in of what the quotas have brought than if the
-/// largest `size` and `ratio` of that span had been in force throughout (see [`TokenPool`]).
-/// A retry time holds as long as nothing is changed.
+/// Quota, size and interval can be [changed](ManagedPool::set_quota) while the pool is in use. Each change is a
+/// refill as well, with the tokens that have come by then, and serves the callers that it admits. A change of the
+/// interval restarts the intervals. Taken tokens stay taken, and tokens that have come stay, fractions included. So
+/// in any span, no more is taken than if the largest `size` and `ratio` of that span had been in force throughout
+/// (see [`TokenPool`]). A retry time holds as long as nothing is changed.
 ///
 /// # Cost
 ///
-/// A lock, and a thread that sleeps between refills. Each caller that waits has a channel. Each
-/// change of the quota is remembered until the tokens from before it are taken, in 48 bytes.
+/// A lock, and a thread that sleeps between refills. Each caller that waits has a channel. Each change of the quota
+/// is remembered until the tokens from before it are taken, in 48 bytes.
 ///
 /// # Source
 ///
-/// The thread-driven token pool of the rate limiter of nosqlbench. There, each refill wakes all
-/// waiting callers. Here it wakes only those whose tokens have come, in the order in which they
-/// came.
+/// The thread-driven token pool of the rate limiter of nosqlbench. There, each refill wakes all waiting callers. Here
+/// it wakes only those whose tokens have come, in the order in which they came.
 ///
 /// ```
 /// use nanopace_nanos::TscClock;
@@ -68,22 +64,11 @@ pub struct ManagedPool {
 }
 
 impl ManagedPool {
-    /// A pool of `size` tokens with a backfill `ratio` (see [`TokenPool`]), refilled at `quota`
-    /// every `interval`, on `clock`. Starts the refill thread.
+    /// A pool of `size` tokens with a backfill `ratio` (see [`TokenPool`]), refilled at `quota` every `interval`, on
+    /// `clock`. Starts the refill thread.
     ///
     /// # Errors
-    /// As for [`TokenPool::new`], and [`QuotaError::Interval`] for an interval of zero or of more
-    /// than a day.
-    ///
-    /// ```
-    /// use nanopace_nanos::TscClock;
-    /// use nanopace_limits::pools::ManagedPool;
-    /// use std::time::Duration;
-    ///
-    /// let tick = Duration::from_millis(1);
-    /// assert!(ManagedPool::start("10k/s".parse()?, 100, 1.25, tick, TscClock::new()).is_ok());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
+    /// As for [`TokenPool::new`], and [`QuotaError::Interval`] for an interval of zero or of more than a day.
     pub fn start(
         quota: Quota,
         size: u64,
@@ -102,8 +87,8 @@ impl ManagedPool {
         Ok(pool)
     }
 
-    /// Like [`start`](ManagedPool::start), without the thread. Requests refill the pool, and
-    /// so does [`refill`](ManagedPool::refill), which an event loop can call whenever it likes.
+    /// Like [`start`](ManagedPool::start), without the thread. Requests refill the pool, and so does
+    /// [`refill`](ManagedPool::refill), which an event loop can call at any time.
     ///
     /// # Errors
     /// As for [`start`](ManagedPool::start).
@@ -128,44 +113,27 @@ impl ManagedPool {
         self.state().refill(self.clock.now());
     }
 
-    /// Takes `tokens` now and returns the wait time, or says when they will be there. Zero tokens
-    /// are always there.
+    /// Takes `tokens` now and returns the wait time. Zero tokens are always there.
     ///
     /// # Errors
-    /// [`Rejected`]. No token is taken then. If the pool is closed and has too few tokens left, the
-    /// moment is [`Nanos::MAX`].
+    /// [`Rejected`]. No token is taken then. If the pool is closed and has too few tokens left, the moment is [`Nanos::MAX`].
     pub fn take(&self, tokens: u64) -> Result<Duration, Rejected> {
         let now = self.clock.now();
         self.state().take(tokens, now).map(|intended| now - intended)
     }
 
-    /// Blocks until `tokens` can be taken, after the callers that came before, and returns the wait
-    /// time. Zero tokens are always there.
+    /// Blocks until `tokens` can be taken, after the callers that came before, and returns the wait time. Zero tokens
+    /// are always there.
     ///
     /// # Errors
-    /// [`AcquireError::Closed`] if the pool is closed before or meanwhile,
-    /// [`AcquireError::ExceedsCapacity`] for more tokens than it can hold, also if it is made smaller
-    /// meanwhile. No token is taken then.
-    ///
-    /// ```
-    /// use nanopace_nanos::{ManualClock, Nanos};
-    /// use nanopace_limits::pools::ManagedPool;
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let tick = Duration::from_millis(1);
-    /// let pool = ManagedPool::unattended("10k/s".parse()?, 100, 1.25, tick, clock.clone())?;
-    /// clock.set(Nanos::from_nanos(2_000_000));
-    /// assert_eq!(pool.acquire(20), Ok(Duration::ZERO));
-    /// assert!(pool.acquire(126).is_err());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
+    /// [`AcquireError::Closed`] if the pool is closed before or meanwhile, [`AcquireError::ExceedsCapacity`] for more tokens
+    /// than it can hold, also if it is made smaller meanwhile. No token is taken then.
     pub fn acquire(&self, tokens: u64) -> Result<Duration, AcquireError> {
         let intended = self.intended_start(tokens)?;
         Ok(self.clock.now() - intended)
     }
 
-    /// Blocks until `tokens` are taken; returns when they had come.
+    /// Blocks until `tokens` are taken. Returns when they had come.
     fn intended_start(&self, tokens: u64) -> Result<Nanos, AcquireError> {
         let listener = {
             let mut state = self.state();
@@ -179,8 +147,8 @@ impl ManagedPool {
         listener.recv().unwrap_or(Err(AcquireError::Closed))
     }
 
-    /// From now on tokens come at `quota`. What has come before is refilled at once. Setting the quota
-    /// that is in force changes nothing else.
+    /// Changes the quota. Tokens that have come before are refilled at once. Setting the quota in force changes
+    /// nothing else.
     pub fn set_quota(&self, quota: Quota) {
         self.state().set_quota(quota, self.clock.now());
     }
@@ -191,12 +159,11 @@ impl ManagedPool {
         self.state().quota()
     }
 
-    /// From now on the pool is refilled every `interval`: next one interval from now, and with what
-    /// has come so far at once. The thread does not wait out the old interval.
+    /// Changes the interval. The pool is refilled at once, and next one interval from now. The thread does not wait
+    /// out the old interval.
     ///
     /// # Errors
-    /// [`QuotaError::Interval`] for an interval of zero or of more than a day. Nothing is changed
-    /// then.
+    /// [`QuotaError::Interval`] for an interval of zero or of more than a day. Nothing is changed then.
     pub fn set_interval(&self, interval: Duration) -> Result<(), QuotaError> {
         self.state().set_interval(interval, self.clock.now())?;
         self.thread.iter().for_each(RefillThread::wake);
@@ -209,8 +176,8 @@ impl ManagedPool {
         self.state().interval()
     }
 
-    /// Changes size and backfill ratio, as [`TokenPool::set_size`] does. Callers that wait for more
-    /// than the pool can hold now are turned away.
+    /// Changes size and backfill ratio, as [`TokenPool::set_size`] does. Callers that wait for more than the pool can
+    /// hold now are rejected.
     ///
     /// # Errors
     /// As for [`TokenPool::new`]. Nothing is changed then.
@@ -218,8 +185,8 @@ impl ManagedPool {
         self.state().set_size(size, ratio, self.clock.now())
     }
 
-    /// Ends the refills and turns away all callers that wait, now and later. The tokens that are
-    /// left can still be taken.
+    /// Ends the refills and rejects all callers that wait, now and later. The tokens that are left can still be
+    /// taken.
     pub fn close(&self) {
         self.state().close();
         if let Some(thread) = &self.thread {
@@ -227,13 +194,13 @@ impl ManagedPool {
         }
     }
 
-    /// A copy of the pool as it is now.
+    /// A copy of the pool at this moment.
     #[must_use]
     pub fn snapshot(&self) -> TokenPool {
         self.state().pool().clone()
     }
 
-    /// How many callers are waiting.
+    /// The number of callers that wait.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.state().queued()

@@ -1,5 +1,4 @@
-//! What the threads of a managed pool share: the tokens, the callers that wait for them, and who is
-//! served when.
+//! The state of a managed pool, which its threads share: the tokens, and the callers that wait for them.
 
 use super::TokenPool;
 use super::refill_thread::Ticks;
@@ -11,17 +10,16 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why a request did not wait for its tokens. None were taken.
+/// Why a request did not get its tokens. None were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AcquireError {
     /// The pool has been closed.
     #[error("the pool is closed: no more tokens come in")]
     Closed,
-    /// The request is for more tokens than the pool can ever hold, perhaps since it was made
-    /// smaller.
+    /// More tokens than the pool can ever hold, perhaps since it was made smaller.
     #[error(
-        "asked for more than the {capacity} tokens that the pool can hold: ask for less, or make it larger"
+        "the request is larger than the {capacity} tokens that the pool can hold: ask for less, or make it larger"
     )]
     ExceedsCapacity {
         /// The most that the pool can hold.
@@ -29,7 +27,7 @@ pub enum AcquireError {
     },
 }
 
-/// The answer to a caller that waits: when its tokens were there, on the quota's schedule.
+/// The result for a caller that waits: when its tokens were there, on the quota's schedule.
 pub(crate) type Answer = Result<Nanos, AcquireError>;
 
 #[derive(Debug)]
@@ -37,7 +35,7 @@ pub(crate) struct State {
     level: Level,
     flow: Flow,
     ticks: Ticks,
-    /// The callers that wait, in the order in which they came. Their tokens are not there yet.
+    /// The callers that wait, in FIFO order.
     queue: VecDeque<Waiter>,
     closed: bool,
 }
@@ -45,9 +43,9 @@ pub(crate) struct State {
 #[derive(Clone, Debug)]
 struct Level {
     pool: TokenPool,
-    /// How many tokens have been put into the pool since the start.
+    /// The number of tokens that were put into the pool since the start.
     refilled: u128,
-    /// The moment as of which the other fields are.
+    /// The moment of the other fields.
     latest: Nanos,
 }
 
@@ -65,7 +63,7 @@ impl Waiter {
 }
 
 impl Level {
-    /// Brings the tokens that have come by `moment`.
+    /// Adds the tokens that have come by `moment`.
     fn bring(&mut self, flow: &Flow, moment: Nanos) {
         let total = flow.brought_by(moment);
         let new = u64::try_from(total - self.refilled).expect("at most one per nanosecond");
@@ -73,7 +71,7 @@ impl Level {
         self.pool.refill(new);
     }
 
-    /// Brings the tokens that are due at `now`.
+    /// Adds the tokens that are due at `now`.
     fn refill(&mut self, flow: &Flow, ticks: &Ticks, now: Nanos) {
         let due = ticks.moment_by(now);
         if due > self.latest {
@@ -81,8 +79,8 @@ impl Level {
         }
     }
 
-    /// How many tokens have been taken out of the pool since the start: those that came, less those that are in its
-    /// two parts. `waiting` and `active` are numbers of tokens.
+    /// The number of tokens that were taken out of the pool since the start: those that came, without those in its
+    /// two parts.
     fn taken(&self) -> u128 {
         self.refilled - self.pool.waiting() - u128::from(self.pool.active())
     }
@@ -134,7 +132,7 @@ impl State {
         self.ticks.moment_after(self.level.latest)
     }
 
-    /// Gives the callers that have waited longest their tokens, as far as these are there.
+    /// Serves waiting callers in FIFO order, as long as their tokens are there.
     fn serve(&mut self) {
         while let Some(first) = self.queue.front() {
             if !self.level.pool.take(first.tokens) {
@@ -156,7 +154,7 @@ impl State {
         Ok(self.intended_start())
     }
 
-    /// What [`take`](State::take) would answer.
+    /// The result of [`take`](State::take).
     pub(crate) fn peek(&self, tokens: u64, now: Nanos) -> Result<(), Rejected> {
         if tokens == 0 {
             return Ok(());
@@ -174,7 +172,7 @@ impl State {
         room_beside(tokens, self.level.pool.capacity()).map(drop)
     }
 
-    /// Whether that many can be taken at this level, with nobody waiting for them if it `is_free`.
+    /// Whether that many can be taken at this level. `is_free` if no caller waits for them.
     fn check(&self, level: &Level, is_free: bool, tokens: u64) -> Result<(), Rejected> {
         match level.pool.active() {
             active if is_free && tokens <= active => Ok(()),
@@ -190,7 +188,7 @@ impl State {
         there.max(self.ticks.moment_after(level.latest))
     }
 
-    /// Serves a caller at once if that is possible, with its final answer. None: the caller has to `queue`.
+    /// Serves a caller at once if that is possible, or rejects it. `None`: the caller has to `queue`.
     pub(crate) fn try_acquire(&mut self, tokens: u64, now: Nanos) -> Option<Answer> {
         self.refill(now);
         let capacity = self.level.pool.capacity();
@@ -205,7 +203,7 @@ impl State {
         }
     }
 
-    /// A caller waits, behind all others.
+    /// Appends a caller that waits.
     pub(crate) fn queue(&mut self, tokens: u64, answer: Sender<Answer>) {
         self.queue.push_back(Waiter { tokens, answer });
     }
@@ -215,13 +213,13 @@ impl State {
         self.queue.drain(..).for_each(|waiter| waiter.tell(Err(AcquireError::Closed)));
     }
 
-    /// As of when a change happens that is made at `now`.
+    /// The moment of a change that is made at `now`.
     fn changed_at(&self, now: Nanos) -> Nanos {
         now.max(self.level.latest)
     }
 
-    /// Brings the tokens that have come by `now`, whether a refill is due or not, and serves the
-    /// callers that wait: after a change.
+    /// Adds the tokens that have come by `now`, whether a refill is due or not, and serves waiting callers: after a
+    /// change.
     fn refill_anew(&mut self, now: Nanos) {
         if !self.closed {
             self.level.bring(&self.flow, now);
@@ -253,7 +251,7 @@ impl State {
         Ok(())
     }
 
-    /// Turns away the callers that wait for more tokens than the pool can hold.
+    /// Rejects waiting callers that ask for more tokens than the pool can hold.
     fn turn_away(&mut self) {
         let capacity = self.level.pool.capacity();
         for waiter in std::mem::take(&mut self.queue) {
@@ -265,14 +263,14 @@ impl State {
         }
     }
 
-    /// When as many tokens had been brought as have been taken.
+    /// The moment at which the quota had brought as many tokens as have been taken.
     fn intended_start(&self) -> Nanos {
         self.flow.moment_of(self.level.taken())
     }
 }
 
-/// How many tokens have come by a moment, and when a token came. A change of the quota loses no
-/// more than the part of a token that a nanosecond brings.
+/// The number of tokens that have come by a moment, and the moment of each token. A change of the quota loses no more
+/// than the part of a token that comes in a nanosecond.
 #[derive(Debug)]
 pub(crate) struct Flow {
     /// Never empty; the last one is in force.
@@ -284,9 +282,9 @@ pub(crate) struct Flow {
 pub(crate) struct Stretch {
     quota: Quota,
     start: Nanos,
-    /// How many tokens had come by the start.
+    /// The number of tokens that had come by the start.
     before: u128,
-    /// The part of the next token that had, in 1 / `period`; below 1.
+    /// The part of the next token that had come, in 1 / `period`; below 1.
     carry: u64,
 }
 
@@ -303,7 +301,7 @@ impl Flow {
         self.current().quota
     }
 
-    /// How many tokens have come by `moment`, not before the last change.
+    /// The number of tokens that have come by `moment`, not before the last change.
     pub(crate) fn brought_by(&self, moment: Nanos) -> u128 {
         let current = self.current();
         current.before + current.since(moment) / u128::from(current.quota.period_ns())
@@ -315,8 +313,8 @@ impl Flow {
         stretch.map_or(Nanos::ZERO, |stretch| stretch.moment_of(number))
     }
 
-    /// From `now` on, tokens come at `quota`. The first `taken` tokens have been taken: nobody asks any more
-    /// when those came, so their stretches are dropped.
+    /// From `now` on, tokens come at `quota`. The first `taken` tokens are no longer asked about, so their stretches
+    /// are dropped.
     pub(crate) fn set_quota(&mut self, quota: Quota, now: Nanos, taken: u128) {
         if quota == self.quota() {
             return;
@@ -334,7 +332,7 @@ impl Flow {
 }
 
 impl Stretch {
-    /// What has come since the start, in 1 / `period` of a token.
+    /// The tokens that have come since the start, in 1 / `period` of a token.
     fn since(&self, moment: Nanos) -> u128 {
         (moment - self.start).as_nanos() * u128::from(self.quota.count()) + u128::from(self.carry)
     }

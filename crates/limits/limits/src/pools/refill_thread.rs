@@ -1,4 +1,4 @@
-//! Evenly spaced moments, and a thread that does a chore at such moments, on any clock.
+//! Evenly spaced moments, and a thread that refills at such moments, on any clock.
 
 use crate::QuotaError;
 use crate::sync::{AtomicBool, JoinHandle, Relaxed, spawn};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// Evenly spaced moments: the origin, and one more after each interval.
+/// The origin, and one moment after each interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
     origin: Nanos,
@@ -28,7 +28,7 @@ impl Ticks {
         Duration::from_nanos(self.interval_ns)
     }
 
-    /// How many moments after the origin have come by `now`.
+    /// The number of moments after the origin that have come by `now`.
     pub(crate) fn number(&self, now: Nanos) -> u64 {
         now.as_nanos().saturating_sub(self.origin.as_nanos()) / self.interval_ns
     }
@@ -56,7 +56,7 @@ impl Ticks {
     }
 }
 
-/// A thread that does a chore at moments that may change, and the way to stop it.
+/// A thread that refills at moments that may change.
 #[derive(Debug)]
 pub(crate) struct RefillThread {
     is_over: Arc<AtomicBool>,
@@ -65,8 +65,7 @@ pub(crate) struct RefillThread {
 }
 
 impl RefillThread {
-    /// Calls `refill` with the time, and again at the moment that it returns or earlier, and when it is
-    /// woken.
+    /// Calls `refill` with the time, and again at the moment that it returns or earlier, and when it is woken.
     pub(crate) fn start(
         clock: Arc<dyn Clock>,
         mut refill: impl FnMut(Nanos) -> Nanos + Send + 'static,
@@ -90,12 +89,12 @@ impl RefillThread {
         RefillThread { is_over, unparker, thread: Some(thread) }
     }
 
-    /// Calls `refill` again: the moment that it returned last may be wrong.
+    /// Calls `refill` again, because the moment that it returned last may be wrong.
     pub(crate) fn wake(&self) {
         self.unparker.unpark();
     }
 
-    /// Wakes the thread and lets it come to its end.
+    /// Wakes the thread and ends it.
     pub(crate) fn stop(&self) {
         // Relaxed: the unparking after it orders it before the thread's next look.
         self.is_over.store(true, Relaxed);
@@ -107,7 +106,7 @@ impl Drop for RefillThread {
     fn drop(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
-            // A refill that panicked has said so.
+            // A refill that panicked has printed why.
             let _ = thread.join();
         }
     }

@@ -7,36 +7,35 @@ use crate::{Quota, QuotaError, Rejected, TryAcquire};
 use nanopace_nanos::{Clock, Nanos};
 use std::sync::Arc;
 
-/// A token bucket that a thread refills: with `count` tokens at the end of each `period`, up to
-/// `capacity`. Dropping the bucket ends the thread.
+/// A token bucket that a thread refills: with `count` tokens at the end of each `period`, up to `capacity`. Dropping
+/// the bucket ends the thread.
 ///
-/// Choose it if tokens are to come in batches, at the same moments for all callers. Otherwise
+/// Choose it if tokens have to come in batches, at the same moments for all callers. Otherwise
 /// [`TokenBucket`](crate::TokenBucket) needs no thread.
 ///
 /// # Law
 ///
-/// At the moments start + i x `period`, i = 1, 2, ..., the number of tokens becomes min(`capacity`,
-/// tokens + `count`). A request for n takes n x `cost` tokens, or none if there are too few. So in
-/// a span with k refills, at most (`capacity` + k x `count`) / `cost` requests get in.
+/// At the moments start + i x `period`, i = 1, 2, ..., the number of tokens becomes min(`capacity`, tokens +
+/// `count`). A request for n takes n x `cost` tokens, or none if there are too few. So in a span with k refills, at
+/// most (`capacity` + k x `count`) / `cost` requests are admitted.
 ///
-/// If a request comes when a refill is due and the thread has not run yet, the request does the
-/// refill. So a decision depends on the moment that is asked for, and not on when the thread is
-/// scheduled. Several overdue refills are done as one.
+/// If a request comes when a refill is due and the thread has not run yet, the request does the refill. So a decision
+/// depends on the moment of the request, and not on when the thread is scheduled. Several overdue refills are done as
+/// one.
 ///
-/// Quota and capacity can be [changed](RefilledBucket::set_quota) while it is in use. A refill brings
-/// the `count` in force, and comes no earlier than the `period` in force after the refill before it,
-/// or after the start. What was taken stays taken. So in any span, no more gets in than the highest
-/// `capacity`, the highest `count` and the shortest `period` that were in force meanwhile would let
-/// in. A retry time holds as long as nothing is changed.
+/// Quota and capacity can be [changed](RefilledBucket::set_quota) while the bucket is in use. A refill brings the
+/// `count` in force, and comes no earlier than the `period` in force after the refill before it, or after the start.
+/// Taken tokens stay taken. So in any span, no more is admitted than the highest `capacity`, the highest `count` and
+/// the shortest `period` of that span allow. A retry time holds as long as nothing is changed.
 ///
 /// # Cost
 ///
-/// 64 bytes behind a lock, and a thread that sleeps. A decision takes a division.
+/// 64 bytes, a lock, and a thread that sleeps. A decision takes a division.
 ///
 /// # Source
 ///
-/// The textbook form, as in A. S. Tanenbaum, "Computer Networks": a token is added at regular
-/// intervals, and discarded if the bucket is full.
+/// The textbook form, as in A. S. Tanenbaum, "Computer Networks": a token is added at regular intervals, and
+/// discarded if the bucket is full.
 ///
 /// ```
 /// use nanopace_nanos::{ManualClock, Nanos};
@@ -72,23 +71,13 @@ pub(crate) struct Stock {
 }
 
 impl RefilledBucket {
-    /// A bucket that gets `quota.count()` tokens every `quota.period()`, up to `capacity`. It holds
-    /// `initial` tokens at the start, and a request takes `cost` of them. Starts the refill thread,
-    /// on `clock`.
+    /// A bucket that gets `quota.count()` tokens every `quota.period()`, up to `capacity`. It holds `initial` tokens
+    /// at the start, and a request takes `cost` of them. Starts the refill thread, on `clock`.
     ///
     /// # Errors
-    /// [`QuotaError::ZeroCost`] for a cost of zero, [`QuotaError::CapacityTooSmall`] for a capacity
-    /// below the cost, [`QuotaError::InitialTooLarge`] for more than the capacity at the start,
-    /// [`QuotaError::Interval`] for a period of more than a day.
-    ///
-    /// ```
-    /// use nanopace_nanos::TscClock;
-    /// use nanopace_limits::pools::RefilledBucket;
-    ///
-    /// let bucket = RefilledBucket::start("10/100ms".parse()?, 25, 5, 1, TscClock::new())?;
-    /// assert!(bucket.is_attended());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
+    /// [`QuotaError::ZeroCost`] for a cost of zero, [`QuotaError::CapacityTooSmall`] for a capacity below the cost,
+    /// [`QuotaError::InitialTooLarge`] for more than the capacity at the start, [`QuotaError::Interval`] for a period of more
+    /// than a day.
     pub fn start(
         quota: Quota,
         capacity: u64,
@@ -107,8 +96,8 @@ impl RefilledBucket {
         Ok(bucket)
     }
 
-    /// Like [`start`](RefilledBucket::start), without the thread. Requests refill the
-    /// bucket, and so does [`refill`](RefilledBucket::refill).
+    /// Like [`start`](RefilledBucket::start), without the thread. Requests refill the bucket, and so does
+    /// [`refill`](RefilledBucket::refill).
     ///
     /// # Errors
     /// As for [`start`](RefilledBucket::start).
@@ -140,15 +129,15 @@ impl RefilledBucket {
         self.stock().refill(self.clock.now());
     }
 
-    /// How many tokens are in the bucket, as of the last refill and request.
+    /// The number of tokens after the last refill or request.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.stock().tokens
     }
 
-    /// From now on each refill brings `quota.count()` tokens. The next one comes one `quota.period()`
-    /// after the last one, or at once if that has passed; the thread does not wait out the old
-    /// period. The tokens that are there stay. Setting the quota that is in force changes nothing.
+    /// Changes the quota. The next refill comes one new period after the last one, or at once if that has passed; the
+    /// thread does not wait out the old period. Tokens in the bucket stay. Setting the quota in force changes
+    /// nothing.
     ///
     /// # Errors
     /// [`QuotaError::Interval`] for a period of more than a day. Nothing is changed then.
@@ -164,7 +153,7 @@ impl RefilledBucket {
         self.stock().quota
     }
 
-    /// From now on the bucket holds up to `capacity` tokens. Those that do not fit are gone.
+    /// Changes the capacity. Tokens that do not fit are gone.
     ///
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a capacity below the cost. Nothing is changed then.
@@ -176,12 +165,6 @@ impl RefilledBucket {
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.stock().capacity
-    }
-
-    /// Whether a thread refills it.
-    #[must_use]
-    pub fn is_attended(&self) -> bool {
-        self.thread.is_some()
     }
 }
 

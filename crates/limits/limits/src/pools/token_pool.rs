@@ -2,23 +2,22 @@
 
 use crate::QuotaError;
 
-/// An active pool that requests take from, and a waiting pool for tokens that do not fit into it.
-/// The waiting tokens flow back at a bounded pace. No token is created, destroyed or scaled.
+/// An active pool that requests take from, and a waiting pool for tokens that do not fit into it. The waiting tokens
+/// flow back at a bounded pace. No token is created, destroyed or scaled.
 ///
 /// # Law
 ///
-/// Take a `size` and a backfill `ratio` of 1 or more. The backfill share is `size` x (`ratio` - 1),
-/// rounded to a whole token. A refill with r tokens
+/// Take a `size` and a backfill `ratio` of 1 or more. The backfill share is `size` x (`ratio` - 1), rounded to a
+/// whole token. A refill with r tokens
 ///
-/// 1. fills the active pool up to `size`, and puts what is left into the waiting pool;
-/// 2. moves tokens back from the waiting pool into the active pool: the least of the room up to
-///    `size` x `ratio`, of r / `size` x the share, and of what is waiting.
+/// 1. fills the active pool up to `size`, and puts the rest into the waiting pool;
+/// 2. moves tokens back from the waiting pool into the active pool: the least of the room up to `size` x `ratio`, of
+///    r / `size` x the share, and of the waiting tokens.
 ///
-/// Fractions of a token in r / `size` x the share are carried over to the next refill, so
-/// many small refills move as much as a few large ones. While tokens wait, requests are served at up to
-/// `ratio` times the rate of the refills, and at most `size` x `ratio` at once. Each token that was
-/// refilled can be taken sooner or later. So while r tokens are refilled, at most `ratio` x (r +
-/// `size`) are taken, and one more for a fraction that was carried; if size and ratio are
+/// Fractions of a token in r / `size` x the share are carried over to the next refill, so many small refills move as
+/// much as a few large ones. While tokens wait, requests are served at up to `ratio` times the rate of the refills,
+/// and at most `size` x `ratio` at once. Each refilled token can be taken sooner or later. So while r tokens are
+/// refilled, at most `ratio` x (r + `size`) are taken, and one more for a carried fraction; if size and ratio are
 /// [changed](TokenPool::set_size) meanwhile, with the largest of each.
 ///
 /// # Cost
@@ -66,8 +65,8 @@ impl TokenPool {
         Ok(TokenPool { size, share, active: 0, waiting: 0, carry: 0 })
     }
 
-    /// Changes size and ratio, 1 or more each. Active tokens that no longer fit wait from now on;
-    /// tokens that wait come back at the new pace, also if there is room for all of them.
+    /// Changes size and ratio, 1 or more each. Active tokens that no longer fit wait from now on. Waiting tokens come
+    /// back at the new pace, also if there is room for all of them.
     ///
     /// # Errors
     /// As for [`new`](TokenPool::new). Nothing is changed then.
@@ -87,16 +86,7 @@ impl TokenPool {
         u64::try_from(carry).expect("less than the size")
     }
 
-    /// Adds `tokens`, and moves back what may be moved back.
-    ///
-    /// ```
-    /// use nanopace_limits::pools::TokenPool;
-    ///
-    /// let mut pool = TokenPool::new(10, 1.5)?;
-    /// pool.refill(14);
-    /// assert_eq!((pool.active(), pool.waiting()), (14, 0)); // 10, and 4 of up to 14 x 0.5
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
+    /// Adds `tokens`, and moves waiting tokens back.
     pub fn refill(&mut self, tokens: u64) {
         let filled = tokens.min(self.size.saturating_sub(self.active));
         self.active += filled;
@@ -123,13 +113,13 @@ impl TokenPool {
         left.is_some()
     }
 
-    /// How many tokens can be taken at once.
+    /// The number of tokens that can be taken at once.
     #[must_use]
     pub fn active(&self) -> u64 {
         self.active
     }
 
-    /// How many tokens are waiting for room.
+    /// The number of tokens that wait for room.
     #[must_use]
     pub fn waiting(&self) -> u128 {
         self.waiting
@@ -141,8 +131,8 @@ impl TokenPool {
         self.size + self.share
     }
 
-    /// How many tokens, refilled in whatever portions, are enough to make `wanted` of them active.
-    /// `wanted` is at most the capacity.
+    /// The number of tokens, refilled in whatever portions, that is enough to make `wanted` of them active. `wanted`
+    /// is at most the capacity.
     pub(crate) fn enough_for(&self, wanted: u64) -> u128 {
         let to_fill = u128::from(wanted.min(self.size).saturating_sub(self.active));
         let to_move = u128::from(wanted.saturating_sub(self.size.max(self.active)));
@@ -155,7 +145,7 @@ impl TokenPool {
     }
 }
 
-/// By how much the active pool may exceed its size, if both numbers are allowed.
+/// By how much the active pool may exceed its size, if both numbers are valid.
 fn valid_share(size: u64, ratio: f64) -> Result<u64, QuotaError> {
     let most = 1 << 63;
     if size == 0 {

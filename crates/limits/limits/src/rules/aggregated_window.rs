@@ -1,4 +1,4 @@
-//! The aggregated window: a sliding window of any length in a few numbers.
+//! The aggregated window: a sliding window of any length that remembers a few counts.
 
 use crate::rules::{last_to_leave, room_beside};
 use crate::{Quota, Rejected, Rule};
@@ -7,44 +7,41 @@ use core::fmt;
 use core::num::NonZeroU16;
 use nanopace_nanos::Nanos;
 
-/// A sliding window that remembers slots of time instead of single requests. So a window of an hour
-/// or a day takes only a few numbers.
+/// A sliding window that remembers slots of time instead of single requests. A window of an hour or a day therefore
+/// takes only a few numbers.
 ///
 /// # Law
 ///
-/// The period is divided into `slots` slots of equal width, rounded up to whole nanoseconds and
-/// aligned to the clock's origin. What is let in counts as let in at the last nanosecond of its
-/// slot. It counts until one period has passed since then. So
+/// The period is divided into `slots` slots of equal width, rounded up to whole nanoseconds and aligned to the
+/// clock's origin. A request counts as admitted at the last nanosecond of its slot, until one period has passed since
+/// then. So
 ///
-/// * no more than the quota's count gets in within any period, wherever it begins;
-/// * a request gets in whenever there is room for it beside what was let in during the period and
-///   one slot before it.
+/// * no more than the quota's count is admitted within any period, wherever it begins;
+/// * a request is admitted whenever there is room for it beside the requests of the period and one slot before it.
 ///
-/// A request from before the newest slot counts in that slot. A request from before the moment at
-/// which a slot left counts as made at that moment, if the slot was seen to have left.
+/// A request from before the newest slot counts in that slot. A request from before the moment at which a slot left
+/// counts as made at that moment, if the slot was seen to have left.
 ///
 /// # Cost
 ///
-/// A lock ([`Locked`](crate::Locked)), 48 bytes, and 16 bytes for each slot that let anything in,
-/// at most `slots` + 1 of them. (On average it is 1.5 times that, because queues grow by doubling.)
-/// A decision takes one division and forgets the slots that have left, each of them once. A
-/// rejection walks over the slots that have to leave first.
+/// A lock ([`Locked`](crate::Locked)), 48 bytes, and 16 bytes for each slot in use, at most `slots` + 1 of them. (On
+/// average it is 1.5 times that, because queues grow by doubling.) A decision takes one division and forgets the
+/// slots that have left, each of them once. A rejection walks over the slots that have to leave first.
 ///
 /// # Source
 ///
-/// The sliding window counters in N. Mahdi, "An alternative approach to rate limiting", the Figma
-/// blog, 2017: the log of a sliding window, with its entries merged by time.
+/// The sliding window counters in N. Mahdi, "An alternative approach to rate limiting", the Figma blog, 2017: the log
+/// of a sliding window, with its entries merged by time.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{AggregatedWindow, TryAcquire, Locked, Rejected};
 /// use std::num::NonZeroU16;
 ///
-/// let rule = AggregatedWindow::new("10/h".parse()?, NonZeroU16::new(60).unwrap());
-/// let limiter = Locked::new(rule);
+/// let limiter = Locked::new(AggregatedWindow::new("10/h".parse()?, NonZeroU16::new(60).unwrap()));
 /// let minute = |number: u64| Nanos::from_nanos(number * 60_000_000_000);
 /// assert!(limiter.try_acquire_n_at(10, minute(0)).is_ok());
-/// // They count as let in at the end of minute 0, so they leave just before minute 61 begins.
+/// // They count as admitted at the end of minute 0, so they leave just before minute 61 begins.
 /// let rejected = Rejected::NotUntil(Nanos::from_nanos(minute(61).as_nanos() - 1));
 /// assert_eq!(limiter.try_acquire_at(minute(30)), Err(rejected));
 /// assert!(limiter.try_acquire_at(minute(61)).is_ok());
@@ -54,30 +51,29 @@ use nanopace_nanos::Nanos;
 pub struct AggregatedWindow {
     quota: Quota,
     slots: NonZeroU16,
-    /// The width of a slot in nanoseconds.
+    /// In nanoseconds.
     width: u64,
 }
 
-/// What [`AggregatedWindow`] remembers.
+/// The counts of an [`AggregatedWindow`].
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct AggregatedState {
     /// Ascending by index.
     slots: VecDeque<Slot>,
-    /// The sum over the slots.
     total: u64,
-    /// When the last of the slots that are gone left.
+    /// When the latest of the forgotten slots left.
     left: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Slot {
-    /// How many slots there are before it since the clock's origin.
+    /// The number of slots before it since the clock's origin.
     index: u64,
     count: u64,
 }
 
 impl AggregatedWindow {
-    /// Lets in `quota.count()` in any `quota.period()`, counted in `slots` slots per period.
+    /// Admits `quota.count()` in any `quota.period()`, counted in `slots` slots per period.
     #[must_use]
     pub fn new(quota: Quota, slots: NonZeroU16) -> AggregatedWindow {
         AggregatedWindow { quota, slots, width: quota.period_ns().div_ceil(u64::from(slots.get())) }
@@ -89,7 +85,7 @@ impl AggregatedWindow {
         self.quota
     }
 
-    /// How many slots the period is divided into.
+    /// The number of slots per period.
     #[must_use]
     pub fn slots(&self) -> NonZeroU16 {
         self.slots
@@ -100,12 +96,11 @@ impl AggregatedWindow {
         (slot.index.saturating_add(1)).saturating_mul(self.width).saturating_sub(1)
     }
 
-    /// From when on the slot no longer counts.
+    /// When the slot stops counting.
     fn leaves(&self, slot: Slot) -> u64 {
         self.end(slot).saturating_add(self.quota.period_ns())
     }
 
-    /// What counts at `now`.
     fn total_at(&self, state: &AggregatedState, now: Nanos) -> u64 {
         let left = state.slots.iter().take_while(|&&slot| self.has_left(slot, now));
         state.total - left.map(|slot| slot.count).sum::<u64>()
@@ -115,8 +110,7 @@ impl AggregatedWindow {
         self.leaves(slot) <= now.as_nanos()
     }
 
-    /// What still counts at `now`, oldest first: the latest moment at which it may have been let
-    /// in, and how much it is.
+    /// The counts at `now`, oldest first, each with the latest moment at which it may have been admitted.
     pub(crate) fn let_in(
         &self,
         state: &AggregatedState,
@@ -128,12 +122,12 @@ impl AggregatedWindow {
             .map(move |&slot| (Nanos::from_nanos(self.end(slot)).min(now), slot.count))
     }
 
-    /// The slot that the last request was counted in.
+    /// The index of the slot in which the last request was counted.
     pub(crate) fn newest(state: &AggregatedState) -> u64 {
         state.slots.back().map_or(0, |slot| slot.index)
     }
 
-    /// Takes back up to `n` of what was counted in the slot of that index.
+    /// Refunds up to `n` in the slot with that index.
     pub(crate) fn take_back(state: &mut AggregatedState, index: u64, n: u64) {
         let Ok(place) = state.slots.binary_search_by_key(&index, |slot| slot.index) else {
             return;
@@ -178,7 +172,7 @@ impl Rule for AggregatedWindow {
 
     fn debit(&self, state: &mut AggregatedState, now: Nanos, n: u64) {
         let index = now.as_nanos().max(state.left) / self.width;
-        // Other limits may have let in more than fits beside it.
+        // Other limits may have admitted more than fits beside it.
         let n = n.min(u64::MAX - state.total);
         state.total += n;
         match state.slots.back_mut() {

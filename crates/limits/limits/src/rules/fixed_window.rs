@@ -6,15 +6,15 @@ use crate::{Quota, Rejected, Rule};
 use nanopace_nanos::Nanos;
 
 /// The fixed window counter. Time is cut into windows of one period, counted from the clock's
-/// origin, and each window lets in up to `count`.
+/// origin, and each window admits up to `count`.
 ///
 /// # Law
 ///
-/// A request for n gets in if its window has let in c so far and c + n <= `count`. A request from
+/// A request for n is admitted if its window has admitted c so far and c + n <= `count`. A request from
 /// an earlier window than the latest one counts in the latest.
 ///
-/// So each window lets in at most `count`. But a span of the same length can lie across two
-/// windows. Up to **twice** `count` get in within one period, at the end of one window and the
+/// So each window admits at most `count`. But a span of the same length can lie across two
+/// windows. Up to **twice** `count` are admitted within one period, at the end of one window and the
 /// beginning of the next. That is the price of one word and one addition.
 /// [`SlidingCounter`](crate::SlidingCounter) smooths this edge, and
 /// [`SlidingLog`](crate::SlidingLog) does not have it.
@@ -48,7 +48,7 @@ pub struct FixedWindow {
 }
 
 impl FixedWindow {
-    /// Lets `quota.count()` in during each window of `quota.period()`.
+    /// Admits `quota.count()` during each window of `quota.period()`.
     #[must_use]
     pub fn new(quota: Quota) -> FixedWindow {
         FixedWindow { windows: Windows::new(quota.period_ns()), limit: quota.count() }
@@ -66,7 +66,7 @@ impl FixedWindow {
         Counts { number, before: 0, now }
     }
 
-    /// The counts as of `now`, or as of the latest window that was seen, if that is later.
+    /// The counts at `now`, or in the latest window that was seen, if that is later.
     #[inline]
     fn latest(&self, state: u64, now: Nanos) -> Counts {
         Counts { before: 0, ..self.seen(state).in_window(self.windows.number(now)) }
@@ -83,20 +83,19 @@ impl FixedWindow {
         self.windows.pack(counts.number, counts.now)
     }
 
-    /// What still counts at `now`: the latest moment at which it may have been let in, and how much
-    /// it is.
+    /// The count at `now`, with the latest moment at which it may have been admitted.
     pub(crate) fn let_in(&self, state: u64, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
         self.latest(state, now).let_in(&self.windows, now)
     }
 
-    /// The state without `n` that were counted in that window.
+    /// Refunds `n` in that window.
     pub(crate) fn without(&self, state: u64, window: u64, n: u64) -> u64 {
         self.pack(self.seen(state).without(window, n))
     }
 }
 
 impl Rule for FixedWindow {
-    /// The number of the latest window that let anything in, and beside it what was counted; 0 at first.
+    /// The number of the latest window that admitted anything, and its count; 0 at first.
     type State = u64;
 
     fn fresh(&self) -> u64 {
@@ -123,7 +122,7 @@ impl Rule for FixedWindow {
     fn debit(&self, state: &mut u64, now: Nanos, n: u64) {
         if n > 0 {
             let counts = self.latest(*state, now);
-            // Other limits may have let in more than fits.
+            // Other limits may have admitted more than fits.
             let sum = counts.now.saturating_add(n).min(self.largest_count());
             *state = self.pack(Counts { now: sum, ..counts });
         }

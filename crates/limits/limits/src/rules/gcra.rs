@@ -3,34 +3,32 @@
 use super::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Quota, QuotaError};
 
-/// The generic cell rate algorithm (GCRA), also called cooldown. Each request that gets in pushes
-/// the next one back by one interval. The total pushback may not exceed the time of the burst. One
-/// integer holds the whole state.
+/// The generic cell rate algorithm (GCRA), also called cooldown. Each admitted request pushes the next one back by
+/// one interval. The total pushback may not exceed the time of the burst. One integer is the whole state.
 ///
 /// # Law
 ///
-/// Take a quota of `count` per `period` T, a burst of B, and the interval I = T / `count`. The
-/// state is the *theoretical arrival time* S, which is 0 at first. A request for n at `now`
-/// computes max(S, `now`) + n I. If that is more than `now` + B I, the request is rejected and
-/// nothing changes. Otherwise it becomes the new S.
+/// Take a quota of `count` per `period` T, a burst of B, and the interval I = T / `count`. The state is the
+/// *theoretical arrival time* S, which is 0 at first. A request for n at `now` computes max(S, `now`) + n I. If that
+/// is more than `now` + B I, the request is rejected and nothing changes. Otherwise it becomes the new S.
 ///
-/// So up to B requests get in at once after a long enough idle time. In any span of length L, at
-/// most B + L / I get in, however the requests arrive. With [`new`](Gcra::new) the burst is
-/// `count`, so nearly twice `count` can get in within one period. If that is too many, use a rule
-/// that counts, such as [`SlidingLog`](crate::SlidingLog).
+/// So up to B requests are admitted at once after a long enough idle time. In any span of length L, at most B + L / I
+/// are admitted, however the requests arrive. With [`new`](Gcra::new) the burst is `count`, so nearly twice `count`
+/// can be admitted within one period. If that is too many, use a rule that counts, such as
+/// [`SlidingLog`](crate::SlidingLog).
 ///
-/// The interval is exact if it is a whole number of nanoseconds. Otherwise a decision is early or
-/// late by less than 2 ns, L counts as that much longer, and nothing drifts.
+/// The interval is exact if it is a whole number of nanoseconds. Otherwise a decision is early or late by less than 2
+/// ns, L counts as that much longer, and nothing drifts.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)). A decision takes one or two multiplications and one
-/// compare-and-swap. A rejection takes a division as well.
+/// One word ([`Atomic`](crate::Atomic)). A decision takes one or two multiplications and one compare-and-swap. A
+/// rejection takes a division as well.
 ///
 /// # Source
 ///
-/// ITU-T Recommendation I.371, and the ATM Forum's Traffic Management Specification 4.0, in the
-/// form that both call the virtual scheduling algorithm.
+/// ITU-T Recommendation I.371, and the ATM Forum's Traffic Management Specification 4.0, in the form that both call
+/// the virtual scheduling algorithm.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -52,7 +50,7 @@ pub struct Gcra {
 }
 
 impl Gcra {
-    /// Limits to `quota`. All of its `count` may get in at once.
+    /// Limits to `quota`, of which all of the `count` may be admitted at once.
     ///
     /// # Panics
     /// Never: the count of any quota is a valid burst.
@@ -61,28 +59,17 @@ impl Gcra {
         Gcra::with_burst(quota, quota.count()).expect("a period is at most 292 years")
     }
 
-    /// A [`Gcra`] by another name: after each request, the limiter cools down for one interval.
+    /// The same as [`new`](Gcra::new): after each request, the limiter cools down for one interval.
     #[must_use]
     pub fn cooldown(quota: Quota) -> Gcra {
         Gcra::new(quota)
     }
 
-    /// Limits to `quota`. Up to `burst` requests may get in at once; a burst of 1 spaces them
-    /// evenly.
+    /// Limits to `quota`, with up to `burst` requests at once; a burst of 1 spaces them evenly.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for
-    /// one that takes more than 292 years to come back.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{Atomic, Gcra, TryAcquire};
-    ///
-    /// let limiter = Atomic::new(Gcra::with_burst("100/s".parse()?, 1)?);
-    /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_ok());
-    /// assert!(limiter.try_acquire_at(Nanos::ZERO).is_err()); // the next one in 10 ms
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
+    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for one that takes more than 292
+    /// years to recover.
     pub fn with_burst(quota: Quota, burst: u64) -> Result<Gcra, QuotaError> {
         Ok(Gcra { schedule: VirtualSchedule::new(quota, burst)? })
     }

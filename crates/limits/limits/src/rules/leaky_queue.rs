@@ -4,31 +4,29 @@ use super::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Atomic, Quota, QuotaError, Rejected};
 use nanopace_nanos::Nanos;
 
-/// The leaky bucket as a bounded queue. Requests go in as they come and depart one interval apart.
-/// Nothing waits in here: a request that gets in is told when to depart. The state is the next free
-/// departure.
+/// The leaky bucket as a bounded queue. Requests arrive at any time and depart one interval apart. No request waits
+/// in the queue: an admitted request gets the moment of its departure. The state is the next free departure.
 ///
 /// # Law
 ///
-/// With the interval I = `period` / `count`, a request departs at once if no other departed within
-/// the last interval. Otherwise it departs one interval after the last one. It stays in the bucket
-/// until one interval after its departure. The bucket holds at most `capacity` requests. If n more
-/// do not fit, all n are rejected. A request for n departs n times in a row.
+/// With the interval I = `period` / `count`, a request departs at once if no other departed within the last interval.
+/// Otherwise it departs one interval after the last one. It stays in the bucket until one interval after its
+/// departure. The bucket holds at most `capacity` requests. If n more do not fit, all n are rejected. A request for n
+/// departs n times in a row.
 ///
-/// So departures are never closer than I, and no request departs later than (`capacity` - 1) x I
-/// after it arrived. With a capacity of 1, a request gets in only if it can depart at once. If I is
-/// not a whole number of nanoseconds, departures are late by less than 4 ns, never early, and do
-/// not drift.
+/// So departures are never closer than I, and no request departs later than (`capacity` - 1) x I after it arrived.
+/// With a capacity of 1, a request is admitted only if it can depart at once. If I is not a whole number of
+/// nanoseconds, departures are late by less than 4 ns, never early, and do not drift.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`]). A decision takes one or two multiplications and one compare-and-swap, and
-/// a division if I is not whole.
+/// One word ([`Atomic`]). A decision takes one or two multiplications and one compare-and-swap, and a division if I
+/// is not whole.
 ///
 /// # Source
 ///
-/// J. S. Turner, "New directions in communications (or which way to the information age?)", IEEE
-/// Communications Magazine, 1986; the form with a queue is in A. S. Tanenbaum, "Computer Networks".
+/// J. S. Turner, "New directions in communications (or which way to the information age?)", IEEE Communications
+/// Magazine, 1986; the form with a queue is in A. S. Tanenbaum, "Computer Networks".
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -37,9 +35,8 @@ use nanopace_nanos::Nanos;
 ///
 /// let ms = |n| Nanos::ZERO + Duration::from_millis(n);
 /// let queue = Atomic::new(LeakyQueue::new("10/s".parse()?, 3)?);
-/// assert_eq!(queue.enqueue_at(ms(5)), Ok(ms(5)));
-/// assert_eq!(queue.enqueue_at(ms(5)), Ok(ms(105)));
-/// assert_eq!(queue.enqueue_at(ms(5)), Ok(ms(205)));
+/// let departures = [5, 5, 5].map(|moment| queue.enqueue_at(ms(moment)));
+/// assert_eq!(departures, [5, 105, 205].map(|moment| Ok(ms(moment))));
 /// // Full until one interval after the first departure.
 /// assert_eq!(queue.enqueue_at(ms(5)), Err(Rejected::NotUntil(ms(105))));
 /// # Ok::<(), nanopace_limits::QuotaError>(())
@@ -59,13 +56,13 @@ impl LeakyQueue {
         Ok(LeakyQueue { schedule: VirtualSchedule::new(quota, capacity)? })
     }
 
-    /// When the next request that gets in at `now` departs, if the queue is in `state`.
+    /// When the next request departs that is admitted at `now` in this state.
     #[must_use]
     pub fn departure(&self, state: u64, now: Nanos) -> Nanos {
         self.schedule.turn(state, now)
     }
 
-    /// How many requests are in the bucket at `now`, if it is in `state`.
+    /// The number of requests in the bucket at `now` in this state.
     #[must_use]
     pub fn queued(&self, state: u64, now: Nanos) -> u64 {
         self.schedule.gone(state, now)
@@ -75,20 +72,10 @@ impl LeakyQueue {
 one_word_rule!(LeakyQueue, |_| 0);
 
 impl Atomic<LeakyQueue> {
-    /// Lets one request in at `now` and returns when it departs: at `now` or later.
+    /// Admits one request at `now` and returns when it departs: at `now` or later.
     ///
     /// # Errors
     /// [`Rejected::NotUntil`] if the bucket is full. Nothing is counted then.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{Atomic, LeakyQueue};
-    ///
-    /// let queue = Atomic::new(LeakyQueue::new("10/s".parse()?, 1)?);
-    /// assert_eq!(queue.enqueue_at(Nanos::ZERO), Ok(Nanos::ZERO));
-    /// assert!(queue.enqueue_at(Nanos::ZERO).is_err());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn enqueue_at(&self, now: Nanos) -> Result<Nanos, Rejected> {
         self.admit(1, now).map(|before| self.rule().departure(before, now))
     }

@@ -1,4 +1,4 @@
-//! The exact rolling count: how many events there were in the last span of time.
+//! The exact rolling count: the number of events in the last span of time.
 
 use crate::rules::last_to_leave;
 use alloc::collections::VecDeque;
@@ -47,15 +47,15 @@ pub struct RollingCount {
 }
 
 impl RollingCount {
-    /// A count of nothing so far, over an `interval` of any length.
+    /// An empty count over an `interval` of any length.
     #[must_use]
     pub fn new(interval: Duration) -> RollingCount {
         RollingCount { interval, log: VecDeque::new(), total: 0, latest: Nanos::ZERO }
     }
 
-    /// Adds `n` events at `now` and returns how many there are within the interval.
+    /// Adds `n` events at `now` and returns the number of events within the interval.
     pub fn add(&mut self, now: Nanos, n: u64) -> u64 {
-        // What doesn't fit is nowhere: the total is always the sum of the log.
+        // The total is always the sum of the log, so a count that does not fit is dropped.
         let n = n.min(u64::MAX - self.advance(now));
         if n > 0 {
             match self.log.back_mut() {
@@ -67,7 +67,7 @@ impl RollingCount {
         self.total
     }
 
-    /// Returns how many events there are within the interval that ends at `now`.
+    /// Returns the number of events within the interval that ends at `now`.
     pub fn advance(&mut self, now: Nanos) -> u64 {
         self.latest = self.latest.max(now);
         while let Some(&(moment, n)) = self.log.front() {
@@ -84,33 +84,30 @@ impl RollingCount {
         self.total -= n;
     }
 
-    /// How many events there were within the interval at the last call of
-    /// [`add`](RollingCount::add) or [`advance`](RollingCount::advance).
+    /// The result of the last call of [`add`](RollingCount::add) or [`advance`](RollingCount::advance).
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// How many there will be within the interval before `now`, if nothing is added. Moves nothing
-    /// on.
+    /// The number of events within the interval before `now`, if none is added. Changes nothing.
     pub(crate) fn total_at(&self, now: Nanos) -> u64 {
         let left = self.log.iter().take_while(|(moment, _)| self.has_left(*moment, now));
         self.total - left.map(|(_, n)| n).sum::<u64>()
     }
 
-    /// Whether what was added at `moment` is no longer within the interval before `now`.
+    /// Whether `moment` is no longer within the interval before `now`.
     fn has_left(&self, moment: Nanos, now: Nanos) -> bool {
         self.latest.max(now) - moment > self.interval
     }
 
-    /// From when on there will be at most `most` within the interval, if nothing is added.
+    /// When there will be at most `most` within the interval, if nothing is added.
     pub(crate) fn falls_to(&self, most: u64) -> Nanos {
         let last = last_to_leave(self.log.iter().copied(), self.total, most);
         last.map_or(self.latest, |moment| self.leaves(moment))
     }
 
-    /// From when on nothing that was added will be within the interval, even if more is added at
-    /// `now`.
+    /// When nothing will be within the interval, even if more is added at `now`.
     pub(crate) fn empties(&self, now: Nanos) -> Nanos {
         self.leaves(self.latest.max(now))
     }
@@ -129,22 +126,22 @@ impl RollingCount {
         }
     }
 
-    /// From when on nothing counts.
+    /// When nothing counts any more.
     pub(crate) fn empty_from(&self) -> Nanos {
         self.log.back().map_or(self.latest, |(moment, _)| self.leaves(*moment).max(self.latest))
     }
 
-    /// The latest moment at which something was counted or asked for.
+    /// The latest moment of a request.
     pub(crate) fn latest(&self) -> Nanos {
         self.latest
     }
 
-    /// Each moment at which something was counted that still counts, and how much.
+    /// The counts and their moments.
     pub(crate) fn counted(&self) -> impl Iterator<Item = (Nanos, u64)> {
         self.log.iter().copied()
     }
 
-    /// Takes back up to `n` of what was counted at `moment`.
+    /// Refunds up to `n` at `moment`.
     pub(crate) fn take_back(&mut self, moment: Nanos, n: u64) {
         let Ok(place) = self.log.binary_search_by_key(&moment, |(moment, _)| *moment) else {
             return;

@@ -1,24 +1,24 @@
-//! The sliding window counter: this window, and the part of the last one that is still in sight.
+//! The sliding window counter: the current window, and the part of the last one that is less than a period ago.
 
 use super::windows::{Counts, Windows};
 use crate::rules::room_beside;
 use crate::{Quota, Rejected, Rule};
 use nanopace_nanos::Nanos;
 
-/// The sliding window counter. It counts what the current window has let in, and the part of the
+/// The sliding window counter. It counts what the current window has admitted, and the part of the
 /// window before that is less than a period ago. This comes close to the
 /// [`SlidingLog`](crate::SlidingLog), in three words.
 ///
 /// # Law
 ///
-/// Say the current window has let in c, the window before let in p, and the part e of the current
-/// window has gone by. A request for n gets in if p (1 - e) + c + n <= `count`. This is computed in
+/// Say the current window has admitted c, the window before p, and the part e of the current
+/// window has gone by. A request for n is admitted if p (1 - e) + c + n <= `count`. This is computed in
 /// whole numbers, without rounding. A request from before the latest window counts as made at that
 /// window's beginning.
 ///
 /// The rule supposes that the requests of the window before came evenly. If they did not, more than
-/// `count` may get in within one period, but fewer than twice as many: a period lies across two
-/// windows at most, and each of them lets in at most `count`.
+/// `count` may be admitted within one period, but fewer than twice as many: a period lies across two
+/// windows at most, and each of them admits at most `count`.
 ///
 /// # Cost
 ///
@@ -50,7 +50,7 @@ pub struct SlidingCounter {
 }
 
 impl SlidingCounter {
-    /// Lets in `quota.count()` in any `quota.period()`, nearly.
+    /// Admits `quota.count()` in any `quota.period()`, nearly.
     #[must_use]
     pub fn new(quota: Quota) -> SlidingCounter {
         SlidingCounter { windows: Windows::new(quota.period_ns()), limit: quota.count() }
@@ -60,7 +60,7 @@ impl SlidingCounter {
         counts.in_window(self.windows.number(now))
     }
 
-    /// The count that is still in force at `now`.
+    /// The counts at `now`, with the latest moments at which they may have been admitted.
     pub(crate) fn let_in(&self, counts: Counts, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
         self.latest(counts, now).let_in(&self.windows, now)
     }
@@ -72,7 +72,7 @@ impl SlidingCounter {
 }
 
 impl Rule for SlidingCounter {
-    /// The number of the latest window that let anything in, and what it and the window before it have let in.
+    /// The number of the latest window that admitted anything, and the counts of this window and the one before it.
     type State = Counts;
 
     fn fresh(&self) -> Counts {

@@ -5,18 +5,18 @@ use crate::{Quota, Rejected, RollingCount, Rule};
 use core::time::Duration;
 use nanopace_nanos::Nanos;
 
-/// The sliding window log. In *any* span of one period, no more than `count` get in. It is exact,
+/// The sliding window log. In *any* span of one period, no more than `count` are admitted. It is exact,
 /// because it remembers each request.
 ///
 /// # Law
 ///
-/// A request for n at t gets in if at most `count` - n got in after t - period. Rejected requests
+/// A request for n at t is admitted if at most `count` - n was admitted after t - period. Rejected requests
 /// are not remembered. The retry time is the moment at which enough of what is remembered is one
 /// period old.
 ///
-/// [`counting_rejected`](SlidingLog::counting_rejected) makes a variant: a request gets in if at
-/// most `count` - n *arrived* after t - period, whether they were let in or not. A caller that
-/// keeps asking stays out. A caller that stays away until the retry time gets in.
+/// [`counting_rejected`](SlidingLog::counting_rejected) makes a variant: a request is admitted if at
+/// most `count` - n *arrived* after t - period, whether they were admitted or not. A caller that
+/// keeps asking stays out. A caller that stays away until the retry time is admitted.
 ///
 /// A moment that goes backwards counts as the latest moment at which a request arrived. A request
 /// for nothing, and one for more than `count`, does not count as an arrival.
@@ -51,32 +51,19 @@ pub struct SlidingLog {
 }
 
 impl SlidingLog {
-    /// Lets in `quota.count()` in any `quota.period()`.
+    /// Admits `quota.count()` in any `quota.period()`.
     #[must_use]
     pub fn new(quota: Quota) -> SlidingLog {
         SlidingLog { quota, counts_rejected: false }
     }
 
-    /// A sliding log where rejected requests count as well.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{TryAcquire, Locked, SlidingLog};
-    ///
-    /// let limiter = Locked::new(SlidingLog::counting_rejected("1/s".parse()?));
-    /// let millis = |n: u64| Nanos::from_nanos(n * 1_000_000);
-    /// assert!(limiter.try_acquire_at(millis(0)).is_ok());
-    /// assert!(limiter.try_acquire_at(millis(900)).is_err());
-    /// assert!(limiter.try_acquire_at(millis(1_000)).is_err()); // asked 100 ms ago
-    /// assert!(limiter.try_acquire_at(millis(2_000)).is_ok());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
+    /// A sliding log that counts rejected requests, too.
     #[must_use]
     pub fn counting_rejected(quota: Quota) -> SlidingLog {
         SlidingLog { quota, counts_rejected: true }
     }
 
-    /// When a request for `n` gets in that another limit rejects at `now`, if this one counts it.
+    /// When a request for `n` is admitted that another limit rejects at `now`, if this one counts it.
     pub(crate) fn retry_elsewhere(
         &self,
         state: &RollingCount,
@@ -89,7 +76,7 @@ impl SlidingLog {
         (counts && !fits).then(|| with_this_one(state, now, others))
     }
 
-    /// Whether a request gets in, and otherwise from when on if it is not counted until then.
+    /// Checks a request that is not counted if it is rejected.
     #[cfg(feature = "std")]
     pub(crate) fn check_uncounted(
         &self,
@@ -106,8 +93,7 @@ impl SlidingLog {
 }
 
 impl Rule for SlidingLog {
-    /// What was let in within the period, its older end excluded: to whole nanoseconds, an interval
-    /// shorter by one.
+    /// The admitted requests of the period without its older end: to whole nanoseconds, an interval shorter by one.
     type State = RollingCount;
 
     fn fresh(&self) -> RollingCount {
@@ -154,7 +140,7 @@ impl Rule for SlidingLog {
     }
 }
 
-/// When a request gets in that counts from now on, beside `others`.
+/// When a request is admitted that counts from now on, beside `others`.
 fn with_this_one(state: &RollingCount, now: Nanos, others: Option<u64>) -> Nanos {
     others.map_or_else(|| state.empties(now), |others| state.falls_to(others))
 }

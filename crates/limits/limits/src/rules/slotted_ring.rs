@@ -1,4 +1,4 @@
-//! The rolling count in a ring of slots: constant memory, whatever the traffic.
+//! The rolling count in a ring of slots, with constant memory.
 
 use super::windows::Windows;
 use crate::rules::{last_to_leave, room_beside};
@@ -6,26 +6,22 @@ use crate::{Quota, QuotaError, Rejected, Rule};
 use core::time::Duration;
 use nanopace_nanos::Nanos;
 
-/// The rolling count of events in `N` slots of time: how many there were in the current slot and in
-/// the `N` - 1 slots before it.
+/// The rolling count of events in `N` slots of time: the current slot and the `N` - 1 slots before it.
 ///
 /// # Law
 ///
-/// Slots are counted from the clock's origin. At a moment in slot s, it counts what was added in
-/// the slots s - N + 1 to s. That is never less than the exact count over N - 1 slots, and never
-/// more than the exact count over N slots. A jump of N slots or more forgets everything. A moment
-/// that goes backwards counts as the latest one. Sums stop at 2^64 - 1.
+/// Slots are counted from the clock's origin. At a moment in slot s, it counts the events of the slots s - N + 1 to
+/// s. That is never less than the exact count over N - 1 slots, and never more than the exact count over N slots. A
+/// jump of N slots or more forgets everything. A moment that goes backwards counts as the latest one. Sums stop at
+/// 2^64 - 1.
 ///
 /// # Cost
 ///
-/// N + 6 words. Adding takes constant time on average, because each slot that has gone by is
-/// emptied once. A moment's slot takes a multiplication. The slot's place in the ring takes a mask
-/// or a multiplication, because the compiler knows N.
+/// N + 6 words. Adding takes constant time on average, because each slot is emptied once.
 ///
 /// # Source
 ///
-/// The rolling number of Netflix's library Hystrix (`HystrixRollingNumber`), which counts in
-/// buckets of time, too.
+/// The rolling number of Netflix's library Hystrix (`HystrixRollingNumber`), which counts in buckets of time, too.
 #[derive(Clone, Debug)]
 pub struct RingCount<const N: usize> {
     slots: Windows,
@@ -35,11 +31,10 @@ pub struct RingCount<const N: usize> {
 }
 
 impl<const N: usize> RingCount<N> {
-    /// A count of nothing so far, in slots that last `slot` each: 1 ns to 2^63 - 1 ns.
+    /// An empty count, in slots that last `slot` each: 1 ns to 2^63 - 1 ns.
     ///
     /// # Errors
-    /// [`QuotaError::Interval`] for a slot of zero, [`QuotaError::PeriodTooLong`] for one of 2^63
-    /// ns or more.
+    /// [`QuotaError::Interval`] for a slot of zero, [`QuotaError::PeriodTooLong`] for one of 2^63 ns or more.
     pub fn new(slot: Duration) -> Result<RingCount<N>, QuotaError> {
         match i64::try_from(slot.as_nanos()) {
             Ok(0) => Err(QuotaError::Interval),
@@ -53,7 +48,7 @@ impl<const N: usize> RingCount<N> {
         RingCount { slots, counts: [0; N], newest: 0, total: 0 }
     }
 
-    /// Adds `n` events at `now` and returns how many there are within the ring.
+    /// Adds `n` events at `now` and returns the number of events within the ring.
     pub fn add(&mut self, now: Nanos, n: u64) -> u64 {
         self.advance(now);
         let n = n.min(u64::MAX - self.total);
@@ -62,7 +57,7 @@ impl<const N: usize> RingCount<N> {
         self.total
     }
 
-    /// Returns how many events there are within the ring that ends with the slot of `now`.
+    /// Returns the number of events within the ring that ends with the slot of `now`.
     pub fn advance(&mut self, now: Nanos) -> u64 {
         let slot = self.slots.number(now);
         let passed = slot.saturating_sub(self.newest);
@@ -78,14 +73,13 @@ impl<const N: usize> RingCount<N> {
         self.total
     }
 
-    /// How many events there were within the ring at the last call of [`add`](RingCount::add) or
-    /// [`advance`](RingCount::advance).
+    /// The result of the last call of [`add`](RingCount::add) or [`advance`](RingCount::advance).
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// How many there will be within the ring at `now`, if nothing is added. Moves nothing on.
+    /// The number of events within the ring at `now`, if none is added. Changes nothing.
     #[must_use]
     pub fn total_at(&self, now: Nanos) -> u64 {
         let passed = self.slots.number(now).saturating_sub(self.newest);
@@ -96,7 +90,7 @@ impl<const N: usize> RingCount<N> {
         self.total - left.map(|place| self.counts[place]).sum::<u64>()
     }
 
-    /// From when on there will be at most `most` within the ring, if nothing is added.
+    /// When there will be at most `most` within the ring, if nothing is added.
     fn falls_to(&self, most: u64) -> Nanos {
         let oldest = (self.newest + 1).saturating_sub(N as u64);
         let counts = (oldest..=self.newest).map(|number| (number, self.counts[place::<N>(number)]));
@@ -105,7 +99,7 @@ impl<const N: usize> RingCount<N> {
     }
 }
 
-/// Where in the ring a slot is.
+/// A slot's place in the ring.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "less than N")]
 fn place<const N: usize>(number: u64) -> usize {
@@ -116,30 +110,27 @@ fn place<const N: usize>(number: u64) -> usize {
 ///
 /// # Law
 ///
-/// Slots are counted from the clock's origin. A request for n gets in if what was let in during the
-/// slot of its moment and the N - 1 slots before it is at most `count` - n. So with slots of length w,
-/// at most `count` get in within any (N - 1) w, both ends included. And every request gets in that
-/// the exact rule for N w would let in.
+/// Slots are counted from the clock's origin. A request for n is admitted if at most `count` - n were admitted during
+/// the slot of its moment and the N - 1 slots before it. With slots of length w, at most `count` are admitted within
+/// any (N - 1) w, both ends included. And every request is admitted that the exact rule for N w would admit.
 ///
-/// There are two ways to fit slots to a period. [`new`](SlottedRing::new) takes slots of period /
-/// N, as is usual, and guards period x (N - 1) / N: a limit of 300 per 1.0 s in ten slots guards
-/// 300 per 0.9 s. [`guarding`](SlottedRing::guarding) takes slots of period / (N - 1), so the limit
-/// holds in every period. In return, a request may have to wait up to one slot longer than an exact
-/// log would ask.
+/// There are two ways to fit slots to a period. [`new`](SlottedRing::new) takes slots of period / N, as is usual, and
+/// guards period x (N - 1) / N: a limit of 300 per 1.0 s in ten slots guards 300 per 0.9 s.
+/// [`guarding`](SlottedRing::guarding) takes slots of period / (N - 1), so the limit holds in every period. In return, a
+/// request may have to wait up to one slot longer than with an exact log.
 ///
 /// # Cost
 ///
-/// N + 6 words behind a lock ([`Locked`](crate::Locked)). A decision takes constant time on average,
-/// because each slot that has gone by is emptied once.
+/// N + 6 words and a lock ([`Locked`](crate::Locked)). A decision takes constant time on average, because each slot
+/// is emptied once.
 ///
-/// There is no ring without a lock. One was tried: a decision has to read all of the slots then, and
-/// took 176 ns instead of 61 ns with ten slots, and 962 ns instead of 48 ns with 64. And requests
-/// that came at the same moment could reject each other, so that none of them got in.
+/// There is no ring without a lock. One was tried: a decision has to read all of the slots then, and took 176 ns
+/// instead of 61 ns with ten slots, and 962 ns instead of 48 ns with 64. And requests that came at the same moment
+/// could reject each other, so that none of them was admitted.
 ///
 /// # Source
 ///
-/// The rolling number of Netflix's library Hystrix (`HystrixRollingNumber`), which counts in buckets
-/// of time, too, with a limit.
+/// The rolling number of Netflix's library Hystrix (`HystrixRollingNumber`), with a limit.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -164,16 +155,15 @@ pub struct SlottedRing<const N: usize> {
 }
 
 impl<const N: usize> SlottedRing<N> {
-    /// Slots of `quota.period()` / N, rounded up: guards a period that is one slot shorter. A ring
-    /// without slots does not compile.
+    /// Slots of `quota.period()` / N, rounded up. A ring without slots does not compile.
     #[must_use]
     pub fn new(quota: Quota) -> SlottedRing<N> {
         const { assert!(N > 0, "a ring has at least one slot") };
         SlottedRing::of(quota, N as u64)
     }
 
-    /// Slots of `quota.period()` / (N - 1), rounded up: guards the whole period. A ring of fewer
-    /// than two slots does not compile.
+    /// Slots of `quota.period()` / (N - 1), rounded up: guards the whole period. A ring of fewer than two slots does
+    /// not compile.
     #[must_use]
     pub fn guarding(quota: Quota) -> SlottedRing<N> {
         const { assert!(N > 1, "a ring that guards a period has at least two slots") };

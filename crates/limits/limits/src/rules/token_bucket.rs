@@ -4,33 +4,31 @@ use super::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Quota, QuotaError};
 use nanopace_nanos::Nanos;
 
-/// A token bucket that is refilled by arithmetic, whenever a request comes. It holds at most
-/// `capacity` tokens, which come back continuously at the quota's rate. The state is the moment at
-/// which the bucket will be full.
+/// A token bucket that is refilled by arithmetic at each request. It holds at most `capacity` tokens, which come back
+/// continuously at the quota's rate. The state is the moment at which the bucket will be full.
 ///
 /// # Law
 ///
-/// `count` tokens flow in per `period`, until there are `capacity`. A request for n takes n x
-/// `cost` tokens, or none if there are too few.
+/// `count` tokens flow in per `period`, until there are `capacity`. A request for n takes n x `cost` tokens, or none
+/// if there are too few.
 ///
-/// So up to `capacity` / `cost` requests get in at once after a long enough idle time. In any span
-/// of length L, at most (`capacity` + L x rate) / `cost` get in. The bucket is full at first,
-/// unless [`initially`](TokenBucket::initially) says otherwise.
+/// So up to `capacity` / `cost` requests are admitted at once after a long enough idle time. In any span of length L,
+/// at most (`capacity` + L x rate) / `cost` are admitted. The bucket is full at first, unless
+/// [`initially`](TokenBucket::initially) sets another fill.
 ///
-/// The interval between two tokens is exact if it is a whole number of nanoseconds. Otherwise a
-/// decision is early or late by less than 2 ns, L counts as that much longer, and nothing drifts.
+/// The interval between two tokens is exact if it is a whole number of nanoseconds. Otherwise a decision is early or
+/// late by less than 2 ns, L counts as that much longer, and nothing drifts.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)). A decision takes one or two multiplications and one
-/// compare-and-swap. A rejection takes a division as well.
+/// One word ([`Atomic`](crate::Atomic)). A decision takes one or two multiplications and one compare-and-swap. A
+/// rejection takes a division as well.
 ///
 /// # Source
 ///
-/// J. S. Turner, "New directions in communications (or which way to the information age?)", IEEE
-/// Communications Magazine, 1986; ITU-T Recommendation I.371 (continuous-state leaky bucket); RFC 2697
-/// (the committed burst). The `TokenBucket` of the library
-/// folly keeps one moment as its state, too.
+/// J. S. Turner, "New directions in communications (or which way to the information age?)", IEEE Communications
+/// Magazine, 1986; ITU-T Recommendation I.371 (continuous-state leaky bucket); RFC 2697 (the committed burst). The
+/// `TokenBucket` of the library folly keeps one moment as its state, too.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -53,20 +51,20 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// Tokens come back at `quota` until there are `capacity`. The bucket is full at first, and a
-    /// request takes one token.
+    /// Tokens come back at `quota` until there are `capacity`. The bucket is full at first, and a request takes one
+    /// token.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`]
-    /// for one that takes more than 292 years to fill.
+    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`] for one that takes more than
+    /// 292 years to fill.
     pub fn new(quota: Quota, capacity: u64) -> Result<TokenBucket, QuotaError> {
         Ok(TokenBucket { schedule: VirtualSchedule::new(quota, capacity)?, initial_word: 0 })
     }
 
-    /// A token bucket as a leaky meter, which is the same law: each request pours a drop into a bucket
-    /// that holds `capacity` of them and leaks at `quota`, and one that would make it overflow is
-    /// rejected. Its level is
-    /// the capacity without the [`tokens`](TokenBucket::tokens): 0 at first.
+    /// A token bucket as a leaky meter, which is the same law: each request pours a drop into a bucket that holds
+    /// `capacity` of them and leaks at `quota`, and one that would make it overflow is rejected. Its level is the
+    /// capacity without the
+    /// [`tokens`](TokenBucket::tokens): 0 at first.
     ///
     /// # Errors
     /// As for [`new`](TokenBucket::new).
@@ -83,29 +81,20 @@ impl TokenBucket {
         Ok(TokenBucket { schedule: self.schedule.costing(cost)?, ..self })
     }
 
-    /// This bucket, holding `tokens` at `start`: 0 to the capacity.
+    /// This bucket, with `tokens` at `start`: 0 to the capacity.
     ///
-    /// Where each key has a bucket of its own, all of them fill from `start` on, not from the key's
-    /// first request. A key that comes late finds its bucket as full as if it had been there from
-    /// `start` on. It can't be otherwise: a request that is rejected leaves nothing behind, so a bucket
-    /// that began empty at the key's first request would begin again at each one, and never fill.
+    /// If each key has a bucket of its own, all of them fill from `start` on, not from the key's first request. A
+    /// late key therefore finds its bucket as full as if it had been there from `start` on. A rejected request leaves
+    /// no state, so a bucket that began empty at the key's first request would begin again at each one, and never
+    /// fill.
     ///
     /// # Errors
     /// [`QuotaError::InitialTooLarge`] for more than the capacity.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    /// use nanopace_limits::{Atomic, TryAcquire, TokenBucket};
-    ///
-    /// let empty = TokenBucket::new("100/s".parse()?, 20)?.initially(0, Nanos::ZERO)?;
-    /// assert!(Atomic::new(empty).try_acquire_at(Nanos::ZERO).is_err());
-    /// # Ok::<(), nanopace_limits::QuotaError>(())
-    /// ```
     pub fn initially(self, tokens: u64, start: Nanos) -> Result<TokenBucket, QuotaError> {
         Ok(TokenBucket { initial_word: self.schedule.owing_all_but(tokens, start)?, ..self })
     }
 
-    /// How many whole tokens a bucket in `state` holds at `now`.
+    /// The number of whole tokens at `now` in this state.
     #[must_use]
     pub fn tokens(&self, state: u64, now: Nanos) -> u64 {
         self.schedule.capacity().saturating_sub(self.schedule.gone(state, now))

@@ -1,23 +1,19 @@
-//! The arithmetic that the one-word rules share: a debt of time, which is paid off as the clock
-//! goes on.
+//! The arithmetic of the one-word rules: a debt of time, which is paid off as the clock goes on.
 //!
-//! The word is a moment, the *theoretical arrival time*. Each request that was let in takes one
-//! interval to pay off, and the word says when all of them will have been paid off. If that moment
-//! is past, nothing is owed. A request may go if the debt, including its own intervals, is no more
-//! than the limit.
+//! The word is a moment, the *theoretical arrival time*. Each admitted request takes one interval to pay off, and the
+//! word is the moment at which all of them will have been paid off. If that moment is past, nothing is owed. A
+//! request is admitted if the debt, including its own intervals, is no more than the limit.
 //!
 //! # Units
 //!
-//! An interval need not be a whole number of nanoseconds, and rounding it would make it drift. So
-//! moments are counted in units of `interval / k`, where `k` is the interval in nanoseconds,
-//! rounded down. A unit lasts at least 1 ns and less than 2 ns, and an interval is exactly `k`
-//! units. If the interval is in whole nanoseconds, a unit is exactly one. One multiplication turns
-//! a moment into units.
+//! An interval need not be a whole number of nanoseconds, and rounding it would make it drift. So moments are counted
+//! in units of `interval / k`, where `k` is the interval in nanoseconds, rounded down. A unit lasts at least 1 ns and
+//! less than 2 ns, and an interval is exactly `k` units. If the interval is in whole nanoseconds, a unit is exactly
+//! one. One multiplication turns a moment into units.
 //!
-//! A debt starts at the moment rounded up, and is compared with the moment rounded up, so a whole
-//! burst gets in at one moment. A decision is early or late by less than a unit, so by less than 2 ns. If
-//! the interval is in whole nanoseconds, it is exact. Debts are sums of whole intervals, so nothing
-//! accumulates.
+//! A debt starts at the moment rounded up, and is compared with the moment rounded up, so a whole burst is admitted
+//! at one moment. A decision is early or late by less than a unit, so by less than 2 ns. If the interval is in whole
+//! nanoseconds, it is exact. Debts are sums of whole intervals, so nothing accumulates.
 
 use crate::rules::room_beside;
 use crate::{Quota, QuotaError, Rejected};
@@ -27,11 +23,11 @@ use nanopace_nanos::Nanos;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VirtualSchedule {
     units: Units,
-    /// What one request costs.
+    /// The cost of one request.
     cost_units: u64,
-    /// The most that may be owed; added to any moment, it still fits a word.
+    /// The most that may be owed. Added to any moment, it still fits a word.
     limit_units: u64,
-    /// The most requests that may be let in at once.
+    /// The most requests that may be admitted at once.
     most: u64,
 }
 
@@ -59,25 +55,24 @@ impl VirtualSchedule {
         }
     }
 
-    /// How many requests are owed at `now`, which need not be a whole number.
+    /// The number of requests owed at `now`, which need not be whole.
     pub(crate) fn requests_owed(&self, owed: u64, now: Nanos) -> f64 {
         let owed = owed.saturating_sub(self.units.round_up(now));
         double(owed) / double(self.cost_units)
     }
 
-    /// The debt when so many requests are owed at `moment`, to the nearest unit.
+    /// The debt when that many requests are owed at `moment`, to the nearest unit.
     pub(crate) fn owing_requests(&self, requests: f64, moment: Nanos) -> u64 {
         let owed = whole(requests * double(self.cost_units));
         self.units.round_up(moment).saturating_add(owed)
     }
 
-    /// The most that gets in at once, in requests.
     #[inline]
     pub(crate) fn most(&self) -> u64 {
         self.most
     }
 
-    /// The most that gets in at once, in tokens.
+    /// The most that is admitted at once, in tokens.
     pub(crate) fn capacity(&self) -> u64 {
         self.limit_units / self.units.units_per_interval
     }
@@ -89,7 +84,7 @@ impl VirtualSchedule {
         Ok(self.units.round_up(moment) + self.units.units_per_interval * gone)
     }
 
-    /// Whether `n` more may go at `now`.
+    /// Checks whether `n` more are admitted at `now`.
     #[inline]
     pub(crate) fn peek(&self, owed: u64, now: Nanos, n: u64) -> Result<(), Rejected> {
         room_beside(n, self.most)?;
@@ -121,13 +116,12 @@ impl VirtualSchedule {
         owed.max(self.units.round_up(now))
     }
 
-    /// When the next request that is let in at `now` has its turn, if one interval passes between
-    /// any two.
+    /// When the next request that is admitted at `now` departs, if departures are one interval apart.
     pub(crate) fn turn(&self, owed: u64, now: Nanos) -> Nanos {
         self.units.moment(self.base(owed, now)).max(now)
     }
 
-    /// How many tokens are gone at `now`, a begun one included.
+    /// The number of tokens that are gone at `now`, a begun one included.
     pub(crate) fn gone(&self, owed: u64, now: Nanos) -> u64 {
         owed.saturating_sub(self.units.round_down(now)).div_ceil(self.units.units_per_interval)
     }
@@ -138,16 +132,16 @@ impl VirtualSchedule {
         (free / self.cost_units).min(self.most)
     }
 
-    /// From when on nothing is owed.
+    /// When nothing is owed any more.
     pub(crate) fn paid_from(&self, owed: u64) -> Nanos {
         self.units.moment(owed)
     }
 
-    /// Takes back `n` requests: returns the new debt, and by how many requests it is less now, rounded up; 0 if nothing
-    /// was counted after these, because then nobody's debt is paid earlier. What time has paid off of them stays paid.
+    /// Refunds `n` requests. Returns the new debt, and by how many requests it is less now, rounded up: 0 if nothing
+    /// was counted after these, because then no other debt is paid earlier. Debt that time has paid off stays paid.
     ///
-    /// `owed_after` is what was owed right after these requests were counted, and `gone_back` by how many requests
-    /// the debt has become less since, by others that were taken back.
+    /// `owed_after` is the debt right after these requests were counted, and `gone_back` the number of requests that
+    /// were refunded since.
     pub(crate) fn without(
         &self,
         owed: u64,
@@ -163,9 +157,9 @@ impl VirtualSchedule {
         (owed - back, if owed_after == owed { 0 } else { self.in_requests(back) })
     }
 
-    /// By how many requests a debt exceeds another, rounded up.
+    /// A debt in requests, rounded up.
     fn in_requests(&self, units: u64) -> u32 {
-        // More than this is more than any receipt is for.
+        // More than any receipt is for.
         u32::try_from(units.div_ceil(self.cost_units)).unwrap_or(u32::MAX >> 1).min(u32::MAX >> 1)
     }
 
@@ -177,9 +171,8 @@ impl VirtualSchedule {
         (owing, self.in_requests(all - owing))
     }
 
-    /// From when on every request that was let in before is paid off, also one that was followed by others that were
-    /// taken back. A request is paid off at the latest a whole burst after it was let in, and the debt is never less
-    /// than the moment at which the last one was let in.
+    /// When every request is paid off, also one before others that were refunded. A request is paid off at the latest
+    /// a whole burst after it was admitted, and the debt is never less than the moment of the last admission.
     pub(crate) fn all_paid_from(&self, owed: u64) -> Nanos {
         self.units.moment(owed.saturating_add(self.limit_units))
     }
@@ -190,15 +183,14 @@ impl VirtualSchedule {
 struct Units {
     /// `k`: the interval in nanoseconds, rounded down.
     units_per_interval: u64,
-    /// By how much a unit's rate falls short of one per nanosecond, rounded up; below 1/2, in
-    /// 2^-64.
+    /// By how much a unit's rate falls short of one per nanosecond, rounded up; below 1/2, in 2^-64.
     shortfall_q64: u64,
 }
 
 impl Units {
     fn new(quota: Quota) -> Units {
         let units_per_interval = quota.period_ns() / quota.count();
-        // Units per period are k x count; what the period has more of nanoseconds is the shortfall.
+        // Units per period are k x count. The shortfall is the rest of the period's nanoseconds.
         let missing = u128::from(quota.period_ns() % quota.count());
         let shortfall = (missing << 64).div_ceil(u128::from(quota.period_ns()));
         Units { units_per_interval, shortfall_q64: u64::try_from(shortfall).expect("below a half") }
@@ -221,7 +213,7 @@ impl Units {
         moment.as_nanos() - (self.shortfall(moment) >> 64) as u64
     }
 
-    /// The first moment that is at least `units` when the moment is rounded down.
+    /// The first moment that is at least `units` when it is rounded down.
     fn moment(&self, units: u64) -> Nanos {
         if self.shortfall_q64 == 0 {
             return Nanos::from_nanos(units);
@@ -230,8 +222,7 @@ impl Units {
         Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// The first moment that is at least `units` when the moment is rounded up: one that is more than
-    /// `units` - 1.
+    /// The first moment that is at least `units` when it is rounded up: one that is more than `units` - 1.
     fn first(&self, units: u64) -> Nanos {
         if self.shortfall_q64 == 0 || units == 0 {
             return Nanos::from_nanos(units);
@@ -262,7 +253,7 @@ pub(crate) fn whole(number: f64) -> u64 {
 macro_rules! one_word_rule {
     ($rule:ty, $initial:expr) => {
         impl $crate::Rule for $rule {
-            /// When everything that was let in will be paid off, in units of about a nanosecond; 0
+            /// When everything that was admitted will be paid off, in units of about a nanosecond; 0
             /// at first.
             type State = u64;
 

@@ -1,13 +1,13 @@
-//! Windows of the clock, all of one length, and what was admitted during the latest two.
+//! Windows of the clock, all of one length, and the counts of the latest two.
 
 use core::time::Duration;
 use nanopace_nanos::Nanos;
 
 /// Division by a number that is known beforehand: one multiplication and a shift.
 ///
-/// T. Granlund and P. Montgomery, "Division by Invariant Integers using Multiplication" (1994).
-/// Take s such that divisor <= 2^s. Then 2^(63+s) / divisor, rounded up, is off by less than 2^s,
-/// which makes no difference for any number below 2^63.
+/// T. Granlund and P. Montgomery, "Division by Invariant Integers using Multiplication" (1994). Take s such that
+/// divisor <= 2^s. Then 2^(63+s) / divisor, rounded up, is off by less than 2^s, which makes no difference for any
+/// number below 2^63.
 #[derive(Clone, Copy, Debug)]
 struct Divisor {
     magic: u64,
@@ -42,8 +42,8 @@ impl Divisor {
 pub(crate) struct Windows {
     length_ns: u64,
     divisor: Divisor,
-    /// How many bits of a word are left beside a window's number. A quota's count always fits into them: number
-    /// times length is below 2^63 ns, and a quota counts no more than one per nanosecond.
+    /// The bits of a word beside a window's number. A quota's count always fits into them: number times length is
+    /// below 2^63 ns, and a quota counts no more than one per nanosecond.
     spare_bits: u32,
 }
 
@@ -70,12 +70,12 @@ impl Windows {
         Nanos::from_nanos(number.saturating_mul(self.length_ns))
     }
 
-    /// The number, or that of the last window that begins before the end of time.
+    /// The number, or that of the last window before the end of time.
     pub(crate) fn at_most_last(&self, number: u64) -> u64 {
         number.min(self.number(Nanos::MAX))
     }
 
-    /// The most that can be counted beside a window's number.
+    /// The largest count that fits beside a window's number.
     #[inline]
     pub(crate) fn most(&self) -> u64 {
         u64::MAX >> (u64::BITS - self.spare_bits)
@@ -93,7 +93,7 @@ impl Windows {
     }
 }
 
-/// The latest window's number, what was let in during the window before it, and during itself.
+/// The latest window's number, the count of the window before it, and its own count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub(crate) number: u64,
@@ -112,7 +112,7 @@ impl Counts {
         }
     }
 
-    /// For how many windows from its own on something of it is in sight.
+    /// The number of windows, from its own on, in which the counts matter.
     pub(crate) fn in_sight(&self) -> u64 {
         match (self.before, self.now) {
             (_, 1..) => 2,
@@ -121,8 +121,7 @@ impl Counts {
         }
     }
 
-    /// What counts at `now`, if these are the counts then, oldest first: the latest moment at which
-    /// it may have been let in, and how much it is.
+    /// The counts at `now`, oldest first, with the latest moments at which they may have been admitted.
     pub(crate) fn let_in(
         self,
         windows: &Windows,
@@ -132,8 +131,8 @@ impl Counts {
         [(before, self.before), (now, self.now)].into_iter().filter(|(_, count)| *count > 0)
     }
 
-    /// When `n` more get in by the law of the [sliding window counter](crate::SlidingCounter), if not
-    /// at once. These are the counts at `now`, and `n` is not above `limit`.
+    /// When `n` more are admitted by the [sliding window counter](crate::SlidingCounter), unless at once. These are
+    /// the counts at `now`, and `n` is not above `limit`.
     #[inline]
     pub(crate) fn slides_in(
         self,
@@ -145,7 +144,7 @@ impl Counts {
         let start = windows.start(self.number);
         let room = limit.checked_sub(self.now.saturating_add(n));
         if let Some(earliest_ns) = earliest_ns(windows, self.before, room) {
-            // May be past the last moment there is; then it is later than any `now`.
+            // It may exceed the last moment; then it is later than any `now`.
             let earliest = start.as_nanos() + earliest_ns;
             let is_later = earliest > now.max(start).as_nanos();
             return is_later.then(|| Nanos::from_nanos(earliest));
@@ -155,7 +154,7 @@ impl Counts {
         Some(next + Duration::from_nanos(earliest_ns))
     }
 
-    /// The counts with `n` less in a window, if that is still in sight.
+    /// Refunds `n` in a window, if that is still in sight.
     pub(crate) fn without(self, window: u64, n: u64) -> Counts {
         match self.number.checked_sub(window) {
             Some(0) => Counts { now: self.now.saturating_sub(n), ..self },
@@ -165,8 +164,7 @@ impl Counts {
     }
 }
 
-/// How far into a window, after one of `before`, there is so much room: `before` (T - t) <= room T,
-/// for the least t.
+/// The least t into a window, after one of `before`, with that room: `before` (T - t) <= room T.
 #[inline]
 fn earliest_ns(windows: &Windows, before: u64, room: Option<u64>) -> Option<u64> {
     let length = u128::from(windows.length_ns());

@@ -58,7 +58,7 @@ struct Queues<K> {
 #[derive(Default)]
 struct OneQueue {
     entries: BTreeMap<u64, Entry>,
-    /// Of the first in the queue; none before it has asked.
+    /// The first in the queue's latest try; none before it has asked.
     last_try: Option<LastTry>,
 }
 
@@ -289,7 +289,7 @@ impl<K> fmt::Debug for WaitQueue<K> {
     }
 }
 
-/// The number of waiters ahead that a forecast looks at. Behind more of them, a request is admitted later than
+/// The number of waiters ahead that a forecast looks at. With more of them, a request is admitted later than
 /// forecast.
 const MOST_AHEAD: usize = 1_000;
 

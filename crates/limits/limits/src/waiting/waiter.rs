@@ -1,4 +1,4 @@
-//! A request that waits: what threads and tasks have in common.
+//! A waiting request: the steps that threads and tasks share.
 
 use super::queue::{Forecast, LastTry, Ticket, WaitQueue};
 use super::{Wait, WaitError};
@@ -15,14 +15,14 @@ use std::time::Duration;
 /// The first in the queue asks again after this time at the latest, in case a limit was changed without a wake-up.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The limits of one key and their queue: what a [`Waiter`] needs of a [`Limiter`](crate::Limiter), a `Keyed` or a
-/// limiter of your own.
+/// The limits of one key and their queue, as a [`Waiter`] needs them: those of a [`Limiter`](crate::Limiter), a
+/// `Keyed` or a limiter of your own.
 pub trait Waitable {
     /// The owned form of a key.
     type Key: Hash + Eq + Borrow<Self::Asked>;
-    /// The borrowed form of a key, by which it is asked for.
+    /// The borrowed form of a key.
     type Asked: Hash + Eq + ToOwned<Owned = Self::Key> + ?Sized;
-    /// Why a request is not let in.
+    /// Why a request is rejected.
     type Refusal: From<CostsRejected>;
 
     /// The key whose limits decide.
@@ -34,17 +34,17 @@ pub trait Waitable {
     /// The clock of the limits.
     fn clock(&self) -> &dyn Clock;
 
-    /// A step on the limits and what they have counted, under the lock under which requests for the
-    /// key are decided. If it is made twice, nothing is left of the first time.
+    /// Runs a step on the limits and their state, under the lock under which requests for the key are decided. It may
+    /// run twice, and then nothing is left of the first time.
     ///
     /// # Errors
-    /// Those of the step, and whatever else keeps a request for the key out.
+    /// Those of the step, and other reasons to reject a request for the key.
     fn step<T>(
         &self,
         step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, CostsRejected>,
     ) -> Result<T, Self::Refusal>;
 
-    /// The moment from which on a request that was refused gets in, if it ever does.
+    /// The moment from which on a rejected request is admitted, if it ever is.
     fn not_until(refusal: &Self::Refusal) -> Option<Nanos>;
 
     /// Refunds a request that was counted, and wakes the first in the queue.
@@ -155,8 +155,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Asks the limits, and tells the queue under the same lock: that the cost of an admitted request is counted, or when
-    /// another one is admitted. Forecasts for those behind it need both.
+    /// Asks the limits, and updates the queue under the same lock: the cost of an admitted request is counted;
+    /// otherwise the moment of the next try is stored. Forecasts for the requests after it need both.
     fn ask_limits(&self) -> Result<Option<Receipt>, G::Refusal> {
         let Wait { costs, jitter, .. } = self.wait;
         let (queue, key) = (self.limiter.queue(), self.limiter.key());

@@ -1,4 +1,4 @@
-//! The aggregated window against its definition, and what follows from it.
+//! Tests the aggregated window against its definition and its bounds.
 
 use crate::laws::at;
 use nanopace_limits::{AggregatedWindow, Quota, Rejected, Rule};
@@ -7,15 +7,15 @@ use proptest::prelude::*;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-/// The definition, on the list of all that was let in.
+/// The definition, on the list of all admissions.
 struct Definition {
     count: u64,
     period: u128,
     width: u128,
     /// Each with the end of its slot.
     let_in: Vec<(u128, u64)>,
-    /// When the last left that an arrival has seen to have left; nothing, and too much, is no
-    /// arrival.
+    /// When the latest admission left that an arrival has seen to have left. A request for nothing, or too much, is
+    /// not an arrival.
     left: u128,
 }
 
@@ -54,7 +54,7 @@ fn any_rule() -> impl Strategy<Value = AggregatedWindow> {
     })
 }
 
-/// How far the clock goes on (or back), and how many are asked for.
+/// The time before each request, which may be negative, and its size.
 fn any_requests() -> impl Strategy<Value = Vec<(i64, u64)>> {
     let step = prop_oneof![4 => 0..3_i64, 4 => 0..60_i64, 1 => 0..2000_i64, 1 => -100..0_i64];
     prop::collection::vec(
@@ -110,21 +110,6 @@ proptest! {
             }
         }
     }
-
-    #[test]
-    fn a_request_at_its_retry_time_gets_in_and_none_earlier(rule in any_rule(), requests in any_requests()) {
-        let (mut state, mut now) = (rule.fresh(), 1000_u64);
-        for (step, n) in requests {
-            now = now.saturating_add_signed(step);
-            let before = state.clone();
-            if let Err(Rejected::NotUntil(moment)) = rule.try_acquire(&mut state, at(now), n) {
-                let mut early = before.clone();
-                prop_assert!(rule.try_acquire(&mut early, at(moment.as_nanos() - 1), n).is_err());
-                prop_assert_eq!(rule.try_acquire(&mut state, moment, n), Ok(()));
-                now = moment.as_nanos();
-            }
-        }
-    }
 }
 
 #[test]
@@ -158,7 +143,7 @@ fn a_day_of_requests_is_a_few_numbers() {
 }
 
 #[test]
-fn a_moment_from_before_what_was_forgotten_counts_as_when_that_left() {
+fn a_moment_before_a_slot_left_counts_as_when_it_left() {
     let quota = Quota::new(3, Duration::from_nanos(60)).unwrap();
     let rule = AggregatedWindow::new(quota, NonZeroU16::new(60).unwrap());
     let mut state = rule.fresh();

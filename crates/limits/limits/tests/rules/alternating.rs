@@ -1,11 +1,11 @@
-//! Limits that take turns on one state: what processes with different limits for a subject do to it.
+//! Tests limits that take turns on one state, as processes with different limits use it.
 
 use crate::laws::{Arrival, at};
 use crate::limits::{any_limits, kinds};
 use nanopace_limits::{Limit, Limits, Rule};
 use proptest::prelude::*;
 
-/// A request: how long after the one before, how much it asks for, and which limits decide on it.
+/// A request: the time since the one before, its size, and the limits that decide.
 type Request = (u64, u64, usize);
 
 /// Few small numbers, so that limits are often used up, and often differ in one number only.
@@ -44,14 +44,13 @@ fn let_in_by_turns(all: &[Limits], requests: &[Request]) -> Vec<(usize, Arrival)
     let_in
 }
 
-/// Whether these limits alone would let all of that in.
+/// Whether these limits alone would admit all of that.
 fn lets_all_in(limits: &Limits, mut let_in: impl Iterator<Item = Arrival>) -> bool {
     let mut state = limits.fresh();
     let_in.all(|arrival| limits.try_acquire(&mut state, arrival.now, arrival.n).is_ok())
 }
 
-/// The limits, with a log in place of slots. Slots keep the same law, but they may reject more than it
-/// asks for.
+/// The limits, with a log in place of slots. Slots keep the same law, but may reject more.
 fn exact(limits: &Limits) -> Limits {
     let has_slots = |limit: &Limit| limit.to_string().contains(" in ");
     let exact =
@@ -59,8 +58,7 @@ fn exact(limits: &Limits) -> Limits {
     Limits::new(limits.each().iter().map(exact))
 }
 
-/// Limits of one kind, each of which lets in at least as much as the one before, whenever requests
-/// come.
+/// Limits of one kind, each of which admits at least as much as the one before, whenever requests come.
 fn rising() -> impl Strategy<Value = Vec<Limits>> {
     let counts = prop::collection::vec(1..20_u64, 3);
     (counts, 1..100_u64, 0..5_usize).prop_map(|(mut counts, period, kind)| {
@@ -79,9 +77,9 @@ fn rising() -> impl Strategy<Value = Vec<Limits>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
-    /// Each lets in no more than it would alone. So all of them let in the sum at most, in any span.
+    /// Each admits no more than it would alone. All of them therefore admit at most the sum, in any span.
     #[test]
-    fn limits_of_any_kinds_let_in_no_more_than_their_sum(
+    fn limits_of_any_kinds_admit_no_more_than_their_sum(
         all in nine_limits_at_most(), requests in any_requests(),
     ) {
         let let_in = let_in_by_turns(&all, &requests);
@@ -91,10 +89,10 @@ proptest! {
         }
     }
 
-    /// If one of them always lets in at least as much as the others, all of them let in no more than
+    /// If one of them always admits at least as much as the others, all of them admit no more than
     /// that one.
     #[test]
-    fn limits_of_one_kind_let_in_no_more_than_the_highest(
+    fn limits_of_one_kind_admit_no_more_than_the_highest(
         all in rising(), requests in any_requests(),
     ) {
         let let_in = let_in_by_turns(&all, &requests);
@@ -118,7 +116,7 @@ fn eight_limits_that_are_not_in_force_go_on_counting() {
     assert!(log.try_acquire(&mut state, at(0), 1).is_err());
 }
 
-/// How many get in from 9.8 s on within 4 s, if each of the limits is asked every millisecond.
+/// The number of admissions from 9.8 s on within 4 s, if each of the limits is asked every millisecond.
 fn let_in_within_four_seconds(texts: &[&str]) -> usize {
     let all: Vec<Limits> = texts.iter().map(|text| text.parse().expect("limits")).collect();
     let asked = |milli: u64| {
@@ -131,7 +129,7 @@ fn let_in_within_four_seconds(texts: &[&str]) -> usize {
 
 /// The figures in the README of `nanopace-remote`.
 #[test]
-fn a_rate_beside_a_fixed_window_comes_close_to_the_sum() {
+fn a_rate_and_a_fixed_window_come_close_to_the_sum() {
     assert_eq!(let_in_within_four_seconds(&["100/s burst 10"]), 409);
     assert_eq!(let_in_within_four_seconds(&["100/s fixed-window"]), 500);
     assert_eq!(let_in_within_four_seconds(&["100/s fixed-window", "100/s burst 10"]), 850);

@@ -1,5 +1,5 @@
-//! The lazy token bucket and the leaky buckets against their definitions: levels and departures,
-//! computed step by step.
+//! Tests the token bucket and the leaky queue against their definitions: levels and departures, computed step by
+//! step.
 
 use crate::laws::{
     Answer, Arrival, SECOND, at, not_until, orderly, quotas, seconds, span, whole_quotas,
@@ -14,7 +14,7 @@ fn interval_ns(quota: Quota) -> u64 {
     quota.period_ns() / quota.count()
 }
 
-/// A bucket's tokens, times the interval in nanoseconds: what flows in each nanosecond is one.
+/// A bucket's tokens, times the interval in nanoseconds: each nanosecond brings one.
 fn tokens(quota: Quota, capacity: u64, cost: u64, let_in: &[Arrival], now: Nanos) -> u128 {
     let interval = u128::from(interval_ns(quota));
     let full = u128::from(capacity) * interval;
@@ -52,7 +52,7 @@ fn token_bucket(
     }
 }
 
-/// When each of those let in departs, in nanoseconds: an interval after the one before, or at once.
+/// When each admitted request departs, in nanoseconds: an interval after the one before, or at once.
 fn departures(quota: Quota, let_in: &[Arrival]) -> Vec<u128> {
     let mut departures: Vec<u128> = Vec::new();
     for arrival in let_in {
@@ -64,8 +64,8 @@ fn departures(quota: Quota, let_in: &[Arrival]) -> Vec<u128> {
     departures
 }
 
-/// The definition for an interval of whole nanoseconds: the bucket holds the requests
-/// that departed within the last interval, and those that will depart.
+/// The definition for an interval of whole nanoseconds: the bucket holds the requests that departed within the last
+/// interval, and those that will depart.
 fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let n = usize::try_from(arrival.n.min(capacity + 1)).unwrap();
     let fits = usize::try_from(capacity).unwrap();
@@ -79,7 +79,7 @@ fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival
     if n == 0 || held + n <= fits {
         return Ok(());
     }
-    // Room for all n once so many have left that the rest and they fit.
+    // All n fit once that many have left.
     let last_to_leave = departures.len() - (fits - n) - 1;
     not_until(at(u64::try_from(leaves(&departures[last_to_leave])).unwrap()))
 }
@@ -120,7 +120,7 @@ fn an_initial_fill_is_there_from_the_start_and_no_more() {
 }
 
 #[test]
-fn costs_that_cannot_be() {
+fn invalid_costs_are_errors() {
     let bucket = TokenBucket::new("10/s".parse().unwrap(), 30).unwrap();
     assert_eq!(bucket.with_cost(0).unwrap_err(), QuotaError::ZeroCost);
     assert_eq!(bucket.with_cost(31).unwrap_err(), QuotaError::CapacityTooSmall { least: 31 });
@@ -145,19 +145,6 @@ fn buckets_at_the_edges_of_the_types() {
     let bucket = TokenBucket::new(fastest, most).unwrap().initially(0, Nanos::MAX).unwrap();
     assert_eq!(Atomic::new(bucket).try_acquire_n_at(most, Nanos::MAX), not_until(Nanos::MAX));
     assert_eq!(LeakyQueue::new(fastest, 0).unwrap_err(), QuotaError::CapacityTooSmall { least: 1 });
-}
-
-#[test]
-fn a_meter_falls_as_it_leaks() {
-    let meter = TokenBucket::leaky_meter("10/s".parse().unwrap(), 30).unwrap();
-    let mut state = meter.fresh();
-    meter.try_acquire(&mut state, seconds(7), 25).unwrap();
-    let level = |now| 30 - meter.tokens(state, now);
-    assert_eq!(level(seconds(7)), 25);
-    assert_eq!(level(at(7 * SECOND + SECOND / 10 - 1)), 25);
-    assert_eq!(level(at(7 * SECOND + SECOND / 10)), 24);
-    assert_eq!(level(seconds(9)), 5);
-    assert_eq!(level(seconds(1_000)), 0);
 }
 
 #[test]
@@ -188,13 +175,6 @@ proptest! {
             let held = tokens(quota, capacity, cost, &let_in, arrival.now) / u128::from(interval_ns(quota));
             prop_assert_eq!(u128::from(rule.tokens(state, arrival.now)), held);
         }
-    }
-
-    #[test]
-    fn the_meter_is_its_definition(capacity in 1..=40_u64, (quota, arrivals) in whole(40)) {
-        let rule = TokenBucket::leaky_meter(quota, capacity).unwrap();
-        // Its level is what the token bucket lacks.
-        crate::laws::agrees(&rule, &arrivals, |let_in, arrival| token_bucket(quota, capacity, 1, let_in, arrival))?;
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The front door decides as its limits do, with the lock and without.
+//! Tests that a limiter decides as its limits do, with the lock and on the fast path.
 
 use crate::limits::{any_limit, any_limits};
 use nanopace_limits::custom::Receipt;
@@ -14,10 +14,10 @@ enum Step {
     Decide,
     Look,
     Reserve(u64),
-    /// One of the reservations, and what it has cost.
+    /// Settles one of the reservations at that cost.
     Settle(usize, u64),
     Change(Limits),
-    /// Back to the limits that it began with.
+    /// Returns to the first limits.
     ChangeBack,
 }
 
@@ -35,7 +35,7 @@ fn any_steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     prop::collection::vec((pause, step), 1..80)
 }
 
-/// What decides without a lock or a word.
+/// The limits and their state, without a lock or fast path.
 struct Rules {
     limits: Arc<Limits>,
     state: <Limits as Rule>::State,

@@ -1,4 +1,4 @@
-//! Time that passes by chance takes nothing from anybody.
+//! Tests that jitter delays only the request itself.
 
 use crate::common::waiters::{Crowd, limiter};
 use nanopace_limits::custom::Step;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// How many a crowd gets in within two seconds whose guests come back.
+/// The number of requests that a crowd gets admitted within two seconds, if its members come back.
 fn got_in(guests: usize, jitter: Duration) -> usize {
     let (clock, limiter) = limiter("1k/s burst 1");
     let mut crowd = Crowd::new(&limiter, &clock);
@@ -25,7 +25,7 @@ fn got_in(guests: usize, jitter: Duration) -> usize {
 }
 
 #[test]
-fn it_takes_nothing_of_the_throughput() {
+fn jitter_does_not_reduce_throughput() {
     for guests in [20, 50] {
         let (with, without) = (got_in(guests, 10 * MS), got_in(guests, Duration::ZERO));
         assert!(with * 100 >= without * 95, "{with} of {without} with {guests} guests");
@@ -33,10 +33,10 @@ fn it_takes_nothing_of_the_throughput() {
 }
 
 proptest! {
-    /// Who waits goes on between its moment and its moment plus the jitter, and not after its time is
-    /// up. Who need not wait does not.
+    /// A waiting request continues between its moment and its moment plus the jitter, and not after its timeout. A
+    /// request that need not wait has no jitter.
     #[test]
-    fn it_passes_after_the_moment(jitter_ms in 0..5_000_u32, timeout_ms in 1_000..4_000_u32) {
+    fn jitter_passes_after_the_admission(jitter_ms in 0..5_000_u32, timeout_ms in 1_000..4_000_u32) {
         let (clock, limiter) = limiter("1/s");
         let mut crowd = Crowd::new(&limiter, &clock);
         let (jitter, timeout) = (jitter_ms * MS, timeout_ms * MS);
@@ -50,7 +50,7 @@ proptest! {
 }
 
 #[test]
-fn it_is_not_always_the_same() {
+fn jitter_is_random() {
     let waited = |_| {
         let (clock, limiter) = limiter("1/s");
         limiter.try_acquire().unwrap();
@@ -63,9 +63,9 @@ fn it_is_not_always_the_same() {
     assert!(waited.iter().any(|waited| *waited > 2_000 * MS), "{waited:?}");
 }
 
-/// Who is dropped meanwhile gives back what it took, and the next one hears of it.
+/// The refund wakes the next one.
 #[test]
-fn who_leaves_meanwhile_gives_back_what_it_took() {
+fn a_request_dropped_during_its_jitter_is_refunded() {
     let (clock, limiter) = limiter("10/day");
     limiter.try_acquire_costs(10).unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
@@ -82,9 +82,9 @@ fn who_leaves_meanwhile_gives_back_what_it_took() {
     assert_eq!(limiter.standing().remaining, 5);
 }
 
-/// The waker rings before it goes on, and it was told the truth about how long it took.
+/// The waker is woken during the jitter. The returned time is right.
 #[test]
-fn a_call_does_not_shorten_it() {
+fn a_wake_up_does_not_shorten_the_jitter() {
     let (clock, limiter) = limiter("1/s");
     limiter.try_acquire().unwrap();
     let mut waiter = limiter.waiter(Wait::new(1).jitter(1_000 * MS));
@@ -96,9 +96,9 @@ fn a_call_does_not_shorten_it() {
     assert_eq!(waiter.step(Waker::noop()), Step::Done(Ok(later - Nanos::ZERO)));
 }
 
-/// Whoever waits with jitter is let in at its moment, so the timeouts behind it are judged by that.
+/// A request with jitter is admitted at its moment, so the timeouts of later requests are judged by that.
 #[test]
-fn who_stands_behind_does_not_wait_for_it() {
+fn later_requests_do_not_wait_for_the_jitter() {
     let (clock, limiter) = limiter("1/s");
     limiter.try_acquire().unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
@@ -109,4 +109,20 @@ fn who_stands_behind_does_not_wait_for_it() {
     assert_eq!(crowd.end_of(late), Some(Err(too_late)));
     crowd.wait_until(Nanos::from_nanos(2_000_000_000));
     assert_eq!(crowd.end_of(in_time), Some(Ok(2_000 * MS)));
+}
+
+#[cfg(feature = "async")]
+#[test]
+fn a_future_dropped_during_its_jitter_has_taken_nothing() {
+    let (clock, limiter) = limiter("1/s");
+    limiter.try_acquire().unwrap();
+    let tasks = nanopace_limits::AsyncLimiter::new(limiter.clone()).unwrap();
+    let mut waiting = Box::pin(tasks.wait(Wait::new(1).jitter(Duration::from_secs(3_600))));
+    let mut context = std::task::Context::from_waker(Waker::noop());
+    assert!(waiting.as_mut().poll(&mut context).is_pending());
+    clock.advance(Duration::from_secs(1));
+    assert!(waiting.as_mut().poll(&mut context).is_pending());
+    assert!(limiter.try_acquire().is_err(), "it has taken one");
+    drop(waiting);
+    assert!(limiter.try_acquire().is_ok());
 }

@@ -1,8 +1,7 @@
-//! What rules keep to, on moments of the tests' own. One test program, which is built much faster than many.
+//! Tests of the public interface, in virtual time. One test program, because one is built much faster than many.
 
 mod aggregated_window;
 mod alternating;
-mod between_steps;
 mod buckets;
 mod common;
 #[cfg(feature = "pools")]
@@ -19,10 +18,6 @@ mod quota;
 mod refilled_bucket;
 mod reservations;
 mod rolling;
-#[cfg(feature = "async")]
-mod tasks;
-#[cfg(feature = "pools")]
-mod threads;
 #[cfg(feature = "pools")]
 mod token_pool;
 mod waiting;

@@ -1,9 +1,9 @@
-//! Who waits has a place: whoever does not wait takes nothing of what the first in line waits for.
+//! Tests the queue: requests that do not wait take nothing from those that do, and timeouts are forecast.
 
 use crate::common::waiters::{Crowd, End, limiter};
 use nanopace_limits::custom::Step;
 use nanopace_limits::{CostsRejected, Limiter, Rejected, Wait, WaitError};
-use nanopace_nanos::{Clock, ManualClock, Nanos};
+use nanopace_nanos::{ManualClock, Nanos};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -33,7 +33,7 @@ fn not_until(nanos: u64) -> Result<(), Rejected> {
     Err(Rejected::NotUntil(at(nanos)))
 }
 
-/// How long each of those was waiting who came, if somebody asks so often who does not wait.
+/// How long each request waited, if requests that do not wait come at that interval.
 fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Option<Duration>> {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);
@@ -52,10 +52,9 @@ fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Optio
 }
 
 proptest! {
-    /// They get in at the very moments at which they would if nobody asked. (With the exception of
-    /// limits that count rejected requests: there, whoever asks too often keeps all out.)
+    /// The admissions have the same moments without those requests. (Except for limits that count rejected requests.)
     #[test]
-    fn who_asks_takes_nothing_from_who_waits(
+    fn requests_that_do_not_wait_take_nothing_from_those_that_wait(
         text in prop::sample::select(KINDS.to_vec()),
         came in prop::collection::vec((0..50_u64, 1..=4_u64), 1..8),
         asks_every in 20..500_u64,
@@ -66,7 +65,7 @@ proptest! {
 
 /// Two wait, for 3 and for 1, at 100/s, and the burst of 10 is gone.
 #[test]
-fn who_gives_way_is_told_the_moment_of_the_first() {
+fn a_yielding_request_gets_the_moment_of_the_first() {
     let (clock, limiter) = limiter("100/s burst 10");
     let ms = |n: u64| n * 1_000_000;
     limiter.try_acquire_costs(10).unwrap();
@@ -74,7 +73,7 @@ fn who_gives_way_is_told_the_moment_of_the_first() {
     let guests = [crowd.comes(Wait::new(3)), crowd.comes(Wait::new(1))];
     clock.set(at(ms(25)));
     assert_eq!(limiter.try_acquire(), not_until(ms(30)), "one is there, which the first will take");
-    assert_eq!(limiter.try_acquire_costs(9), too_early(ms(90)), "by itself");
+    assert_eq!(limiter.try_acquire_costs(9), too_early(ms(90)), "its own moment");
     assert_eq!(limiter.try_acquire_costs(0), Ok(()));
     let never = Rejected::ExceedsCapacity { capacity: 10 };
     assert_eq!(limiter.try_acquire_costs(11), Err(never.into()));
@@ -90,7 +89,7 @@ fn who_gives_way_is_told_the_moment_of_the_first() {
 }
 
 #[test]
-fn a_decision_that_gives_way_has_nothing_left() {
+fn a_yielding_decision_has_nothing_left() {
     let (clock, limiter) = limiter("100/s burst 10");
     limiter.try_acquire_costs(10).unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
@@ -106,7 +105,7 @@ fn a_decision_that_gives_way_has_nothing_left() {
 }
 
 #[test]
-fn who_does_not_want_to_be_fair_overtakes() {
+fn an_unfair_handle_overtakes() {
     let (clock, limiter) = limiter("100/s burst 10");
     let unfair = limiter.clone().fair(false);
     limiter.try_acquire_costs(10).unwrap();
@@ -121,9 +120,8 @@ fn who_does_not_want_to_be_fair_overtakes() {
     assert!(unfair.fair(true).try_acquire().is_err());
 }
 
-/// A refused request is a refused request.
 #[test]
-fn who_gives_way_counts_where_rejected_requests_count() {
+fn a_yielding_request_counts_if_rejected_requests_count() {
     let (clock, limiter) = limiter("4/s sliding-log-all");
     limiter.try_acquire_costs(2).unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
@@ -134,9 +132,9 @@ fn who_gives_way_counts_where_rejected_requests_count() {
     assert_eq!(limiter.standing().remaining, 0, "3, and the one that gave way");
 }
 
-/// As a future does that is polled once, and then kept.
+/// Like a future that is polled once, and then kept.
 #[test]
-fn a_place_is_not_kept_for_ever() {
+fn a_waiter_that_stops_asking_loses_its_priority() {
     let (clock, limiter) = limiter("10/day");
     limiter.try_acquire_costs(9).unwrap();
     let mut first = limiter.waiter(Wait::new(2));
@@ -149,7 +147,7 @@ fn a_place_is_not_kept_for_ever() {
     assert!(limiter.try_acquire_costs(0).is_ok());
     limiter.reserve(1).expect("a second later still").commit_costs(0);
     drop(first);
-    // Whoever gives way first says when the second should have looked.
+    // The first request that yields sets when the second should have asked.
     assert!(limiter.try_acquire().is_err());
     clock.advance(Duration::from_secs(1));
     assert!(limiter.try_acquire().is_err());
@@ -158,7 +156,7 @@ fn a_place_is_not_kept_for_ever() {
     drop(second);
 }
 
-/// The moments are said, and then the same crowd waits for them.
+/// The result at once, and the result after the same crowd has waited.
 fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<End>, End) {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);
@@ -179,10 +177,10 @@ fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<En
 }
 
 proptest! {
-    /// Where all stay and nobody comes between: who is told at once that it is too late would have
-    /// got in too late, at the moment that it was told, and everybody else gets in in time.
+    /// If all stay and none comes between: a request that fails at once would have been admitted too late, at the
+    /// returned moment, and all others are admitted in time.
     #[test]
-    fn what_is_said_of_a_timeout_is_true(
+    fn the_forecast_of_a_timeout_is_right(
         text in prop::sample::select([&KINDS[..], &["3/ms sliding-log-all"]].concat()),
         came in prop::collection::vec((0..400_u64, 1..=3_u64), 1..30),
         timeout in prop_oneof![Just(0), 0..40_000_000_u64],
@@ -190,7 +188,7 @@ proptest! {
         let (_, without) = foretold(text, &came, None);
         let (at_once, end) = foretold(text, &came, Some(timeout));
         let Ok(needs) = without else {
-            prop_assert_eq!(at_once, Some(without), "it never gets in");
+            prop_assert_eq!(at_once, Some(without), "it is never admitted");
             return Ok(());
         };
         if needs > Duration::from_nanos(timeout) {
@@ -201,9 +199,9 @@ proptest! {
     }
 }
 
-/// The limit is lowered while it stands there.
+/// The limit is lowered while the request waits.
 #[test]
-fn a_timeout_that_passes_behind_others_tells_a_true_moment() {
+fn a_timeout_that_passes_in_the_queue_returns_the_right_moment() {
     let (clock, limiter) = limiter("10/s burst 1");
     limiter.try_acquire().unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
@@ -225,20 +223,9 @@ fn a_timeout_that_passes_behind_others_tells_a_true_moment() {
     assert_eq!(crowd.end_of(patient), Some(Ok(retry)));
 }
 
+/// With more requests ahead, the forecast is too early.
 #[test]
-fn a_timeout_of_nothing_does_not_stand_behind_others() {
-    let (clock, limiter) = limiter("10/s burst 2");
-    limiter.try_acquire_costs(2).unwrap();
-    let mut crowd = Crowd::new(&limiter, &clock);
-    crowd.comes(Wait::new(1));
-    let hasty = crowd.comes(Wait::new(1).timeout(Duration::ZERO));
-    let too_late = WaitError::TooLate { retry: Duration::from_millis(200) };
-    assert_eq!(crowd.end_of(hasty), Some(Err(too_late)));
-}
-
-/// Only the first thousand in front are looked at, so a later one is told an earlier moment.
-#[test]
-fn a_long_line_is_not_looked_at_to_its_end() {
+fn a_forecast_sees_a_thousand_requests_ahead() {
     let (clock, limiter) = limiter("1k/s burst 1");
     limiter.try_acquire().unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
@@ -253,7 +240,7 @@ fn a_long_line_is_not_looked_at_to_its_end() {
 }
 
 #[test]
-fn who_stands_behind_sleeps_until_its_deadline_and_hears_when_it_never_gets_in() {
+fn a_later_request_sleeps_until_its_deadline_and_fails_if_it_is_never_admitted() {
     let clock = ManualClock::new();
     let limiter = Limiter::with_clock("5/day".parse().unwrap(), clock.clone());
     limiter.try_acquire_costs(5).unwrap();
@@ -272,7 +259,7 @@ fn who_stands_behind_sleeps_until_its_deadline_and_hears_when_it_never_gets_in()
 }
 
 #[test]
-fn who_leaves_from_behind_calls_nobody() {
+fn a_later_request_that_leaves_wakes_no_other() {
     struct Calls(AtomicU64);
     impl Wake for Calls {
         fn wake(self: Arc<Self>) {
@@ -296,20 +283,7 @@ fn who_leaves_from_behind_calls_nobody() {
 }
 
 #[test]
-fn who_looks_again_and_again_keeps_its_place() {
-    let clock = ManualClock::new();
-    let limiter = Limiter::with_clock("1/min burst 2".parse().unwrap(), clock.clone());
-    limiter.try_acquire().unwrap();
-    let mut waiter = limiter.waiter(Wait::new(2));
-    while let Step::Until(moment) = waiter.step(Waker::noop()) {
-        assert!(limiter.try_acquire().is_err());
-        clock.set(moment);
-    }
-    assert_eq!(clock.now(), Nanos::ZERO + Duration::from_secs(60));
-}
-
-#[test]
-fn who_gives_way_is_told_what_it_has_added_to_those_that_count_it() {
+fn a_yielding_request_that_is_counted_delays_its_retry() {
     let limits = "2/200ms, 3/s sliding-log-all".parse().unwrap();
     let limiter = Limiter::with_clock(limits, ManualClock::new());
     limiter.try_acquire().unwrap();
@@ -323,7 +297,7 @@ fn who_gives_way_is_told_what_it_has_added_to_those_that_count_it() {
 }
 
 #[test]
-fn of_several_limits_the_longest_wait_says_whether_it_is_hopeless() {
+fn a_timeout_is_judged_by_the_limit_with_the_longest_wait() {
     for text in ["1/s, 1/min", "1/min, 1/s"] {
         let limiter = Limiter::with_clock(text.parse().unwrap(), ManualClock::new());
         limiter.try_acquire().unwrap();

@@ -1,11 +1,11 @@
-//! Quotas: what people write, and what is none.
+//! Tests the text of quotas.
 
 use nanopace_limits::{Quota, QuotaError};
 use proptest::prelude::*;
 use std::time::Duration;
 
 #[test]
-fn what_people_write() {
+fn valid_quotas_are_parsed() {
     for (text, count, seconds) in [
         ("10/s", 10, 1),
         ("3/60s", 3, 60),
@@ -32,7 +32,7 @@ fn what_people_write() {
 }
 
 #[test]
-fn what_is_no_quota() {
+fn invalid_quotas_are_errors() {
     let syntax = |text: &str| QuotaError::Syntax(text.to_owned());
     for text in [
         "",
@@ -60,7 +60,7 @@ fn what_is_no_quota() {
 }
 
 #[test]
-fn a_factor_is_no_period() {
+fn a_factor_is_not_a_period() {
     for text in ["10/M", "10/1M", "10 / 2M", "10M/M", "10/1y 2M", "10/2M3d"] {
         let error = text.parse::<Quota>().unwrap_err();
         assert_eq!(error, QuotaError::FactorAsPeriod(text.to_owned()));
@@ -74,7 +74,7 @@ fn a_factor_is_no_period() {
 
 proptest! {
     #[test]
-    fn what_is_shown_is_read_back(period_ns in 1..=i64::MAX.unsigned_abs(), part in 0.0..1.0_f64, bits in 0_u32..63) {
+    fn a_displayed_quota_is_parsed_back(period_ns in 1..=i64::MAX.unsigned_abs(), part in 0.0..1.0_f64, bits in 0_u32..63) {
         let period_ns = (period_ns >> bits).max(1);
         #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "any count will do")]
         let count = ((period_ns as f64 * part) as u64).clamp(1, period_ns);
@@ -83,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_gets_an_answer(text in "\\PC{0,30}|[0-9kMG/a-z. ]{0,20}") {
+    fn no_text_panics(text in "\\PC{0,30}|[0-9kMG/a-z. ]{0,20}") {
         let _ = text.parse::<Quota>();
     }
 }

@@ -1,11 +1,13 @@
-//! The bucket that a refill thread refills, on a clock that is moved by hand.
+//! Tests the bucket that a thread refills, in virtual time.
 
 use crate::common::until;
-use crate::laws::{Arrival, DAY, MILLI, SECOND, YEAR, at, not_until, orderly, seconds, span};
+use crate::laws::{DAY, MILLI, SECOND, YEAR, at, not_until, seconds, span};
 use nanopace_limits::pools::RefilledBucket;
 use nanopace_limits::{Quota, QuotaError, Rejected, TryAcquire};
 use nanopace_nanos::{ManualClock, Nanos};
 use proptest::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 fn bucket(quota: &str, capacity: u64, initial: u64) -> (ManualClock, RefilledBucket) {
     let clock = ManualClock::new();
@@ -40,24 +42,7 @@ fn the_thread_catches_up_after_a_stall() {
 }
 
 #[test]
-fn a_refill_is_due_at_its_moment_and_not_before() {
-    let (_clock, bucket) = bucket("3/s", 5, 4);
-    assert_eq!(bucket.try_acquire_n_at(4, Nanos::ZERO), Ok(()));
-    assert_eq!(bucket.try_acquire_n_at(5, Nanos::ZERO), not_until(seconds(2)));
-    assert_eq!(bucket.peek_n_at(1, Nanos::ZERO), not_until(seconds(1)));
-    assert_eq!(bucket.try_acquire_at(at(SECOND - 1)), not_until(seconds(1)));
-    assert_eq!(bucket.try_acquire_n_at(3, seconds(1)), Ok(()));
-    assert_eq!(bucket.try_acquire_at(seconds(1)), not_until(seconds(2)));
-    assert_eq!(bucket.try_acquire_n_at(5, seconds(1_000)), Ok(()));
-    assert_eq!(
-        bucket.try_acquire_at(seconds(1_000)),
-        not_until(seconds(1_001)),
-        "full, not fuller"
-    );
-}
-
-#[test]
-fn buckets_that_cannot_be() {
+fn a_bucket_with_invalid_settings_is_an_error() {
     let start = |quota: &str, capacity, initial, cost| {
         RefilledBucket::start(quota.parse().unwrap(), capacity, initial, cost, ManualClock::new())
             .unwrap_err()
@@ -70,7 +55,7 @@ fn buckets_that_cannot_be() {
 }
 
 #[test]
-fn at_the_edges_of_the_types() {
+fn the_largest_numbers_work() {
     let clock = ManualClock::new();
     let bucket =
         RefilledBucket::start("1/day".parse().unwrap(), u64::MAX, 0, u64::MAX, clock.clone())
@@ -86,33 +71,11 @@ fn at_the_edges_of_the_types() {
     assert_eq!(bucket.tokens(), Nanos::MAX.as_nanos() / DAY);
 }
 
-/// From one per day to 10 M/s: a request that comes back at its retry time gets in, and a nanosecond
-/// earlier it would not have.
 #[test]
-fn who_obeys_gets_in_at_every_rate() {
-    for period_ns in [DAY, SECOND, MILLI + 1, 333, 100] {
-        let quota = Quota::new(1, span(period_ns)).unwrap();
-        let bucket = RefilledBucket::unattended(quota, 3, 0, 1, ManualClock::new()).unwrap();
-        let mut now = at(12_345);
-        for rejection in 0..1_000 {
-            while bucket.try_acquire_at(now).is_ok() {}
-            let n = rejection % 3 + 1;
-            let Err(Rejected::NotUntil(moment)) = bucket.try_acquire_n_at(n, now) else {
-                panic!("it is empty")
-            };
-            assert!(bucket.peek_n_at(n, at(moment.as_nanos() - 1)).is_err(), "{quota} at {now:?}");
-            assert_eq!(bucket.try_acquire_n_at(n, moment), Ok(()), "{quota} at {now:?}");
-            now = moment;
-        }
-    }
-}
-
-#[test]
-fn unattended_it_is_refilled_by_requests_and_by_hand() {
+fn without_its_thread_a_bucket_is_refilled_by_requests_and_by_hand() {
     let clock = ManualClock::new();
     let bucket =
         RefilledBucket::unattended("3/s".parse().unwrap(), 5, 0, 1, clock.clone()).unwrap();
-    assert!(!bucket.is_attended());
     clock.advance(span(SECOND));
     assert_eq!(bucket.tokens(), 0);
     bucket.refill();
@@ -120,82 +83,8 @@ fn unattended_it_is_refilled_by_requests_and_by_hand() {
     assert_eq!(bucket.try_acquire_n_at(5, seconds(2)), Ok(()));
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-
-    #[test]
-    fn is_its_definition(
-        count in 1..10_u64, capacity in 4..30_u64, cost in 1..4_u64, arrivals in orderly(SECOND, 5, 30),
-    ) {
-        let quota = Quota::new(count, span(SECOND)).unwrap();
-        let bucket = RefilledBucket::start(quota, capacity, capacity / 2, cost, ManualClock::new()).unwrap();
-        let (mut tokens, mut refills) = (capacity / 2, 0);
-        for Arrival { now, n } in arrivals {
-            let due = now.as_nanos() / SECOND;
-            tokens = capacity.min(tokens.saturating_add((due - refills).saturating_mul(count)));
-            refills = due;
-            let expected = if n > capacity / cost {
-                Err(Rejected::ExceedsCapacity { capacity: capacity / cost })
-            } else if n * cost <= tokens {
-                tokens -= n * cost;
-                Ok(())
-            } else {
-                let missing = (n * cost - tokens).div_ceil(count);
-                not_until(at((refills + missing).saturating_mul(SECOND)))
-            };
-            prop_assert_eq!(bucket.peek_n_at(n, now), expected);
-            prop_assert_eq!(bucket.try_acquire_n_at(n, now), expected);
-            if (1..=capacity / cost).contains(&n) {
-                prop_assert_eq!(bucket.tokens(), tokens);
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_rejected_changes_nothing(capacity in 4..30_u64, arrivals in orderly(SECOND, 5, 30)) {
-        let make = || RefilledBucket::unattended("5/s".parse().unwrap(), capacity, 2, 1, ManualClock::new()).unwrap();
-        let (asked, untouched) = (make(), make());
-        for Arrival { now, n } in arrivals {
-            let answer = asked.try_acquire_n_at(n, now);
-            prop_assert_eq!(untouched.peek_n_at(n, now), answer);
-            if answer.is_ok() {
-                untouched.try_acquire_n_at(n, now).unwrap();
-            }
-        }
-    }
-
-    #[test]
-    fn looking_changes_nothing(
-        capacity in 4..30_u64, cost in 1..4_u64, arrivals in crate::laws::arrivals(SECOND, 5, 30),
-    ) {
-        let quota = Quota::new(5, span(SECOND)).unwrap();
-        let bucket = || RefilledBucket::unattended(quota, capacity, 3, cost, ManualClock::new()).unwrap();
-        crate::laws::looking_changes_nothing(bucket, &arrivals)?;
-    }
-
-    #[test]
-    fn never_lets_in_more_than_capacity_and_refills(capacity in 4..30_u64, arrivals in crate::laws::arrivals(SECOND, 5, 30)) {
-        let (_clock, bucket) = bucket("5/s", capacity, capacity);
-        // A refill that any request has seen once is there, also when the clock goes
-        // back.
-        let mut latest = Nanos::ZERO;
-        let mut let_in = Vec::new();
-        for one in arrivals {
-            if (1..=capacity).contains(&one.n) {
-                latest = latest.max(one.now);
-            }
-            if bucket.try_acquire_n_at(one.n, one.now).is_ok() {
-                let_in.push(Arrival { now: latest, ..one });
-            }
-        }
-        crate::laws::let_in_is_bounded(&let_in, |length_ns| {
-            u128::from(capacity) + 5 * (u128::from(length_ns) / u128::from(SECOND) + 1)
-        })?;
-    }
-}
-
 #[test]
-fn the_thread_does_not_wait_out_the_old_period() {
+fn the_thread_follows_a_new_period_at_once() {
     let (clock, bucket) = bucket("1/h", 1_000, 0);
     bucket.set_quota("1/s".parse().unwrap()).unwrap();
     for refill in 1..=20 {
@@ -207,7 +96,7 @@ fn the_thread_does_not_wait_out_the_old_period() {
 }
 
 #[test]
-fn a_period_that_has_passed_already_brings_one_refill() {
+fn a_new_period_that_has_passed_brings_one_refill() {
     let (clock, bucket) = bucket("5/h", 1_000, 0);
     clock.advance(span(1_800 * SECOND));
     bucket.set_quota("3/s".parse().unwrap()).unwrap();
@@ -216,7 +105,7 @@ fn a_period_that_has_passed_already_brings_one_refill() {
 }
 
 #[test]
-fn changes_that_cannot_be_change_nothing() {
+fn an_invalid_change_has_no_effect() {
     let bucket =
         RefilledBucket::unattended("1/s".parse().unwrap(), 10, 5, 2, ManualClock::new()).unwrap();
     assert_eq!(bucket.set_quota("1/2days".parse().unwrap()), Err(QuotaError::Interval));
@@ -225,25 +114,26 @@ fn changes_that_cannot_be_change_nothing() {
     assert_eq!(bucket.try_acquire_n_at(5, Nanos::ZERO), not_until(seconds(5)));
 }
 
+/// A request asks for `n` at a moment that is `back` nanoseconds before the clock's.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Advance(u64),
-    Ask(u64),
+    Ask { n: u64, back: u64 },
     SetQuota(u64, u64),
     SetCapacity(u64),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let back = prop_oneof![3 => Just(0), 1 => 0..400_u64];
     let step = prop_oneof![
         3 => (0..300_u64).prop_map(Step::Advance),
-        4 => (1..6_u64).prop_map(Step::Ask),
+        5 => (0..9_u64, back).prop_map(|(n, back)| Step::Ask { n, back }),
         1 => (1..10_u64, 10..200_u64).prop_map(|(count, period_ns)| Step::SetQuota(count, period_ns)),
-        1 => (1..20_u64).prop_map(Step::SetCapacity),
+        1 => (4..20_u64).prop_map(Step::SetCapacity),
     ];
     prop::collection::vec(step, 1..150)
 }
 
-/// What is in force from a change on.
 #[derive(Clone, Copy, Debug)]
 struct Terms {
     count: u64,
@@ -261,82 +151,123 @@ impl Terms {
     }
 }
 
-/// One refill after the other, in plain numbers.
+/// The definition: one refill after the other, in plain numbers.
 struct Model {
     terms: Terms,
+    cost: u64,
     tokens: u64,
     last_ns: u64,
+    /// The latest moment of a request or change.
+    latest_ns: u64,
 }
 
 impl Model {
     fn refill(&mut self, now: u64) {
+        self.latest_ns = self.latest_ns.max(now);
         while self.last_ns + self.terms.period_ns <= now {
             self.last_ns += self.terms.period_ns;
             self.tokens = self.terms.capacity.min(self.tokens + self.terms.count);
         }
     }
 
+    fn answer(&mut self, n: u64, now: u64) -> Result<(), Rejected> {
+        let capacity = self.terms.capacity / self.cost;
+        if n == 0 || n > capacity {
+            return if n == 0 { Ok(()) } else { Err(Rejected::ExceedsCapacity { capacity }) };
+        }
+        self.refill(now);
+        let missing = (n * self.cost).saturating_sub(self.tokens).div_ceil(self.terms.count);
+        if missing > 0 {
+            return not_until(at(self.last_ns + missing * self.terms.period_ns));
+        }
+        self.tokens -= n * self.cost;
+        Ok(())
+    }
+
     fn set(&mut self, terms: Terms, now: u64) {
         self.refill(now);
         self.terms = terms;
         self.tokens = self.tokens.min(terms.capacity);
-        // No more than one, however long ago the last one was.
+        // One refill at most, however long ago the last one was.
         self.last_ns = self.last_ns.max(now.saturating_sub(terms.period_ns));
         self.refill(now);
     }
 }
 
 proptest! {
-    /// Whatever is changed and when, the bucket is its definition, and no more gets in within any
-    /// span than under the highest of what was in force meanwhile.
+    /// Each answer is the model's, whatever is asked or changed, and when. In any span, no more is admitted than the
+    /// highest terms of that span allow.
     #[test]
-    fn changes_let_in_no_more(steps in steps(), attended in any::<bool>()) {
+    fn answers_are_the_models_and_changes_admit_no_more(
+        steps in steps(), attended in any::<bool>(), cost in 1..4_u64, initial in 0..=10_u64,
+    ) {
         let terms = Terms { count: 5, period_ns: 100, capacity: 10 };
         let clock = ManualClock::new();
         let make = if attended { RefilledBucket::start } else { RefilledBucket::unattended };
-        let bucket = make("5/100ns".parse().unwrap(), 10, 0, 1, clock.clone()).unwrap();
-        let mut model = Model { terms, tokens: 0, last_ns: 0 };
+        let bucket = make("5/100ns".parse().unwrap(), 10, initial, cost, clock.clone()).unwrap();
+        let mut model = Model { terms, cost, tokens: initial, last_ns: 0, latest_ns: 0 };
         let mut now = 0;
         let mut in_force = vec![terms];
         let mut let_in: Vec<(u64, u64, usize)> = Vec::new();
         for step in steps {
-            match step {
+            let terms = match step {
                 Step::Advance(ns) => {
                     now += ns;
                     clock.advance(span(ns));
+                    continue;
                 }
-                Step::Ask(n) => {
-                    model.refill(now);
-                    let gets_in = n <= model.tokens;
-                    prop_assert_eq!(bucket.peek_n_at(n, at(now)).is_ok(), gets_in);
-                    prop_assert_eq!(bucket.try_acquire_n_at(n, at(now)).is_ok(), gets_in);
-                    if gets_in {
-                        model.tokens -= n;
-                        let_in.push((now, n, in_force.len() - 1));
+                Step::Ask { n, back } => {
+                    // The thread may have done the refills that are due by the clock.
+                    let moment = if attended { now } else { now.saturating_sub(back) };
+                    let expected = model.answer(n, moment);
+                    let _ = bucket.peek_n_at(n, at(now + 1_000));
+                    prop_assert_eq!(bucket.peek_n_at(n, at(moment)), expected);
+                    prop_assert_eq!(bucket.try_acquire_n_at(n, at(moment)), expected);
+                    if expected.is_ok() && n > 0 {
+                        let_in.push((model.latest_ns, n * cost, in_force.len() - 1));
                     }
+                    continue;
                 }
                 Step::SetQuota(count, period_ns) => {
                     bucket.set_quota(Quota::new(count, span(period_ns)).unwrap()).unwrap();
-                    model.set(Terms { count, period_ns, ..model.terms }, now);
-                    in_force.push(model.terms);
-                    prop_assert_eq!(bucket.tokens(), model.tokens);
+                    Terms { count, period_ns, ..model.terms }
                 }
                 Step::SetCapacity(capacity) => {
                     bucket.set_capacity(capacity).unwrap();
-                    model.set(Terms { capacity, ..model.terms }, now);
-                    in_force.push(model.terms);
-                    prop_assert_eq!(bucket.tokens(), model.tokens);
+                    Terms { capacity, ..model.terms }
                 }
-            }
+            };
+            model.set(terms, now);
+            in_force.push(terms);
+            prop_assert_eq!(bucket.tokens(), model.tokens);
         }
         for (first, &(from, _, terms_from)) in let_in.iter().enumerate() {
             let mut sum = 0;
-            for &(to, n, terms_to) in &let_in[first..] {
-                sum += n;
+            for &(to, tokens, terms_to) in &let_in[first..] {
+                sum += tokens;
                 let terms = in_force[terms_from..=terms_to].iter().copied().reduce(Terms::each_highest).unwrap();
                 let refills = (to - from) / terms.period_ns + 1;
                 prop_assert!(sum <= terms.capacity + refills * terms.count, "{} from {} to {}", sum, from, to);
             }
         }
     }
+}
+
+#[test]
+fn threads_lose_no_token_and_make_none() {
+    let clock = ManualClock::new();
+    let bucket =
+        RefilledBucket::unattended("100/s".parse().unwrap(), 1_000_000, 0, 1, clock).unwrap();
+    let moment = AtomicU64::new(1);
+    let ask = || {
+        let mut taken = 0;
+        while let now @ 0..=2_000 = moment.fetch_add(1, Ordering::Relaxed) {
+            taken += (0..60).filter(|_| bucket.try_acquire_at(seconds(now)).is_ok()).count();
+        }
+        taken
+    };
+    let taken: usize = thread::scope(|scope| {
+        [(); 4].map(|()| scope.spawn(ask)).into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(taken as u64 + bucket.tokens(), 200_000);
 }

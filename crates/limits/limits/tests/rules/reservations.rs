@@ -1,4 +1,4 @@
-//! Requests that are counted before it is known what they cost, by several limits and by changed ones.
+//! Tests requests that are counted before their cost is known, by several limits and by changed ones.
 
 use crate::laws::{at, seconds};
 use nanopace_limits::{Limiter, Rejected};
@@ -6,7 +6,7 @@ use nanopace_nanos::ManualClock;
 use std::time::Duration;
 
 #[test]
-fn what_a_request_cost_beyond_its_reservation_keeps_others_out() {
+fn excess_cost_keeps_others_out() {
     for (text, wait) in [
         ("10/s", 1_500_000_000),
         ("10/s in 10", 1_099_999_999),
@@ -44,8 +44,8 @@ fn of_two_limits_alike_each_takes_back_its_own_cost() {
 }
 
 #[test]
-fn what_would_be_paid_earlier_without_another_is_not_taken_back_late() {
-    // Of one rate, a request finds the word open. Of two limits, all that was counted is brought up to date first.
+fn debt_that_another_refund_has_paid_is_not_refunded() {
+    // A single rate is refunded while the fast path is open. With two limits, counts are brought up to date first.
     for limits in ["10/s", "10/s, 100/day"] {
         let clock = ManualClock::new();
         let limiter = Limiter::with_clock(limits.parse().unwrap(), clock.clone());
@@ -59,7 +59,7 @@ fn what_would_be_paid_earlier_without_another_is_not_taken_back_late() {
 }
 
 #[test]
-fn what_a_request_cost_beyond_its_reservation_counts_by_another_number_of_limits() {
+fn excess_cost_counts_for_another_number_of_limits() {
     let clock = ManualClock::new();
     let limiter = Limiter::with_clock("100/day sliding-log".parse().unwrap(), clock.clone());
     let reservation = limiter.reserve(1).unwrap();
@@ -102,7 +102,7 @@ fn a_reservation_is_not_taken_back_from_what_came_while_its_limit_was_away() {
 }
 
 #[test]
-fn what_a_request_cost_beyond_its_reservation_counts_by_new_limits_too() {
+fn excess_cost_counts_for_new_limits_too() {
     for kind in ["", " sliding-log", " in 6"] {
         let limiter =
             Limiter::with_clock(format!("10/min{kind}").parse().unwrap(), ManualClock::new());

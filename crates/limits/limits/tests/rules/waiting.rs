@@ -1,4 +1,4 @@
-//! Who waits gets in, in the order in which they came, and nobody is forgotten.
+//! Tests that waiting requests are admitted in their order, and that none is forgotten.
 
 use crate::common::waiters::{Crowd, limiter};
 use nanopace_limits::custom::Step;
@@ -11,7 +11,6 @@ use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// What happens.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Comes { n: u64, timeout: Option<u64>, jitter: u64 },
@@ -20,7 +19,7 @@ enum Event {
     TakesBack,
 }
 
-/// Events, and how many microseconds pass before each.
+/// Events, and the microseconds before each.
 fn any_events(jitter: u64) -> impl Strategy<Value = Vec<(u64, Event)>> {
     let timeout = prop::option::weighted(0.3, 0..3_000_u64);
     let event = prop_oneof![
@@ -32,7 +31,7 @@ fn any_events(jitter: u64) -> impl Strategy<Value = Vec<(u64, Event)>> {
     prop::collection::vec((0..400_u64, event), 1..60)
 }
 
-/// What `events` cost that were let in without waiting.
+/// Runs `events`. Returns the cost of requests that were admitted without waiting.
 fn happen(crowd: &mut Crowd<'_>, limiter: &Limiter, events: &[(u64, Event)]) -> u64 {
     let micros = Duration::from_micros;
     let mut asked = 0;
@@ -56,7 +55,7 @@ fn happen(crowd: &mut Crowd<'_>, limiter: &Limiter, events: &[(u64, Event)]) -> 
 
 proptest! {
     #[test]
-    fn who_waits_gets_in_in_order_and_nobody_is_forgotten(
+    fn waiting_requests_are_admitted_in_order_and_none_is_forgotten(
         text in prop::sample::select(vec!["1/ms", "3/ms burst 4", "5/2ms in 4", "4/3ms sliding-log", "3/ms sliding-log-all"]),
         events in any_events(0),
     ) {
@@ -68,9 +67,9 @@ proptest! {
         prop_assert!(let_in.is_sorted(), "{:?}", crowd.gone);
     }
 
-    /// Whether it left in line, or while it let time pass by chance.
+    /// Whether it left the queue, or during its jitter.
     #[test]
-    fn nothing_is_taken_by_who_left(events in any_events(2_000)) {
+    fn a_request_that_left_has_taken_nothing(events in any_events(2_000)) {
         let (clock, limiter) = limiter("1/ms burst 2, 1000/h sliding-log");
         let mut crowd = Crowd::new(&limiter, &clock);
         let asked = happen(&mut crowd, &limiter, &events);
@@ -89,7 +88,7 @@ proptest! {
 }
 
 #[test]
-fn what_never_gets_in_does_not_wait() {
+fn a_request_that_is_never_admitted_does_not_wait() {
     let (clock, limiter) = limiter("5/s, 1k/s");
     let never = CostsRejected::Limit(Rejected::ExceedsCapacity { capacity: 5 });
     let number = CostsRejected::Number { limits: 2, costs: 1 };
@@ -105,7 +104,7 @@ fn what_never_gets_in_does_not_wait() {
 }
 
 #[test]
-fn a_timeout_that_is_too_short_is_told_at_once() {
+fn a_timeout_that_is_too_short_fails_at_once() {
     let (clock, limiter) = limiter("1/s");
     limiter.until_ready().unwrap();
     let waited = limiter.wait(Wait::new(1).timeout(Duration::from_millis(999)));
@@ -114,9 +113,9 @@ fn a_timeout_that_is_too_short_is_told_at_once() {
     assert_eq!(limiter.wait(Wait::new(1).timeout(Duration::ZERO)), Ok(Duration::ZERO));
 }
 
-/// Whoever does not know that anybody waits may change a limit.
+/// In case a limit was changed without a wake-up.
 #[test]
-fn the_first_looks_every_second() {
+fn the_first_asks_every_second() {
     let (_, limiter) = limiter("1/day");
     limiter.try_acquire().unwrap();
     let mut waiter = limiter.waiter(Wait::default());
@@ -125,7 +124,7 @@ fn the_first_looks_every_second() {
 }
 
 #[test]
-fn a_thread_that_waits_gets_in_when_its_moment_comes() {
+fn a_waiting_thread_is_admitted_at_its_moment() {
     let clock = ManualClock::jumping();
     let limiter = Limiter::with_clock("1/s".parse().unwrap(), clock.clone());
     let waited: Vec<_> = (0..4).map(|_| limiter.until_ready().unwrap().as_secs()).collect();
@@ -134,7 +133,7 @@ fn a_thread_that_waits_gets_in_when_its_moment_comes() {
 }
 
 #[test]
-fn a_raise_and_a_reservation_taken_back_reach_a_thread_that_waits() {
+fn a_raised_limit_and_a_refund_reach_waiting_threads() {
     let (_, limiter) = limiter("1/day");
     let reservation = limiter.reserve(1).unwrap();
     thread::scope(|scope| {
@@ -148,9 +147,9 @@ fn a_raise_and_a_reservation_taken_back_reach_a_thread_that_waits() {
     assert!(limiter.try_acquire().is_err());
 }
 
-/// No time passes, so nobody looks again by itself.
+/// Time stands still, so no waiter asks again by a timer.
 #[test]
-fn a_raise_wakes_who_waits() {
+fn a_raised_limit_wakes_the_waiter() {
     let (clock, limiter) = limiter("1/day");
     limiter.try_acquire().unwrap();
     let mut crowd = Crowd::new(&limiter, &clock);
@@ -161,7 +160,7 @@ fn a_raise_wakes_who_waits() {
 }
 
 #[test]
-fn a_reservation_taken_back_wakes_who_waits() {
+fn a_refund_wakes_the_waiter() {
     let (clock, limiter) = limiter("10/day");
     let reservations = [limiter.reserve(5).unwrap(), limiter.reserve(5).unwrap()];
     let mut crowd = Crowd::new(&limiter, &clock);
@@ -176,7 +175,7 @@ fn a_reservation_taken_back_wakes_who_waits() {
 }
 
 #[test]
-fn a_request_for_nothing_goes_past_those_who_wait() {
+fn a_request_for_nothing_does_not_wait() {
     let limiter = Limiter::with_clock("1/day, 2/day".parse().unwrap(), ManualClock::new());
     limiter.try_acquire().unwrap();
     let mut waiter = limiter.waiter(Wait::new(1));

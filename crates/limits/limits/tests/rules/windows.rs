@@ -1,13 +1,11 @@
-//! The windows against their definitions: the fixed window, the sliding log and the sliding
-//! counter.
+//! Tests the fixed window, the sliding log and the sliding counter against their definitions.
 
 use crate::laws::{
-    Answer, Arrival, SECOND, arrivals, arrivals_for, at, not_until, orderly, quotas, seconds, span,
+    Answer, Arrival, SECOND, arrivals_for, at, not_until, orderly, quotas, seconds, span,
     whole_quotas,
 };
 use nanopace_limits::{
-    Atomic, FixedWindow, Gcra, Limit, Limits, Locked, Quota, Rejected, Rule, SlidingCounter,
-    SlidingLog, TryAcquire,
+    FixedWindow, Limit, Limits, Quota, Rejected, Rule, SlidingCounter, SlidingLog,
 };
 use nanopace_nanos::Nanos;
 use proptest::prelude::*;
@@ -38,7 +36,7 @@ fn fixed_window(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let capacity = quota.count();
     let latest =
         let_in.iter().map(|one| window(quota, one.now)).fold(window(quota, arrival.now), u64::max);
-    // What counts in a later window than its moment's was let in after something in that window.
+    // An admission counts in a later window than its moment's if it came after one in that window.
     let mut counted_in = 0;
     let windows = let_in.iter().map(|one| {
         counted_in = window(quota, one.now).max(counted_in);
@@ -122,50 +120,6 @@ fn weighs_exactly<R: Rule>(
 }
 
 #[test]
-fn a_sliding_counter_counts_any_quota() {
-    let limits: Limits = "10M/day sliding-counter".parse().unwrap();
-    let day = seconds(24 * 60 * 60);
-    let mut state = limits.fresh();
-    assert_eq!(limits.try_acquire(&mut state, Nanos::ZERO, 10_000_000), Ok(()));
-    assert_eq!(limits.try_acquire(&mut state, day + span(day.as_nanos() / 4), 2_500_000), Ok(()));
-    assert!(limits.try_acquire(&mut state, day + span(day.as_nanos() / 4), 1).is_err());
-}
-
-#[test]
-fn the_boundary_doubles_what_a_fixed_window_lets_in_and_no_more() {
-    let limiter = Atomic::new(FixedWindow::new("10/s".parse().unwrap()));
-    let moments = (0..40).map(|step| at(SECOND - 20 + step));
-    assert_eq!(moments.filter(|moment| limiter.try_acquire_at(*moment).is_ok()).count(), 20);
-}
-
-#[test]
-fn a_caller_that_keeps_asking_stays_out_if_rejected_requests_count() {
-    // 2 per 10 s: two at 0 s, then one every 4 s. Each of them finds two arrivals in the last 10 s,
-    // except for the one that waited until its retry time.
-    let rule = SlidingLog::counting_rejected("2/10s".parse().unwrap());
-    let mut state = rule.fresh();
-    assert_eq!(rule.try_acquire(&mut state, seconds(0), 2), Ok(()));
-    assert_eq!(rule.try_acquire(&mut state, seconds(4), 1), not_until(seconds(10)));
-    assert_eq!(rule.try_acquire(&mut state, seconds(8), 1), not_until(seconds(14)));
-    assert_eq!(rule.try_acquire(&mut state, seconds(12), 1), not_until(seconds(18)));
-    assert_eq!(rule.try_acquire(&mut state, seconds(18), 1), Ok(()));
-}
-
-#[test]
-fn a_log_that_counts_rejected_requests_does_so_beside_others() {
-    let logs = (
-        SlidingLog::counting_rejected("2/10s".parse().unwrap()),
-        SlidingLog::new("1/s".parse().unwrap()),
-    );
-    let mut state = logs.fresh();
-    assert_eq!(logs.try_acquire(&mut state, seconds(0), 1), Ok(()));
-    // The other log rejects this one; it counts all the same, until 10 s after its arrival.
-    let early = at(SECOND / 2);
-    assert_eq!(logs.try_acquire(&mut state, early, 1), not_until(seconds(1)));
-    assert_eq!(logs.try_acquire(&mut state, seconds(2), 1), not_until(early + span(10 * SECOND)));
-}
-
-#[test]
 fn a_log_remembers_no_more_moments_than_its_count() {
     let quota = Quota::new(5, span(1_000)).unwrap();
     for rule in [SlidingLog::new(quota), SlidingLog::counting_rejected(quota)] {
@@ -199,12 +153,6 @@ proptest! {
         let rule = FixedWindow::new(quota);
         crate::laws::agrees(&rule, &arrivals, |let_in, arrival| fixed_window(quota, let_in, arrival))?;
         crate::laws::common(&rule, quota.count(), &arrivals)?;
-    }
-
-    #[test]
-    fn a_fixed_window_bounds_each_window((quota, arrivals) in quota_and_orderly()) {
-        let rule = FixedWindow::new(quota);
-        crate::laws::is_bounded(&rule, &arrivals, |length_ns| most_windows(quota, length_ns))?;
     }
 
     #[test]
@@ -292,18 +240,6 @@ proptest! {
         }
     }
 
-    /// Limits of different laws on one request.
-    #[test]
-    fn three_at_once_are_checked_before_any_is_debited((quota, arrivals) in quota_and_orderly(), burst in 1..10_u64) {
-        let cooldown = Gcra::with_burst("3/s".parse().unwrap(), burst).unwrap();
-        let all = (FixedWindow::new(quota), cooldown, SlidingLog::new(quota));
-        crate::laws::common(&all, quota.count().min(burst), &arrivals)?;
-        let let_in = crate::laws::admitted(&all, &arrivals);
-        prop_assert!(crate::laws::answers(&all.0, &let_in).iter().all(Result::is_ok));
-        prop_assert!(crate::laws::answers(&all.1, &let_in).iter().all(Result::is_ok));
-        prop_assert!(crate::laws::answers(&all.2, &let_in).iter().all(Result::is_ok));
-    }
-
     #[test]
     fn a_sliding_counter_keeps_its_laws((quota, arrivals) in quota_and_arrivals()) {
         let rule = SlidingCounter::new(quota);
@@ -315,22 +251,5 @@ proptest! {
     #[test]
     fn a_sliding_counter_weighs_exactly((quota, arrivals) in quota_and_orderly()) {
         weighs_exactly(&SlidingCounter::new(quota), quota, &arrivals)?;
-    }
-
-    /// One word and a lock answer alike.
-    #[test]
-    fn shared_or_not_the_answers_are_the_rules(arrivals in arrivals(SECOND, 7, 7)) {
-        let quota = Quota::new(7, span(SECOND)).unwrap();
-        let fixed = FixedWindow::new(quota);
-        prop_assert_eq!(crate::laws::admitted_by(&Atomic::new(fixed), &arrivals), crate::laws::admitted(&fixed, &arrivals));
-        for log in [SlidingLog::new(quota), SlidingLog::counting_rejected(quota)] {
-            let locked = Locked::new(log);
-            for (&Arrival { now, n }, answer) in arrivals.iter().zip(crate::laws::answers(&log, &arrivals)) {
-                if (1..=7).contains(&n) {
-                    prop_assert_eq!(locked.peek_n_at(n, now), answer);
-                }
-                prop_assert_eq!(locked.try_acquire_n_at(n, now), answer);
-            }
-        }
     }
 }

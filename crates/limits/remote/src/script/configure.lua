@@ -1,9 +1,9 @@
 -- Changes a configuration in one step.
 --
--- KEYS[1]  a hash: limits as text by 'k' and the key, or by 'p' and the prefix; and under 'v' what is
---          different after each change
+-- KEYS[1]  a hash: limits as text in the fields 'k' with the key and 'p' with the prefix; field 'v' is
+--          the version, which every change raises
 -- ARGV     for each change the field, 'set' or 'unset', and the limits
--- Returns  how many of the changes have found limits.
+-- Returns  how many of the fields had limits before.
 local found = 0
 for at = 1, #ARGV, 3 do
   found = found + redis.call('HEXISTS', KEYS[1], ARGV[at])
@@ -13,7 +13,7 @@ for at = 1, #ARGV, 3 do
     redis.call('HDEL', KEYS[1], ARGV[at])
   end
 end
--- By the clock, so that no number comes again after the store was emptied.
+-- The version comes from the clock, so that an emptied store does not repeat an old one.
 local time = redis.call('TIME')
 local version = time[1] * 1000000 + time[2]
 local before = tonumber(redis.call('HGET', KEYS[1], 'v') or '') or 0

@@ -8,9 +8,9 @@
 --          2 'take', or 'look' to change nothing
 --          3 the time in microseconds for tests; if empty, the server's clock is read
 --          4 the largest of the costs
---          5 how much more may be taken for later, 6 how many times that must be left
+--          5 how much more may be taken ahead, 6 how many times that must be left
 --          then for each limit its law and what the request costs it
--- Returns  whether the request was let in (2: the state belongs to other limits, nothing was done), the
+-- Returns  whether the request was admitted (2: the state belongs to other limits, nothing was done), the
 --          time in microseconds, how much more was taken, and the state before. If the key holds
 --          something that is not a state, the script fails and leaves it unchanged.
 local floor, max, min, match = math.floor, math.max, math.min, string.match
@@ -27,9 +27,9 @@ local head = ARGV[1] .. '\n'
 if before ~= '' and string.sub(before, 1, #head) ~= head then return { 2, now, 0, before } end
 if ARGV[2] == 'look' then return { 0, now, 0, before } end
 
--- A rate. Its law: `a` is the interval, `b` the most that may be owed. Its state: `x` is what was owed
--- at the moment `y`. `z` is 0 unless something was given back, or `b` was reached by requests that did
--- not fit. It counts those requests, modulo 2^32.
+-- A rate. Its law: `a` is the interval, `b` the most that may be owed. Its state: `x` is the debt at
+-- the moment `y`. `z` is 0 unless a request was refunded, or `b` was reached by requests that did not
+-- fit. It counts those requests, modulo 2^32.
 local rate = {}
 
 local function owed(limit)
@@ -44,8 +44,8 @@ function rate.debit(limit, n)
   limit.x, limit.y = owed(limit) + n * limit.a, now
 end
 
--- Counts what other limits have let in, which exhausts the rate at most. `z` grows by all of it rather
--- than by the part that did not fit, so less can be given back.
+-- Counts requests that other limits have admitted, which exhausts the rate at most. `z` grows by all
+-- of them rather than by the part that did not fit, so less can be refunded.
 function rate.debit_for_others(limit, n)
   local most = max(owed(limit), limit.b)
   rate.debit(limit, n)
@@ -59,9 +59,9 @@ function rate.left(limit)
   return limit.x - (now - limit.y) + (limit.z > 0 and limit.b or 0)
 end
 
--- Windows of the clock. Their law: `a` is the length, `b` the most that get in. Their state: `x` is the
--- number of the latest window that let anything in, `z` its count. Only a sliding counter has `y`, the
--- count of the window before.
+-- Windows of the clock. Their law: `a` is the length, `b` the most that is admitted. Their state: `x`
+-- is the number of the latest window that admitted anything, `z` its count. Only a sliding counter has
+-- `y`, the count of the window before.
 local windows = {}
 
 -- The state in the current window. If the clock was set back, a later window stays the current one.
@@ -122,7 +122,7 @@ end
 for line in next_line do
   limits[#limits + 1] = read(match(line, '^(%a %S+ %S+) (.*)$'))
 end
--- Anybody may have written something else, in part.
+-- Another program may have written this value, or a part of it.
 if before ~= '' and show(limits) ~= before then error('no state') end
 
 local function fits(more)

@@ -1,7 +1,7 @@
--- Says that a process is there, or that it goes, and counts those that are.
+-- Registers or removes a process, and counts the registered ones.
 --
--- KEYS[1]  a sorted set of processes by the millisecond until which each counts
--- ARGV     1 the process, 2 for how many milliseconds it counts from now on, 0 if it goes
+-- KEYS[1]  a sorted set of processes; the score is the millisecond until which each counts
+-- ARGV     1 the process; 2 for how many milliseconds it counts from now on, 0 to remove it
 -- Returns  how many processes count.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

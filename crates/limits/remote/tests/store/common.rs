@@ -1,14 +1,15 @@
-//! What several tests need.
+//! Helpers that several test files use.
 #![allow(dead_code, reason = "not every test needs all of it")]
 
 use nanopace_nanos::{Clock, Nanos};
 use nanopace_remote::{Remote, Settings};
-use nanopace_services::Server;
+use nanopace_services::{Engine, Server};
+use proptest::test_runner::{Config, TestRunner};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The store's time in microseconds, which a test sets, forwards or backwards.
+/// The store's clock in microseconds, which a test sets, forwards or backwards.
 #[derive(Debug)]
 pub(crate) struct Micros(pub(crate) Arc<AtomicU64>);
 
@@ -18,7 +19,17 @@ impl Clock for Micros {
     }
 }
 
-/// A machine may be busy: for tests that are not about time.
+/// One server after the other: Redis and Valkey.
+pub(crate) fn servers() -> impl Iterator<Item = (Engine, Server)> {
+    Engine::ALL.into_iter().map(|engine| (engine, Server::start(engine).unwrap()))
+}
+
+/// Tries that many random cases.
+pub(crate) fn runner(cases: u32) -> TestRunner {
+    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
+}
+
+/// Long timeouts, for tests that are not about time: the machine may be busy.
 pub(crate) fn patient() -> Settings {
     Settings::default().timeout(Duration::from_secs(20)).connect_timeout(Duration::from_secs(20))
 }
@@ -27,7 +38,7 @@ pub(crate) fn store(server: &Server) -> Remote {
     Remote::lazy_with(&server.url(), patient()).unwrap()
 }
 
-/// Asks the server itself.
+/// Sends a command to the server, past the limiter.
 pub(crate) fn ask<T: redis::FromRedisValue>(server: &Server, words: &[&str]) -> T {
     let client = redis::Client::open(server.url()).unwrap();
     let mut connection = client.get_connection().unwrap();
@@ -35,7 +46,7 @@ pub(crate) fn ask<T: redis::FromRedisValue>(server: &Server, words: &[&str]) -> 
     command.arg(&words[1..]).query(&mut connection).unwrap()
 }
 
-/// Waits until it is so, for at most 20 s.
+/// Waits until `is_so`, for at most 20 s.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     while !is_so() {

@@ -1,9 +1,8 @@
-//! The configuration in a store.
+//! Tests the configuration in a store.
 
-use crate::common::{ask, store, until};
+use crate::common::{ask, servers, store, until};
 use nanopace_keyed::{Change, ConfigStore, Keyed, Scope};
 use nanopace_remote::{RemoteConfig, RemoteError};
-use nanopace_services::{Engine, Server};
 use std::thread;
 use std::time::Duration;
 
@@ -17,8 +16,7 @@ fn limits_of(config: &impl ConfigStore, key: &str) -> Option<String> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn all_processes_see_a_change_and_both_kinds_of_limiters_take_it() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let (here, there) = (store(&server), store(&server));
         let config = RemoteConfig::follow(&here, "limits", NEVER).unwrap();
         let remote = RemoteConfig::follow(&there, "limits", SOON).unwrap();
@@ -26,7 +24,7 @@ fn all_processes_see_a_change_and_both_kinds_of_limiters_take_it() {
         let remote = there.config(remote).build().unwrap();
         let local = Keyed::<String, _>::builder(local).build().unwrap();
         config.set(Scope::Prefix(""), "2/day".parse().unwrap()).unwrap();
-        // One after the other: what the first lets in meanwhile counts.
+        // One after the other: what the first admits meanwhile counts.
         until("one has limits", || remote.try_acquire("a").is_ok());
         until("the other has limits", || local.try_acquire("a").is_ok());
         config.set(Scope::Key("alice"), "5/day burst 7".parse().unwrap()).unwrap();
@@ -43,8 +41,7 @@ fn all_processes_see_a_change_and_both_kinds_of_limiters_take_it() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_batch_is_one_step_and_says_what_it_has_found() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let config = RemoteConfig::follow(&store(&server), "limits", NEVER).unwrap();
         config.set(Scope::Key("guest"), "1/s".parse().unwrap()).unwrap();
         let found = config.apply(&[
@@ -65,8 +62,7 @@ fn a_batch_is_one_step_and_says_what_it_has_found() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn changes_of_several_processes_are_all_kept() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         thread::scope(|scope| {
             for process in 0..4 {
                 let config = RemoteConfig::follow(&store(&server), "limits", NEVER).unwrap();
@@ -87,8 +83,7 @@ fn changes_of_several_processes_are_all_kept() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn versions_rise_whatever_the_stores_clock_says() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let config = RemoteConfig::follow(&store(&server), "limits", NEVER).unwrap();
         let version = || ask::<u64>(&server, &["HGET", "limits", "v"]);
         let ahead = 1 << 52; // microseconds: the year 2112
@@ -103,8 +98,7 @@ fn versions_rise_whatever_the_stores_clock_says() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_last_configuration_stays_when_the_store_is_lost_emptied_or_damaged() {
-    for engine in Engine::ALL {
-        let mut server = Server::start(engine).unwrap();
+    for (_, mut server) in servers() {
         let config = RemoteConfig::follow(&store(&server), "limits", NEVER).unwrap();
         config.set(Scope::Key("alice"), "5/s".parse().unwrap()).unwrap();
         config.refresh().unwrap();

@@ -1,17 +1,17 @@
-//! A key is there as long as it counts, by the store's own clock, and not much longer. Other tests set
-//! the store's time, and keep keys for longer.
+//! Tests that a key exists as long as it counts, by the store's own clock, and not much longer. Other tests set the
+//! store's time, and keep keys for longer.
 
-use crate::common::{ask, store};
+use crate::common::{ask, servers, store};
 use nanopace_keyed::KeyRejected;
 use nanopace_remote::{Rejected, RemoteKeyed, RemoteRejected};
-use nanopace_services::{Engine, Server};
+use nanopace_services::Server;
 
 /// When the key expires, in nanoseconds since 1970.
 fn expires(server: &Server) -> u64 {
     ask::<u64>(server, &["PEXPIRETIME", "nanopace:{alice}"]) * 1_000_000
 }
 
-/// From when on one more gets in, by the store's clock, in nanoseconds.
+/// When one more is admitted, by the store's clock, in nanoseconds.
 fn not_until(users: &RemoteKeyed) -> u64 {
     match users.try_acquire("alice") {
         Err(RemoteRejected::Key(KeyRejected::Limit(Rejected::NotUntil(moment)))) => {
@@ -21,18 +21,17 @@ fn not_until(users: &RemoteKeyed) -> u64 {
     }
 }
 
-/// How much later it expires than it has to.
+/// How much later it expires than necessary.
 fn late(expires: u64, counts_until: u64, what: &str) -> u64 {
     let late = expires.checked_sub(counts_until);
     late.unwrap_or_else(|| panic!("{what}: {} ns early", counts_until - expires))
 }
 
-/// Of each of these limits, one request is all that counts, until the next one gets in.
+/// For each of these limits, one request is all that counts, until the next one is admitted.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_key_expires_when_nothing_of_it_counts_any_more() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let users = store(&server).limits("1/s").build().unwrap();
         for turn in 0..20 {
             for limits in [
@@ -62,8 +61,7 @@ fn a_key_expires_when_nothing_of_it_counts_any_more() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_replaced_limit_keeps_its_key_as_long_as_it_counts() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let users = store(&server).limits("1/s").build().unwrap();
         for turn in 0..20 {
             ask::<String>(&server, &["FLUSHALL"]);

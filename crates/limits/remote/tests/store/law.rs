@@ -1,87 +1,90 @@
-//! The store decides as the rules do a microsecond before or after at most: the same answer, and the same
-//! figures, for the same arrivals.
+//! Tests that the store decides as the local rules do a microsecond before or after at most: the same decision, and
+//! the same figures, for the same arrivals.
 
-use crate::common::Micros;
+use crate::common::{Micros, runner, servers, store};
 use nanopace_limits::custom::LimitsState;
 use nanopace_limits::{Decision, Limit, LimitKind, Limits, Quota, Rejected, Rule};
 use nanopace_nanos::Nanos;
-use nanopace_remote::{Remote, RemoteKeyed, Settings};
-use nanopace_services::{Engine, Server};
+use nanopace_remote::{Remote, RemoteKeyed};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A machine may be busy; no test here is about time.
-fn patient() -> Settings {
-    Settings::default().timeout(Duration::from_secs(20)).connect_timeout(Duration::from_secs(20))
-}
-
-fn config(cases: u32) -> Config {
-    Config { cases, failure_persistence: None, ..Config::default() }
-}
-
-/// The rules, with a state, as a process has them for itself.
+/// The rules in this process, and the states they may be in: the store may decide a microsecond before or after, when
+/// the count of a replaced limit was still kept, or no longer.
 struct Local {
     limits: Limits,
-    state: LimitsState,
+    states: Vec<LimitsState>,
 }
 
 impl Local {
-    fn change(&mut self, limits: &Limits, micros: u64) {
-        if *limits != self.limits {
-            let now = Nanos::from_nanos(micros * 1_000);
-            self.state = limits.carry_over(&self.limits, &self.state, now);
-            self.limits = limits.clone();
-        }
-    }
-
-    fn decide(&mut self, micros: u64, costs: &[u64]) -> Decision {
+    /// The decision of those limits at that moment, and the state after it.
+    fn decide(
+        &self,
+        limits: &Limits,
+        state: &LimitsState,
+        micros: u64,
+        costs: &[u64],
+    ) -> (Decision, LimitsState) {
         let now = Nanos::from_nanos(micros * 1_000);
-        self.limits.decide_costs(&mut self.state, now, costs).unwrap()
-    }
-
-    /// Whether the store has decided as the rules do at that moment, or a microsecond before or after.
-    /// Goes on with the decision that is the same.
-    fn decides_like(&mut self, decision: &Decision, micros: u64, costs: &[u64], most: u64) -> bool {
-        let moments = [micros, micros - 1, micros + 1, micros - most, micros + most];
-        moments.into_iter().any(|micros| {
-            let mut other = Local { limits: self.limits.clone(), state: self.state.clone() };
-            let is_like = self.is_like(decision, &other.decide(micros, costs), most);
-            if is_like {
-                *self = other;
-            }
-            is_like
-        })
-    }
-
-    /// Whether the decisions are the same, except for so many microseconds. If two limits reject for times that
-    /// differ by less, either may be the one that is named.
-    fn is_like(&self, a: &Decision, b: &Decision, most: u64) -> bool {
-        let apart = |a: Duration, b: Duration| a.abs_diff(b) <= Duration::from_micros(most);
-        let is_retried_alike = match (a.retry(), b.retry()) {
-            (Some(a), Some(b)) => apart(a, b),
-            (a, b) => a == b,
+        let mut state = if *limits == self.limits {
+            state.clone()
+        } else {
+            limits.carry_over(&self.limits, state, now)
         };
-        let is_same_limit = a.which() == b.which()
-            && a.limit() == b.limit()
-            && a.remaining().abs_diff(b.remaining()) <= self.requests_in(most, b.which())
-            && apart(a.reset(), b.reset());
-        a.is_allowed() == b.is_allowed()
-            && is_retried_alike
-            && (is_same_limit || (a.which() != b.which() && a.retry().is_some()))
+        (limits.decide_costs(&mut state, now, costs).unwrap(), state)
     }
 
-    /// How many requests become possible in so many microseconds: none, unless there are more than one in a
-    /// microsecond.
-    fn requests_in(&self, micros: u64, limit: usize) -> u64 {
-        let limit = self.limits.each()[limit];
-        let quota = limit.quota();
-        match limit.kind() {
-            LimitKind::FixedWindow => 0,
-            _ => micros * 1_000 * quota.count() / quota.period_ns(),
+    /// Whether those limits have decided in the store as here at that moment, or up to `most` microseconds before or
+    /// after. Continues with the states in which they have.
+    fn decides_like(
+        &mut self,
+        limits: &Limits,
+        decision: &Decision,
+        micros: u64,
+        costs: &[u64],
+        most: u64,
+    ) -> bool {
+        const MOST_STATES: usize = 32;
+        let moments = [micros, micros - 1, micros + 1, micros - most, micros + most];
+        let (mut states, mut seen) = (Vec::new(), HashSet::new());
+        for (micros, state) in moments.iter().flat_map(|at| self.states.iter().map(|s| (*at, s))) {
+            let (other, state) = self.decide(limits, state, micros, costs);
+            if is_like(limits, decision, &other, most) && seen.insert(format!("{state:?}")) {
+                states.push(state);
+            }
         }
+        states.truncate(MOST_STATES);
+        *self = Local { limits: limits.clone(), states };
+        !self.states.is_empty()
+    }
+}
+
+/// Whether the decisions are the same, except for that many microseconds. If two limits reject for times that
+/// differ by less, either may be named.
+fn is_like(limits: &Limits, a: &Decision, b: &Decision, most: u64) -> bool {
+    let apart = |a: Duration, b: Duration| a.abs_diff(b) <= Duration::from_micros(most);
+    let is_retried_alike = match (a.retry(), b.retry()) {
+        (Some(a), Some(b)) => apart(a, b),
+        (a, b) => a == b,
+    };
+    let is_same_limit = a.which() == b.which()
+        && a.limit() == b.limit()
+        && a.remaining().abs_diff(b.remaining()) <= requests_in(most, limits.each()[b.which()])
+        && apart(a.reset(), b.reset());
+    a.is_allowed() == b.is_allowed()
+        && is_retried_alike
+        && (is_same_limit || (a.which() != b.which() && a.retry().is_some()))
+}
+
+/// The number of requests that become possible in that many microseconds.
+fn requests_in(micros: u64, limit: Limit) -> u64 {
+    let quota = limit.quota();
+    match limit.kind() {
+        LimitKind::FixedWindow => 0,
+        _ => micros * 1_000 * quota.count() / quota.period_ns(),
     }
 }
 
@@ -96,11 +99,11 @@ fn allowed(limits: &[Limits]) -> u64 {
     1 + u64::try_from(parts).unwrap()
 }
 
-/// When a request comes, in microseconds.
+/// The time of a request, in microseconds.
 #[derive(Clone, Copy, Debug)]
 enum When {
     Later(i64),
-    /// So long after the next window of the first limit begins.
+    /// That long after the beginning of the next window of the first limit.
     Window(i64),
 }
 
@@ -119,7 +122,7 @@ impl When {
     }
 }
 
-/// A request: when it comes, what it costs each limit, and to what the limits change before.
+/// A request: its time, its costs, and the limits that come into force before.
 #[derive(Clone, Debug)]
 struct Arrival {
     when: When,
@@ -197,7 +200,7 @@ fn limits(limit: impl Strategy<Value = Limit>) -> impl Strategy<Value = Limits> 
     proptest::collection::vec(limit, 1..4).prop_map(Limits::new)
 }
 
-/// A limiter in the store whose time is what the test says.
+/// A limiter in the store with the test's clock.
 fn remote(store: &Remote, prefix: u64) -> (RemoteKeyed, Arc<AtomicU64>) {
     let micros = Arc::new(AtomicU64::new(1_700_000_000_000_000));
     let limiter =
@@ -205,8 +208,8 @@ fn remote(store: &Remote, prefix: u64) -> (RemoteKeyed, Arc<AtomicU64>) {
     (limiter.build().unwrap(), micros)
 }
 
-/// Whether a window that is no whole number of microseconds begins so close that the store may take the
-/// moment for one before or after its beginning.
+/// Whether a window that is not a whole number of microseconds begins so close that the store may see the moment on
+/// the other side of its beginning.
 fn is_at_an_edge(micros: u64, all: &[Limits]) -> bool {
     all.iter().flat_map(Limits::each).any(|limit| {
         let length = limit.quota().period_ns();
@@ -224,7 +227,7 @@ fn compare(
 ) -> Result<(), TestCaseError> {
     let (remote, micros) = remote(store, prefix);
     let mut limits = all[0].clone();
-    let mut local = Local { limits: limits.clone(), state: limits.fresh() };
+    let mut local = Local { limits: limits.clone(), states: vec![limits.fresh()] };
     remote.set_limits(limits.clone()).unwrap();
     for Arrival { when, costs, change } in arrivals {
         if let Some(change) = change {
@@ -235,11 +238,9 @@ fn compare(
         let now = (now..now + 10_000).find(|now| !is_at_an_edge(*now, all)).unwrap();
         micros.store(now, Ordering::Relaxed);
         let costs = &costs[..limits.each().len()];
-        local.change(&limits, now);
         let decision = remote.decide_costs("subject", costs).unwrap();
-        let expected =
-            Local { limits: limits.clone(), state: local.state.clone() }.decide(now, costs);
-        let is_like = local.decides_like(&decision, now, costs, allowed(all));
+        let (expected, _) = local.decide(&limits, &local.states[0], now, costs);
+        let is_like = local.decides_like(&limits, &decision, now, costs, allowed(all));
         prop_assert!(is_like, "{} for {:?}: {:?}\n{:?}", limits, costs, decision, expected);
     }
     Ok(())
@@ -248,13 +249,11 @@ fn compare(
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_store_decides_as_the_rules_do() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
-        let store = Remote::lazy_with(&server.url(), patient()).unwrap();
-        let prefix = AtomicU64::new(0);
-        let mut runner = TestRunner::new(config(400));
+    for (engine, server) in servers() {
+        let (store, prefix) = (store(&server), AtomicU64::new(0));
+        let mut runner = runner(400);
         let all = prop_oneof![
-            // What is counted goes from limit to limit in requests, which would enlarge a rounding.
+            // Counts pass from limit to limit in requests, which would enlarge a rounding.
             1 => proptest::collection::vec(limits(even_limit()), 3),
             1 => limits(limit()).prop_map(|limits| vec![limits; 3]),
         ];
@@ -266,15 +265,13 @@ fn the_store_decides_as_the_rules_do() {
     }
 }
 
-/// A request gets in a microsecond after its retry time, and not two microseconds before.
+/// A request is admitted a microsecond after its retry time, and not two microseconds before.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn retry_times_are_neither_too_short_nor_too_long() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
-        let store = Remote::lazy_with(&server.url(), patient()).unwrap();
-        let prefix = AtomicU64::new(0);
-        let mut runner = TestRunner::new(config(400));
+    for (engine, server) in servers() {
+        let (store, prefix) = (store(&server), AtomicU64::new(0));
+        let mut runner = runner(400);
         let result = runner.run(&(limit(), 1_u64..4), |(limit, n)| {
             let (remote, micros) = remote(&store, prefix.fetch_add(1, Ordering::Relaxed));
             remote.set_limits(Limits::new([limit])).unwrap();
@@ -285,7 +282,7 @@ fn retry_times_are_neither_too_short_nor_too_long() {
             let n = n.min(rejected.limit());
             let rejected = remote.decide_costs("subject", n).unwrap();
             let Some(retry) = rejected.retry() else { return Ok(()) };
-            // From 2255 on, a double can't tell microseconds apart.
+            // From 2255 on, a double cannot tell microseconds apart.
             let end = Nanos::from_nanos(9_000_000_000_000_000_000);
             if rejected.answer() > Err(Rejected::NotUntil(end)) {
                 return Ok(());

@@ -1,18 +1,16 @@
-//! Tokens that are taken ahead: never more than the limits, and less by no more than what is leased.
+//! Tests tokens that are taken ahead: never more is admitted than the limits allow, and less by no more than the
+//! leased tokens.
 
-use crate::common::{Micros, ask, store, until};
+use crate::common::{Micros, ask, runner, servers, store, until};
 use nanopace_limits::{Limits, Rule};
 use nanopace_nanos::{ManualClock, Nanos};
 use nanopace_remote::{Remote, RemoteError, RemoteKeyed};
-use nanopace_services::{Engine, Server};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Several limiters, each as a process of its own, on one time.
+/// Several limiters with one clock, each like a process of its own.
 struct Fleet {
     limiters: Vec<RemoteKeyed>,
     clock: ManualClock,
@@ -47,7 +45,7 @@ impl Fleet {
 
 #[derive(Clone, Debug)]
 enum Event {
-    /// Asks for `n`, so many times.
+    /// Asks for `n`, that many times.
     Ask {
         who: usize,
         n: u64,
@@ -87,20 +85,17 @@ fn limits() -> impl Strategy<Value = String> {
     .prop_map(str::to_owned)
 }
 
-/// Whatever gets in would have got in with one process that asks nobody: so no span has more than the
-/// limits let in.
+/// Each admission would have been made by one process alone. So no span has more than the limits allow.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn several_processes_let_in_no_more_than_one_would() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+fn several_processes_admit_no_more_than_one_would() {
+    for (engine, server) in servers() {
         let store = store(&server);
         let (prefix, by_lease) = (AtomicU64::new(0), AtomicU64::new(0));
-        let config = Config { cases: 150, failure_persistence: None, ..Config::default() };
         let events = proptest::collection::vec(event(), 1..80);
         let ahead = prop_oneof![Just(100_u64), Just(900), Just(5_000)];
         let cases = (limits(), ahead, events);
-        let result = TestRunner::new(config).run(&cases, |(text, ahead, events)| {
+        let result = runner(150).run(&cases, |(text, ahead, events)| {
             let prefix = prefix.fetch_add(1, Ordering::Relaxed);
             let mut fleet = Fleet::new(&store, &text, prefix, Duration::from_millis(ahead));
             let limits: Limits = text.parse().unwrap();
@@ -132,36 +127,10 @@ fn several_processes_let_in_no_more_than_one_would() {
     }
 }
 
-/// Real threads on real clocks. A rate lets no more in than its burst and what time brings.
-#[test]
-#[ignore = "needs Redis and Valkey"]
-fn threads_of_several_processes_keep_the_rate() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
-        let ahead = Duration::from_millis(20);
-        let began = Instant::now();
-        let let_in: u64 = thread::scope(|scope| {
-            let process = || {
-                let users = store(&server).limits("5000/s burst 500").leased(ahead);
-                let users = users.build().unwrap();
-                let end = began + Duration::from_millis(400);
-                let attempts = (0..).take_while(|_| Instant::now() < end);
-                attempts.filter(|_| users.try_acquire("alice").is_ok()).count() as u64
-            };
-            let threads: Vec<_> = (0..4).map(|_| scope.spawn(process)).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
-        });
-        // One token each 200 us.
-        let brought = began.elapsed().as_micros() / 200;
-        assert!(u128::from(let_in) <= 501 + brought, "{engine}: {let_in}");
-    }
-}
-
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn no_more_is_missing_than_what_is_leased() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let limits = "1000/day fixed-window";
         let fleet = Fleet::new(&store(&server), limits, 0, Duration::from_secs(10));
         let mut let_in = 0;
@@ -177,9 +146,8 @@ fn no_more_is_missing_than_what_is_leased() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn what_is_not_used_is_given_back() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+fn unused_tokens_are_given_back() {
+    for (_, server) in servers() {
         let store = store(&server);
         let left = || {
             let looks = store.limits("1000/day fixed-window").build().unwrap();
@@ -208,8 +176,7 @@ fn what_is_not_used_is_given_back() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn blocks_are_smaller_the_more_processes_there_are() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let store = store(&server);
         let limiter = || {
             let limiter = store.limits("100/s fixed-window").leased(Duration::from_secs(1));
@@ -237,8 +204,7 @@ fn blocks_are_smaller_the_more_processes_there_are() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn tokens_of_old_limits_are_not_used() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let users = store(&server).limits("1000/s fixed-window").leased(Duration::from_secs(1));
         let users = users.build().unwrap();
         users.try_acquire("alice").unwrap();

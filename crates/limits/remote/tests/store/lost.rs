@@ -1,13 +1,13 @@
-//! What is lost on the way: a store has counted it, and nobody has it.
+//! Tests tokens that are lost on the way: the store has counted them, and no process has them.
 
-use crate::common::{ask, patient, store, until};
+use crate::common::{ask, patient, servers, store, until};
 use nanopace_remote::{Remote, RemoteKeyed, RemoteRejected, StoreError};
-use nanopace_services::{Engine, NewConnections, Proxy, Server};
+use nanopace_services::{NewConnections, Proxy};
 use std::time::Duration;
 
 const LIMIT: u64 = 100_000;
 
-/// With one connection: who gets it finds no answer to somebody else on the way.
+/// With one connection, on which no other response is pending.
 fn through(proxy: &Proxy) -> Remote {
     Remote::lazy_with(&proxy.url(), patient().connections(1)).unwrap()
 }
@@ -16,22 +16,21 @@ fn limits() -> String {
     format!("{LIMIT}/day fixed-window")
 }
 
-/// A block has some ten tokens, and nothing is given back by itself meanwhile.
+/// A block has some ten tokens, and none is given back by a timer meanwhile.
 fn leased(store: &Remote) -> RemoteKeyed {
     store.limits(&limits()).leased(Duration::from_secs(10)).build().unwrap()
 }
 
-/// How much the store has counted for the key.
+/// The store's count for the key.
 fn counted(store: &Remote, key: &str) -> u64 {
     LIMIT - store.limits(&limits()).build().unwrap().decide_costs(key, 0).unwrap().remaining()
 }
 
-/// What was let in, is held, or is lost: all that the store has counted.
+/// All tokens that the store has counted are used, held, or lost.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn nothing_that_was_counted_is_missing_in_the_figures() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+fn all_counted_tokens_are_in_the_statistics() {
+    for (engine, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let users = leased(&through(&proxy));
         let mut let_in = 0;
@@ -55,8 +54,7 @@ fn nothing_that_was_counted_is_missing_in_the_figures() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_block_whose_answer_is_lost_is_counted_as_lost() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let users = leased(&through(&proxy));
         // The thread that says that this process is there has had its answer.
@@ -73,9 +71,8 @@ fn a_block_whose_answer_is_lost_is_counted_as_lost() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn what_cannot_be_given_back_is_lost() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+fn tokens_that_cannot_be_given_back_are_lost() {
+    for (engine, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let settings = patient().timeout(Duration::from_millis(200));
         let users = leased(&Remote::lazy_with(&proxy.url(), settings).unwrap());
@@ -94,8 +91,7 @@ fn what_cannot_be_given_back_is_lost() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_strict_request_without_an_answer_is_lost() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let users = through(&proxy).limits("10/day fixed-window").build().unwrap();
         users.try_acquire_costs("alice", 2).unwrap();
@@ -110,9 +106,8 @@ fn a_strict_request_without_an_answer_is_lost() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn what_the_store_has_not_counted_is_not_lost() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+fn requests_that_the_store_has_not_counted_are_not_lost() {
+    for (_, server) in servers() {
         ask::<String>(&server, &["SET", "nanopace:{bob}", "something else"]);
         let users = store(&server).limits("10/day").build().unwrap();
         users.try_acquire_costs("alice", 10).unwrap();
@@ -131,9 +126,8 @@ fn what_the_store_has_not_counted_is_not_lost() {
 #[cfg(feature = "async")]
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
-async fn what_a_dropped_decision_has_sent_is_lost() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+async fn a_sent_decision_that_is_dropped_is_lost() {
+    for (engine, server) in servers() {
         let users = leased(&store(&server));
         let users = nanopace_remote::AsyncRemoteKeyed::new(users);
         let dropped = async |key| {

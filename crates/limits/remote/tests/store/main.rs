@@ -1,6 +1,5 @@
-//! Decisions by real servers. One test program, so that tests that wait do so side by side.
+//! Tests decisions by real servers. One test program, so that tests that wait do so at the same time.
 
-mod alternating;
 mod common;
 mod config;
 mod expiry;

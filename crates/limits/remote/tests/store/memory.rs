@@ -1,10 +1,10 @@
-//! A store whose memory is full: what it says then, and what `maxmemory-policy` makes of it.
+//! Tests a store whose memory is full, also with a `maxmemory-policy`.
 
-use crate::common::{ask, store};
+use crate::common::{ask, servers, store};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, StoreError};
 use nanopace_services::{Engine, Server};
 
-/// Has room for some thousands of keys, and lets go of those that expire next.
+/// Has room for some thousands of keys, and evicts those that expire next.
 fn small(engine: Engine) -> Server {
     let server = Server::with(engine).setting("maxmemory-policy", "volatile-ttl").start().unwrap();
     let used: String = ask(&server, &["INFO", "memory"]);
@@ -30,8 +30,7 @@ fn victim(store: &Remote, on_loss: OnLoss) -> RemoteKeyed {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_full_store_says_so_and_goes_on_rejecting() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let store = store(&server);
         let [denies, allows] = [OnLoss::Deny, OnLoss::Allow].map(|on_loss| victim(&store, on_loss));
         denies.try_acquire_costs("victim", 2).unwrap();
@@ -44,7 +43,7 @@ fn a_full_store_says_so_and_goes_on_rejecting() {
             }
             assert_eq!(denies.trouble(), Some(StoreError::Full), "{engine}");
             assert!(allows.try_acquire("fresh").is_ok(), "{engine}: as was said");
-            // It is known to have used up its limits: the store is asked.
+            // It is known to have used up its limits, because the store is asked.
             assert!(allows.try_acquire("victim").is_err(), "{engine}");
         }
         assert_eq!((denies.stats().degraded, allows.stats().degraded), (60, 20), "{engine}");
@@ -55,7 +54,7 @@ fn a_full_store_says_so_and_goes_on_rejecting() {
     }
 }
 
-/// The README recommends it: what counts for longest stays.
+/// The README recommends this policy: keys that count for longest stay.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn volatile_ttl_keeps_what_counts_for_longest() {

@@ -1,6 +1,6 @@
-//! The store is there and refuses: what is said then.
+//! Tests stores that refuse: the reason is an error.
 
-use crate::common::{ask, patient, store, until};
+use crate::common::{ask, patient, servers, store, until};
 use nanopace_remote::{
     ConfigStore, OnLoss, Remote, RemoteConfig, RemoteError, RemoteRejected, Scope, StoreError,
 };
@@ -8,12 +8,12 @@ use nanopace_services::{Engine, Server};
 use std::io::ErrorKind;
 use std::time::Duration;
 
-/// What a limiter may do at least, as the README says.
+/// The permissions of a limiter in the README.
 const DECIDES: &[&str] = &["ping", "eval", "evalsha", "time", "get", "set"];
 const LEASES: &[&str] = &["zadd", "zrem", "zcard", "zremrangebyscore", "pexpire"];
 const CONFIGURES: &[&str] = &["hget", "hgetall", "hexists", "hset", "hdel"];
 
-/// The store for a user that may do only that.
+/// The store for a user with only those permissions.
 fn with_rights(server: &Server, keys: &str, commands: &[&str]) -> Remote {
     let rights: Vec<String> = commands.iter().map(|command| format!("+{command}")).collect();
     let user = ["ACL", "SETUSER", "bob", "reset", "on", ">unspeakable", keys];
@@ -34,7 +34,7 @@ fn refusal(store: &Remote) -> StoreError {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_database_that_is_not_there_is_said() {
+fn a_missing_database_is_an_error() {
     for engine in Engine::ALL {
         let one = Server::start(engine).unwrap();
         let cluster = Server::with(engine).setting("cluster-enabled", "yes").start().unwrap();
@@ -48,9 +48,8 @@ fn a_database_that_is_not_there_is_said() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn each_right_that_is_missing_is_said() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+fn each_missing_permission_is_an_error() {
+    for (engine, server) in servers() {
         for missing in &DECIDES[1..] {
             let rights: Vec<&str> = DECIDES.iter().copied().filter(|one| one != missing).collect();
             let error = refusal(&with_rights(&server, "~nanopace:*", &rights));
@@ -71,9 +70,8 @@ fn each_right_that_is_missing_is_said() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn the_rights_that_are_named_are_enough() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+fn the_documented_permissions_are_enough() {
+    for (_, server) in servers() {
         let strict = with_rights(&server, "~nanopace:*", DECIDES).limits("10/day").build().unwrap();
         strict.try_acquire("alice").unwrap();
 
@@ -94,7 +92,7 @@ fn the_rights_that_are_named_are_enough() {
     }
 }
 
-/// Addresses that don't work, and why.
+/// Addresses that do not work, and the reasons.
 fn useless(server: &Server) -> [(String, StoreError); 4] {
     with_rights(server, "~others:*", DECIDES);
     let [none, wrong] = ["bob:unspeakable@", "bob:unspeakablewrong@"]
@@ -109,9 +107,8 @@ fn useless(server: &Server) -> [(String, StoreError); 4] {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_store_that_was_never_there_says_why() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+fn a_store_that_was_never_there_returns_the_reason() {
+    for (engine, server) in servers() {
         for (url, reason) in useless(&server) {
             let settings = patient().timeout(Duration::from_millis(500));
             let store = Remote::lazy_with(&url, settings).unwrap();
@@ -135,7 +132,7 @@ fn a_store_that_was_never_there_says_why() {
 }
 
 #[test]
-fn the_first_request_says_why_there_is_no_connection() {
+fn the_first_request_returns_the_reason_without_a_connection() {
     let settings = patient().timeout(Duration::from_millis(500));
     let store = Remote::lazy_with("redis://127.0.0.1:1/", settings).unwrap();
     assert_eq!(refusal(&store), StoreError::Connection(ErrorKind::ConnectionRefused));
@@ -144,8 +141,7 @@ fn the_first_request_says_why_there_is_no_connection() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_answers_again_is_no_trouble() {
-    for engine in Engine::ALL {
-        let mut server = Server::start(engine).unwrap();
+    for (_, mut server) in servers() {
         let users = store(&server).limits("1M/day").build().unwrap();
         users.try_acquire("alice").unwrap();
         assert_eq!(users.trouble(), None);
@@ -161,9 +157,8 @@ fn a_store_that_answers_again_is_no_trouble() {
 #[cfg(feature = "async")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs Redis and Valkey"]
-async fn tasks_are_told_why_too() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+async fn tasks_get_the_reason_too() {
+    for (engine, server) in servers() {
         for (url, reason) in useless(&server) {
             let users = Remote::lazy(&url).unwrap();
             let users = users.limits("10/day").on_loss(OnLoss::Allow).build().unwrap();

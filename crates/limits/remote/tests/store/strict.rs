@@ -1,22 +1,19 @@
-//! Strict decisions: what they keep, and what they leave in the store.
+//! Tests strict decisions: their guarantees, and their keys in the store.
 
-use crate::common::{Micros, ask, store, until};
-use nanopace_keyed::{KeyRejected, Keyed, MemoryConfig};
+use crate::common::{ask, servers, store, until};
+use nanopace_keyed::{KeyRejected, MemoryConfig};
 use nanopace_remote::{
     ConfigStore, Rejected, Remote, RemoteError, RemoteRejected, Scope, StoreError,
 };
 use nanopace_services::{Engine, Server};
 use redis::Commands;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn threads_and_processes_share_a_limit() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let processes = [store(&server), store(&server)];
         let users = processes.map(|store| store.limits("1000/day").build().unwrap());
         let let_in = |limiter: &nanopace_remote::RemoteKeyed| {
@@ -38,47 +35,8 @@ fn threads_and_processes_share_a_limit() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn several_limits_are_all_checked_before_any_is_debited() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
-        let users = store(&server).limits("100/day, 2/day fixed-window").build().unwrap();
-        assert!(users.try_acquire_costs("alice", 2).is_ok());
-        for _ in 0..5 {
-            assert!(users.try_acquire("alice").is_err());
-        }
-        assert!(users.try_acquire_costs("alice", &[98, 0]).is_ok());
-        let error = users.try_acquire_costs("alice", &[1]).unwrap_err();
-        assert_eq!(error, KeyRejected::Costs { limits: 2, costs: 1 }.into());
-        let never = users.try_acquire_costs("alice", 101).unwrap_err();
-        assert_eq!(never, Rejected::ExceedsCapacity { capacity: 2 }.into());
-        assert!(users.try_acquire_costs("alice", 0).is_ok());
-    }
-}
-
-/// The header fields are those of the local limits.
-#[test]
-#[ignore = "needs Redis and Valkey"]
-fn decisions_tell_what_local_ones_tell() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
-        let remote = store(&server).limits("5/h burst 3").build().unwrap();
-        let local: Keyed = Keyed::new("5/h burst 3".parse().unwrap());
-        for _ in 0..4 {
-            let (remote, local) = (remote.decide("alice").unwrap(), local.decide("alice").unwrap());
-            assert_eq!(remote.is_allowed(), local.is_allowed());
-            assert_eq!(remote.remaining(), local.remaining());
-            let [a, b] = [remote, local].map(|decision| decision.reset().as_secs_f64());
-            assert!((a - b).abs() < 60.0, "{a} {b}");
-            assert_eq!(remote.retry().is_some(), local.retry().is_some());
-        }
-    }
-}
-
-#[test]
-#[ignore = "needs Redis and Valkey"]
 fn a_key_lives_as_long_as_it_counts_and_its_size_is_bounded() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let users = store(&server).limits("10/s, 60/h fixed-window").build().unwrap();
         for n in 0..60 {
             users.try_acquire(if n % 2 == 0 { "alice" } else { "bob" }).ok();
@@ -99,8 +57,7 @@ fn a_key_lives_as_long_as_it_counts_and_its_size_is_bounded() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn changes_of_limits_cost_no_memory_for_ever() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let users = store(&server).limits("10/day").build().unwrap();
         for count in 1..100 {
             users.set_limits(format!("{count}/{count}h").parse().unwrap()).unwrap();
@@ -111,53 +68,10 @@ fn changes_of_limits_cost_no_memory_for_ever() {
     }
 }
 
-/// Two processes that disagree about the limits don't let more in than the higher limit.
-#[test]
-#[ignore = "needs Redis and Valkey"]
-fn limits_that_go_back_and_forth_forget_nothing() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
-        let high = store(&server).limits("100/day").build().unwrap();
-        let low = store(&server).limits("10/day").build().unwrap();
-        let let_in = |limiter: &nanopace_remote::RemoteKeyed| {
-            (0..5).filter(|_| limiter.try_acquire("alice").is_ok()).count()
-        };
-        let total: usize = (0..100).map(|_| let_in(&high) + let_in(&low)).sum();
-        assert!(total <= 101, "{engine}: {total}");
-    }
-}
-
-/// Two processes that ask by turns, every 5 ms of the store's time. What the faster limits let through
-/// gets in, however slow the others are.
-#[test]
-#[ignore = "needs Redis and Valkey"]
-fn slow_limits_of_one_process_do_not_slow_another_one_down() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
-        for (fast, slow) in [("100/s burst 1", "1/s"), ("100/s burst 10", "1/s burst 10")] {
-            let micros = Arc::new(AtomicU64::new(1_700_000_000_000_000));
-            let [fast, slow] = [fast, slow].map(|limits| {
-                let limiter = store(&server).limits(limits).prefix(fast);
-                limiter.store_clock(Micros(Arc::clone(&micros))).build().unwrap()
-            });
-            let mut let_in = [0, 0];
-            for _ in 0..600 {
-                let_in[0] += u32::from(fast.try_acquire("alice").is_ok());
-                micros.fetch_add(2_500, Ordering::Relaxed);
-                let_in[1] += u32::from(slow.try_acquire("alice").is_ok());
-                micros.fetch_add(2_500, Ordering::Relaxed);
-            }
-            let [fast, slow] = let_in;
-            assert!(fast >= 290 && fast + slow <= 310, "{engine}: {let_in:?}");
-        }
-    }
-}
-
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn scripts_are_sent_again_after_a_flush() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let users = store(&server).limits("2/day").build().unwrap();
         users.try_acquire("alice").unwrap();
         ask::<String>(&server, &["SCRIPT", "FLUSH"]);
@@ -186,7 +100,7 @@ fn a_password_works_and_is_never_printed() {
     }
 }
 
-/// All that a decision touches is in one slot of a cluster, and keys with the same tag lie beside it.
+/// All keys of a decision are in one slot of a cluster, and keys with the same tag share it.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_cluster_finds_a_subject_by_its_tag() {
@@ -211,9 +125,8 @@ fn a_cluster_finds_a_subject_by_its_tag() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn what_others_have_written_is_left_alone_and_harms_no_other_key() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+fn foreign_values_stay_and_harm_no_other_key() {
+    for (engine, server) in servers() {
         let users = store(&server).limits("2/day").build().unwrap();
         ask::<String>(&server, &["SET", "nanopace:{text}", "something else"]);
         ask::<String>(&server, &["SET", "nanopace:{damaged}", "2/day\nxyz"]);
@@ -232,7 +145,7 @@ fn what_others_have_written_is_left_alone_and_harms_no_other_key() {
     }
 }
 
-/// A state with one letter too few, or with one that is no digit.
+/// The state with one letter less, or with another letter.
 fn damage(state: &str) -> impl Iterator<Item = String> {
     let with = |start: usize, letter: &str, end: usize| {
         Some([state.get(..start)?, letter, state.get(end..)?].concat())
@@ -246,12 +159,11 @@ fn damage(state: &str) -> impl Iterator<Item = String> {
     at_each.filter(move |damaged| damaged != state)
 }
 
-/// What is there is a state, or it is an error and stays as it is.
+/// A value is a valid state, or it is an error and does not change.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_damaged_state_is_left_alone() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let mut connection = redis::Client::open(server.url()).unwrap().get_connection().unwrap();
         for limits in ["2/day", "3/7s, 2/day", "9/day fixed-window", "1/day, 9/h sliding-counter"] {
             let users = store(&server).limits(limits).prefix(limits).build().unwrap();
@@ -275,8 +187,7 @@ fn a_damaged_state_is_left_alone() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn each_key_has_limits_of_its_own_or_none() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let config = MemoryConfig::new();
         config.set(Scope::Key("alice"), "3/day".parse().unwrap()).unwrap();
         config.set(Scope::Prefix("log:"), "3/day sliding-log".parse().unwrap()).unwrap();
@@ -289,14 +200,17 @@ fn each_key_has_limits_of_its_own_or_none() {
         users.config().set(Scope::Key("alice"), "5/day".parse().unwrap()).unwrap();
         assert!(users.try_acquire_costs("alice", 2).is_ok());
         assert!(users.try_acquire("alice").is_err());
+        let error = users.try_acquire_costs("alice", &[1, 1]).unwrap_err();
+        assert_eq!(error, KeyRejected::Costs { limits: 1, costs: 2 }.into());
+        let never = users.try_acquire_costs("alice", 6).unwrap_err();
+        assert_eq!(never, Rejected::ExceedsCapacity { capacity: 5 }.into());
     }
 }
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn any_subject_and_any_prefix_is_a_key_of_its_own() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let users = store(&server).limits("1/day").prefix("").build().unwrap();
         for subject in ["", "}", "{", "{}", "a b", "a\r\nb", "\0", "ü", &"long".repeat(10_000)] {
             assert!(users.try_acquire(subject).is_ok(), "{subject:?}");

@@ -1,16 +1,14 @@
-//! Decisions in tasks.
+//! Tests decisions in tasks.
 #![cfg(feature = "async")]
 
-use crate::common::{ask, store};
+use crate::common::{ask, servers, store};
 use nanopace_remote::{AsyncRemoteKeyed, OnLoss, Remote, RemoteRejected, Settings, StoreError};
-use nanopace_services::{Engine, Server};
 use std::time::{Duration, Instant};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs Redis and Valkey"]
 async fn tasks_and_threads_share_a_limit() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let users = AsyncRemoteKeyed::new(store(&server).limits("100/day").build().unwrap());
         let tasks: Vec<_> = (0..50)
             .map(|_| {
@@ -38,9 +36,8 @@ async fn tasks_and_threads_share_a_limit() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs Redis and Valkey"]
-async fn a_halted_store_holds_no_task_up_and_is_found_again() {
-    for engine in Engine::ALL {
-        let mut server = Server::start(engine).unwrap();
+async fn a_stopped_store_delays_no_task_and_is_found_again() {
+    for (_, mut server) in servers() {
         let store = Remote::lazy_with(&server.url(), Settings::default()).unwrap();
         let users = store.limits("1000/day").on_loss(OnLoss::Deny).build().unwrap();
         let users = AsyncRemoteKeyed::new(users);
@@ -66,8 +63,7 @@ async fn a_halted_store_holds_no_task_up_and_is_found_again() {
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn tasks_use_what_was_taken_ahead() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let users = store(&server).limits("1000/s fixed-window").leased(Duration::from_secs(1));
         let users = AsyncRemoteKeyed::new(users.build().unwrap());
         for _ in 0..100 {
@@ -85,12 +81,11 @@ async fn until(what: &str, users: &AsyncRemoteKeyed, is_let_in: bool) {
     }
 }
 
-/// A runtime that runs only while a decision is made finds the store again, too.
+/// A runtime may run only while a decision is made.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_runtime_that_stands_still_between_decisions_finds_the_store_again() {
-    for engine in Engine::ALL {
-        let mut server = Server::start(engine).unwrap();
+fn a_runtime_that_stops_between_decisions_finds_the_store_again() {
+    for (_, mut server) in servers() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let store = Remote::lazy_with(&server.url(), Settings::default()).unwrap();
         let users = AsyncRemoteKeyed::new(store.limits("1M/s").build().unwrap());

@@ -1,16 +1,15 @@
-//! How long answers are waited for, and what becomes of those that come too late.
+//! Tests the timeout of responses, and responses that come too late.
 
-use crate::common::{store, until};
+use crate::common::{servers, store, until};
 use nanopace_remote::{Remote, Settings, StoreError};
-use nanopace_services::{Engine, Proxy, Server};
+use nanopace_services::Proxy;
 use std::time::Duration;
 
-/// Without any settings, a store that is 60 ms away is used as one nearby.
+/// A store that is 60 ms away needs no settings.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_far_store_works_out_of_the_box() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         proxy.delay(Duration::from_millis(30));
         let users = Remote::connect(&proxy.url()).unwrap().limits("1000/day").build().unwrap();
@@ -20,12 +19,11 @@ fn a_far_store_works_out_of_the_box() {
     }
 }
 
-/// The time-out of a store that becomes slow is too short at first.
+/// The timeout of a store that becomes slow is too short at first.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_becomes_slow_is_found_again() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (_, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let users = Remote::connect(&proxy.url()).unwrap().limits("100000/day").build().unwrap();
         until("it is near", || (0..100).all(|_| users.try_acquire("alice").is_ok()));
@@ -40,8 +38,7 @@ fn a_store_that_becomes_slow_is_found_again() {
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn a_far_store_works_for_tasks_too() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         proxy.delay(Duration::from_millis(30));
         let users = Remote::lazy(&proxy.url()).unwrap().limits("1000/day").build().unwrap();
@@ -55,13 +52,12 @@ async fn a_far_store_works_for_tasks_too() {
     }
 }
 
-/// A connection on which an answer is missing is not used again: not for the answer that comes too late,
-/// nor to wait for another one in vain.
+/// A connection with a missing response is not used again: neither for the late response, nor to wait for another one
+/// in vain.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_connection_on_which_an_answer_is_missing_is_given_up() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let settings = Settings::default().timeout(Duration::from_secs(3)).connections(1);
         let there = Remote::lazy_with(&proxy.url(), settings).unwrap();
@@ -69,7 +65,7 @@ fn a_connection_on_which_an_answer_is_missing_is_given_up() {
         let (far, near) = (far.build().unwrap(), near.build().unwrap());
         near.try_acquire_costs("empty", 2).unwrap();
         until("the store answers", || far.decide_costs("warm", 0).is_ok());
-        // What is sent on the connection that is open stays on the way.
+        // Requests on the open connection stay on the way.
         proxy.hold_requests();
         assert_eq!(far.try_acquire("empty"), Err(StoreError::Timeout.into()), "{engine}");
         assert_eq!(far.decide_costs("full", 0).unwrap().remaining(), 2, "{engine}");
@@ -82,8 +78,7 @@ fn a_connection_on_which_an_answer_is_missing_is_given_up() {
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn tasks_give_such_a_connection_up_too() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for (engine, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let settings = Settings::default().timeout(Duration::from_secs(3));
         let users = Remote::lazy_with(&proxy.url(), settings).unwrap().limits("2/day");

@@ -1,4 +1,4 @@
-//! What rejected requests are answered, and what all responses tell.
+//! Tests the responses to rejected requests, and the header fields of all responses.
 
 use crate::{API_KEY, behind, by_header, call, field, from};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
@@ -39,7 +39,7 @@ fn over(version: Version, content_type: &str) -> Parts {
 }
 
 #[test]
-fn a_rejection_is_answered_in_text() {
+fn a_rejection_has_a_text_response() {
     for (rejection, status, _) in rejections() {
         let response: Response<String> = TextOrGrpc.answer(&rejection, &of_type("text/html"));
         assert_eq!(response.status(), status);
@@ -49,7 +49,7 @@ fn a_rejection_is_answered_in_text() {
 }
 
 #[test]
-fn a_call_of_grpc_is_answered_by_a_status() {
+fn a_call_of_grpc_gets_a_status() {
     for (rejection, _, code) in rejections() {
         let response: Response<String> =
             TextOrGrpc.answer(&rejection, &of_type("application/grpc"));
@@ -70,11 +70,14 @@ fn texts_are_printable_ascii_without_percent_signs_and_all_different() {
     }
     let different: std::collections::HashSet<_> = texts.iter().collect();
     assert_eq!(different.len(), texts.len() - 1, "400 and 401 are the client's fault alike");
+    assert!(!texts[2].contains('7'), "the number of keys is not for clients");
+    assert_eq!(texts[5], "the request does not say who sent it");
+    assert_eq!(texts[6], "the server does not know who sent this request");
 }
 
 proptest! {
     #[test]
-    fn grpc_is_told_by_its_content_type(
+    fn grpc_is_recognized_by_its_content_type(
         kind in "[aA][pP][pP][lL][iI][cC][aA][tT][iI][oO][nN]/[gG][rR][pP][cC]",
         rest in "([+;][a-z+=-]{0,12})?",
     ) {
@@ -86,7 +89,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_not_grpc_is_not_answered_by_it(
+    fn other_content_types_get_no_grpc_response(
         content_type in "[a-z]{1,12}/[a-z+]{0,12}|application/grp|application/grpc[a-z0-9/ -][a-z+;]{0,9}",
     ) {
         let (rejection, ..) = &rejections()[1];
@@ -101,7 +104,7 @@ proptest! {
 }
 
 #[test]
-fn no_call_of_grpc_is_a_get() {
+fn a_get_is_not_a_call_of_grpc() {
     let (mut parts, (rejection, ..)) = (of_type("application/grpc"), &rejections()[1]);
     parts.method = Method::GET;
     let response: Response<String> = TextOrGrpc.answer(rejection, &parts);
@@ -128,7 +131,7 @@ fn a_rejection_over_http_1_has_the_status_of_http() {
 }
 
 #[test]
-fn grpc_over_http_3_is_answered_as_over_http_2() {
+fn grpc_over_http_3_is_like_http_2() {
     let (rejection, ..) = &rejections()[1];
     let parts = over(Version::HTTP_3, "application/grpc");
     let answers: [Response<String>; 2] =
@@ -139,37 +142,7 @@ fn grpc_over_http_3_is_answered_as_over_http_2() {
 }
 
 #[test]
-fn a_rejected_post_of_grpc_over_http_1_says_when_to_come_back() {
-    let service = behind(&by_header("1/h", &ManualClock::new()));
-    let post = || {
-        let request = Request::post("/").header(API_KEY, "a");
-        request.header(CONTENT_TYPE, "application/grpc").body(String::new()).unwrap()
-    };
-    assert_eq!(call(&service, post()).status(), 200);
-    let response = call(&service, post());
-    assert_eq!(
-        (response.status(), field(&response, "retry-after").as_str()),
-        (StatusCode::TOO_MANY_REQUESTS, "3600")
-    );
-}
-
-#[test]
-fn the_text_says_whose_fault_a_missing_key_is() {
-    let text = |status| Rejection::NoKey(status).to_string();
-    assert_eq!(text(StatusCode::BAD_REQUEST), "the request does not say who sent it");
-    let server = "the server does not know who sent this request";
-    assert_eq!(text(StatusCode::INTERNAL_SERVER_ERROR), server);
-}
-
-/// The texts tell nothing that only the server should know.
-#[test]
-fn the_text_for_a_client_names_no_number_of_keys() {
-    let rejection = Rejection::Key(KeyRejected::TooManyKeys { max: 7 });
-    assert!(!rejection.to_string().contains('7'));
-}
-
-#[test]
-fn the_fields_are_where_they_were_asked_for() {
+fn the_fields_are_in_the_selected_responses() {
     let told = |fields| {
         let service = behind(&by_header("1/h", &ManualClock::new()).fields(fields));
         let responses = [call(&service, from("a")), call(&service, from("a"))];
@@ -206,16 +179,16 @@ fn layers_add_their_fields_to_a_list() {
 }
 
 #[test]
-fn what_never_gets_in_is_not_told_to_come_back() {
+fn a_request_that_is_never_admitted_gets_no_retry_time() {
     let service = behind(&by_header("1/h", &ManualClock::new()).cost(COSTS_TWO));
     let response = call(&service, from("a"));
     assert_eq!(response.status(), 429);
     assert!(!response.headers().contains_key(RETRY_AFTER));
-    assert_eq!(response.body(), "this costs more than ever gets in at once: ask for less\n");
+    assert_eq!(response.body(), "this costs more than is ever admitted at once: ask for less\n");
 }
 
 #[test]
-fn a_function_answers_in_place_of_the_default() {
+fn a_function_replaces_the_default_response() {
     let teapot = |rejection: &Rejection, request: &Parts| {
         let who = request.headers[API_KEY].to_str().unwrap();
         let mut response = Response::new(format!("{who}: {rejection}"));
@@ -232,7 +205,7 @@ fn a_function_answers_in_place_of_the_default() {
 }
 
 #[test]
-fn the_answer_may_set_its_own_time_to_come_back() {
+fn a_response_may_set_its_own_retry_time() {
     let later = |_: &Rejection, _: &Parts| {
         let mut response = Response::new(String::new());
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("9999"));

@@ -1,4 +1,4 @@
-//! The address of a client behind proxies: what a client sends itself never counts.
+//! Tests the address of a client in front of proxies: entries that a client sends itself never count.
 
 use http::header::FORWARDED;
 use http::{HeaderName, HeaderValue, Request};
@@ -23,14 +23,14 @@ fn of_entry(name: &HeaderName, entry: &str) -> Option<String> {
     key(&forwarded, name, &[entry]).map(|address| address.to_string())
 }
 
-/// What a client may put into a header field.
+/// Bytes that a client may put into a header field.
 fn anything() -> impl Strategy<Value = Vec<u8>> {
     let byte =
         prop_oneof![Just(b','), Just(b'"'), Just(b';'), Just(b'='), 32..=126_u8, 128..=255_u8];
     prop::collection::vec(byte, 0..40)
 }
 
-/// What the proxies add: each to the line that is there, or as a line of its own.
+/// Adds the entries of the proxies: each to the existing line, or as a line of its own.
 fn added(
     mut lines: Vec<Vec<u8>>,
     entries: &[(IpAddr, bool)],
@@ -78,7 +78,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_sent_nothing_panics(lines in prop::collection::vec(anything(), 0..4), proxies in 0..4_usize) {
+    fn no_header_value_panics(lines in prop::collection::vec(anything(), 0..4), proxies in 0..4_usize) {
         for name in [X_FORWARDED_FOR, FORWARDED] {
             key(&Forwarded::behind(proxies).in_field(name.clone()), &name, &lines);
         }

@@ -1,5 +1,4 @@
-//! What gets through the layer, by a clock that is moved by hand; what is told of it; and that it
-//! works in the servers that it is for.
+//! Tests the layer in virtual time, and in the servers that it is made for.
 
 mod answers;
 mod forwarded;
@@ -28,13 +27,13 @@ fn limits(text: &str) -> Limits {
     text.parse().expect("limits")
 }
 
-/// The same limits for at most a hundred keys, by that clock.
+/// The same limits for at most a hundred keys.
 fn keyed<K: Hash + Eq>(text: &str, clock: &ManualClock) -> Keyed<K> {
     let uniform = Uniform::new(limits(text));
     Keyed::builder(uniform).max_keys(100).clock(clock.clone()).build().expect("limits")
 }
 
-/// The service behind the limits.
+/// The inner service.
 fn hello(_: Request<String>) -> Ready<Result<Response<String>, Infallible>> {
     ready(Ok(Response::new("hello".to_owned())))
 }
@@ -48,7 +47,7 @@ where
 
 type Hello = fn(Request<String>) -> Ready<Result<Response<String>, Infallible>>;
 
-/// Nothing here has to wait.
+/// The response, which needs no waiting here.
 fn call<S, B>(service: &S, request: Request<B>) -> Response<String>
 where
     S: Service<Request<B>, Response = Response<String>, Error = Infallible> + Clone,

@@ -1,4 +1,4 @@
-//! A real server of axum, and a real client.
+//! Tests the layer in a server of axum, with a real client.
 
 use crate::{field, keyed};
 use axum::extract::ConnectInfo;
@@ -14,12 +14,16 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
-/// Serves until the test ends.
-async fn client_of(router: Router) -> SendRequest<Empty<Bytes>> {
+/// A client of a server that runs until the test ends.
+pub(crate) async fn client_of(router: Router) -> SendRequest<Empty<Bytes>> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(axum::serve(listener, service).into_future());
+    client(address).await
+}
+
+pub(crate) async fn client(address: SocketAddr) -> SendRequest<Empty<Bytes>> {
     let stream = TcpStream::connect(address).await.unwrap();
     let (sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);

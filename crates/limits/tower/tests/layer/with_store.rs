@@ -1,12 +1,12 @@
-//! One layer over limits in a store: servers of axum, in processes of their own, share them.
+//! Tests a layer over limits in a store, which servers of axum share, each in a process of its own.
 
+use crate::with_axum::{client, client_of};
 use crate::{API_KEY, field};
 use axum::{Router, routing::get};
 use http::{Request, Response, StatusCode};
 use http_body_util::Empty;
 use hyper::body::{Bytes, Incoming};
-use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper_util::rt::TokioIo;
+use hyper::client::conn::http1::SendRequest;
 use nanopace_remote::{OnLoss, Remote, Settings};
 use nanopace_services::{Engine, Server};
 use nanopace_tower::{AsyncRemoteKeyed, Keyed, LimitLayer};
@@ -15,9 +15,9 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
-/// Says to a child of this test where the store is.
+/// Passes the address of the store to a child of this test.
 const URL: &str = "NANOPACE_TEST_STORE_URL";
 const LIMITS: &str = "10/day, 20/day burst 12";
 
@@ -71,7 +71,7 @@ impl Drop for Process {
     }
 }
 
-/// Not a test by itself: what the processes of the other ones run.
+/// Not a test of its own: the server that the processes of the other tests run.
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn a_server() {
@@ -79,20 +79,6 @@ async fn a_server() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("listens at {}", listener.local_addr().unwrap());
     axum::serve(listener, served(users(&url, patient(), OnLoss::Deny))).await.unwrap();
-}
-
-async fn client(address: SocketAddr) -> SendRequest<Empty<Bytes>> {
-    let stream = TcpStream::connect(address).await.unwrap();
-    let (sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
-    tokio::spawn(connection);
-    sender
-}
-
-async fn client_of(router: Router) -> SendRequest<Empty<Bytes>> {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(axum::serve(listener, router).into_future());
-    client(address).await
 }
 
 async fn ask(client: &mut SendRequest<Empty<Bytes>>, key: Option<&str>) -> Response<Incoming> {
@@ -104,7 +90,7 @@ async fn ask(client: &mut SendRequest<Empty<Bytes>>, key: Option<&str>) -> Respo
     client.send_request(request.body(Empty::new()).unwrap()).await.unwrap()
 }
 
-/// What a client sees, but for the seconds, which may differ by one.
+/// The response as a client sees it, except the seconds, which may differ by one.
 fn seen<B>(response: &Response<B>) -> (StatusCode, Vec<String>) {
     let without_time = |text: String| text.split(";t=").next().map(str::to_owned).unwrap();
     let fields = ["ratelimit", "ratelimit-policy"].map(|name| without_time(field(response, name)));
@@ -115,7 +101,7 @@ fn seen<B>(response: &Response<B>) -> (StatusCode, Vec<String>) {
 
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
-async fn two_processes_let_in_what_one_does_and_say_the_same() {
+async fn two_processes_decide_like_one() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let processes = [Process::start(&server.url()), Process::start(&server.url())];
@@ -132,7 +118,7 @@ async fn two_processes_let_in_what_one_does_and_say_the_same() {
     }
 }
 
-/// Each request of two clients at once, which ask both processes: neither is let in twice.
+/// Each request of two clients at once, which ask both processes: neither is admitted twice.
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn requests_at_once_are_counted_once_each() {
@@ -163,7 +149,7 @@ async fn requests_at_once_are_counted_once_each() {
 
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
-async fn a_store_that_is_lost_is_not_the_clients_fault() {
+async fn a_lost_store_is_not_the_clients_fault() {
     for engine in Engine::ALL {
         let mut server = Server::start(engine).unwrap();
         let routers = [OnLoss::Deny, OnLoss::Allow]

@@ -1,4 +1,4 @@
-//! A real server of tonic, and a real client; and a server of both, gRPC and pages.
+//! Tests the layer in a server of tonic, with a real client, and in a server of both gRPC and pages.
 
 use crate::{field, keyed};
 use axum::body::Body;

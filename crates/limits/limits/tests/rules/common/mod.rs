@@ -1,22 +1,13 @@
-//! What tests share.
+//! Helpers that several test files use.
 
 pub(crate) mod waiters;
 
-#[cfg(feature = "pools")]
-use std::thread;
-#[cfg(feature = "pools")]
-use std::time::{Duration, Instant};
-
-/// Long enough for any machine to have made progress; only a test that fails gets there.
-#[cfg(feature = "pools")]
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Returns when `done`; fails instead of hanging.
+/// Waits until `done`. Panics after a time that is long enough for any machine to make progress.
 #[cfg(feature = "pools")]
 pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let started = Instant::now();
+    let started = std::time::Instant::now();
     while !done() {
-        assert!(started.elapsed() < PATIENCE, "{what}: no progress");
-        thread::yield_now();
+        assert!(started.elapsed().as_secs() < 60, "{what}: no progress");
+        std::thread::yield_now();
     }
 }

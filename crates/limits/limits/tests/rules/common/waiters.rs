@@ -1,5 +1,4 @@
-//! Those who wait for one limiter, in virtual time: each is looked after by nobody but its bell and
-//! its alarm.
+//! Requests that wait for one limiter, in virtual time. Each acts only when its waker is woken or its alarm is due.
 
 use nanopace_limits::custom::{Step, Waiter};
 use nanopace_limits::{CostsRejected, Limiter, Wait, WaitError};
@@ -9,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-/// How it ended for one of them.
+/// The end of a wait.
 pub(crate) type End = Result<Duration, WaitError<CostsRejected>>;
 
-/// Whether somebody was woken.
+/// Records a wake-up.
 #[derive(Default)]
 pub(crate) struct Bell(AtomicBool);
 
@@ -46,7 +45,7 @@ pub(crate) struct Crowd<'l> {
     clock: ManualClock,
     guests: Vec<Guest<'l>>,
     came: usize,
-    /// Who is no longer here, by number, in the order in which they went.
+    /// The requests that have ended, by number, in their order.
     pub(crate) gone: Vec<(usize, End)>,
 }
 
@@ -55,7 +54,7 @@ impl<'l> Crowd<'l> {
         Crowd { limiter, clock: clock.clone(), guests: Vec::new(), came: 0, gone: Vec::new() }
     }
 
-    /// One more comes, and tries. They are numbered from zero.
+    /// Adds a request, which tries at once. Numbers begin at zero.
     pub(crate) fn comes(&mut self, wait: Wait<'l>) -> usize {
         let (waiter, number) = (self.limiter.waiter(wait), self.came);
         let bell = Arc::new(Bell(AtomicBool::new(true)));
@@ -76,7 +75,7 @@ impl<'l> Crowd<'l> {
         self.guests.len()
     }
 
-    /// Lets those look whose bell or alarm has rung, until there is none.
+    /// Steps all requests that were woken or are due, until there is none.
     pub(crate) fn settle(&mut self) {
         let now = self.clock.now();
         let rang = |guest: &Guest<'_>| guest.bell.has_rung() || guest.alarm <= now;
@@ -93,7 +92,7 @@ impl<'l> Crowd<'l> {
         self.guests.iter().map(|guest| guest.alarm).min()
     }
 
-    /// Time passes, from alarm to alarm.
+    /// Moves the clock from alarm to alarm.
     pub(crate) fn wait_until(&mut self, moment: Nanos) {
         while let Some(alarm) = self.next_alarm().filter(|alarm| *alarm <= moment) {
             self.clock.set(alarm);
@@ -106,7 +105,7 @@ impl<'l> Crowd<'l> {
         self.wait_until(self.clock.now() + span);
     }
 
-    /// Time passes until nobody waits.
+    /// Moves the clock until no request waits.
     pub(crate) fn wait_for_all(&mut self) {
         for _ in 0..10_000 {
             let Some(alarm) = self.next_alarm() else { return };
@@ -116,7 +115,7 @@ impl<'l> Crowd<'l> {
         panic!("{} wait for ever", self.guests.len());
     }
 
-    /// How it ended for that one, if it did.
+    /// The end of the request with that number, if it has ended.
     pub(crate) fn end_of(&self, number: usize) -> Option<End> {
         self.gone.iter().find(|(other, _)| *other == number).map(|(_, end)| *end)
     }

@@ -1,10 +1,7 @@
-//! The laws that every limiter keeps, and the arrivals that put them to the test.
+//! The laws that every limiter keeps, and random arrivals to test them.
 //!
-//! A limiter's test file states its definition as a function of all that was let in before
-//! ([`agrees`]), its bound on what gets in within a span ([`is_bounded`]), and runs the other laws
-//! as they are.
-
-#![allow(dead_code, reason = "every test file uses its own part of it")]
+//! A limiter's test file has its definition as a function of all admissions before ([`agrees`]) and its bound on the
+//! admissions in a span ([`is_bounded`]), and runs the other laws.
 
 use nanopace_limits::{Locked, Quota, Rejected, Rule, TryAcquire};
 use nanopace_nanos::Nanos;
@@ -13,11 +10,10 @@ use std::time::Duration;
 
 pub(crate) const MILLI: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1_000_000_000;
-pub(crate) const HOUR: u64 = 3_600 * SECOND;
-pub(crate) const DAY: u64 = 24 * HOUR;
+pub(crate) const DAY: u64 = 86_400 * SECOND;
 pub(crate) const YEAR: u64 = 365 * DAY;
 
-/// A request for `n` at `now`; so is what was let in.
+/// A request for `n` at `now`, or an admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
     pub(crate) now: Nanos,
@@ -48,7 +44,7 @@ pub(crate) fn answers<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Answer> {
     arrivals.iter().map(|arrival| rule.try_acquire(&mut state, arrival.now, arrival.n)).collect()
 }
 
-/// Those of `arrivals` that get in.
+/// Those of `arrivals` that are admitted.
 pub(crate) fn admitted<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Arrival> {
     let answers = answers(rule, arrivals);
     arrivals
@@ -59,13 +55,7 @@ pub(crate) fn admitted<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Arrival> 
         .collect()
 }
 
-/// Those of `arrivals` that `limiter` lets in.
-pub(crate) fn admitted_by(limiter: &dyn TryAcquire, arrivals: &[Arrival]) -> Vec<Arrival> {
-    let gets_in = |arrival: &&Arrival| limiter.try_acquire_n_at(arrival.n, arrival.now).is_ok();
-    arrivals.iter().filter(gets_in).copied().collect()
-}
-
-/// How time goes on between two arrivals.
+/// The time between two arrivals.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     On(u64),
@@ -81,8 +71,7 @@ impl Step {
     }
 }
 
-/// Bursts at one moment, gaps about the interval and about the period, idle times of any length,
-/// and steps back.
+/// Bursts at one moment, gaps about the interval and about the period, idle times of any length, and steps back.
 fn steps(interval_ns: u64, period_ns: u64, backwards: bool) -> impl Strategy<Value = Step> {
     let on = prop_oneof![
         4 => Just(0),
@@ -97,7 +86,7 @@ fn steps(interval_ns: u64, period_ns: u64, backwards: bool) -> impl Strategy<Val
     prop_oneof![9 => on, u32::from(backwards) => back]
 }
 
-/// Mostly ones; zero, a part of `capacity`, all of it, and more now and then.
+/// Mostly ones; sometimes zero, a part of `capacity`, all of it, and more.
 fn sizes(capacity: u64) -> impl Strategy<Value = u64> {
     prop_oneof![
         8 => Just(1),
@@ -126,8 +115,8 @@ fn sequence(
     })
 }
 
-/// Arrivals at a limiter of `count` per `period_ns` that lets in `capacity` at once; the clock goes
-/// backwards now and then.
+/// Arrivals at a limiter of `count` per `period_ns` that admits `capacity` at once. The clock sometimes goes
+/// backwards.
 pub(crate) fn arrivals(
     period_ns: u64,
     count: u64,
@@ -136,7 +125,7 @@ pub(crate) fn arrivals(
     sequence(period_ns, count, capacity, true)
 }
 
-/// As [`arrivals`], on a clock that never goes backwards.
+/// The same, on a clock that never goes backwards.
 pub(crate) fn orderly(
     period_ns: u64,
     count: u64,
@@ -145,8 +134,7 @@ pub(crate) fn orderly(
     sequence(period_ns, count, capacity, false)
 }
 
-/// Every answer is the definition's, which knows all that was let in before, in the order in which
-/// it was.
+/// Every decision is the definition's, which knows all admissions before, in their order.
 pub(crate) fn agrees<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -162,8 +150,7 @@ pub(crate) fn agrees<R: Rule>(
     Ok(())
 }
 
-/// Between any two moments `from` and `to`, both included, no more gets in than `bound` says for
-/// `to - from`.
+/// Between any two moments `from` and `to`, both included, no more is admitted than `bound` allows for `to - from`.
 pub(crate) fn is_bounded<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -172,7 +159,7 @@ pub(crate) fn is_bounded<R: Rule>(
     let_in_is_bounded(&admitted(rule, arrivals), bound)
 }
 
-/// The same for what was let in.
+/// The same for what was admitted.
 pub(crate) fn let_in_is_bounded(
     let_in: &[Arrival],
     bound: impl Fn(u64) -> u128,
@@ -188,7 +175,7 @@ pub(crate) fn let_in_is_bounded(
     Ok(())
 }
 
-/// What is rejected changes nothing: without it, everything else is answered as before.
+/// A rejected request changes nothing: without it, all other decisions are the same.
 pub(crate) fn rejections_count_for_nothing<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -208,7 +195,7 @@ pub(crate) fn rejections_count_for_nothing<R: Rule>(
     Ok(())
 }
 
-/// A request that comes back at its retry time gets in. A nanosecond earlier it would not.
+/// A request at its retry time is admitted. A nanosecond earlier it would not be.
 pub(crate) fn retries_get_in<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     let mut state = rule.fresh();
     for &Arrival { now, n } in arrivals {
@@ -230,7 +217,7 @@ pub(crate) fn retries_get_in<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<
     Ok(())
 }
 
-/// An idle state equals a fresh one: so it may be dropped.
+/// An idle state equals a fresh one, so it may be dropped.
 pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     for (i, &first) in arrivals.iter().enumerate() {
         let mut state = rule.fresh();
@@ -254,8 +241,8 @@ pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(
     Ok(())
 }
 
-/// Nothing always gets in, changes nothing; more than `capacity` never does, and that is another
-/// error than "not yet".
+/// A request for nothing is always admitted, and changes nothing. One for more than `capacity` never is, and its
+/// error differs from "not yet".
 pub(crate) fn sizes_are_told_apart<R: Rule>(
     rule: &R,
     capacity: u64,
@@ -281,8 +268,8 @@ pub(crate) fn sizes_are_told_apart<R: Rule>(
     Ok(())
 }
 
-/// Looking changes nothing: asked before each request about any moment and any size, the limiters
-/// that `make` makes answer as if they had not been asked; and what they say is what a request gets.
+/// Looking changes nothing: limiters that were asked about any moment and size decide as others do. The result of a
+/// look is the decision.
 pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     make: impl Fn() -> L,
     arrivals: &[Arrival],
@@ -300,7 +287,7 @@ pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     Ok(())
 }
 
-/// What remains gets in and no more does; and after the reset, all of the limit.
+/// The remaining requests are admitted and no more are; after the reset, all of the limit is.
 pub(crate) fn a_standing_is_true<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -340,8 +327,8 @@ pub(crate) fn common<R: Rule + Clone>(
     sizes_are_told_apart(rule, capacity, arrivals)
 }
 
-/// Quotas of all sizes: from one per 292 years to one per nanosecond, most of them with an interval
-/// that is no whole number.
+/// Quotas of all sizes: from one per 292 years to one per nanosecond, most of them with an interval that is not
+/// whole.
 pub(crate) fn quotas() -> impl Strategy<Value = Quota> {
     let period_ns = (0_u32..63).prop_flat_map(|bits| 1..=Nanos::MAX.as_nanos() >> bits);
     let quota = period_ns.prop_flat_map(|period_ns| {
@@ -364,7 +351,7 @@ pub(crate) fn whole_quotas() -> impl Strategy<Value = Quota> {
     })
 }
 
-/// Arrivals at a limiter of that quota, all of which it lets in at once.
+/// Arrivals at a limiter that admits the whole quota at once.
 pub(crate) fn arrivals_for(quota: Quota) -> impl Strategy<Value = Vec<Arrival>> {
     arrivals(quota.period_ns(), quota.count(), quota.count())
 }

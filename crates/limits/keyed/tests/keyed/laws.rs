@@ -1,1 +1,0 @@
-../../../limits/tests/rules/laws/mod.rs
