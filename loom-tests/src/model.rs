@@ -30,7 +30,7 @@ pub fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
     explore_less(0, name, model);
 }
 
-/// Like [`explore`], with `less` fewer preemptions: for a model with so many loads that it would take minutes.
+/// Like [`explore`], with `less` fewer preemptions: for a model that would take minutes because of its many loads.
 ///
 /// # Panics
 /// Like [`explore`].

@@ -15,8 +15,8 @@ use thiserror::Error;
 /// `s * w_i / W`. Together they take each slot exactly once.
 ///
 /// This is the scheduling problem of proportionate progress (Baruah, Cohen, Plaxton and Varvel, Algorithmica 1996) for
-/// one processor: the `k`-th slot of a process has to lie in the window `⌊(k - 1) W / w⌋ .. ⌈k W / w⌉`. Of the
-/// processes that may have a slot, the one whose window ends first gets it.
+/// one processor: the `k`-th slot of a process has to lie in the window `⌊(k - 1) W / w⌋ .. ⌈k W / w⌉`. Among
+/// the processes that may have a slot, the one whose window ends first gets it.
 ///
 /// ```
 /// use nanopace::Shard;
@@ -252,7 +252,7 @@ pub enum ShardError {
         "after division by what they have in common, weights may add up to 65536 at most: write smaller ones, such as 1/2:1:1"
     )]
     Cycle,
-    /// Remainders that are none of the cycle's.
+    /// No remainders, or remainders that are not below the cycle.
     #[error(
         "a part of a load has at least one slot of each cycle: write numbers from 0 to one less than the cycle"
     )]
