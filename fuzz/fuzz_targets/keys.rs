@@ -1,4 +1,4 @@
-//! Any keys that are pressed while a load runs ask for something, or for nothing, or are no rate.
+//! Any keys that are pressed during a run give a command, no command, or an invalid rate.
 
 #![no_main]
 

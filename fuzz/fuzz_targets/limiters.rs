@@ -1,7 +1,7 @@
-//! Every limiter that is a rule, with any numbers, on a clock that jumps forth and back: nothing
-//! panics or hangs; looking is deciding; what is refused changes nothing; who comes back when told
-//! gets in, and not earlier; and no more gets in within any span than the limiter's documentation
-//! says.
+//! Every limiter that is a rule, with any numbers, on a clock that jumps back and forth. Nothing panics or hangs. A
+//! query returns the same as the decision. A refused request changes nothing. A request that is repeated at its retry
+//! time is admitted, and would not be earlier. Within any span no more requests are admitted than the limiter's
+//! documentation allows.
 
 #![no_main]
 
@@ -40,24 +40,22 @@ enum Step {
     AskForOne { obey: bool },
 }
 
-/// Which moment a request counts as made at, when it was made at an earlier one than others before
-/// it.
+/// The moment that a request counts for, if it was made at an earlier moment than others before it.
 #[derive(Clone, Copy, PartialEq)]
 enum Latest {
-    /// The latest that anything was let in at.
+    /// The latest moment of an admitted request.
     LetIn,
-    /// The latest that anybody asked at.
+    /// The latest moment of any request.
     Asked,
-    /// Its own moment or a later one: what was let in before the clock went back is not compared
-    /// with it.
+    /// Its own moment or a later one: requests that were admitted before the clock went back are not compared with it.
     Own,
 }
 
 struct Subject {
     limiter: Box<dyn TryAcquire>,
-    /// The most that it lets in at once.
+    /// The largest number that it admits at once.
     most: u64,
-    /// The most that it lets in within a span of so many nanoseconds, both ends included.
+    /// The largest number that it admits within a span of this many nanoseconds, both ends included.
     bound: Box<dyn Fn(u64) -> u128>,
     latest: Latest,
     counts_rejected: bool,
@@ -79,7 +77,7 @@ impl Subject {
         }
     }
 
-    /// A rule in a word.
+    /// A rule whose state is one word.
     fn word<R>(rule: R, most: u64, bound: impl Fn(u64) -> u128 + 'static) -> Subject
     where
         R: Rule<State: From<u64> + Into<u64>> + 'static,
@@ -87,8 +85,7 @@ impl Subject {
         Subject::new(Atomic::new(rule), most, bound, Latest::LetIn)
     }
 
-    /// A rule that lets in `count` in each of the spans that a span of so many nanoseconds is made
-    /// of.
+    /// A rule that admits `count` in each of the parts of a span of this many nanoseconds.
     fn locked<R: Rule + 'static>(
         rule: R,
         count: u64,
@@ -103,7 +100,7 @@ impl Subject {
 struct Setting {
     kind: Kind,
     quota: AnyQuota,
-    /// The quota's count, if none.
+    /// None means the quota's count.
     capacity: Option<Number>,
 }
 
@@ -153,8 +150,7 @@ impl Setting {
     }
 }
 
-/// What is in a bucket, and what flows into it; less than 2 ns early where an interval is no whole
-/// number of nanoseconds.
+/// The content of a bucket, and its inflow; less than 2 ns early if an interval is not a whole number of nanoseconds.
 fn bucket(quota: Quota, capacity: u64) -> impl Fn(u64) -> u128 + Copy + 'static {
     let early_ns = if quota.period_ns().is_multiple_of(quota.count()) { 0 } else { 2 };
     move |length_ns| {
@@ -176,11 +172,11 @@ fn ring(quota: Quota, guarding: bool) -> Subject {
 
 struct World {
     subject: Subject,
-    /// The same, asked for nothing but what was let in.
+    /// The same limiter, which gets only the requests that were admitted.
     twin: Subject,
     now: Nanos,
     latest: Nanos,
-    /// When each counts as let in, and how many.
+    /// For each admission, the moment that it counts for, and its number.
     let_in: Vec<(Nanos, u64)>,
 }
 
@@ -192,7 +188,7 @@ impl World {
                 assert!(capacity == self.subject.most && n > capacity, "{n} exceed {capacity}");
             }
             Err(Rejected::NotUntil(moment)) => {
-                assert!((1..=self.subject.most).contains(&n), "{n} are to come back");
+                assert!((1..=self.subject.most).contains(&n), "{n} can be admitted later");
                 assert!(
                     moment > self.now || moment == Nanos::MAX,
                     "{n} at {:?}: {moment:?}",
@@ -208,11 +204,11 @@ impl World {
     fn come_back(&mut self, n: u64, moment: Nanos) {
         let before = Nanos::from_nanos(moment.as_nanos() - 1);
         let early = self.subject.limiter.peek_n_at(n, before);
-        assert!(early.is_err(), "{n} told to come at {moment:?}, and {before:?} would do");
+        assert!(early.is_err(), "{n}: the retry time is {moment:?}, but {before:?} would do");
         let late = self.twin.limiter.peek_n_at(n, before);
         assert_eq!(early, late);
         self.now = moment;
-        assert_eq!(self.decide(n), Ok(()), "{n} told to come at {moment:?}");
+        assert_eq!(self.decide(n), Ok(()), "{n} at the retry time {moment:?}");
     }
 
     fn decide(&mut self, n: u64) -> Result<(), Rejected> {

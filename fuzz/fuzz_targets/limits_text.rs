@@ -1,5 +1,5 @@
-//! Any text is a quota, limits of a key, or an error that says why not; what is shown is read back
-//! as the same. So are limits that were made from any numbers.
+//! Any string is a quota, the limits of a key, or an error that says why not; printed values are read back unchanged.
+//! So are limits that were made from any numbers.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ use std::fmt::{Debug, Display};
 use std::num::NonZeroU16;
 use std::str::FromStr;
 
-/// What limits are written with.
+/// The words of the grammar of limits.
 const WORDS: [&str; 20] = [
     "/", ", ", " in ", " burst ", " ", "k", "M", "G", "s", "ms", "us", "ns", "min", "m", "h",
     "day", "year", "month", "1", "0",
@@ -45,8 +45,8 @@ impl Made {
 fn read_back<T: FromStr<Err: Display> + Display + PartialEq + Debug>(value: &T) {
     let shown = value.to_string();
     match shown.parse::<T>() {
-        Ok(again) => assert_eq!(again, *value, "shown as {shown}"),
-        Err(error) => panic!("{value:?} is shown as {shown}: {error}"),
+        Ok(again) => assert_eq!(again, *value, "printed as {shown}"),
+        Err(error) => panic!("{value:?} is printed as {shown}: {error}"),
     }
 }
 

@@ -1,6 +1,6 @@
-//! A stored configuration in which any bits have changed, or that has another length: it is opened
-//! with the limits that were stored, or is damaged, which is told; and a change that succeeds is
-//! there when it is opened again.
+//! A stored configuration in which any bits have changed, or whose length has changed. Either it is opened with the
+//! limits that were stored, or the damage is reported; and a change that succeeds is there when the file is opened
+//! again.
 
 #![no_main]
 
@@ -14,9 +14,9 @@ use tempfile::TempDir;
 
 #[derive(Arbitrary, Debug)]
 struct Damage {
-    /// Which of the bytes that are not zero, and which of its bits falls over.
+    /// The index of a byte that is not zero, and the bit in it that is inverted.
     bits: Vec<(u32, u8)>,
-    /// How many bytes the file is shorter by, if it is.
+    /// The number of bytes that are cut off, if any.
     cut: Option<u32>,
 }
 
@@ -30,7 +30,7 @@ static INTACT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     drop(config);
     fs::read(&path).expect("just written")
 });
-/// Most of the file is empty.
+/// The offsets of the bytes that are not zero: most of the file is empty.
 static USED: LazyLock<Vec<usize>> =
     LazyLock::new(|| (0..INTACT.len()).filter(|&place| INTACT[place] != 0).collect());
 
@@ -42,8 +42,7 @@ fn limits(number: u32) -> Limits {
     format!("{}/s, {}/h in 60", number + 1, number + 100).parse().expect("limits")
 }
 
-/// Whether `config` has the first limits that were stored, and no others: an earlier state of the
-/// file is whole, too.
+/// Whether `config` has exactly the first limits that were stored: an earlier state of the file is valid, too.
 fn is_a_prefix(config: &DiskConfig) -> bool {
     let stored = |number: u32| config.limits_of(&number.to_string());
     let count = (0..20).take_while(|number| stored(*number).is_some()).count() as u32;
@@ -51,7 +50,7 @@ fn is_a_prefix(config: &DiskConfig) -> bool {
         && (count..20).all(|number| stored(number).is_none())
 }
 
-/// Damage that no checksum covers shows when something is written.
+/// Damage that no checksum covers is detected when the configuration is changed.
 fn change(path: &Path, config: DiskConfig) -> Result<(), ConfigError> {
     config.set(Scope::Prefix("new"), limits(77))?;
     drop(config);

@@ -1,5 +1,5 @@
-//! Any text, any number is a strictness, a way to pause or a quota, or an error; what is shown is
-//! read back as the same.
+//! Any string or number is a strictness, a kind of pause or a quota, or an error; printed values are read back
+//! unchanged.
 
 #![no_main]
 

@@ -1,18 +1,18 @@
-//! Numbers as the targets make them up.
+//! Numbers in the form in which the targets generate them.
 
 use arbitrary::Arbitrary;
 use nanopace::Nanos;
 use nanopace_limits::Quota;
 use std::time::Duration;
 
-/// A number of 64 bits, of any magnitude: a plain `u64` would nearly always be a huge one.
+/// A 64-bit number of any magnitude: a plain `u64` would nearly always be huge.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Number {
     /// A small one.
     Small(u8),
-    /// A large one, or one of many digits.
+    /// A large number, or one with many digits.
     Scaled(u32, u8),
-    /// Just below the last moment, or the largest number there is.
+    /// Just below the last moment, or the largest number.
     BelowTheLastMoment(u8),
     /// Anything.
     Any(u64),
@@ -30,7 +30,7 @@ impl Number {
         }
     }
 
-    /// The number, from 1 to `most` at least.
+    /// The number, within 1 to `most` or more.
     #[must_use]
     pub fn up_to(self, most: u64) -> u64 {
         match self.get() {
@@ -60,21 +60,21 @@ impl AnyQuota {
     }
 }
 
-/// A clock's reading that goes on and back by any spans.
+/// A step of a clock's reading, which goes forward and back by any span.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Move {
-    /// On by so many intervals of a quota, and a little more or less.
+    /// Forward by a number of intervals of a quota, and a little more or less.
     Intervals(u8, i8),
-    /// On by so many periods of a quota, and a little more or less.
+    /// Forward by a number of periods of a quota, and a little more or less.
     Periods(u8, i8),
-    /// On by any span.
+    /// Forward by any span.
     On(Number),
     /// Back by any span.
     Back(Number),
 }
 
 impl Move {
-    /// Where it leads from `now`.
+    /// The reading after this step, from `now`.
     #[must_use]
     pub fn from(self, now: Nanos, quota: Quota) -> Nanos {
         let moment = now.as_nanos();

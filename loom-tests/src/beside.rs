@@ -1,4 +1,4 @@
-//! A task that asks while another thread changes something.
+//! A task that asks for a slot while another thread changes something.
 
 use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use nanopace::driver::Drive as _;
@@ -15,16 +15,16 @@ impl Wake for Flag {
     }
 }
 
-/// What a task has heard.
+/// The observations of a task.
 #[derive(Debug)]
 pub struct Told {
-    /// What it was told when it asked for a slot.
+    /// The result of asking for a slot.
     pub told: Result<Grant, Refused>,
-    /// Whether it has been woken by the end.
+    /// Whether the task had been woken by the end.
     pub woken: bool,
 }
 
-/// A task that sets its watch and asks for a slot, while this thread does something to the pacer.
+/// Runs a task that sets its watch and asks for a slot, while this thread changes the pacer.
 ///
 /// # Panics
 /// When the task does.

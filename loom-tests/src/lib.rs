@@ -1,7 +1,6 @@
-//! What the models in `tests/` share: how a model is explored, and short words for what it is made
-//! of.
+//! Shared by the models in `tests/`: how a model is explored, and short names for its parts.
 //!
-//! Empty unless built with `--cfg loom`; see the README beside this crate.
+//! Empty unless built with `--cfg loom`; see the README of this crate.
 
 #[cfg(loom)]
 mod beside;

@@ -1,4 +1,4 @@
-//! The harness: explores a model, counts what it explored, and says so.
+//! The harness: explores a model, counts its executions, and prints the count.
 
 use loom::thread::JoinHandle;
 use nanopace::{Grant, ManualClock, Nanos, Pacer, PacerBuilder, Rate, Shape};
@@ -15,27 +15,25 @@ pub const SECOND: u64 = 1_000_000_000;
 /// Nanoseconds in an hour.
 pub const HOUR: u64 = 3_600 * SECOND;
 
-/// Unless `LOOM_MAX_PREEMPTIONS` says otherwise.
+/// The default bound, if `LOOM_MAX_PREEMPTIONS` is not set.
 const PREEMPTIONS: usize = 2;
 
-/// More than any execution here needs; a model that gets there spins for ever.
+/// More than any execution here needs; a model that reaches this number spins for ever.
 const MOST_BRANCHES: usize = 20_000;
 
-/// Runs `model` under every interleaving, and every value that a load may return, with at most so
-/// many preemptions as `LOOM_MAX_PREEMPTIONS` says; two by default. Prints how many executions that
-/// were.
+/// Runs `model` under every interleaving, and with every value that a load may return, with at most
+/// `LOOM_MAX_PREEMPTIONS` preemptions; two by default. Prints the number of executions.
 ///
 /// # Panics
-/// When one of them does, or gets stuck.
+/// When an execution panics or gets stuck.
 pub fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
     explore_less(0, name, model);
 }
 
-/// As [`explore`], with so many preemptions `less`: for a model with so many loads that it would
-/// take minutes.
+/// Like [`explore`], with `less` fewer preemptions: for a model that would take minutes because of its many loads.
 ///
 /// # Panics
-/// As [`explore`].
+/// Like [`explore`].
 pub fn explore_less(less: usize, name: &str, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     let bound = builder.preemption_bound.unwrap_or(PREEMPTIONS).saturating_sub(less);
@@ -61,37 +59,37 @@ pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
     loom::thread::spawn(body)
 }
 
-/// A rate, as text.
+/// A rate, from a string.
 ///
 /// # Panics
-/// Where it is none.
+/// When the string is not a rate.
 #[must_use]
 pub fn rate(text: &str) -> Rate {
     text.parse().expect("a rate")
 }
 
-/// A shape, as text.
+/// A shape, from a string.
 ///
 /// # Panics
-/// Where it is none.
+/// When the string is not a shape.
 #[must_use]
 pub fn shape(text: &str) -> Shape {
     text.parse().expect("a shape")
 }
 
-/// So many nanoseconds.
+/// A span of `nanos` nanoseconds.
 #[must_use]
 pub fn span(nanos: u64) -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// So many nanoseconds after the clock's origin.
+/// The moment `nanos` nanoseconds after the clock's origin.
 #[must_use]
 pub fn at(nanos: u64) -> Nanos {
     Nanos::from_nanos(nanos)
 }
 
-/// A clock that stands at zero, and a pacer in the making that runs on it, without tolerance.
+/// A clock at zero, and a builder of a pacer that runs on it, without tolerance.
 pub fn manual(text: &str) -> (ManualClock, PacerBuilder) {
     on_manual_clock(Pacer::builder(rate(text)))
 }
@@ -125,7 +123,7 @@ pub fn slots(grants: impl IntoIterator<Item = Grant>) -> Vec<u64> {
     slots
 }
 
-/// Everything that can be had without the clock moving.
+/// All slots that can be taken without moving the clock.
 #[must_use]
 pub fn drain(pacer: &Pacer) -> Vec<Grant> {
     std::iter::from_fn(|| pacer.try_acquire().ok()).collect()
@@ -134,7 +132,7 @@ pub fn drain(pacer: &Pacer) -> Vec<Grant> {
 /// Every nanosecond is accounted for.
 ///
 /// # Panics
-/// Where it is not.
+/// When the account does not balance.
 pub fn assert_balanced(pacer: &Pacer) {
     let ledger = pacer.ledger();
     let sum = ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog;

@@ -1,11 +1,11 @@
-//! A clock that tells who waits on it.
+//! A clock that counts the callers that wait on it.
 
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use nanopace::{Clock, ManualClock, Nanos, Parker};
 use std::sync::Arc;
 
-/// A manual clock that counts those who lie down on it, and how often somebody spins. It passes for
-/// one that runs by itself: on others the hybrid strategy keeps to no budget.
+/// A manual clock that counts the callers that sleep on it, and the rounds of spinning. It claims to run by itself: on
+/// other clocks the hybrid strategy has no budget.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
     /// The clock.
@@ -27,7 +27,7 @@ impl Watched {
         self.spun.load(Ordering::Acquire)
     }
 
-    /// Until one of the two has come to `count`.
+    /// Waits until the counter has reached `count`.
     pub fn wait_for(&self, counter: fn(&Watched) -> usize, count: usize) {
         while counter(self) < count {
             loom::thread::yield_now();

@@ -11,21 +11,21 @@ use std::time::Duration;
 
 /// A reader without the lock sees the old piece of schedule or the new one, never a mixture.
 ///
-/// Threads: one that asks twice when a slot is due, one that changes the rate. The two rates differ
-/// in mantissa and shift, and their pieces in their anchors. Edits: any of the loads of
-/// `Hot::stretch` `Relaxed`, or of the stores of `Hot::store`, or the version's; `withdraw` without
-/// `BUSY`; `snapshot` without the second look at the version, or without asking who writes.
+/// Threads: one that asks twice when a slot is due, one that changes the rate. The two rates differ in mantissa and
+/// shift, and their pieces in their anchors. Edits: any of the loads of `Hot::stretch` `Relaxed`, or of the stores of
+/// `Hot::store`, or the version's; `withdraw` without `BUSY`; `snapshot` without the second look at the version, or
+/// without checking for a writer.
 #[test]
 fn a_snapshot_is_read_whole() {
-    // Of the interval from 1 s to 2 s, the half that is left at 1.5 s takes a sixth of a second.
+    // The half of the interval from 1 s to 2 s that is left at 1.5 s takes a sixth of a second.
     let new = at(1_666_666_667);
     explore("a_snapshot_is_read_whole", move || snapshot_is_read_whole("1/s", "3/s", new));
 }
 
-/// So it does where only their numbers tell two states apart.
+/// The same where two states differ only in their numbers.
 ///
-/// Threads: the same. The two rates differ in mantissa, and have one shift; neither piece is the
-/// first, which has a flag of its own. Edit: `write` without a new number.
+/// Threads: the same. The two rates differ in mantissa, and have the same shift; neither piece is the first one, which
+/// has its own flag. Edit: `write` without a new number.
 #[test]
 fn a_snapshot_of_like_rates_is_read_whole() {
     let new = at(1_833_333_334);
@@ -33,8 +33,8 @@ fn a_snapshot_of_like_rates_is_read_whole() {
     explore("a_snapshot_of_like_rates_is_read_whole", model);
 }
 
-/// From 1/s to the `other` rate, at which slot 2 is due at `new`, and no more at 2 s. At the `first`
-/// rate nothing lies but slot 0.
+/// From 1/s to the `other` rate, at which slot 2 is due at `new`, and no longer at 2 s. At the `first` rate there is
+/// only slot 0.
 fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
     let (clock, builder) = manual(first);
     let pacer = builder.build();
@@ -53,12 +53,11 @@ fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
     assert_eq!(third.due(), Ok(new));
 }
 
-/// A change of the rate among claimers hands out what was due before it, each slot once, and
-/// nothing more.
+/// A change of the rate among claimers hands out the slots that were due before it, each once, and no others.
 ///
-/// Threads: one that acquires, one that sets the rate to one per second and moves the clock on by
-/// 10 us, ten intervals of the old rate. Three slots are due. Edits: `index_of` lets the new piece
-/// speak for slots that were due before it; the addition as a load and a store.
+/// Threads: one that acquires, one that sets the rate to one per second and moves the clock on by 10 us, ten intervals
+/// of the old rate. Three slots are due. Edits: `index_of` uses the new piece for slots that were due before it; the
+/// addition as a load and a store.
 #[test]
 fn a_rate_change_loses_no_slot() {
     explore_less(1, "a_rate_change_loses_no_slot", || {
@@ -103,7 +102,7 @@ fn nothing_bursts_at_the_old_speed() {
     });
 }
 
-/// Nor does a caller that was asleep when the rate changed.
+/// The same for a caller that was asleep when the rate changed.
 ///
 /// Threads: one that sleeps for a slot that is due in half a microsecond; one that sets the rate
 /// from 1M/s to one per second and moves the clock on, by 10 us and then by 2 s. Edits: a sleeper
@@ -129,12 +128,12 @@ fn no_sleeper_starts_at_the_old_speed() {
     });
 }
 
-/// A change of the rate reaches a caller who sleeps, or is about to.
+/// A change of the rate reaches a caller that sleeps, or is about to.
 ///
-/// Threads: one that takes two slots due in an hour, as one operation, under the lock; one that
-/// sets the rate to 1000/s and moves the clock on by 1 ms. Edits: `wake_moved` wakes nobody; or
-/// before it has withdrawn what was published; `enter` does not look whether the plan is current;
-/// the manual clock does not look at the time again before it enters a sleeper.
+/// Threads: one that takes two slots due in an hour, as one operation, under the lock; one that sets the rate to 1000/s
+/// and moves the clock on by 1 ms. Edits: `wake_moved` wakes no sleeper; or before it has withdrawn the published
+/// state; `enter` does not check whether the plan is current; the manual clock does not check the time again before it
+/// enters a sleeper.
 #[test]
 fn no_wake_up_is_lost() {
     explore("no_wake_up_is_lost", || {
@@ -153,10 +152,10 @@ fn no_wake_up_is_lost() {
     });
 }
 
-/// Nor is one for a caller that pauses first, and starts in a step of its own.
+/// The same for a caller that pauses first, and starts in a separate step.
 ///
-/// Threads: one that claims a slot due in an hour, and pauses and tries until it has started; one that sets the
-/// rate to 1000/s and moves the clock on by 1 ms. Edit: `wake_moved` wakes nobody.
+/// Threads: one that claims a slot due in an hour, and pauses and tries until it has started; one that sets the rate to
+/// 1000/s and moves the clock on by 1 ms. Edit: `wake_moved` wakes no sleeper.
 #[test]
 fn no_wake_up_of_a_pause_is_lost() {
     explore("no_wake_up_of_a_pause_is_lost", || {
@@ -180,11 +179,10 @@ fn no_wake_up_of_a_pause_is_lost() {
     });
 }
 
-/// A change of the rate reaches everyone who sleeps.
+/// A change of the rate reaches every sleeper.
 ///
-/// Threads: two that acquire slots due in one hour and in two; one that sets the rate to 1000/s as
-/// soon as both sleep, and moves the clock on by 2 ms. Edit: `leave` passes the waking on to
-/// nobody.
+/// Threads: two that acquire slots due in one hour and in two; one that sets the rate to 1000/s as soon as both sleep,
+/// and moves the clock on by 2 ms. Edit: `leave` does not pass the wake-up on.
 #[test]
 fn a_change_reaches_every_sleeper() {
     explore("a_change_reaches_every_sleeper", || {
@@ -207,8 +205,8 @@ fn a_change_reaches_every_sleeper() {
 /// A change of the rate that puts a deadline out of reach ends the sleep at once, and nothing is
 /// taken.
 ///
-/// Threads: one that acquires by a deadline in two seconds a slot due in one; one that sets the
-/// rate to one per hour. Edit: `wake_moved` wakes nobody.
+/// Threads: one that acquires by a deadline in two seconds a slot due in one; one that sets the rate to one per hour.
+/// Edit: `wake_moved` wakes no sleeper.
 #[test]
 fn a_deadline_out_of_reach_ends_the_sleep() {
     explore("a_deadline_out_of_reach_ends_the_sleep", || {
@@ -226,12 +224,10 @@ fn a_deadline_out_of_reach_ends_the_sleep() {
     });
 }
 
-/// While the pacer is paused nothing is taken, even while someone from before the pause reports how
-/// late it is.
+/// While the pacer is paused nothing is taken, even while a caller from before the pause reports its reading.
 ///
-/// Threads: one that tries to acquire a slot that is due, and tells up to where others are; one
-/// that pauses and tries to acquire; then the schedule goes on. Edit: `write` forgets
-/// that the lock decides.
+/// Threads: one that tries to acquire a slot that is due, and reports how far claims have come; one that pauses and
+/// tries to acquire; then the schedule goes on. Edit: `write` forgets that the lock decides.
 #[test]
 fn nothing_starts_while_paused() {
     explore_less(1, "nothing_starts_while_paused", || {
@@ -256,12 +252,12 @@ fn nothing_starts_while_paused() {
     });
 }
 
-/// A pause moves what has not started by its length, so that it is as late as it was; a caller that
-/// comes or sleeps while it lasts starts when it ends.
+/// A pause moves slots that have not started by its length, so that they stay as late as they were; a caller that comes
+/// or sleeps during the pause starts when it ends.
 ///
-/// Threads: one that takes slots 0 and 1 as one operation, overdue by half a microsecond when the
-/// pause began; one that ends the pause after a second. Edits: `wake_moved` wakes nobody; `resume`
-/// moves the pieces by less than the pause.
+/// Threads: one that takes slots 0 and 1 as one operation, overdue by half a microsecond when the pause began; one that
+/// ends the pause after a second. Edits: `wake_moved` wakes no sleeper; `resume` moves the pieces by less than the
+/// pause.
 #[test]
 fn a_pause_makes_no_slot_later() {
     explore("a_pause_makes_no_slot_later", || {
@@ -282,10 +278,9 @@ fn a_pause_makes_no_slot_later() {
     });
 }
 
-/// A pacer that is resumed for the first time starts everyone who waits for it.
+/// A pacer that is resumed for the first time starts all callers that wait for it.
 ///
-/// Threads: two, one that takes two slots as one operation, one that resumes.
-/// Edit: `wake_moved` wakes nobody.
+/// Threads: two, one that takes two slots as one operation, one that resumes. Edit: `wake_moved` wakes no sleeper.
 #[test]
 fn a_start_reaches_everyone() {
     explore("a_start_reaches_everyone", || {
@@ -301,11 +296,10 @@ fn a_start_reaches_everyone() {
     });
 }
 
-/// Closing ends every sleep, also one that has not begun; and what the sleeper had taken goes back.
+/// Closing ends every sleep, even one that has not begun, and the sleeper's slot goes back.
 ///
-/// Threads: one that acquires a slot due in an hour, one that closes. Edits: `close` wakes nobody;
-/// `enter` does not look whether the plan is current; `refuse_if_closed` keeps the slot, or refuses
-/// nobody.
+/// Threads: one that acquires a slot due in an hour, one that closes. Edits: `close` wakes no caller; `enter` does not
+/// check whether the plan is current; `refuse_if_closed` keeps the slot, or refuses no caller.
 #[test]
 fn close_strands_no_caller() {
     explore("close_strands_no_caller", || {
@@ -325,8 +319,7 @@ fn close_strands_no_caller() {
 
 /// Closing ends the sleep of a caller with a deadline, too.
 ///
-/// Threads: one that acquires by a deadline a slot due in an hour, one that closes.
-/// Edit: `close` wakes nobody.
+/// Threads: one that acquires by a deadline a slot due in an hour, one that closes. Edit: `close` wakes no caller.
 #[test]
 fn close_strands_no_caller_with_a_deadline() {
     explore("close_strands_no_caller_with_a_deadline", || {
@@ -344,7 +337,7 @@ fn close_strands_no_caller_with_a_deadline() {
     });
 }
 
-/// A caller whom a close turns away has taken nothing, wherever on its way the close finds it.
+/// A caller that a close turns away has taken nothing, wherever the caller is when the pacer is closed.
 ///
 /// Threads: one that acquires by a deadline a slot that is due, one that closes.
 /// Edit: `refuse_if_closed` keeps the slot.

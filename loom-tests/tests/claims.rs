@@ -1,4 +1,4 @@
-//! Models of claiming: who gets which slot, and what is known of time.
+//! Models of claiming: which caller gets which slot, and which readings of the clock are known.
 
 #![cfg(loom)]
 
@@ -8,10 +8,10 @@ use loom_tests::{
 };
 use nanopace::{Claim, ManualClock, Nanos, Pacer, Refused};
 
-/// Slots are unique and leave no gap, claimed without a lock by two threads at once.
+/// Slots are unique and without gaps when two threads claim them at once without a lock.
 ///
-/// Threads: two that acquire twice; four slots are due, two of them as far as anyone has seen.
-/// Edit: the addition as a load and a store.
+/// Threads: two that acquire twice; four slots are due, two of them by the last reading. Edit: the addition as a load
+/// and a store.
 #[test]
 fn claims_are_unique() {
     explore("claims_are_unique", || {
@@ -30,12 +30,11 @@ fn claims_are_unique() {
     });
 }
 
-/// So they are when one thread takes a slot only if it is due: nobody's slot is taken a second
-/// time.
+/// The same when one thread takes a slot only if it is due: no slot is taken a second time.
 ///
-/// Threads: one that tries twice, one that acquires twice; four slots are due.
-/// Edits: `exchange` as a load, a comparison and a store; `try_claim_fast` grants the slot that it has
-/// looked at, and not the one that its addition claims.
+/// Threads: one that tries twice, one that acquires twice; four slots are due. Edits: `exchange` as a load, a
+/// comparison and a store; `try_claim_fast` grants the slot that it has checked, and not the one that its addition
+/// claims.
 #[test]
 fn tried_claims_are_unique() {
     explore("tried_claims_are_unique", || {
@@ -53,10 +52,10 @@ fn tried_claims_are_unique() {
     });
 }
 
-/// Who is refused has taken nothing, even if another caller took the last slot that was known to be due.
+/// A refused caller has taken nothing, even if another caller took the last slot that was known to be due.
 ///
-/// Threads: two that try; one slot is due, and known to be. Edits: what was claimed is forgotten; or it is
-/// not given back.
+/// Threads: two that try; one slot is due, and known to be due. Edits: the claimed slot is forgotten; or it is not
+/// given back.
 #[test]
 fn a_tried_claim_that_is_not_due_goes_back() {
     explore("a_tried_claim_that_is_not_due_goes_back", || {
@@ -82,9 +81,9 @@ fn a_tried_claim_that_is_not_due_goes_back() {
 
 /// The last slot of a schedule that ends has one owner, and it is not lost when it comes back.
 ///
-/// Threads: one that acquires; one that claims. There is one slot, and a claim of it is dropped in
-/// the end. Edits: a claim without the lock is not looked at; starts are not refused at the end;
-/// what was claimed after the end does not go back; what is published goes on after the end.
+/// Threads: one that acquires; one that claims. There is one slot, and a claim of it is dropped in the end. Edits: a
+/// claim without the lock is not checked; starts are not refused at the end; slots claimed after the end do not go
+/// back; the published state goes on after the end.
 #[test]
 fn the_last_slot_has_one_owner() {
     explore("the_last_slot_has_one_owner", || {
@@ -105,7 +104,7 @@ fn the_last_slot_has_one_owner() {
     });
 }
 
-/// A row of slots that one operation takes is nobody else's.
+/// A row of slots that one operation takes belongs to that operation alone.
 ///
 /// Threads: one that takes two as one operation, one that acquires twice.
 /// Edits: a row moves the word by one slot only; the addition as a load and a store.
@@ -129,13 +128,12 @@ fn rows_are_unique() {
     });
 }
 
-/// A slot is never stamped earlier than it was known to be due, and the latest reading never goes
-/// back: a caller who read the clock early and reports it late changes nothing.
+/// A slot is never stamped earlier than it was known to be due, and the latest reading never goes back: a caller that
+/// read the clock early and reports it late changes nothing.
 ///
-/// Threads: one that acquires twice, one that moves the clock on and acquires. The clock stands at
-/// 1.5 us and at 4.5 us only, so there is one right wait time for slots 2 and 3. Edits: the
-/// reading is reported after the horizon has been moved; or goes back; or the horizon is moved
-/// `Relaxed`; `window` reads the reading first; or the horizon `Relaxed`.
+/// Threads: one that acquires twice, one that moves the clock on and acquires. The clock shows only 1.5 us and 4.5 us,
+/// so there is one right wait time for slots 2 and 3. Edits: the reading is reported after the horizon has been moved;
+/// or goes back; or the horizon is moved `Relaxed`; `window` reads the reading first; or the horizon `Relaxed`.
 #[test]
 fn the_reading_never_goes_back() {
     explore("the_reading_never_goes_back", || {
@@ -160,11 +158,10 @@ fn the_reading_never_goes_back() {
     });
 }
 
-/// A slot that is given back is handed out again, once, to a caller who comes then or is on the
-/// way.
+/// A slot that is given back is handed out again, once, to a caller that comes then or is about to.
 ///
-/// Threads: one that drops a claim, one that acquires; all slots are due.
-/// Edit: `put_back` puts the slot aside although it was the latest claim and is taken back.
+/// Threads: one that drops a claim, one that acquires; all slots are due. Edit: `make_free` puts the slot aside
+/// although it was the latest claim and is taken back.
 #[test]
 fn a_dropped_claim_is_handed_out_once() {
     explore_less(1, "a_dropped_claim_is_handed_out_once", || {
@@ -184,11 +181,11 @@ fn a_dropped_claim_is_handed_out_once() {
     });
 }
 
-/// A slot that is given back reaches a caller who sleeps, or is about to, for a later one.
+/// A slot that is given back reaches a caller that sleeps, or is about to, for a later one.
 ///
-/// Threads: one that drops the claim of a slot that is due in an hour, and moves the clock on by
-/// that; one that acquires the slot after the next, due in three hours. Edits: `put_back` wakes
-/// nobody; or before it has withdrawn what was published; `prefer_returned` prefers nothing.
+/// Threads: one that drops the claim of a slot that is due in an hour, and moves the clock on by that; one that
+/// acquires the slot after the next, due in three hours. Edits: `make_free` wakes no sleeper; or before it has
+/// withdrawn the published state; `prefer_returned` prefers nothing.
 #[test]
 fn a_dropped_claim_reaches_a_sleeper() {
     explore_less(1, "a_dropped_claim_reaches_a_sleeper", || {
@@ -208,8 +205,8 @@ fn a_dropped_claim_reaches_a_sleeper() {
     });
 }
 
-/// Another thread does something while a claim is dropped whose slot is due in a microsecond. Its pacer's rate
-/// was changed meanwhile.
+/// Another thread runs while a claim is dropped whose slot is due in a microsecond. Its pacer's rate was changed
+/// meanwhile.
 fn while_a_claim_is_dropped<T: Send + 'static>(
     act: impl FnOnce(&Pacer) -> T + Send + 'static,
     done: impl FnOnce(&ManualClock),
@@ -228,12 +225,12 @@ fn while_a_claim_is_dropped<T: Send + 'static>(
     other.join().unwrap()
 }
 
-/// A slot that comes back before it is due is not taken for one that is, only because it had been
-/// claimed when the schedule was published: neither by who tries, who looks how far claims had come, nor by who
-/// claims whatever comes.
+/// A slot that comes back before it is due does not count as due, only because it had been claimed when the schedule
+/// was published: neither for a caller that tries and uses the number of claims, nor for one that claims without
+/// checking.
 ///
-/// Threads: one that acquires or tries to, one that drops the claim of a slot that is due in a
-/// microsecond. Edit: `write` puts the horizon where claims have come to.
+/// Threads: one that acquires or tries to, one that drops the claim of a slot that is due in a microsecond. Edit:
+/// `write` puts the horizon where claims have come to.
 #[test]
 fn a_slot_that_comes_back_is_not_due() {
     explore("a_slot_that_comes_back_is_not_due", || {

@@ -1,4 +1,4 @@
-//! Models of the end of a schedule: everybody hears of it, and nobody is stranded when it goes on.
+//! Models of the end of a schedule: the end reaches all callers, and no caller is stranded when the schedule goes on.
 
 #![cfg(loom)]
 
@@ -8,11 +8,10 @@ use loom_tests::{
 };
 use nanopace::{Ended, Pacer, Refused};
 
-/// Where a shape ends, one caller has the last slot, and the others hear that there is none.
+/// Where a shape ends, one caller gets the last slot, and the others return because no slot is left.
 ///
-/// Threads: two that acquire; one that moves the clock on past the end. There is one slot left.
-/// Edits: starts are not refused at the end, or what was claimed after it does not go back; the end
-/// of the shape is not known.
+/// Threads: two that acquire; one that moves the clock on past the end. There is one slot left. Edits: starts are not
+/// refused at the end, or slots claimed after it do not go back; the end of the shape is not known.
 #[test]
 fn the_end_of_a_shape_strands_no_caller() {
     explore_less(1, "the_end_of_a_shape_strands_no_caller", || {
@@ -33,10 +32,10 @@ fn the_end_of_a_shape_strands_no_caller() {
     });
 }
 
-/// A task that waits for the last slot of a shape is woken when that is taken.
+/// A task that waits for the last slot of a shape is woken when that slot is taken.
 ///
-/// Threads: one that sets its watch and asks for a slot that is due in an hour; one that takes it,
-/// with its claim. Edit: tasks are not told of the end.
+/// Threads: one that sets its watch and asks for a slot that is due in an hour; one that takes it, with its claim.
+/// Edit: tasks are not woken at the end.
 #[test]
 fn the_end_of_a_shape_reaches_every_watch() {
     explore("the_end_of_a_shape_reaches_every_watch", || {
@@ -52,12 +51,11 @@ fn the_end_of_a_shape_reaches_every_watch() {
     });
 }
 
-/// A shape that ends before the slots that callers sleep for ends their sleeps; what they had taken
-/// goes back.
+/// A shape that ends before the slots that callers sleep for ends their sleeps; their slots go back.
 ///
-/// Threads: two that sleep, for slots due in one hour and in two; one that sets a shape which ends
-/// at once. Edits: `wake_moved` wakes nobody, or does not look where the end is; `leave` passes the
-/// waking on to nobody; what was claimed after the end does not go back.
+/// Threads: two that sleep, for slots due in one hour and in two; one that sets a shape which ends at once. Edits:
+/// `wake_moved` wakes no sleeper, or does not check the end; `leave` does not pass the wake-up on; slots claimed after
+/// the end do not go back.
 #[test]
 fn an_earlier_end_reaches_every_sleeper() {
     explore_less(1, "an_earlier_end_reaches_every_sleeper", || {
@@ -78,10 +76,10 @@ fn an_earlier_end_reaches_every_sleeper() {
     });
 }
 
-/// So it does while the pacer is paused.
+/// The same while the pacer is paused.
 ///
-/// Threads: one that acquires a slot due in an hour; one that pauses and sets a shape which ends at
-/// once. Edits: `wake_moved` wakes nobody, or nobody while the pacer is paused.
+/// Threads: one that acquires a slot due in an hour; one that pauses and sets a shape which ends at once. Edits:
+/// `wake_moved` wakes no sleeper, or none while the pacer is paused.
 #[test]
 fn an_earlier_end_reaches_sleepers_during_a_pause() {
     explore("an_earlier_end_reaches_sleepers_during_a_pause", || {
@@ -100,7 +98,7 @@ fn an_earlier_end_reaches_sleepers_during_a_pause() {
     });
 }
 
-/// A schedule that goes on after its end has all its slots, although a caller is just being told of the end.
+/// A schedule that goes on after its end has all its slots, even if a caller is just being refused because of the end.
 ///
 /// Threads: one that acquires, one that sets a rate and moves the clock on by two slots. Edit: a change of the
 /// rate does not end the shape.
@@ -126,12 +124,11 @@ fn a_schedule_that_goes_on_loses_no_slot() {
     });
 }
 
-/// A caller that is being told of the end when the schedule goes on again starts, or hears of the
-/// end; it is not stranded, and the slot is not lost.
+/// A caller that is being refused because of the end when the schedule goes on either starts, or returns `Finished`; it
+/// is not stranded, and the slot is not lost.
 ///
-/// Threads: one that acquires a slot due in an hour; one that sets a shape which ends at once, then
-/// one that has slots, and moves the clock on. Edits: `wake_moved` wakes nobody; what was claimed
-/// after the end does not go back.
+/// Threads: one that acquires a slot due in an hour; one that sets a shape which ends at once, then one that has slots,
+/// and moves the clock on. Edits: `wake_moved` wakes no sleeper; slots claimed after the end do not go back.
 #[test]
 fn an_end_that_is_taken_back_strands_no_caller() {
     explore_less(1, "an_end_that_is_taken_back_strands_no_caller", || {
@@ -154,10 +151,10 @@ fn an_end_that_is_taken_back_strands_no_caller() {
     });
 }
 
-/// A task that was told of the end is woken when the schedule goes on.
+/// A task that was refused because of the end is woken when the schedule goes on.
 ///
-/// Threads: one that sets its watch and asks for a slot; one that sets a rate. Edits: `wake_moved`
-/// wakes nobody, or before it has withdrawn what was published; tasks that watch are left out.
+/// Threads: one that sets its watch and asks for a slot; one that sets a rate. Edits: `wake_moved` wakes no sleeper, or
+/// before it has withdrawn the published state; tasks that watch are left out.
 #[test]
 fn a_schedule_that_goes_on_reaches_every_watch() {
     explore("a_schedule_that_goes_on_reaches_every_watch", || {
@@ -165,7 +162,7 @@ fn a_schedule_that_goes_on_reaches_every_watch() {
         let pacer = builder.build();
         pacer.acquire().unwrap();
         clock.advance(span(2 * HOUR));
-        // The end has been told to those who watched then.
+        // Tasks that watched by then have been woken for the end.
         assert_eq!(pacer.acquire(), Err(Ended::Finished));
         let Told { told, woken } = beside(&pacer, || pacer.set_rate(rate("1/h")));
         assert!(woken || told != Err(Refused::Finished), "{told:?}");

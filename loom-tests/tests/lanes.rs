@@ -1,6 +1,6 @@
-//! Models of lanes: runs of slots, and what becomes of the rest.
+//! Models of lanes: runs of slots, and how the rest of a run goes back.
 //!
-//! A lane's first run is one slot, because it knows nothing of its pace; the second is two.
+//! A lane's first run is one slot, because its pace is not measured yet; the second is two.
 
 #![cfg(loom)]
 
@@ -9,12 +9,11 @@ use loom_tests::{
 };
 use nanopace::Ended;
 
-/// A lane gives the rest of its run back, once, whoever claims meanwhile.
+/// A lane gives the rest of its run back, once, whichever caller claims meanwhile.
 ///
-/// Threads: one whose lane starts two slots, gives back the third, and again what it has, and is
-/// dropped; one that acquires. Four slots are due. Edits: `put_back` puts slots aside although it
-/// has taken them back; `exchange` as a load, a comparison and a store; `Lane::give_back` keeps its
-/// run.
+/// Threads: one whose lane starts two slots, gives back the third, gives back again, and is dropped; one that acquires.
+/// Four slots are due. Edits: `make_free` puts slots aside although it has taken them back; `exchange` as a load, a
+/// comparison and a store; `Lane::give_back` keeps its run.
 #[test]
 fn a_run_goes_back_once() {
     explore("a_run_goes_back_once", || {
@@ -40,11 +39,11 @@ fn a_run_goes_back_once() {
     });
 }
 
-/// So it does during a change of the rate.
+/// The same during a change of the rate.
 ///
-/// Threads: one that drops a lane which has started two slots and holds a third; one that changes
-/// the rate and acquires. Four slots are due. Edits: `put_back` puts slots aside although it has
-/// taken them back; `exchange` or the addition by a load and a store.
+/// Threads: one that drops a lane which has started two slots and holds a third; one that changes the rate and
+/// acquires. Four slots are due. Edits: `make_free` puts slots aside although it has taken them back; `exchange` or the
+/// addition by a load and a store.
 #[test]
 fn a_run_goes_back_once_during_a_rate_change() {
     explore("a_run_goes_back_once_during_a_rate_change", || {
@@ -67,9 +66,9 @@ fn a_run_goes_back_once_during_a_rate_change() {
 /// A lane that goes on while the rate changes starts each of its slots once, and gives back the
 /// others.
 ///
-/// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped;
-/// one that changes the rate. Four slots are due. Edits: `put_back` puts slots aside although it
-/// has taken them back; the lane forgets what it has left.
+/// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one that changes the
+/// rate. Four slots are due. Edits: `make_free` puts slots aside although it has taken them back; the lane forgets the
+/// rest of its run.
 #[test]
 fn a_lane_goes_on_during_a_rate_change() {
     explore("a_lane_goes_on_during_a_rate_change", || {
@@ -88,11 +87,11 @@ fn a_lane_goes_on_during_a_rate_change() {
     });
 }
 
-/// Two lanes never hold the same slot, and what both leave is all there.
+/// Two lanes never hold the same slot, and no slot that they give back is lost.
 ///
-/// Threads: one whose lane starts two slots, holds a third and is dropped; one whose lane starts
-/// one. Five slots are due. Edits: `take_first` leaves the slot it takes; `put_back` forgets slots
-/// that are not the latest; `exchange` by a load and a store.
+/// Threads: one whose lane starts two slots, holds a third and is dropped; one whose lane starts one. Five slots are
+/// due. Edits: `take_earliest` leaves the slot it takes; `make_free` forgets slots that are not the latest; `exchange`
+/// by a load and a store.
 #[test]
 fn lanes_share_nothing() {
     explore_less(1, "lanes_share_nothing", || {
@@ -113,10 +112,10 @@ fn lanes_share_nothing() {
     });
 }
 
-/// A lane stops when the pacer is closed, and counts as granted what it has started.
+/// A lane stops when the pacer is closed, and counts its starts as granted.
 ///
-/// Threads: one whose lane acquires twice, so that it holds a third slot, looks, and is dropped;
-/// one that closes. Four slots are due. Edit: `Run::next` does not look at the version.
+/// Threads: one whose lane acquires twice, so that it holds a third slot, checks whether the pacer is closed, and is
+/// dropped; one that closes. Four slots are due. Edit: `Run::next` does not check the version.
 #[test]
 fn a_closed_lane_gives_back() {
     explore("a_closed_lane_gives_back", || {
@@ -128,7 +127,7 @@ fn a_closed_lane_gives_back() {
             move || {
                 let mut lane = pacer.lane();
                 let started = [(); 2].map(|()| lane.acquire());
-                // Closed is closed: the lane knows it as soon as it can know.
+                // The lane stops as soon as the close is visible to it.
                 (started, pacer.is_closed().then(|| lane.acquire()))
             }
         });

@@ -4,8 +4,8 @@
 
 use loom_tests::{explore, manual, span, spawn};
 
-/// The ledger's count never runs after what has been started before it was asked, and never ahead
-/// of what was claimed.
+/// The ledger's count never misses slots that were started before it was read, and never includes slots that were not
+/// claimed.
 ///
 /// Threads: one that acquires two slots, one that reads the ledger between two slots of its own.
 /// Edit: the addition as a load and a store.

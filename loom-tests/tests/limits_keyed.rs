@@ -9,7 +9,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A clock that is set between the threads' steps only, so that no model explores it.
+/// A clock that is set only between the threads' steps, so that no model explores it.
 #[derive(Clone, Debug, Default)]
 struct SetClock(Arc<AtomicU64>);
 
@@ -26,10 +26,10 @@ fn keyed<C>(config: C, max_keys: usize, clock: &SetClock) -> Arc<Keyed<String, C
     Arc::new(keyed.clock(clock.clone()).build().unwrap())
 }
 
-/// Two new keys in different shards take the last place once; a removal frees it.
+/// Two new keys in different shards take the last place once; removing a key frees it.
 ///
-/// Threads: two that each ask for a key of their own, where there is room for one; one of them
-/// cleans up before. Edit: `reserve` loads the count and stores it raised.
+/// Threads: two that each request their own key, where there is room for one; one of them cleans up before. Edit:
+/// `reserve` loads the count and stores it raised.
 #[test]
 fn keys_stay_within_their_bound() {
     explore("keys_stay_within_their_bound", || {
@@ -49,12 +49,10 @@ fn keys_stay_within_their_bound() {
     });
 }
 
-/// A decision after a change of the limits goes by the new ones, whatever the decisions before
-/// it have seen.
+/// A decision after a change of the limits uses the new limits, whatever earlier decisions have read.
 ///
-/// Threads: one that changes the limits, one that meanwhile makes the key's first decision. Edits:
-/// `refresh` asks for the version after the limits; `make` raises the versions before it locks the
-/// tables.
+/// Threads: one that changes the limits, one that makes the key's first decision meanwhile. Edits: `refresh` loads the
+/// version after the limits; `make` raises the versions before it locks the tables.
 #[test]
 fn a_change_is_seen_by_every_later_decision() {
     explore("a_change_is_seen_by_every_later_decision", || {
@@ -72,11 +70,10 @@ fn a_change_is_seen_by_every_later_decision() {
     });
 }
 
-/// Who has decided by one of several changes that were made as one step decides by all of them.
+/// A caller that has decided by one of several changes that were made as one step decides by all of them.
 ///
-/// Threads: one that changes the limits of two keys at once, one that meanwhile makes the first
-/// decision on one key, and then the second on the other. Edit: `make` raises the versions after it
-/// has unlocked the tables.
+/// Threads: one that changes the limits of two keys at once, one that meanwhile makes the first decision on one key,
+/// and then the second on the other. Edit: `make` raises the versions after it has unlocked the tables.
 #[test]
 fn a_batch_is_seen_as_a_whole() {
     explore("a_batch_is_seen_as_a_whole", || {
@@ -99,11 +96,10 @@ fn a_batch_is_seen_as_a_whole() {
     });
 }
 
-/// The same for limits that all keys have.
+/// The same for limits that all keys share.
 ///
-/// Threads: one that changes the limits, one that meanwhile makes the key's first decision. Edits:
-/// `refresh` asks for the version after the limits; `set` raises the version before it locks the
-/// limits.
+/// Threads: one that changes the limits, one that makes the key's first decision meanwhile. Edits: `refresh` loads the
+/// version after the limits; `set` raises the version before it locks the limits.
 #[test]
 fn a_change_for_all_is_seen_by_every_later_decision() {
     explore("a_change_for_all_is_seen_by_every_later_decision", || {

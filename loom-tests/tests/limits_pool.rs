@@ -1,5 +1,5 @@
-//! Models of the token pool: a refill, a change, a close, and callers that wait. But for one model,
-//! the model's threads play the part of the refill thread.
+//! Models of the token pool: a refill, a change, a close, and callers that wait. In all models except one, the model's
+//! threads play the part of the refill thread.
 
 #![cfg(loom)]
 
@@ -21,8 +21,8 @@ fn pool() -> (ManualClock, Arc<ManagedPool>) {
 
 /// Closing turns away callers that wait or are about to.
 ///
-/// Threads: one that acquires, one that closes. Edits: `close` tells no caller; `acquire` does not
-/// look whether it is closed; or looks at the pool and joins the queue under two locks.
+/// Threads: one that acquires, one that closes. Edits: `close` wakes no caller; `acquire` does not check whether it is
+/// closed; or checks the pool and joins the queue under two locks.
 #[test]
 fn closing_a_pool_strands_nobody() {
     explore("closing_a_pool_strands_nobody", || {
@@ -38,8 +38,8 @@ fn closing_a_pool_strands_nobody() {
 
 /// No request overtakes one that waits, and no token is handed out twice.
 ///
-/// Threads: one that acquires two tokens, one that takes one when only one has come.
-/// Edit: `check` does not look at the queue.
+/// Threads: one that acquires two tokens, one that takes one when only one has come. Edit: `check` does not check the
+/// queue.
 #[test]
 fn nobody_overtakes_who_waits() {
     explore("nobody_overtakes_who_waits", || {
@@ -64,7 +64,7 @@ fn nobody_overtakes_who_waits() {
 ///
 /// Threads: one that acquires, one that shortens the interval, when a token has come and the next
 /// refill is an hour away.
-/// Edits: a change serves no caller; `acquire` looks at the pool and joins the queue under two locks.
+/// Edits: a change serves no caller; `acquire` checks the pool and joins the queue under two locks.
 #[test]
 fn a_change_reaches_who_waits() {
     explore("a_change_reaches_who_waits", || {
@@ -82,9 +82,8 @@ fn a_change_reaches_who_waits() {
 
 /// A caller that waits, or is about to, for more than the pool can hold from now on is turned away.
 ///
-/// Threads: one that acquires two tokens, one that makes the pool smaller.
-/// Edits: `set_size` turns nobody away; `acquire` looks at the pool and joins the queue under two
-/// locks.
+/// Threads: one that acquires two tokens, one that makes the pool smaller. Edits: `set_size` turns no caller away;
+/// `acquire` checks the pool and joins the queue under two locks.
 #[test]
 fn a_smaller_pool_strands_nobody() {
     explore("a_smaller_pool_strands_nobody", || {
@@ -101,10 +100,9 @@ fn a_smaller_pool_strands_nobody() {
 
 /// A shorter interval reaches the refill thread, whether it sleeps or is about to.
 ///
-/// Threads: the refill thread, one that shortens the interval and acquires, one that moves the clock
-/// on.
-/// Edits: a change does not end the sleep; the thread drops a wake-up that comes while it asks when to refill
-/// next; a refill serves no caller.
+/// Threads: the refill thread, one that shortens the interval and acquires, one that moves the clock on. Edits: a
+/// change does not end the sleep; the thread drops a wake-up that comes while it computes the next refill; a refill
+/// serves no caller.
 #[test]
 fn a_change_reaches_the_refill_thread() {
     explore("a_change_reaches_the_refill_thread", || {

@@ -11,18 +11,18 @@ use nanopace_limits::{Limiter, Wait};
 use std::task::Waker;
 use std::time::Duration;
 
-/// Two a day, both of them gone; and who has them.
+/// A limiter of two per day, with none left; and the reservation that has them.
 fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
     let limiter = Limiter::with_clock("2/day".parse().unwrap(), ManualClock::new());
     let reservation = limiter.reserve(2).unwrap();
     (limiter, reservation)
 }
 
-/// A reservation that is taken back reaches a thread that waits, or is about to: it gets in without
-/// any time passing.
+/// A reservation that is taken back reaches a thread that waits, or is about to: it is admitted without any time
+/// passing.
 ///
-/// Threads: one that waits, one that takes the reservation back. Edits: `settle` wakes nobody; a waiter that
-/// comes to an empty queue asks before it enters the queue, and not again.
+/// Threads: one that waits, one that takes the reservation back. Edits: `settle` wakes no waiter; a waiter that comes
+/// to an empty queue checks the limit before it enters the queue, and not again.
 #[test]
 fn a_refund_reaches_who_waits() {
     explore("a_refund_reaches_who_waits", || {
@@ -36,10 +36,9 @@ fn a_refund_reaches_who_waits() {
     });
 }
 
-/// Of two that wait, the second gets in when the first has.
+/// If two wait, the second is admitted after the first.
 ///
-/// Threads: two that wait, one that takes the reservation back. Edit: a waiter that leaves the queue wakes
-/// nobody.
+/// Threads: two that wait, one that takes the reservation back. Edit: a waiter that leaves the queue wakes no other.
 #[test]
 fn the_next_in_line_is_called() {
     explore_less(0, "the_next_in_line_is_called", || {
@@ -55,11 +54,10 @@ fn the_next_in_line_is_called() {
     });
 }
 
-/// A request that comes after a waiter has asked yields to it, or waits after it: one is left, and the first waits for
-/// two.
+/// A request that comes after a waiter has asked waits its turn: one is left, and the first waits for two.
 ///
-/// Threads: one that asks for one, if it knows that the other one has asked; one that waits for two. Edits: the number of
-/// waiters is loaded before the lock is taken; the fast path is opened while a request waits.
+/// Threads: one that asks for one, if it sees that the other one has asked; one that waits for two. Edits: the number
+/// of waiters is loaded before the lock is taken; the fast path is opened while a request waits.
 #[test]
 fn nobody_overtakes_who_waits_for_a_limit() {
     explore("nobody_overtakes_who_waits_for_a_limit", || {
@@ -69,7 +67,7 @@ fn nobody_overtakes_who_waits_for_a_limit() {
         let asking = spawn({
             let (limiter, has_looked) = (limiter.clone(), Arc::clone(&has_looked));
             move || {
-                // Relaxed: the limiter itself has to see to it.
+                // Relaxed: the limiter itself has to provide the ordering.
                 if has_looked.load(Relaxed) {
                     assert!(limiter.try_acquire().is_err());
                     assert!(limiter.wait(Wait::new(1).timeout(Duration::ZERO)).is_err());
@@ -83,7 +81,7 @@ fn nobody_overtakes_who_waits_for_a_limit() {
     });
 }
 
-/// A timeout after somebody who gets in meanwhile is not judged as if that one had still to get in.
+/// A timeout is not judged as if a waiter that has been admitted meanwhile still had to be admitted.
 ///
 /// Threads: one that comes with a timeout when there is room for both, one that waits. Edit: an admitted request keeps
 /// its cost until it has left the queue.

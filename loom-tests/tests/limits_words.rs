@@ -1,5 +1,5 @@
-//! Models of the limiters that are one word, of the word that a limiter lays open, and of the bucket that
-//! a thread refills.
+//! Models of the limiters whose state is one word, of the word of a limiter's fast path, and of the bucket that a
+//! thread refills.
 
 #![cfg(loom)]
 
@@ -10,10 +10,9 @@ use nanopace_limits::{Atomic, Gcra, LeakyQueue, Limiter, TryAcquire};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Requests of two threads at once: no more get in than the limit, and no fewer.
+/// Requests of two threads at once: exactly as many are admitted as the limit allows.
 ///
-/// Threads: two that ask twice each; three may go.
-/// Edit: `admit` as a load and a store.
+/// Threads: two that ask twice each; three can be admitted. Edit: `admit` as a load and a store.
 #[test]
 fn one_word_admits_no_more() {
     explore("one_word_admits_no_more", || {
@@ -30,10 +29,10 @@ fn one_word_admits_no_more() {
     });
 }
 
-/// Each request that gets into a queue has a departure of its own.
+/// Each request that enters a queue has its own departure.
 ///
-/// Threads: two that enqueue twice each.
-/// Edits: `admit` as a load and a store; or it tells of the first word that it saw.
+/// Threads: two that enqueue twice each. Edits: `admit` as a load and a store; or it returns the first word that it
+/// read.
 #[test]
 fn departures_are_unique() {
     explore("departures_are_unique", || {
@@ -51,18 +50,18 @@ fn departures_are_unique() {
     });
 }
 
-/// A limiter of one rate, whose fast path is open.
+/// A limiter with one rate, whose fast path is open.
 fn open(limits: &str) -> Limiter {
     let limiter = Limiter::with_clock(limits.parse().unwrap(), ManualClock::new());
     assert!(limiter.standing().remaining > 0);
     limiter
 }
 
-/// Requests with the lock and without: no more get in than the limit, and no fewer.
+/// Requests with and without the lock: exactly as many are admitted as the limit allows.
 ///
-/// Threads: one that asks twice without the lock, one that asks for a decision, which takes the lock, and
-/// then asks without; three may go.
-/// Edits: a request without the lock as a load and a store; `close` as a load and a store.
+/// Threads: one that asks twice without the lock, one that asks for a decision, which takes the lock, and then asks
+/// without it; three can be admitted. Edits: a request without the lock as a load and a store; `close` as a load and a
+/// store.
 #[test]
 fn an_open_word_is_counted_once() {
     explore("an_open_word_is_counted_once", || {
@@ -78,10 +77,10 @@ fn an_open_word_is_counted_once() {
     });
 }
 
-/// A request that has loaded the word before the limits change does not count by the old ones afterwards.
+/// A request that has loaded the word before the limits change does not count by the old limits afterwards.
 ///
-/// Threads: one that asks without the lock, one that halves the limits, and asks; one of them gets in.
-/// Edit: the fast path is opened whatever the limits are.
+/// Threads: one that asks without the lock, one that halves the limits, and asks; one of them is admitted. Edit: the
+/// fast path is opened whatever the limits are.
 #[test]
 fn a_change_reaches_who_asks_without_the_lock() {
     explore("a_change_reaches_who_asks_without_the_lock", || {
@@ -102,7 +101,7 @@ fn bucket() -> Arc<RefilledBucket> {
     Arc::new(RefilledBucket::unattended("2/s".parse().unwrap(), 4, 0, 1, clock).unwrap())
 }
 
-/// When a refill is due, one thread adds its tokens, and taking loses none.
+/// When a refill is due, one thread adds its tokens, and no taken token is lost.
 ///
 /// Threads: two that take one each when the first refill is due.
 /// Edit: a request decides on a copy, and stores it under another lock.
@@ -120,10 +119,10 @@ fn a_refill_happens_once() {
     });
 }
 
-/// Dropping the bucket ends its thread, whatever that is about to do.
+/// Dropping the bucket ends its thread, whatever the thread is about to do.
 ///
-/// Threads: the refill thread, and one that moves the clock on and drops.
-/// Edits: `stop` does nothing; it wakes the thread before it says that all is over.
+/// Threads: the refill thread, and one that moves the clock on and drops. Edits: `stop` does nothing; it wakes the
+/// thread before it sets the end.
 #[test]
 fn the_refill_thread_ends_with_the_bucket() {
     explore("the_refill_thread_ends_with_the_bucket", || {

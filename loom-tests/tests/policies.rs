@@ -1,4 +1,4 @@
-//! Models of the late policies: what two callers who come late at once do to the schedule.
+//! Models of the late policies: how two callers that are late at once change the schedule.
 
 #![cfg(loom)]
 
@@ -7,7 +7,7 @@ use loom_tests::{
 };
 use nanopace::{Claim, Grant, ManualClock, Pacer, PacerBuilder, Refused, Strictness};
 
-/// A claim, and what its start came to.
+/// A claim, and the result of its start.
 type Start = (Claim<'static>, Result<Grant, Refused>);
 
 fn claim_and_start(pacer: &Pacer) -> Start {
@@ -40,8 +40,7 @@ fn starts_ms(starts: &[Start; 2]) -> [Result<u64, u64>; 2] {
     })
 }
 
-/// Two late callers under the strict policy forfeit the gap between them once, in whatever order
-/// they start.
+/// Two late callers under the strict policy forfeit the gap between them once, in whatever order they start.
 ///
 /// Threads: two that claim and start, 10 s late.
 /// Edit: `Schedule::start` lets a straggler forfeit too.
@@ -50,8 +49,8 @@ fn a_strict_gap_is_forfeited_once() {
     explore("a_strict_gap_is_forfeited_once", || {
         let (clock, builder) = manual("1/s");
         let (pacer, starts) = start_late(builder.strictness(Strictness::STRICT), &clock);
-        // Slot 0 gives 10 s away, and slot 1 follows a second after it; or slot 1 gives 9 s away,
-        // and slot 0, which starts after it, nothing.
+        // Slot 0 forfeits 10 s, and slot 1 follows a second after it; or slot 1 forfeits 9 s, and slot 0, which starts
+        // after it, nothing.
         let expected = match pacer.ledger().idle.as_secs() {
             10 => [Ok(0), Err(11_000)],
             9 => [Ok(0), Ok(1_000)],
@@ -63,11 +62,11 @@ fn a_strict_gap_is_forfeited_once() {
     });
 }
 
-/// Owed time is paid back once, at the ratio, by whatever threads come: then the schedule is where
-/// it would be without the stall.
+/// Owed time is paid back once, at the ratio, whichever threads come: then the schedule is where it would be without
+/// the stall.
 ///
-/// Threads: two that try to acquire, 2 s late, at burst ratio 2; the rest is paid back after both.
-/// Edit: `release` tells the intended start.
+/// Threads: two that try to acquire, 2 s late, at burst ratio 2; the rest is paid back after both. Edit: `release`
+/// returns the intended start.
 #[test]
 fn owed_time_is_paid_back_once() {
     explore("owed_time_is_paid_back_once", || {
@@ -94,8 +93,8 @@ fn owed_time_is_paid_back_once() {
     });
 }
 
-/// Slots that are too late are skipped and counted once, and a caller that held one goes on with
-/// the next that is not.
+/// Slots that are too late are skipped and counted once, and a caller that held one goes on with the next slot that is
+/// not too late.
 ///
 /// Threads: two that claim and start, 10 s late, where 3 s are allowed.
 /// Edit: `skip` does not count the slot that the caller holds.
@@ -111,12 +110,11 @@ fn skips_are_counted_once() {
     });
 }
 
-/// Nor is a slot lost to a caller who came before the limit did: it is granted or skipped, and
-/// counted as that.
+/// No slot is lost if a caller came before the limit was set: the slot is granted or skipped, and counted as that.
 ///
-/// Threads: one that acquires a slot that is known to be due, one that sets the limit and acquires.
-/// Eleven slots are due, seven of them too late. Edits: `skip` moves the word by a store; or counts
-/// what it meant to pass over, whether or not its exchange took place.
+/// Threads: one that acquires a slot that is known to be due, one that sets the limit and acquires. Eleven slots are
+/// due, seven of them too late. Edits: `skip` moves the word by a store; or counts the slots that it tried to skip,
+/// even if its exchange failed.
 #[test]
 fn a_skip_loses_no_slot() {
     explore("a_skip_loses_no_slot", || {

@@ -1,4 +1,4 @@
-//! Models of schedules that follow a shape: the chord that is published of it, and changes of shape.
+//! Models of schedules that follow a shape: its published chord, and changes of shape.
 
 #![cfg(loom)]
 
@@ -9,14 +9,14 @@ use loom_tests::{
 use nanopace::driver::Drive as _;
 use nanopace::{Ended, Pacer};
 
-/// Slots 0, 1 and 2 at 1M/s and from then on at 4M/s. A chord ends at slot 2.
+/// Slots 0, 1 and 2 at 1M/s and later ones at 4M/s. A chord ends at slot 2.
 const BEND: &str = "hold 1M/s 2us, hold 4M/s 1s";
 
 /// The intended starts of its slots.
 const BENT: [u64; 7] = [0, 1_000, 2_000, 2_250, 2_500, 2_750, 3_000];
 
-/// A pacer whose slot 0 has started, and all others of [`BENT`] are due. By the line of its chord,
-/// slot 3 is due too.
+/// A pacer whose slot 0 has started, and all other slots of [`BENT`] are due. By the line of its chord, slot 3 would be
+/// due too.
 fn behind() -> Pacer {
     let (clock, builder) = shaped(BEND);
     let pacer = builder.build();
@@ -25,12 +25,11 @@ fn behind() -> Pacer {
     pacer
 }
 
-/// When the chord ends, claimers renew it. Each slot has one owner, starts when it is due and not
-/// before, and its intended start is the shape's.
+/// When the chord ends, claimers renew it. Each slot has one owner, starts when it is due and not before, and its
+/// intended start is the shape's.
 ///
-/// Threads: two that acquire twice; slot 0 has started, and six slots are due. Edits: a chord goes
-/// on after the part that is straight; a snapshot tells of slots after its chord; slots after
-/// the chord are known to be due.
+/// Threads: two that acquire twice; slot 0 has started, and six slots are due. Edits: a chord goes on after the
+/// straight part; a snapshot covers slots after its chord; slots after the chord are known to be due.
 #[test]
 fn a_renewed_chord_loses_no_slot() {
     explore_less(1, "a_renewed_chord_loses_no_slot", || {
@@ -51,16 +50,15 @@ fn a_renewed_chord_loses_no_slot() {
 /// A reader without the lock sees the old chord or the new one, never the old line with the new
 /// end.
 ///
-/// Threads: one that asks when the next slot is due, one that acquires it and so renews the chord.
-/// Edits: the load of `until` in `Hot::stretch` `Relaxed`, or its store in `Hot::store`; a snapshot
-/// tells of slots after its chord.
+/// Threads: one that asks when the next slot is due, one that acquires it and so renews the chord. Edits: the load of
+/// `until` in `Hot::stretch` `Relaxed`, or its store in `Hot::store`; a snapshot covers slots after its chord.
 #[test]
 fn a_chord_is_read_whole() {
     explore("a_chord_is_read_whole", || {
         let (clock, builder) = shaped(BEND);
         let pacer = builder.build();
         clock.advance(span(2_600));
-        // These are granted as known to be due, and so nothing is renewed.
+        // These slots are granted as known to be due, so nothing is renewed.
         for _ in 0..2 {
             pacer.acquire().unwrap();
         }
@@ -74,8 +72,8 @@ fn a_chord_is_read_whole() {
     });
 }
 
-/// A lane takes no slot after the chord in one run with those before it, and gives back the rest
-/// of a run when the chord is renewed.
+/// A lane takes no slot after the chord in one run with those before it, and gives back the rest of a run when the
+/// chord is renewed.
 ///
 /// Threads: one whose lane starts three slots and is dropped; one that acquires. The lane has started
 /// slots 0 to 2, two of them in a run, so it may take four at once; six slots are due, two of them on
@@ -108,8 +106,8 @@ fn lanes_share_a_chord_that_is_renewed() {
 /// A caller that sleeps after the end of the chord starts when the shape says, although the chord
 /// is renewed while it sleeps.
 ///
-/// Threads: one that acquires two slots, which are not due; one that claims one and moves the clock
-/// on. Edits: a snapshot tells of slots after its chord, or before it.
+/// Threads: one that acquires two slots, which are not due; one that claims one and moves the clock on. Edits: a
+/// snapshot covers slots after its chord, or before it.
 #[test]
 fn no_slot_starts_early_on_a_renewed_chord() {
     explore_less(1, "no_slot_starts_early_on_a_renewed_chord", || {
@@ -132,11 +130,11 @@ fn no_slot_starts_early_on_a_renewed_chord() {
     });
 }
 
-/// A change of the shape among claimers hands out what was due before it, each slot once, and what
-/// comes then as the new shape says.
+/// A change of the shape among claimers hands out the slots that were due before it, each once, and later slots by the
+/// new shape.
 ///
-/// Threads: one that acquires, one that sets a shape and moves the clock on. Three slots are due.
-/// Edit: the new piece speaks for slots that were due before it.
+/// Threads: one that acquires, one that sets a shape and moves the clock on. Three slots are due. Edit: the new piece
+/// is used for slots that were due before it.
 #[test]
 fn a_new_shape_loses_no_slot() {
     explore_less(1, "a_new_shape_loses_no_slot", || {
@@ -158,8 +156,8 @@ fn a_new_shape_loses_no_slot() {
 
 /// A new shape reaches a caller that sleeps or is about to.
 ///
-/// Threads: one that takes two slots due in an hour; one that sets a shape and moves the clock on by
-/// 1 ms. Edits: `wake_moved` wakes nobody, or before it has withdrawn what was published.
+/// Threads: one that takes two slots due in an hour; one that sets a shape and moves the clock on by 1 ms. Edits:
+/// `wake_moved` wakes no sleeper, or before it has withdrawn the published state.
 #[test]
 fn a_new_shape_reaches_sleepers() {
     explore("a_new_shape_reaches_sleepers", || {
@@ -177,11 +175,11 @@ fn a_new_shape_reaches_sleepers() {
     });
 }
 
-/// The schedule's time stands still during a pause, and so does a shape's: it makes no difference
-/// whether a shape is set before the pause, during it or after it.
+/// The schedule's time stops during a pause, and so does a shape's: it makes no difference whether a shape is set
+/// before the pause, during it or after it.
 ///
-/// Threads: one that sets a shape, one that pauses for a second. Edits: a resume leaves the shape's
-/// end where it was; a new shape goes by the clock.
+/// Threads: one that sets a shape, one that pauses for a second. Edits: a resume does not move the shape's end; a new
+/// shape begins by the clock.
 #[test]
 fn a_pause_does_not_count_in_a_new_shape() {
     explore("a_pause_does_not_count_in_a_new_shape", || {
@@ -191,10 +189,10 @@ fn a_pause_does_not_count_in_a_new_shape() {
     });
 }
 
-/// Nor does it count in one that the load should have followed from its beginning.
+/// The same for a shape that the load should have followed from its beginning.
 ///
-/// Threads: one that corrects the shape, one that pauses for a second. Edit: a resume leaves the
-/// shape's beginning where it was.
+/// Threads: one that corrects the shape, one that pauses for a second. Edit: a resume does not move the shape's
+/// beginning.
 #[test]
 fn a_pause_does_not_count_in_a_correction() {
     explore("a_pause_does_not_count_in_a_correction", || {
@@ -203,8 +201,8 @@ fn a_pause_does_not_count_in_a_correction() {
     });
 }
 
-/// The change comes at 500 ns or in a pause of a second that begins then. Slot 0 started at 0 ns at
-/// 1M/s. When the others start, without the pause; after that the schedule ends.
+/// The change comes at 500 ns or in a pause of a second that begins then. Slot 0 started at 0 ns at 1M/s. Returns when
+/// the others start, without the pause; after that the schedule ends.
 fn starts_behind_a_pause(change: fn(&Pacer)) -> Vec<u64> {
     let (clock, builder) = manual("1M/s");
     let pacer = builder.build();
@@ -225,10 +223,10 @@ fn starts_behind_a_pause(change: fn(&Pacer)) -> Vec<u64> {
     starts
 }
 
-/// A pacer that is closed stays closed, whatever shape is set, and strands nobody.
+/// A pacer that is closed stays closed, whatever shape is set, and strands no caller.
 ///
-/// Threads: one that acquires a slot due in an hour; one that closes and sets a shape in which it is
-/// due at once. Edits: `refuse_if_closed` refuses nobody, or keeps the slot.
+/// Threads: one that acquires a slot due in an hour; one that closes and sets a shape in which it is due at once.
+/// Edits: `refuse_if_closed` refuses no caller, or keeps the slot.
 #[test]
 fn a_new_shape_opens_nothing_that_is_closed() {
     explore("a_new_shape_opens_nothing_that_is_closed", || {

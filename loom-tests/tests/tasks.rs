@@ -1,5 +1,4 @@
-//! Models of the line of tasks in `nanopace-async`: the lead is handed over, and no wake-up is
-//! lost.
+//! Models of the line of tasks in `nanopace-async`: the lead is handed over, and no wake-up is lost.
 
 #![cfg(loom)]
 
@@ -13,8 +12,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// An alarm on the manual clock. It goes off when the clock is moved past it, and when a task is
-/// about to sleep, as in a runtime of one thread.
+/// An alarm on the manual clock. It goes off when the clock is moved past it, and when a task is about to sleep, as in
+/// a runtime with one thread.
 #[derive(Clone, Debug)]
 struct Alarm {
     clock: ManualClock,
@@ -76,7 +75,7 @@ fn line(rate: &str) -> (Alarm, AsyncPacer) {
     (alarm.clone(), AsyncPacer::with_timer(pacer, alarm))
 }
 
-/// A token behind a mutex: the thread that runs a task sleeps until it is woken.
+/// A token under a mutex: the thread that runs a task sleeps until it is woken.
 #[derive(Default)]
 struct Token(Mutex<bool>, Condvar);
 
@@ -95,10 +94,10 @@ fn has_started(line: &AsyncPacer, slots: u64) {
     assert_eq!(line.pacer().ledger().granted, slots);
 }
 
-/// Two tasks stand in line; both have their slots when the clock has come to the second.
+/// Two tasks queue; both have their slots when the clock has reached the second.
 ///
-/// Threads: two tasks that acquire; one that moves the clock on past both slots. Edits: a task that
-/// leaves calls nobody and sets no timer.
+/// Threads: two tasks that acquire; one that moves the clock on past both slots. Edits: a task that leaves calls no
+/// task and sets no timer.
 #[test]
 fn the_lead_is_handed_over() {
     explore_less(1, "the_lead_is_handed_over", || {
@@ -115,10 +114,10 @@ fn the_lead_is_handed_over() {
     });
 }
 
-/// A leader that is cancelled takes nothing, and the task after it has the slot.
+/// A leader that is cancelled takes nothing, and the task after it gets the slot.
 ///
-/// Threads: a task that acquires after a leader; one that drops the leader and moves the clock on.
-/// Edits: dropping calls nobody and sets no timer, or does not leave the line.
+/// Threads: a task that acquires after a leader; one that drops the leader and moves the clock on. Edits: dropping
+/// calls no task and sets no timer, or does not leave the queue.
 #[test]
 fn a_cancelled_leader_hands_over() {
     explore("a_cancelled_leader_hands_over", || {
@@ -136,8 +135,8 @@ fn a_cancelled_leader_hands_over() {
 
 /// Closing ends the wait of the leader, and of the task after it.
 ///
-/// Threads: two tasks that acquire; one that closes. Edits: `close` wakes nobody; tasks that watch
-/// are left out; the watch is not set.
+/// Threads: two tasks that acquire; one that closes. Edits: `close` wakes no caller; tasks that watch are left out; the
+/// watch is not set.
 #[test]
 fn a_close_ends_the_line() {
     explore_less(1, "a_close_ends_the_line", || {
@@ -153,7 +152,7 @@ fn a_close_ends_the_line() {
     });
 }
 
-/// A change of the rate reaches the leader, whenever it has looked at the schedule.
+/// A change of the rate reaches the leader, whenever the leader has read the schedule.
 ///
 /// Threads: a task that waits for an hour; one that sets the rate to 1000/s and moves the clock on
 /// by 1 ms. Edits: the watch is not set.
@@ -170,7 +169,7 @@ fn a_change_reaches_the_leader() {
     });
 }
 
-/// A change reaches the task that leads since the leader before was cancelled.
+/// A change reaches the task that leads after the leader before it was cancelled.
 ///
 /// Threads: a task that waits for an hour after a leader; one that drops the leader, sets the rate
 /// to 1000/s and moves the clock on by 1 ms. Edits: the watch is not set.
@@ -189,7 +188,7 @@ fn a_change_reaches_the_next_leader() {
     });
 }
 
-/// A task that has been called and does not come holds up nobody: the bell rings again.
+/// A task that has been called and does not come delays no other: the bell rings again.
 ///
 /// Threads: a task that acquires after a leader that is never polled again; one that moves the
 /// clock on, twice. Edits: a task that has been called is called again before it comes.
@@ -208,12 +207,10 @@ fn a_task_that_does_not_come_is_passed_over() {
     });
 }
 
-/// A change of the rate reaches a task that awaits a claim, whenever it has looked at when that is
-/// due.
+/// A change of the rate reaches a task that awaits a claim, whenever the task has read the claim's due time.
 ///
-/// Threads: a task that awaits a slot that is due in an hour; one that sets the rate to 1000/s and
-/// moves the clock on by 1 ms. Edits: a task with a claim looks before it watches; a change calls
-/// no such task.
+/// Threads: a task that awaits a slot that is due in an hour; one that sets the rate to 1000/s and moves the clock on
+/// by 1 ms. Edits: a task with a claim reads the due time before it watches; a change calls no such task.
 #[test]
 fn a_change_reaches_a_claim() {
     explore_less(1, "a_change_reaches_a_claim", || {

@@ -14,12 +14,11 @@ fn first_of_two() -> Shard {
     Shard::new(0, 2).unwrap()
 }
 
-/// A change of shards among claimers: before it the process has each slot of the load, after it
-/// every other one, each once.
+/// A change of shards among claimers: before it the process has each slot of the load, after it every second one, each
+/// once.
 ///
-/// Threads: one that acquires; one that gives the slots from number 3 on to two processes and moves
-/// the clock on. Three slots are due. Edits: the change does not make a curve of a line, or only
-/// with the new shards.
+/// Threads: one that acquires; one that gives the slots from number 3 on to two processes and moves the clock on. Three
+/// slots are due. Edits: the change does not turn the line into a curve, or only with the new shards.
 #[test]
 fn a_change_of_shards_loses_no_slot() {
     explore_less(1, "a_change_of_shards_loses_no_slot", || {
@@ -39,11 +38,11 @@ fn a_change_of_shards_loses_no_slot() {
     });
 }
 
-/// A slot that a caller claims while shards change is this process's, by the old shards or by the
-/// new ones, and no slot of the process is left out.
+/// A slot that a caller claims while shards change is this process's, by the old shards or by the new ones, and no slot
+/// of the process is left out.
 ///
-/// Threads: one that claims two slots; one that gives the slots from number 2 on to two processes.
-/// One slot has started, and none is due. Edit: the change does not make a curve of a line.
+/// Threads: one that claims two slots; one that gives the slots from number 2 on to two processes. One slot has
+/// started, and none is due. Edit: the change does not turn the line into a curve.
 #[test]
 fn a_claimed_slot_stays_with_its_process() {
     explore("a_claimed_slot_stays_with_its_process", || {
@@ -72,9 +71,9 @@ fn a_claimed_slot_stays_with_its_process() {
 /// A slot that may start is not given away, because it may be granted without the lock while shards
 /// change.
 ///
-/// Threads: one that tries to acquire a slot which is due in less than the sleep threshold; one that
-/// pauses and gives the slots from that one on to two processes. Edits: the change goes by what has been
-/// claimed; it counts no slot as due that may start early; it is never refused.
+/// Threads: one that tries to acquire a slot which is due in less than the sleep threshold; one that pauses and gives
+/// the slots from that one on to two processes. Edits: the change only considers claimed slots; it does not count slots
+/// that may start early as due; it is never refused.
 #[test]
 fn a_slot_that_is_due_stays_with_its_process() {
     explore_less(1, "a_slot_that_is_due_stays_with_its_process", || {
@@ -96,13 +95,12 @@ fn a_slot_that_is_due_stays_with_its_process() {
     });
 }
 
-/// A lane goes on while shards change: what it has taken keeps its place, and what it takes then is
-/// this process's.
+/// A lane goes on while shards change: the slots that it has taken keep their places, and the slots that it takes later
+/// are this process's.
 ///
-/// Threads: one whose lane has started two slots, holds a third, starts two more and is dropped; one
-/// that gives the slots from number 6 on to two processes, and moves the clock on. Four slots are
-/// due. Edits: what is published goes on after the change; the change does not make a curve of a
-/// line.
+/// Threads: one whose lane has started two slots, holds a third, starts two more and is dropped; one that gives the
+/// slots from number 6 on to two processes, and moves the clock on. Four slots are due. Edits: the published state goes
+/// on after the change; the change does not turn the line into a curve.
 #[test]
 fn a_lane_goes_on_during_a_change_of_shards() {
     explore_less(1, "a_lane_goes_on_during_a_change_of_shards", || {
@@ -144,8 +142,8 @@ fn a_lease_reaches_waiting_callers() {
 
 /// A slot that may start is not leased away, and its caller gets it.
 ///
-/// Threads: one that acquires; one that leases what it acquires to somebody else, which is refused.
-/// Edit: what is due may be leased away.
+/// Threads: one that acquires; one that leases the acquired slot to another process, which is refused. Edit: slots that
+/// are due may be leased away.
 #[test]
 fn a_slot_that_may_start_is_not_leased_away() {
     explore("a_slot_that_may_start_is_not_leased_away", || {
@@ -177,11 +175,10 @@ fn all_until(until: u64) -> Lease {
     Lease::of(Shard::new(0, 1).unwrap(), until)
 }
 
-/// Recorded arrivals have one owner each and start as they were recorded; after the last one there
-/// is none.
+/// Recorded arrivals have one owner each and start as they were recorded; after the last one no slot is left.
 ///
-/// Threads: one that acquires twice, one that acquires until there is none, on a clock that it
-/// moves on. Edits: slots that lie unevenly are published as a line; a replay does not end.
+/// Threads: one that acquires twice, one that acquires until no slot is left, on a clock that it moves on. Edits: slots
+/// that lie unevenly are published as a line; a replay does not end.
 #[test]
 fn recorded_arrivals_have_one_owner_each() {
     explore("recorded_arrivals_have_one_owner_each", || {
@@ -208,9 +205,8 @@ fn recorded_arrivals_have_one_owner_each() {
 /// A lane that has taken a block of recorded arrivals goes on while the speed changes: each of them has
 /// one owner, and keeps its time.
 ///
-/// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one
-/// that changes the speed. Four slots are due. Edits: what a block has left is forgotten; a block is
-/// taken by a store.
+/// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one that changes the
+/// speed. Four slots are due. Edits: the rest of a block is forgotten; a block is taken by a store.
 #[test]
 fn a_block_goes_back_once() {
     explore("a_block_goes_back_once", || {
@@ -230,10 +226,10 @@ fn a_block_goes_back_once() {
     });
 }
 
-/// A lane starts nothing of its block when the pacer is closed, as soon as it can know.
+/// A lane starts nothing of its block after the pacer is closed, as soon as the close is visible to it.
 ///
-/// Threads: one whose lane has started two slots and holds a third, looks, acquires if the pacer is closed,
-/// and is dropped; one that closes. Four slots are due. Edit: `Block::next` does not look at the version.
+/// Threads: one whose lane has started two slots and holds a third, checks whether the pacer is closed, acquires if it
+/// is, and is dropped; one that closes. Four slots are due. Edit: `Block::next` does not check the version.
 #[test]
 fn a_closed_lane_gives_back_its_block() {
     explore("a_closed_lane_gives_back_its_block", || {
@@ -251,12 +247,12 @@ fn a_closed_lane_gives_back_its_block() {
     });
 }
 
-/// What a caller reads of the slots that were drawn is of one draw: a slot has one owner and keeps its
-/// time, if others are drawn meanwhile and it comes back to be the next one.
+/// All data that a caller reads of the drawn slots is from one draw: a slot has one owner and keeps its time, if others
+/// are drawn meanwhile and it comes back to be the next one.
 ///
-/// Threads: one that acquires; one that claims the slot which was drawn, starts the one before it, by
-/// which more are drawn, and gives the claim back. Edits: the sequence is looked at once; a sequence that
-/// says a writer is at work is no obstacle; the slots are stored, or loaded, with `Relaxed`.
+/// Threads: one that acquires; one that claims the slot which was drawn, starts the one before it, by which more are
+/// drawn, and gives the claim back. Edits: the sequence is checked once; a sequence that shows a writer at work is
+/// accepted; the slots are stored, or loaded, with `Relaxed`.
 #[test]
 fn drawn_slots_are_read_whole() {
     explore("drawn_slots_are_read_whole", || {
@@ -276,10 +272,9 @@ fn drawn_slots_are_read_whole() {
     });
 }
 
-/// What was drawn is not started when the pacer is closed, as soon as its caller can know.
+/// Drawn slots are not started after the pacer is closed, as soon as the close is visible to the caller.
 ///
-/// Threads: one that looks, and acquires if the pacer is closed; one that closes it. Edit: the version is
-/// not looked at.
+/// Threads: one that checks, and acquires if the pacer is closed; one that closes it. Edit: the version is not checked.
 #[test]
 fn drawn_slots_end_with_a_close() {
     explore("drawn_slots_end_with_a_close", || {
@@ -294,11 +289,11 @@ fn drawn_slots_end_with_a_close() {
     });
 }
 
-/// What was drawn starts on a later reading than the draw's, if another thread has reported one. If that one was made
-/// after a change, the slot moves with it.
+/// Drawn slots start on a later reading than the draw's, if another thread has reported one. If that reading was made
+/// after a change, the slots move with it.
 ///
-/// Threads: one that tries to acquire; one that pauses for a second, resumes and acquires. Edit: the reported reading is
-/// looked at after the version.
+/// Threads: one that tries to acquire; one that pauses for a second, resumes and acquires. Edit: the reported reading
+/// is loaded after the version.
 #[test]
 fn drawn_slots_move_before_they_start_later() {
     explore_less(1, "drawn_slots_move_before_they_start_later", || {
@@ -320,8 +315,7 @@ fn drawn_slots_move_before_they_start_later() {
     });
 }
 
-/// Recorded arrivals, all of them due: three have started, and on the reading of the last one the next two
-/// are drawn.
+/// Recorded arrivals, all of them due: three have started, and on the reading of the last one the next two are drawn.
 fn drawn() -> (ManualClock, Pacer, [u64; 8], [Grant; 3]) {
     let (clock, builder) = manual("1/s");
     let recorded = [0, 1_000, 1_100, 1_200, 1_300, 1_400, 1_500, 1_600];
@@ -331,12 +325,11 @@ fn drawn() -> (ManualClock, Pacer, [u64; 8], [Grant; 3]) {
     (clock, pacer, recorded, first)
 }
 
-/// A caller that sleeps for a recorded arrival hears of a change of the speed, and one after the
-/// last arrival that there is none.
+/// A change of the speed reaches a caller that sleeps for a recorded arrival, and a caller after the last arrival
+/// returns because no slot is left.
 ///
-/// Threads: one that acquires, for an arrival in an hour; one that makes time run a thousand times
-/// as fast, acquires too, and moves the clock on. Edits: `wake_moved` wakes nobody; a replay does
-/// not end.
+/// Threads: one that acquires, for an arrival in an hour; one that makes time run a thousand times as fast, acquires
+/// too, and moves the clock on. Edits: `wake_moved` wakes no sleeper; a replay does not end.
 #[test]
 fn a_replay_strands_no_caller() {
     explore("a_replay_strands_no_caller", || {

@@ -1,15 +1,14 @@
-//! Models of watches: tasks that wait by timers of their own learn of every change.
+//! Models of watches: every change reaches tasks that wait by their own timers.
 
 #![cfg(loom)]
 
 use loom_tests::{HOUR, MILLI, Told, at, beside, explore, manual, rate};
 use nanopace::Refused;
 
-/// A task that has been told the old time is woken by the change.
+/// A task that got the old time is woken by the change.
 ///
-/// Threads: one that sets its watch and asks for a slot that is due in an hour; one that sets the
-/// rate to 1000/s. Edits: `wake_moved` wakes nobody, or before it has withdrawn what was published;
-/// tasks that watch are left out.
+/// Threads: one that sets its watch and asks for a slot that is due in an hour; one that sets the rate to 1000/s.
+/// Edits: `wake_moved` wakes no sleeper, or before it has withdrawn the published state; tasks that watch are left out.
 #[test]
 fn a_change_reaches_every_watch() {
     explore("a_change_reaches_every_watch", || {
@@ -24,10 +23,10 @@ fn a_change_reaches_every_watch() {
     });
 }
 
-/// A task that has not been told that the pacer is closed is woken by that.
+/// A task that asked before the pacer was closed is woken by the close.
 ///
-/// Threads: one that sets its watch and asks for a slot that is due in an hour; one that closes.
-/// Edits: `close` wakes nobody; tasks that watch are left out.
+/// Threads: one that sets its watch and asks for a slot that is due in an hour; one that closes. Edits: `close` wakes
+/// no caller; tasks that watch are left out.
 #[test]
 fn a_close_reaches_every_watch() {
     explore("a_close_reaches_every_watch", || {
@@ -39,7 +38,7 @@ fn a_close_reaches_every_watch() {
     });
 }
 
-/// A task that has been told when a later slot is due is woken when an earlier one comes back.
+/// A task that got the due time of a later slot is woken when an earlier one comes back.
 ///
 /// Threads: one that sets its watch and asks for a slot; one that drops its claim of the slot
 /// before. Edits: tasks that watch are left out when the latest claim is taken back.
@@ -58,10 +57,10 @@ fn a_slot_that_comes_back_reaches_every_watch() {
     });
 }
 
-/// A task that has been told when the last slot is due is woken when another caller takes it.
+/// A task that got the due time of the last slot is woken when another caller takes it.
 ///
-/// Threads: one that sets its watch and asks for a slot; one that claims the last one. Edits: tasks
-/// are not told of the end; a claim without the lock is not looked at.
+/// Threads: one that sets its watch and asks for a slot; one that claims the last one. Edits: tasks are not woken at
+/// the end; a claim without the lock is not checked.
 #[test]
 fn the_last_claim_reaches_every_watch() {
     explore("the_last_claim_reaches_every_watch", || {

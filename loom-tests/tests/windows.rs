@@ -1,4 +1,4 @@
-//! Models of the hot path: what is read of a window while it moves or closes.
+//! Models of the hot path: what callers read of a window while it moves or closes.
 
 #![cfg(loom)]
 
@@ -25,19 +25,19 @@ fn behind() -> (ManualClock, Pacer) {
     (clock, pacer)
 }
 
-/// A slot that is known to be due is granted by its own piece of schedule, never by a mixture with
-/// another that was published meanwhile.
+/// A slot that is known to be due is granted by its own piece of schedule, never by a mixture with another piece that
+/// was published meanwhile.
 ///
-/// Threads: one that tries to acquire; one that holds a claim, so that the next slot is on the new
-/// piece when it changes the rate, and then drops it, so that it is on the old one again. Edits:
-/// `window` loads the version, the mantissa or the base `Relaxed`; or does not look at the version again; or reads
-/// while a writer is at work.
+/// Threads: one that tries to acquire; one that holds a claim, so that the next slot is on the new piece when it
+/// changes the rate, and then drops it, so that the next slot is on the old one again. Edits: `window` loads the
+/// version, the mantissa or the base `Relaxed`; or does not check the version again; or reads while a writer is at
+/// work.
 #[test]
 fn a_window_is_read_whole() {
     explore_less(2, "a_window_is_read_whole", || {
         let (clock, pacer) = behind();
         clock.advance(span(4 * MICRO));
-        // Slot 3 shows the next four to be due.
+        // A reading for slot 3 shows that the next four are due.
         for _ in 1..=6 {
             pacer.acquire().unwrap();
         }
@@ -58,10 +58,10 @@ fn a_window_is_read_whole() {
     });
 }
 
-/// Nor by a mixture with the piece before it, when claims that come back make that one the next again.
+/// Nor by a mixture with the piece before it, when that piece becomes the next one again because claims come back.
 ///
-/// Threads: one that acquires, while slot 4, on the new piece, is known to be due; one that holds slots 3
-/// and 4, and drops them, so that the next slot is on the old piece. Edit: `window` loads the anchor `Relaxed`.
+/// Threads: one that acquires, while slot 4, on the new piece, is known to be due; one that holds slots 3 and 4, and
+/// drops them, so that the next slot is on the old piece. Edit: `window` loads the anchor `Relaxed`.
 #[test]
 fn a_window_that_goes_back_is_read_whole() {
     explore_less(2, "a_window_that_goes_back_is_read_whole", || {
@@ -84,11 +84,11 @@ fn a_window_that_goes_back_is_read_whole() {
     });
 }
 
-/// The same on a stretch that is bent: a slot is granted by its stretch with its own bend. Without a bend slot 7,
-/// five slots after the anchor, would be at 6988 ns.
+/// The same on a bent stretch: a slot is granted by its stretch with its own bend. Without a bend slot 7, five slots
+/// after the anchor, would be at 6988 ns.
 ///
-/// Threads: as in `a_window_is_read_whole`, on a ramp. Edits: `bent_window` loads the bend `Relaxed`, or does
-/// not look at the version again.
+/// Threads: as in `a_window_is_read_whole`, on a ramp. Edits: `bent_window` loads the bend `Relaxed`, or does not check
+/// the version again.
 #[test]
 fn a_bent_window_is_read_whole() {
     explore_less(2, "a_bent_window_is_read_whole", || {
@@ -115,8 +115,8 @@ fn a_bent_window_is_read_whole() {
     });
 }
 
-/// A caller without the lock that asks when a slot is due sees one stretch with its own bend. Without a bend slot
-/// 8, six slots after the anchor, would be due at 7987 ns.
+/// A caller without the lock that asks when a slot is due reads one stretch with its own bend. Without a bend slot 8,
+/// six slots after the anchor, would be due at 7987 ns.
 ///
 /// Threads: one that asks when the next slot is due, one that changes the rate. Edits: `Hot::stretch` or
 /// `Hot::store` has the bend `Relaxed`.
@@ -141,11 +141,11 @@ fn a_parabola_is_read_whole() {
     });
 }
 
-/// A pause closes the window: what starts has started before it, by the clock of that time, or
-/// starts after it and is as late as it was.
+/// A pause closes the window: a slot starts before the pause, by the clock of that time, or it starts after the pause
+/// and stays as late as it was.
 ///
-/// Threads: one that tries to acquire, one that pauses, for a second, and resumes. Edits: `report_at`
-/// tells the reading `Relaxed`, or `window` loads it so; or does not look at the version again.
+/// Threads: one that tries to acquire, one that pauses, for a second, and resumes. Edits: `report_at` stores the
+/// reading `Relaxed`, or `window` loads it so; or does not check the version again.
 #[test]
 fn a_window_closes_with_a_pause() {
     explore_less(1, "a_window_closes_with_a_pause", || {
@@ -176,7 +176,7 @@ loom::thread_local! {
     static IS_BEHIND: Cell<bool> = Cell::new(false);
 }
 
-/// Reads what it is set to, but for a thread that is behind: its readings stay the same.
+/// Shows the time that it is set to, except to a thread that is behind: its readings stay the same.
 #[derive(Clone, Debug)]
 struct TwoClocks(Arc<AtomicU64>);
 
@@ -192,7 +192,7 @@ impl Clock for TwoClocks {
     }
 }
 
-/// A reading that another thread has reported after a change is used with the schedule as it is since then.
+/// A reading that another thread has reported after a change is used with the changed schedule.
 ///
 /// Threads: one whose clock is behind, which tries to acquire on the latest reading of all; one that pauses, for a
 /// second, and resumes. Edit: `reading` loads it `Relaxed`.
@@ -219,7 +219,7 @@ fn a_reading_comes_with_its_change() {
     });
 }
 
-/// Reads what it is set to, so that it may go back.
+/// Shows the time that it is set to, so that it may go back.
 #[derive(Clone, Debug)]
 struct SetClock(Arc<AtomicU64>);
 
@@ -233,11 +233,10 @@ impl Clock for SetClock {
     }
 }
 
-/// Who knows of a start, and asks what time it is, is told a later moment, even if the clock is
-/// after for them.
+/// A caller that has seen a start, and reads the time, gets a later moment, even if its clock shows an earlier one.
 ///
-/// Threads: one that acquires twice and then finds the clock 100 ns back, one that looks for those
-/// starts and asks. Edit: `Timeline::now` trusts the clock.
+/// Threads: one that acquires twice and then finds the clock 100 ns back, one that reads those starts and the time.
+/// Edit: `Timeline::now` trusts the clock.
 #[test]
 fn now_is_never_before_a_start() {
     explore("now_is_never_before_a_start", || {

@@ -50,7 +50,7 @@ impl LaneHandle {
     #[expect(clippy::mut_from_ref, reason = "one thread has it, and for one call at a time")]
     fn lane(&self) -> Result<&mut Lane, Failure> {
         let thread = thread::id();
-        // Relaxed: a thread always sees that it is the owner itself, and no other thread makes it the owner.
+        // Relaxed: a thread always sees that it is the owner itself, and only the thread itself becomes the owner.
         if self.owner.load(Ordering::Relaxed) != thread {
             self.bind(thread)?;
         }
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn nanopace_lane_give_back(lane: *mut LaneHandle) -> Statu
         // SAFETY: the crate's page.
         let handle = unsafe { read(lane) }?;
         handle.lane()?.give_back();
-        // Release: the next owner sees the lane as it is now. Partner: `bind`.
+        // Release: the next owner sees the current state of the lane. Partner: `bind`.
         handle.owner.store(NOBODY, Ordering::Release);
         Ok(())
     })

@@ -191,7 +191,7 @@ fn the_library_is_found_by_its_name() {
     assert!(name.ends_with("[libnanopace_capi.so]"), "{name}");
 }
 
-/// The library exports the functions of the header, and no other symbol.
+/// The library exports exactly the functions of the header.
 #[test]
 #[ignore = "needs nm, which comes with a C compiler"]
 fn the_library_exports_what_the_header_declares() {

@@ -14,8 +14,8 @@
 //! * Time is *forfeited* when a late start moves the slots after it. The forfeited time is `idle` in the account.
 //! * `asked` counts the slots that the load would have had without forfeits.
 //! * Time is *owed* when a late start moves no slot, but those after it may only start at a multiple of the rate. The
-//!   segment that runs at that multiple is the *catch-up*. The slots that it has come to are *paid*. Nothing is owed once it has
-//!   come as far as the schedule.
+//!   segment that runs at that multiple is the *catch-up*. The slots that it has come to are *paid*. Nothing is owed
+//!   once it has come as far as the schedule.
 //!
 //! # Rules
 //!
@@ -432,7 +432,7 @@ impl Schedule {
 
     /// Tidies up: ends a catch-up that has caught up, moves anchors forward long before they are out of reach, and
     /// forgets data that is no longer needed. `next` is the next position to be claimed, and `free` the earliest one
-    /// that a caller can get. `is_held` returns whether somebody may ask for a slot between two positions, although it
+    /// that a caller can get. `is_held` returns whether a caller may ask for a slot between two positions, although it
     /// lies before `free`.
     pub(crate) fn tidy(
         &mut self,
@@ -450,7 +450,7 @@ impl Schedule {
         if self.history.current().is_far(next, time) && !self.ends_before(next) {
             self.history.append(&self.history.current().speed(), time);
         }
-        // A slot that somebody holds may still forfeit time.
+        // A slot that a caller holds may still forfeit time.
         let is_judged = !self.policy.is_open_loop();
         let free = if is_judged { earlier(free, after(self.settled, 1)) } else { free };
         self.history.trim(free, is_held);
@@ -458,7 +458,7 @@ impl Schedule {
     }
 
     /// For recorded arrivals: if many before `next` are remembered, reads ahead of it and forgets those that are past.
-    /// `next` is the next position to be claimed. `earliest` returns the first slot that somebody holds or will get
+    /// `next` is the next position to be claimed. `earliest` returns the first slot that a caller holds or will get
     /// again.
     pub(crate) fn follow_arrivals(
         &mut self,

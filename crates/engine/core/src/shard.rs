@@ -16,8 +16,8 @@ use std::str::FromStr;
 /// `s * w_i / W`. Together they take each slot exactly once.
 ///
 /// This is the scheduling problem of proportionate progress (Baruah, Cohen, Plaxton and Varvel, Algorithmica 1996) for
-/// one processor: the `k`-th slot of a process has to lie in the window `⌊(k - 1) W / w⌋ .. ⌈k W / w⌉`. Of the
-/// processes that may have a slot, the one whose window ends first gets it.
+/// one processor: the `k`-th slot of a process has to lie in the window `⌊(k - 1) W / w⌋ .. ⌈k W / w⌉`. Among
+/// the processes that may have a slot, the one whose window ends first gets it.
 ///
 /// ```
 /// use nanopace::Shard;
@@ -248,7 +248,7 @@ pub enum ShardError {
     Weight,
     /// Weights that share no large divisor.
     Cycle,
-    /// Remainders that are none of the cycle's.
+    /// No remainders, or remainders that are not below the cycle.
     Remainder,
     /// The change was to begin with a slot that is due or has been taken, or with one before it.
     TooLate,

@@ -16,9 +16,9 @@
 //!
 //! | field | written by | read by |
 //! |---|---|---|
-//! | `allocated` | everybody, in one atomic step | everybody |
-//! | `published` | the holder of the lock; its horizon and last reading by everybody, forwards only | everybody, as one state with one version |
-//! | `drawn` | the holder of the lock | everybody, valid under the version that it was drawn by |
+//! | `allocated` | all callers, in one atomic step | all callers |
+//! | `published` | the holder of the lock; its horizon and last reading by all callers, forwards only | all callers, as one state with one version |
+//! | `drawn` | the holder of the lock | all callers, valid under the version that it was drawn by |
 //! | `locked` | the holder of the lock | the holder of the lock |
 //! | `held` | the caller that takes, starts or gives back a slot, under locks of its own | the holder of the lock |
 //! | `sleepers` | the caller that sleeps, under a lock of its own | the holder of the lock |
@@ -28,9 +28,9 @@
 //!   and no thread is woken under any of these locks.
 //! * **Order of reading.** Without the lock: first the version, then the clock, then the version again. If it is the
 //!   same, the reading belongs to that schedule, and a plan made by it is valid until the version changes.
-//! * **Order of changing.** A change takes the lock, withdraws the published state, reads the clock, changes the schedule,
-//!   looks for the sleepers that it moves, and publishes the new state. So nobody starts a slot by the old schedule on a
-//!   reading that was made after the change.
+//! * **Order of changing.** A change takes the lock, withdraws the published state, reads the clock, changes the
+//!   schedule, looks for the sleepers that it moves, and publishes the new state. So no caller starts a slot by the old
+//!   schedule on a reading that was made after the change.
 //! * **Readings.** No start has an earlier reading than one that its caller can know of: a caller takes the later of
 //!   its clock's reading and the last one that was reported.
 //! * **Slots.** A slot has at most one holder. It becomes another caller's only after its holder has given it back.
@@ -86,7 +86,7 @@ pub(crate) struct Timeline {
     drawn: Option<Box<Drawn>>,
     /// The schedule itself, and the data that is changed with it.
     locked: CachePadded<Mutex<Locked>>,
-    /// The slots that somebody holds.
+    /// The slots that a caller holds.
     held: Held,
     pub(crate) sleepers: Sleepers,
     /// A slot is due this long before its release, in nanoseconds: the sleep threshold, less one nanosecond.
@@ -271,8 +271,8 @@ impl Timeline {
         }
     }
 
-    /// When the next `slots` slots in a row are due; `i64::MAX` while paused, and for slots that are not known yet or never
-    /// come.
+    /// When the next `slots` slots in a row are due; `i64::MAX` while paused, and for slots that are not known yet or
+    /// never come.
     pub(crate) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
         self.under_lock().row_due(slots)
     }
@@ -397,7 +397,7 @@ impl Timeline {
         read(self.under_lock().schedule())
     }
 
-    /// The slots with an intended start in `span` that nobody has claimed, or that were given back. They come in
+    /// The slots with an intended start in `span` that no caller has claimed, or that were given back. They come in
     /// batches: the intended start of the last slot of each, and its number of slots. For
     /// [`Pacer::unstarted`](crate::Pacer::unstarted).
     pub(crate) fn unstarted(&self, span: &Range<i64>, clock: &dyn Clock) -> Vec<(i64, u64)> {

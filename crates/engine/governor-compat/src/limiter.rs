@@ -22,7 +22,7 @@ const ONE: NonZeroU32 = NonZeroU32::MIN;
 /// Admits cells at a rate, by a schedule that loses no time.
 ///
 /// The schedule starts when a caller first asks for a cell. From there on cells have their intended starts one interval
-/// apart. Callers that come early are refused or wait. Callers that come late may start at once until they are on
+/// apart. Callers that come early are refused or wait. Callers that are late may start at once until they are on
 /// schedule again. At most a burst is made up for in this way, or 100 ms of the schedule if that is more.
 ///
 /// It is shared by reference, and works from any number of threads and tasks.

@@ -96,7 +96,7 @@ impl Pacer {
         self.0.set_load(&settings::load_text(load)?).map_err(wrong)
     }
 
-    /// What late starts do to the slots after them, from 0 to 1000.
+    /// The policy for late starts, from 0 to 1000.
     #[getter]
     fn strictness(&self) -> f64 {
         self.0.strictness().get()

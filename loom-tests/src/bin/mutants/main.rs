@@ -1,5 +1,5 @@
-//! Shows that the models bite: applies each stored edit to a copy of the workspace and wants its
-//! models to fail.
+//! Shows that the models detect errors: applies each stored edit to a copy of the workspace, and expects its models to
+//! fail.
 //!
 //! ```text
 //! cargo run -p loom-tests --bin mutants             every edit
@@ -8,8 +8,8 @@
 //!                                                   exist; and whether each model has an edit that breaks it
 //! ```
 //!
-//! An edit is a file `mutants/NAME.patch`: a unified diff against the workspace's root, with lines
-//! before it that say what becomes of it:
+//! An edit is a file `mutants/NAME.patch`: a unified diff against the workspace's root, with lines before it that give
+//! its expected results:
 //!
 //! ```text
 //! # model: NAME     this model fails
@@ -26,10 +26,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 use std::time::Instant;
 
-/// Instead of a model's name: all of them.
+/// All models, instead of one model's name.
 const ALL: &str = "all";
 
-/// What the copy needs.
+/// The parts of the workspace that the copy needs.
 const PARTS: [&str; 5] = ["Cargo.toml", "Cargo.lock", "crates", "benches", "loom-tests"];
 
 fn main() -> ExitCode {
@@ -46,8 +46,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// True when every edit applies to the workspace as it is, and what is said of models and edits is
-/// so.
+/// True if every edit applies to the current workspace, and the names of models and edits are correct.
 fn check(root: &Path) -> io::Result<bool> {
     let mutants = mutants(root, &[])?;
     let mut outdated = 0;
@@ -62,7 +61,7 @@ fn check(root: &Path) -> io::Result<bool> {
     Ok(outdated == 0 && wrong.is_empty() && !mutants.is_empty())
 }
 
-/// True when every edit fared as it should.
+/// True if every edit had its expected result.
 fn run(root: &Path, wanted: &[String]) -> io::Result<bool> {
     let mutants = mutants(root, wanted)?;
     let scratch = Scratch::new()?;
@@ -93,14 +92,14 @@ struct Mutant {
     trials: Vec<Trial>,
 }
 
-/// What is to become of a model under an edit.
+/// The expected result of a model under an edit.
 struct Trial {
     model: String,
     expected: Verdict,
 }
 
 impl Trial {
-    /// Of a line before the diff, if it is one.
+    /// Parses a line before the diff; none if it is not a trial.
     fn parse(line: &str) -> Option<Trial> {
         let trial = |model: &str, expected| Trial { model: model.trim().to_owned(), expected };
         let caught = line.strip_prefix("# model: ").map(|model| trial(model, Verdict::Caught));
@@ -128,8 +127,7 @@ impl Mutant {
             .args(["apply", "--recount"])
             .args(options)
             .arg(&self.path)
-            // In a repository around the workspace git would leave out what lies beneath, and say
-            // nothing.
+            // If a repository contained the workspace, git would silently ignore the files below that repository.
             .env("GIT_CEILING_DIRECTORIES", workspace.parent().unwrap_or(&workspace))
             .current_dir(&workspace)
             .output()?;
@@ -140,7 +138,7 @@ impl Mutant {
     }
 }
 
-/// Those whose names contain one of the texts, in order; all of them without texts.
+/// The edits whose names contain one of the texts, in order; all of them without texts.
 fn mutants(root: &Path, wanted: &[String]) -> io::Result<Vec<Mutant>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(root.join("loom-tests/mutants"))? {
@@ -159,7 +157,7 @@ fn name(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// How an edit fared against a model.
+/// The result of a model under an edit.
 #[derive(PartialEq, Eq)]
 enum Verdict {
     Caught,
@@ -181,7 +179,7 @@ impl Verdict {
     }
 }
 
-/// A folder for the copy and what is built of it, gone afterwards.
+/// A temporary folder for the copy and its build, removed afterwards.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -205,7 +203,7 @@ impl Scratch {
         PARTS.iter().try_for_each(|part| copy(&root.join(part), &workspace.join(part)))
     }
 
-    /// Of one model, or of `all`.
+    /// The result of one model, or of `all`.
     fn verdict(&self, model: &str) -> io::Result<Verdict> {
         let Some(targets) = targets(&self.workspace(), model)? else {
             return Ok(Verdict::NoSuchModel);
@@ -235,7 +233,7 @@ impl Scratch {
     }
 }
 
-/// What to build for a model, as arguments to cargo; `None` where no file has it.
+/// The cargo arguments that build a model; `None` if no file contains it.
 fn targets(workspace: &Path, model: &str) -> io::Result<Option<Vec<String>>> {
     if model == ALL {
         return Ok(Some(vec!["--tests".to_owned()]));
@@ -251,13 +249,13 @@ fn targets(workspace: &Path, model: &str) -> io::Result<Option<Vec<String>>> {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is left behind lies in the system's folder for temporary files.
+        // If removing fails, the files remain in the system's folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// A file or a folder, without what has been built in it. Times are kept new, so that cargo builds
-/// what has changed.
+/// Copies a file or a folder, without build results. Times are kept new, so that cargo builds everything that has
+/// changed.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if !from.is_dir() {
         return fs::read(from).and_then(|bytes| fs::write(to, bytes));

@@ -1,4 +1,4 @@
-//! Whether the models that are named exist, and whether each model has an edit that breaks it.
+//! Checks that all named models exist, and that each model has an edit that breaks it.
 
 use crate::{ALL, Mutant, Trial, Verdict};
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is not as it is said to be, a line each.
+/// The errors in names, one line each.
 pub(crate) fn wrong(root: &Path, mutants: &[Mutant]) -> io::Result<Vec<String>> {
     let models = models(root)?;
     let in_edits = of_edits(mutants, |trial| trial.model != ALL);
@@ -19,7 +19,7 @@ pub(crate) fn wrong(root: &Path, mutants: &[Mutant]) -> io::Result<Vec<String>> 
     .concat())
 }
 
-/// Those that are not in `all`.
+/// The names that are not in `all`.
 fn missing(some: &BTreeSet<String>, all: &BTreeSet<String>, what: &str) -> Vec<String> {
     some.difference(all).map(|one| format!("{one} {what}")).collect()
 }
@@ -83,7 +83,7 @@ fn is_name(word: &str) -> bool {
         && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
 }
 
-/// What stands between backquotes.
+/// The words between backquotes.
 fn code_words(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }

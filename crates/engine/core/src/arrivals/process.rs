@@ -92,7 +92,7 @@ impl Process {
         matches!(&*self.0.borrow(), Source::Replay(replay) if replay.remembers_many_before(slot))
     }
 
-    /// Forgets slots before this one: nobody asks for them again.
+    /// Forgets slots before this one: no caller asks for them again.
     pub(crate) fn forget_before(&self, slot: u64) {
         if let Source::Replay(replay) = &mut *self.0.borrow_mut() {
             replay.forget_before(slot);

@@ -59,8 +59,8 @@ impl Replay {
         Replay { offsets: offsets.fuse(), first: 0, known, latest: 0, limit: AHEAD }
     }
 
-    /// A slot that was forgotten counts as the first one that was not, or as the last one that was read: as later than it
-    /// was.
+    /// A slot that was forgotten counts as the first one that was not, or as the last one that was read: as later than
+    /// it was.
     pub(super) fn count_of(&mut self, slot: u64) -> Option<Count> {
         while self.read() <= slot {
             self.read_one()?;

@@ -23,7 +23,7 @@ pub(super) struct Asked {
     /// How many slots all loads together had asked for by `since`, with fractions of slots; or by the end by time, if
     /// the schedule ended before `since`.
     count: Count,
-    /// What [`came_before`](Asked::came_before) returns for any moment up to `since`.
+    /// The result of [`came_before`](Asked::came_before) for any moment up to `since`.
     came_before_since: Count,
     /// For moments after `since`, `came_before` is never below this. It includes the slots from before the load in
     /// force began. After a correction to less, that load alone would give a lower count.

@@ -128,10 +128,10 @@ impl Curve {
         time_of(self.shape_since.saturating_add(more)).max(self.since)
     }
 
-    /// The last position that is reached at `time`. While the rate is zero, a slot that lies exactly at the count is not
-    /// reached: it waits until the rate rises again. But what was reached before this piece began stays reached then.
-    /// Otherwise, where a load was corrected to less, the position lies before the anchor until the load has come there
-    /// again.
+    /// The last position that is reached at `time`. While the rate is zero, a slot that lies exactly at the count is
+    /// not reached: it waits until the rate rises again. But what was reached before this piece began stays reached
+    /// then. Otherwise, where a load was corrected to less, the position lies before the anchor until the load has come
+    /// there again.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         let (reached, is_waiting) = self.reached_at(time);
         let reached = reached.map(|count| slots.position_by(count));

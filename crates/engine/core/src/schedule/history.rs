@@ -2,7 +2,7 @@
 //! started yet keeps the intended start that it got there.
 //!
 //! A piece has the slots after its anchor, up to and including the anchor of the next piece. The first piece also has
-//! everything before its anchor. A piece is forgotten when nobody can ask for its slots any more. If there are more
+//! everything before its anchor. A piece is forgotten when no caller can ask for its slots any more. If there are more
 //! than 1024 old pieces, pieces with free slots are forgotten too. If a slot on a forgotten piece starts, its intended
 //! start is the moment at which the next piece begins. That moment is past and never before the slot's own time, so the
 //! wait time can be too short but never too long.

@@ -242,7 +242,7 @@ impl Slots {
     }
 
     /// Bounds how many stripes are remembered. Slots before `free` have been claimed and not given back. `is_held`
-    /// returns whether somebody still holds a slot between two positions, or one there was given back.
+    /// returns whether a caller still holds a slot between two positions, or one there was given back.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         let own = self.own_at(free).unwrap_or(0);
         let past = self.stripes.partition_point(|stripe| stripe.own_from <= own);
@@ -268,7 +268,7 @@ impl Slots {
         arrivals.is_some_and(|(arrivals, slot)| arrivals.read_ahead(slot))
     }
 
-    /// Forgets slots before `position`, which nobody asks for again.
+    /// Forgets slots before `position`, which no caller asks for again.
     pub(crate) fn forget_before(&self, position: u64) {
         if let Some((arrivals, slot)) = self.arrivals.as_ref().zip(self.slot(position)) {
             arrivals.forget_before(slot);

@@ -172,7 +172,7 @@ impl Shape {
         self.part(0, part_ns(time)?)
     }
 
-    /// What is left of it after `time`.
+    /// The rest of the shape after `time`.
     ///
     /// ```text
     /// |         . |

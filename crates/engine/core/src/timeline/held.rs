@@ -1,4 +1,4 @@
-//! Records which slots somebody *holds*: they are taken, and neither started nor given back. The schedule keeps the
+//! Records which slots callers *hold*: they are taken, and neither started nor given back. The schedule keeps the
 //! pieces that they lie on.
 //!
 //! A slot that is taken under the timeline's lock, and does not start at once, is entered here under that lock. Where
@@ -14,7 +14,7 @@ use crate::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-/// The slots that somebody holds.
+/// The slots that a caller holds.
 #[derive(Debug)]
 pub(super) struct Held {
     /// The range of each holder: from the position of its first slot to the position after its last one. No slot has

@@ -59,7 +59,7 @@ fn changes_reach_callers_that_pause() {
         assert_eq!(claim.start().expect("due").slot(), 1);
         claim.pause_for(Duration::MAX); // it has started
 
-        // Of the pacer so far, more slots may be due.
+        // More slots of the earlier pacer may be due.
         let pacer = build("1/d", &clock).pause(pause).build();
         pacer.acquire().expect("due");
         let mut claim = pacer.claim().expect("open").into_owned();

@@ -4,7 +4,7 @@ use crate::common::{SECOND, assert_balanced, at, build, rate, span, strictness};
 use nanopace::{Grant, ManualClock, Nanos, Pacer, Refused};
 
 /// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds, or 12 days. At a year of lateness, time beyond the
-/// range is forfeited. Of the remaining slots, those are skipped that are more than 10 us late. 10 us are 167.8
+/// range is forfeited. Remaining slots that are more than 10 us late are skipped. 10 us are 167.8
 /// intervals, so 168 slots remain, with the one that is due now.
 #[test]
 fn skipping_works_beyond_the_range() {

@@ -10,12 +10,12 @@ const EXACT: usize = 32;
 /// With no more pieces than this, it is not worth searching for unneeded ones.
 const KEPT: usize = EXACT + 4;
 
-/// At most this many older pieces are kept on which nobody holds a slot.
+/// At most this many older pieces are kept on which no caller holds a slot.
 const MOST: usize = 1024;
 
 impl History {
     /// Bounds how much is remembered. All slots before `free` have been claimed, were not given back, and move nothing
-    /// any more. `is_held` returns whether between two positions there is a slot that somebody holds or sleeps for, or
+    /// any more. `is_held` returns whether between two positions there is a slot that a caller holds or sleeps for, or
     /// one that was given back. It is called for pieces before and after `free`.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         self.slots.trim(free, &is_held);
@@ -42,9 +42,9 @@ impl History {
         self.pieces.len().saturating_sub(EXACT)
     }
 
-    /// Forgets pieces on which nobody has a slot any more, and pieces that have no slot. A piece without a slot matters
-    /// only while a slot may still be moved into the time when it was in force. Once the slot at `free` is intended to
-    /// start after that time, no slot from there on can be.
+    /// Forgets pieces on which no caller has a slot any more, and pieces that have no slot. A piece without a slot
+    /// matters only while a slot may still be moved into the time when it was in force. Once the slot at `free` is
+    /// intended to start after that time, no slot from there on can be.
     fn forget_unneeded(&mut self, free: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
         let (time, old) = (self.time_of(free), self.old());
         let is_unneeded = |(index, (piece, next)): (usize, (&Piece, &Piece))| {
@@ -64,9 +64,9 @@ impl History {
         });
     }
 
-    /// Forgets old pieces on which nobody holds a slot, until there are no more than [`MOST`] of them. The first ones
-    /// to go are those with the least time from the beginning of the piece before to that of the piece after: their
-    /// slots move by at most that time.
+    /// Forgets old pieces on which no caller holds a slot, until there are no more than [`MOST`] of them. The first
+    /// ones to go are those with the least time from the beginning of the piece before to that of the piece after:
+    /// their slots move by at most that time.
     fn forget_slightest(&mut self, is_held: impl Fn(&Piece, &Piece) -> bool) {
         if self.pieces.len() <= MOST {
             return;

@@ -41,8 +41,8 @@ impl Entry<'_> {
         self.follow_arrivals(next, now);
     }
 
-    /// Reads recorded arrivals ahead of `next`, the next position to be claimed, and forgets those that nobody asks for
-    /// any more.
+    /// Reads recorded arrivals ahead of `next`, the next position to be claimed, and forgets those that no caller asks
+    /// for any more.
     pub(super) fn follow_arrivals(&mut self, next: u64, now: i64) {
         let Locked { schedule, returned, .. } = &mut *self.locked;
         let held = &self.timeline.held;
