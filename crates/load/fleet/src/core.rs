@@ -3,7 +3,7 @@
 //!
 //! A *frame* is a short part of the schedule, a *track* one slot in sixteen of it, or in more, and a
 //! [`Portion`] some tracks of one frame. A node *claims* tracks at the store before their frame *closes*;
-//! the [`Book`] has the frames around now. When no answer comes in time, the node decides alone: it is
+//! the [`FrameWindow`] has the frames around now. When no answer comes in time, the node decides alone: it is
 //! *blind*, runs the tracks that are its own by the roster, and *marks* them at the store when it can.
 //! Frames that are old enough are *counted*: their slots by owner are kept, and who owned which is forgotten.
 //!
@@ -13,8 +13,8 @@
 //! what each word means.
 
 use crate::blind::Blind;
-use crate::book::{Book, Stage};
 use crate::error::FleetError;
+use crate::frame_window::{FrameWindow, Stage};
 use crate::frames::{Frames, LEAD};
 use crate::load::Load;
 use crate::message::{Portion, Request, Run};
@@ -53,7 +53,7 @@ pub(crate) struct Core {
     /// The load by the last version that the node has heard of.
     load: Load,
     /// What the node has in the frames around now, and what it has run.
-    book: Book,
+    book: FrameWindow,
     /// What the node has run without a claim.
     unclaimed: Unclaimed,
     /// Since when the node is without the store, and for how long it goes on so.
@@ -150,7 +150,7 @@ impl Core {
         Ok(Core {
             node,
             load,
-            book: Book::new(first, run.frames),
+            book: FrameWindow::new(first, run.frames),
             run,
             unclaimed: Unclaimed::default(),
             blind,

@@ -4,13 +4,13 @@
 mod account;
 mod before_start;
 mod blind;
-mod book;
 mod clock;
 mod control;
 mod core;
 mod driver;
 mod error;
 mod fleet;
+mod frame_window;
 mod frames;
 mod link;
 mod load;

@@ -1,8 +1,8 @@
 //! What follows from the store's answers, and from no answer.
 
 use super::{Core, LastReply};
-use crate::book::Stage;
 use crate::error::FleetError;
+use crate::frame_window::Stage;
 use crate::message::{Answer, Ask, Claim, Claimed, Portion, Request, State, Take};
 use crate::owners::Owners;
 use crate::tracks::Tracks;

@@ -54,8 +54,8 @@ impl Core {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::book::Book;
     use crate::core::tests::{answered, blind_until, claimed, core};
+    use crate::frame_window::FrameWindow;
     use crate::message::{Answer, Claimed, Portion, Roster};
     use crate::tracks::Tracks;
 
@@ -112,7 +112,7 @@ mod tests {
     fn the_first_node_counts_old_frames_when_all_is_in_order_for_long() {
         let begun = |core: &mut Core| {
             let frame_ns = core.frames().frame_ns;
-            core.book = Book::new(200, core.frames());
+            core.book = FrameWindow::new(200, core.frames());
             core.disturbed_at = 64 * frame_ns;
             64 * frame_ns + AGE_NS
         };
@@ -126,7 +126,7 @@ mod tests {
         core.disturbed_at += 1;
         assert!(core.count(now).is_none(), "it was disturbed");
         begun(&mut core);
-        core.book = Book::new(63, core.frames());
+        core.book = FrameWindow::new(63, core.frames());
         assert!(core.count(now).is_none(), "it may claim a frame");
         begun(&mut core);
         core.run.roster = Roster { version: 2, nodes: vec![2, 1] };

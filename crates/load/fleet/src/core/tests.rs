@@ -55,7 +55,7 @@ fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
     for is_unanswered in [false, true] {
         let mut core = core();
         let asked = 20 * FRAME_NS;
-        core.book = Book::new(23, core.frames());
+        core.book = FrameWindow::new(23, core.frames());
         core.awake_at = asked;
         assert!(core.request(asked, false, "").is_some());
         if is_unanswered {
@@ -76,7 +76,7 @@ fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
 #[test]
 fn a_node_decides_while_it_waits_for_an_answer() {
     let mut core = core();
-    core.book = Book::new(21, core.frames());
+    core.book = FrameWindow::new(21, core.frames());
     core.awake_at = 20 * FRAME_NS;
     core.request(20 * FRAME_NS, false, "");
     core.sent(20 * FRAME_NS);
@@ -291,7 +291,7 @@ fn only_what_the_pacer_had_was_started_twice() {
 fn what_is_dropped_too_late_for_the_pacer_was_started_twice() {
     for (is_taken, slots) in [(true, 0), (false, 20)] {
         let (mut core, frame) = (core(), 23);
-        core.book = Book::new(frame, core.frames());
+        core.book = FrameWindow::new(frame, core.frames());
         core.book.extend(frame + 1);
         core.book.entry(frame).unwrap().tracks = Some((0..16).collect());
         let given = core.update().unwrap();
@@ -669,7 +669,7 @@ fn a_node_that_leaves_over_a_slow_link_knows_what_it_has() {
     {
         let (mut core, mut now, trip_ns) = (core(), 30 * FRAME_NS, trip_frames * FRAME_NS);
         core.trips = Trips::new(trip_ns);
-        core.book = Book::new(30, core.frames());
+        core.book = FrameWindow::new(30, core.frames());
         let mut rounds = 0;
         while let Some(request) = core.request_before_it_leaves(now, is_late, "") {
             let Request::Claim(claim) = &request else { panic!("nothing is to be marked") };

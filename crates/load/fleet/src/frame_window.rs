@@ -1,4 +1,4 @@
-//! What a node knows of the frames around now, and what it has run.
+//! What a node knows of the frames around the current one, and which slots of them it has run.
 
 use crate::frames::Frames;
 use crate::load::Load;
@@ -45,7 +45,7 @@ impl Entry {
 
 /// The frames around now, and the past.
 #[derive(Debug)]
-pub(crate) struct Book {
+pub(crate) struct FrameWindow {
     /// One entry for each frame from some frame on.
     entries: VecDeque<Entry>,
     /// The first frame after the entries.
@@ -56,9 +56,9 @@ pub(crate) struct Book {
     slots: u64,
 }
 
-impl Book {
-    pub(crate) fn new(first: u64, frames: Frames) -> Book {
-        Book { entries: VecDeque::new(), next: first, past: Past::new(frames), slots: 0 }
+impl FrameWindow {
+    pub(crate) fn new(first: u64, frames: Frames) -> FrameWindow {
+        FrameWindow { entries: VecDeque::new(), next: first, past: Past::new(frames), slots: 0 }
     }
 
     /// The first frame that is not put away.
