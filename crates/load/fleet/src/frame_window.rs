@@ -3,8 +3,8 @@
 use crate::frames::Frames;
 use crate::load::Load;
 use crate::message::Portion;
-use crate::past::Past;
 use crate::tracks::Tracks;
+use crate::uncounted_frames::UncountedFrames;
 use nanopace::driver::Lease;
 use std::collections::VecDeque;
 
@@ -50,7 +50,7 @@ pub(crate) struct FrameWindow {
     entries: VecDeque<Entry>,
     /// The first frame after the entries.
     next: u64,
-    past: Past,
+    past: UncountedFrames,
     /// Slots in the frames that were put away, by the load as it was when they were run, and slots that were started of
     /// what was taken back.
     slots: u64,
@@ -58,7 +58,12 @@ pub(crate) struct FrameWindow {
 
 impl FrameWindow {
     pub(crate) fn new(first: u64, frames: Frames) -> FrameWindow {
-        FrameWindow { entries: VecDeque::new(), next: first, past: Past::new(frames), slots: 0 }
+        FrameWindow {
+            entries: VecDeque::new(),
+            next: first,
+            past: UncountedFrames::new(frames),
+            slots: 0,
+        }
     }
 
     /// The first frame that is not put away.
@@ -115,7 +120,7 @@ impl FrameWindow {
         }
     }
 
-    pub(crate) fn past(&self) -> &Past {
+    pub(crate) fn past(&self) -> &UncountedFrames {
         &self.past
     }
 

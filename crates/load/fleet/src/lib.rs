@@ -17,7 +17,6 @@ mod load;
 mod message;
 mod node;
 mod owners;
-mod past;
 mod progress;
 mod silence;
 #[cfg(any(test, feature = "simulation"))]
@@ -26,6 +25,7 @@ mod store;
 mod telling;
 mod tracks;
 mod trips;
+mod uncounted_frames;
 mod waits;
 mod word;
 

@@ -1,5 +1,5 @@
-//! What a node has run in frames that have not been counted yet: frames in a row take as much memory as one,
-//! if each was run on the node's part of the tracks by the same roster.
+//! The slots that a node has run in frames that are not counted yet. Frames in a row take as much memory as
+//! one frame, if the same roster gave the node the same tracks in each.
 
 use crate::frames::Frames;
 use crate::message::Portion;
@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// What a node has run.
 #[derive(Debug)]
-pub(crate) struct Past {
+pub(crate) struct UncountedFrames {
     frames: Frames,
     /// What was run, in the order of the frames.
     ran: Vec<Ran>,
@@ -40,9 +40,9 @@ impl Which {
     }
 }
 
-impl Past {
-    pub(crate) fn new(frames: Frames) -> Past {
-        Past { frames, ran: Vec::new() }
+impl UncountedFrames {
+    pub(crate) fn new(frames: Frames) -> UncountedFrames {
+        UncountedFrames { frames, ran: Vec::new() }
     }
 
     /// Adds a frame after the others. The node was number `rank` of `nodes` nodes.
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_week_of_one_roster_takes_as_much_as_a_frame() {
         for nodes in [1, 3, 7, 40] {
-            let mut past = Past::new(FRAMES);
+            let mut past = UncountedFrames::new(FRAMES);
             for frame in 0..100_000 {
                 past.put(frame, FRAMES.own(frame, nodes - 1, nodes), (nodes - 1, nodes));
             }
@@ -130,7 +130,7 @@ mod tests {
             from in 0_u64..80,
             until in 0_u64..80,
         ) {
-            let (mut past, mut known, mut frame) = (Past::new(FRAMES), BTreeMap::new(), 0);
+            let (mut past, mut known, mut frame) = (UncountedFrames::new(FRAMES), BTreeMap::new(), 0);
             for (nodes, track, is_part, gap) in ran {
                 frame += gap;
                 let own = FRAMES.own(frame, 0, nodes);
