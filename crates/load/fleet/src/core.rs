@@ -12,7 +12,6 @@
 //! without a claim, and `counts` the old frames. All moments are those of the run, in nanoseconds. `docs/FLEET.md` has
 //! what each word means.
 
-use crate::blind::Blind;
 use crate::error::FleetError;
 use crate::frame_window::{FrameWindow, Stage};
 use crate::frames::{Frames, LEAD};
@@ -20,6 +19,7 @@ use crate::load::Load;
 use crate::message::{Portion, Request, Run};
 use crate::owners::NodeId;
 use crate::progress::Progress;
+use crate::store_outage::StoreOutage;
 use crate::tracks::Tracks;
 use crate::trips::Trips;
 use cut::Cut;
@@ -57,7 +57,7 @@ pub(crate) struct Core {
     /// What the node has run without a claim.
     unclaimed: Unclaimed,
     /// Since when the node is without the store, and for how long it goes on so.
-    blind: Blind,
+    blind: StoreOutage,
     /// How many frames the node has run blind, also those in which it has no tracks. Frames that it gave up are not
     /// counted.
     blind_frames: u64,
@@ -142,7 +142,7 @@ impl Core {
     pub(crate) fn new(
         node: NodeId,
         run: Run,
-        (blind, trips): (Blind, Trips),
+        (blind, trips): (StoreOutage, Trips),
         now: u64,
     ) -> Result<Core, FleetError> {
         let load = Load::of(&run)?;

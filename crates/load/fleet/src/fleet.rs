@@ -1,7 +1,6 @@
 //! How a node joins a run.
 
 use crate::before_start::Waiting;
-use crate::blind::{Blind, WhenBlind};
 use crate::clock::{Leader, RunClock, Sample, Samples};
 use crate::core::Core;
 use crate::driver::Driver;
@@ -13,6 +12,7 @@ use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
 use crate::node::{Node, Shared};
 use crate::owners::NodeId;
 use crate::store::{RedisStore, Store};
+use crate::store_outage::{StoreOutage, WhenBlind};
 use crate::telling::Telling;
 use crate::trips::Trips;
 use crate::waits::Waits;
@@ -293,7 +293,7 @@ impl Fleet {
         let builder = (self.build)(builder).slots(u64::MAX).until(Duration::MAX);
         let pacer = driver::leased(builder).clock(clock.clone()).build();
         let leader = Leader::new(&clock, &sample, run.origin_us);
-        let blind = Blind::new(self.blind.0, self.blind.1);
+        let blind = StoreOutage::new(self.blind.0, self.blind.1);
         let trips = Trips::new(sample.round_trip_ns());
         let telling = Telling::start(RedisStore::new(&self.url, &self.run)?, run.id.clone(), id)?;
         let core = Core::new(id, run, (blind, trips), clock.now_ns())?;

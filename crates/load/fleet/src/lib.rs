@@ -3,7 +3,6 @@
 
 mod account;
 mod before_start;
-mod blind;
 mod clock;
 mod control;
 mod core;
@@ -22,6 +21,7 @@ mod silence;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 mod store;
+mod store_outage;
 mod telling;
 mod tracks;
 mod trips;
@@ -30,10 +30,10 @@ mod waits;
 mod word;
 
 pub use account::{Account, NodeAccount};
-pub use blind::WhenBlind;
 pub use control::{Control, RunStatus};
 pub use error::FleetError;
 pub use fleet::Fleet;
 pub use message::NodeResults;
 pub use node::{Node, NodeStatus};
+pub use store_outage::WhenBlind;
 pub use waits::Waits;

@@ -1,9 +1,9 @@
 //! What a node does, on times and answers of the tests' own.
 
 use super::*;
-use crate::blind::WhenBlind;
 use crate::message::{Answer, Ask, Claim, Claimed, Counted, Roster, State, Take, Version};
 use crate::owners::Owners;
+use crate::store_outage::WhenBlind;
 use std::time::Duration;
 
 const FRAME_NS: u64 = 20_000_000;
@@ -30,7 +30,7 @@ pub(crate) fn core() -> Core {
         left: 0,
         counted: Counted::default(),
     };
-    let blind = Blind::new(Duration::from_secs(10), WhenBlind::Hold);
+    let blind = StoreOutage::new(Duration::from_secs(10), WhenBlind::Hold);
     Core::new(1, run, (blind, Trips::new(0)), FRAME_NS).unwrap()
 }
 
