@@ -2,10 +2,10 @@
 
 use crate::error::FleetError;
 use crate::load::{Load, head_frames};
+use crate::lost_node::LostNode;
 use crate::message::{Answer, Counted, NodeText, Request, Run};
 use crate::owners::{NodeId, Owners};
 use crate::progress::Progress;
-use crate::silence::Silence;
 use crate::store::{CHUNK, Store};
 use std::time::Duration;
 
@@ -227,7 +227,7 @@ fn of_node(
     let Progress { fired, shed, twice, late_ns, blind_ns, stepped_ns, .. } = progress;
     let silent_us = u64::try_from(now_us - text.seen_us).unwrap_or(0);
     let is_past = load.end().is_some_and(|end| until >= end);
-    let silence = Silence::of(text, run, silent_us, is_past);
+    let silence = LostNode::of(text, run, silent_us, is_past);
     // What a silent node has started without owning it and not told is more than it had.
     let more = (fired + shed).saturating_sub(claimed);
     let twice = if silence.is_some() { twice.max(more) } else { twice };

@@ -13,11 +13,11 @@ mod frame_window;
 mod frames;
 mod link;
 mod load;
+mod lost_node;
 mod message;
 mod node;
 mod owners;
 mod progress;
-mod silence;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 mod store;
