@@ -19,9 +19,9 @@ use crate::load::Load;
 use crate::message::{Portion, Request, Run};
 use crate::owners::NodeId;
 use crate::progress::Progress;
+use crate::round_trips::RoundTrips;
 use crate::store_outage::StoreOutage;
 use crate::tracks::Tracks;
-use crate::trips::Trips;
 use cut::Cut;
 use nanopace::driver::Lease;
 use std::time::Duration;
@@ -77,7 +77,7 @@ pub(crate) struct Core {
     sent_at: Option<u64>,
     last_reply: LastReply,
     /// How long the store takes to answer.
-    trips: Trips,
+    trips: RoundTrips,
     /// The node sends no request before this moment.
     asks_from: u64,
     /// When [`request`](Core::request) last made a claim, even of nothing.
@@ -142,7 +142,7 @@ impl Core {
     pub(crate) fn new(
         node: NodeId,
         run: Run,
-        (blind, trips): (StoreOutage, Trips),
+        (blind, trips): (StoreOutage, RoundTrips),
         now: u64,
     ) -> Result<Core, FleetError> {
         let load = Load::of(&run)?;

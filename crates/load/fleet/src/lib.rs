@@ -18,13 +18,13 @@ mod message;
 mod node;
 mod owners;
 mod progress;
+mod round_trips;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 mod store;
 mod store_outage;
 mod telling;
 mod tracks;
-mod trips;
 mod uncounted_frames;
 mod waits;
 mod word;

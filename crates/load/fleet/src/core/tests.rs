@@ -31,7 +31,7 @@ pub(crate) fn core() -> Core {
         counted: Counted::default(),
     };
     let blind = StoreOutage::new(Duration::from_secs(10), WhenBlind::Hold);
-    Core::new(1, run, (blind, Trips::new(0)), FRAME_NS).unwrap()
+    Core::new(1, run, (blind, RoundTrips::new(0)), FRAME_NS).unwrap()
 }
 
 fn all_that_is_left() -> Take {
@@ -668,7 +668,7 @@ fn a_node_that_leaves_over_a_slow_link_knows_what_it_has() {
         [0, 1, 3, 7].into_iter().flat_map(|trip| [(trip, false), (trip, true)])
     {
         let (mut core, mut now, trip_ns) = (core(), 30 * FRAME_NS, trip_frames * FRAME_NS);
-        core.trips = Trips::new(trip_ns);
+        core.trips = RoundTrips::new(trip_ns);
         core.book = FrameWindow::new(30, core.frames());
         let mut rounds = 0;
         while let Some(request) = core.request_before_it_leaves(now, is_late, "") {

@@ -9,8 +9,8 @@ use crate::load::Load;
 use crate::message::{Answer, Request, Run, State};
 use crate::owners::NodeId;
 use crate::progress::Progress;
+use crate::round_trips::RoundTrips;
 use crate::store_outage::{StoreOutage, WhenBlind};
-use crate::trips::Trips;
 use nanopace::{ManualClock, Nanos};
 use std::mem;
 use std::time::Duration;
@@ -149,7 +149,7 @@ impl Machine {
         let (node, sample) = (*node, samples.best());
         self.leader = Some(Leader::new(&self.clock, &sample, run.origin_us));
         let blind = StoreOutage::new(blind, WhenBlind::Hold);
-        let trips = Trips::new(sample.round_trip_ns());
+        let trips = RoundTrips::new(sample.round_trip_ns());
         let core = Core::new(node, run.clone(), (blind, trips), self.clock.now_ns());
         self.phase = Phase::Running(Box::new(core.expect("the run's load can be read")));
     }
