@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(not(feature = "redis"), expect(dead_code, reason = "no store is spoken to"))]
 
-mod account;
 mod before_start;
 mod clock;
 mod control;
@@ -21,6 +20,7 @@ mod progress;
 mod round_trips;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
+mod slot_account;
 mod store;
 mod store_outage;
 mod telling;
@@ -29,11 +29,11 @@ mod uncounted_frames;
 mod waits;
 mod word;
 
-pub use account::{Account, NodeAccount};
 pub use control::{Control, RunStatus};
 pub use error::FleetError;
 pub use fleet::Fleet;
 pub use message::NodeResults;
 pub use node::{Node, NodeStatus};
+pub use slot_account::{Account, NodeAccount};
 pub use store_outage::WhenBlind;
 pub use waits::Waits;

@@ -1,4 +1,4 @@
-//! The account of a run: what became of each slot, and what of it nobody has told.
+//! Accounts for each slot of a run: started, skipped, lost or started twice, with bounds where reports are missing.
 
 use crate::error::FleetError;
 use crate::load::{Load, head_frames};
