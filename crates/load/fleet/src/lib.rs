@@ -21,12 +21,12 @@ mod round_trips;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 mod slot_account;
+mod start_barrier;
 mod store;
 mod store_outage;
 mod telling;
 mod tracks;
 mod uncounted_frames;
-mod waits;
 mod word;
 
 pub use control::{Control, RunStatus};
@@ -35,5 +35,5 @@ pub use fleet::Fleet;
 pub use message::NodeResults;
 pub use node::{Node, NodeStatus};
 pub use slot_account::{Account, NodeAccount};
+pub use start_barrier::Waits;
 pub use store_outage::WhenBlind;
-pub use waits::Waits;

@@ -7,8 +7,8 @@
 use crate::frames::Frames;
 use crate::owners::{NodeId, Owners};
 use crate::progress::Progress;
+use crate::start_barrier::Waits;
 use crate::tracks::Tracks;
-use crate::waits::Waits;
 use nanopace::Shape;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
