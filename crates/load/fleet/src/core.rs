@@ -17,11 +17,10 @@ use crate::frame_window::{FrameWindow, Stage};
 use crate::frames::{Frames, LEAD};
 use crate::load::Load;
 use crate::message::{Portion, Request, Run};
-use crate::owners::NodeId;
 use crate::progress::Progress;
 use crate::round_trips::RoundTrips;
 use crate::store_outage::StoreOutage;
-use crate::tracks::Tracks;
+use crate::track_ownership::{NodeId, TrackSet};
 use cut::Cut;
 use nanopace::driver::Lease;
 use std::time::Duration;
@@ -248,9 +247,9 @@ impl Core {
     }
 
     /// The node's own tracks of a frame, by the roster.
-    fn own(&self, frame: u64) -> Tracks {
+    fn own(&self, frame: u64) -> TrackSet {
         if frame < self.resumes_in {
-            return Tracks::default();
+            return TrackSet::default();
         }
         let (rank, nodes) = self.run.roster.rank(self.node);
         self.frames().own(frame, rank, nodes)
@@ -258,7 +257,7 @@ impl Core {
 
     /// Runs these tracks of a frame without knowing who owns them. The node asks for no more of that frame, because
     /// others may be blind too and run what it would get.
-    fn runs_blind(&mut self, frame: u64, tracks: Tracks) {
+    fn runs_blind(&mut self, frame: u64, tracks: TrackSet) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
             let slots = self.load.slots(frame, &tracks);
@@ -395,7 +394,7 @@ impl Core {
 
     /// The tracks of an update, for the pacer of a simulation.
     #[cfg(any(test, feature = "simulation"))]
-    pub(crate) fn known(&self, update: &Update) -> Vec<(u64, Tracks)> {
+    pub(crate) fn known(&self, update: &Update) -> Vec<(u64, TrackSet)> {
         let known = self.book.known(update.frame);
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }

@@ -10,12 +10,10 @@ mod error;
 mod fleet;
 mod frame_window;
 mod frames;
-mod link;
 mod load;
 mod lost_node;
 mod message;
 mod node;
-mod owners;
 mod progress;
 mod round_trips;
 #[cfg(any(test, feature = "simulation"))]
@@ -24,10 +22,9 @@ mod slot_account;
 mod start_barrier;
 mod store;
 mod store_outage;
-mod telling;
-mod tracks;
+mod store_threads;
+mod track_ownership;
 mod uncounted_frames;
-mod word;
 
 pub use control::{Control, RunStatus};
 pub use error::FleetError;

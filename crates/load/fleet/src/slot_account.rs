@@ -4,9 +4,9 @@ use crate::error::FleetError;
 use crate::load::{Load, head_frames};
 use crate::lost_node::LostNode;
 use crate::message::{Answer, Counted, NodeText, Request, Run};
-use crate::owners::{NodeId, Owners};
 use crate::progress::Progress;
 use crate::store::{CHUNK, Store};
+use crate::track_ownership::{NodeId, Owners};
 use std::time::Duration;
 
 /// How many chunks of owners are read at once.

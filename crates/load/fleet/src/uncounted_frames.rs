@@ -3,7 +3,7 @@
 
 use crate::frames::Frames;
 use crate::message::Portion;
-use crate::tracks::Tracks;
+use crate::track_ownership::TrackSet;
 use std::ops::Range;
 
 /// What a node has run.
@@ -28,11 +28,11 @@ enum Which {
         rank: u32,
         nodes: u32,
     },
-    These(Tracks),
+    These(TrackSet),
 }
 
 impl Which {
-    fn tracks(&self, frames: Frames, frame: u64) -> Tracks {
+    fn tracks(&self, frames: Frames, frame: u64) -> TrackSet {
         match self {
             Which::Part { rank, nodes } => frames.own(frame, *rank, *nodes),
             Which::These(tracks) => tracks.clone(),
@@ -46,7 +46,7 @@ impl UncountedFrames {
     }
 
     /// Adds a frame after the others. The node was number `rank` of `nodes` nodes.
-    pub(crate) fn put(&mut self, frame: u64, tracks: Tracks, (rank, nodes): (u32, u32)) {
+    pub(crate) fn put(&mut self, frame: u64, tracks: TrackSet, (rank, nodes): (u32, u32)) {
         if let Some(last) = self.ran.last_mut()
             && last.frames.end == frame
             && last.which.tracks(self.frames, frame) == tracks
@@ -60,7 +60,7 @@ impl UncountedFrames {
     }
 
     /// What was run in a frame, if it is there.
-    pub(crate) fn tracks(&self, frame: u64) -> Option<Tracks> {
+    pub(crate) fn tracks(&self, frame: u64) -> Option<TrackSet> {
         let behind = self.ran.partition_point(|ran| ran.frames.start <= frame);
         let ran = self.ran.get(behind.checked_sub(1)?)?;
         ran.frames.contains(&frame).then(|| ran.which.tracks(self.frames, frame))
@@ -142,7 +142,7 @@ mod tests {
             for frame in 0..frame + 2 {
                 prop_assert_eq!(past.tracks(frame), known.get(&frame).cloned());
             }
-            let portions = |known: BTreeMap<u64, Tracks>| {
+            let portions = |known: BTreeMap<u64, TrackSet>| {
                 let portion = |(frame, tracks)| Portion { frame, tracks };
                 known.into_iter().map(portion).filter(|it| !it.tracks.is_empty()).collect::<Vec<_>>()
             };

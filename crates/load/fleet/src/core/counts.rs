@@ -57,7 +57,7 @@ mod tests {
     use crate::core::tests::{answered, blind_until, claimed, core};
     use crate::frame_window::FrameWindow;
     use crate::message::{Answer, Claimed, Portion, Roster};
-    use crate::tracks::Tracks;
+    use crate::track_ownership::TrackSet;
 
     fn counted(until: u64) -> Counted {
         Counted { until, ..Counted::default() }
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn what_was_started_twice_stays_so_when_it_is_counted() {
         let mut core = blind_until(40);
-        let tracks: Tracks = (0..16).collect();
+        let tracks: TrackSet = (0..16).collect();
         core.clash(&Portion { frame: 20, tracks }, core.awake_at);
         let twice = core.twice();
         hears_of(&mut core, 30);

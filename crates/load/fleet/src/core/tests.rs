@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::message::{Answer, Ask, Claim, Claimed, Counted, Roster, State, Take, Version};
-use crate::owners::Owners;
 use crate::store_outage::WhenBlind;
+use crate::track_ownership::Owners;
 use std::time::Duration;
 
 const FRAME_NS: u64 = 20_000_000;
@@ -86,7 +86,7 @@ fn a_node_decides_while_it_waits_for_an_answer() {
     assert_eq!(core.book.entry(last).unwrap().tracks, None);
     assert!(core.due(closes - 1) <= closes);
     core.decide(closes);
-    assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(Tracks::len), Some(8));
+    assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(TrackSet::len), Some(8));
     assert!(core.request(closes, false, "").is_none(), "one request at a time");
 }
 
@@ -105,7 +105,7 @@ fn a_node_that_was_frozen_waits_for_an_answer_before_it_gives_up_what_it_has_mis
     assert_eq!(core.book.entry(frame).unwrap().tracks, None, "it can still be asked for");
     assert_eq!(core.blind_frames(), 0);
     look_around(&mut core, waits_until);
-    assert_eq!(core.book.entry(frame).unwrap().tracks, Some(Tracks::default()));
+    assert_eq!(core.book.entry(frame).unwrap().tracks, Some(TrackSet::default()));
 }
 
 /// Late nodes leave nothing.
@@ -241,7 +241,7 @@ fn the_end_is_not_told_before_the_last_frame_closes() {
     core.leaves_in = Some(first + 3);
     core.book.extend(first + 3);
     for frame in first..first + 3 {
-        core.book.entry(frame).unwrap().tracks = Some(Tracks::default());
+        core.book.entry(frame).unwrap().tracks = Some(TrackSet::default());
     }
     let closes = core.frames().closes(first + 2);
     for (now, leases) in [(closes - 1, 3), (closes, 4)] {
@@ -259,7 +259,7 @@ fn a_node_that_leaves_is_told_of_the_end_again() {
     let first = core.book.next();
     core.book.extend(last.frame);
     for frame in first..last.frame {
-        core.book.entry(frame).unwrap().tracks = Some(Tracks::default());
+        core.book.entry(frame).unwrap().tracks = Some(TrackSet::default());
     }
     let given = core.update().unwrap();
     core.told(&given, true);
@@ -392,7 +392,7 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     let last = core.book.next() - 1;
     let closes = core.frames().closes(last);
     look_around(&mut core, closes);
-    assert_eq!(core.book.entry(last).unwrap().tracks, Some(Tracks::default()));
+    assert_eq!(core.book.entry(last).unwrap().tracks, Some(TrackSet::default()));
     assert!(core.unclaimed.to_mark.is_empty());
     for stage in [Stage::Own, Stage::Share, Stage::Rest] {
         assert_eq!(core.wanted(last, stage), Take::Nothing);
@@ -412,7 +412,7 @@ fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
     core.hears_answer(&request, answer, 40 * FRAME_NS, now).unwrap();
     for ask in &claim.asks {
         let entry = core.book.entry(ask.frame).unwrap();
-        assert_eq!(entry.tracks, Some(Tracks::default()), "{}", ask.frame);
+        assert_eq!(entry.tracks, Some(TrackSet::default()), "{}", ask.frame);
     }
 }
 
@@ -491,7 +491,7 @@ fn a_blind_node_that_is_late_still_runs_its_own() {
     core.advance(31 * FRAME_NS);
     let last = core.book.next() - 1;
     look_around(&mut core, (last + 2) * FRAME_NS);
-    assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(Tracks::len), Some(8));
+    assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(TrackSet::len), Some(8));
 }
 
 #[test]
