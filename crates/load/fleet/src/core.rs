@@ -8,7 +8,7 @@
 //! Frames that are old enough are *counted*: their slots by owner are kept, and who owned which is forgotten.
 //!
 //! `asks` has what is asked of the store, `moments` when, and `answers` what follows from its answers. `versions`
-//! has how the load is replaced under a running pacer, `cut` what the pacer gives up then, `unclaimed` what was run
+//! has how the load is replaced under a running pacer and what the pacer gives up then, `unclaimed` what was run
 //! without a claim, and `counts` the old frames. All moments are those of the run, in nanoseconds. `docs/FLEET.md` has
 //! what each word means.
 
@@ -21,15 +21,14 @@ use crate::progress::Progress;
 use crate::round_trips::RoundTrips;
 use crate::store_outage::StoreOutage;
 use crate::track_ownership::{NodeId, TrackSet};
-use cut::Cut;
 use nanopace::driver::Lease;
 use std::time::Duration;
 use unclaimed::Unclaimed;
+use versions::Cut;
 
 mod answers;
 mod asks;
 mod counts;
-mod cut;
 mod moments;
 #[cfg(test)]
 pub(crate) mod tests;
