@@ -1,7 +1,7 @@
 //! The waiting of a node before its run starts.
 
 use crate::error::FleetError;
-use crate::waits::Waits;
+use crate::start_barrier::Waits;
 use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};

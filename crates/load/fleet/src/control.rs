@@ -1,10 +1,10 @@
 //! Looks at a run, and changes it, from anywhere.
 
-use crate::account::{self, Account, account};
 use crate::error::FleetError;
 use crate::fleet::checked_name;
 use crate::load::{Load, head_frames};
 use crate::message::{Answer, NodeResults, Request, Run, State, Version};
+use crate::slot_account::{self, Account, account};
 use crate::store::{RedisStore, Store};
 use nanopace::{Level, Rate, Shape};
 use std::sync::{Mutex, PoisonError};
@@ -272,7 +272,7 @@ impl Control {
         if !run.versions.contains(version) {
             return Ok(Some(false));
         }
-        let nodes = account::nodes(&mut *self.store())?.0;
+        let nodes = slot_account::nodes(&mut *self.store())?.0;
         let known = before.versions.len() as u64;
         Ok(nodes.iter().any(|node| node.knows(version, known)).then_some(true))
     }

@@ -3,34 +3,32 @@
 //!
 //! A *frame* is a short part of the schedule, a *track* one slot in sixteen of it, or in more, and a
 //! [`Portion`] some tracks of one frame. A node *claims* tracks at the store before their frame *closes*;
-//! the [`Book`] has the frames around now. When no answer comes in time, the node decides alone: it is
+//! the [`FrameWindow`] has the frames around now. When no answer comes in time, the node decides alone: it is
 //! *blind*, runs the tracks that are its own by the roster, and *marks* them at the store when it can.
 //! Frames that are old enough are *counted*: their slots by owner are kept, and who owned which is forgotten.
 //!
 //! `asks` has what is asked of the store, `moments` when, and `answers` what follows from its answers. `versions`
-//! has how the load is replaced under a running pacer, `cut` what the pacer gives up then, `unclaimed` what was run
+//! has how the load is replaced under a running pacer and what the pacer gives up then, `unclaimed` what was run
 //! without a claim, and `counts` the old frames. All moments are those of the run, in nanoseconds.
 //! `docs/FLEET-PROTOCOL.md` explains the terms.
 
-use crate::blind::Blind;
-use crate::book::{Book, Stage};
 use crate::error::FleetError;
+use crate::frame_window::{FrameWindow, Stage};
 use crate::frames::{Frames, LEAD};
 use crate::load::Load;
 use crate::message::{Portion, Request, Run};
-use crate::owners::NodeId;
 use crate::progress::Progress;
-use crate::tracks::Tracks;
-use crate::trips::Trips;
-use cut::Cut;
+use crate::round_trips::RoundTrips;
+use crate::store_outage::StoreOutage;
+use crate::track_ownership::{NodeId, TrackSet};
 use nanopace::driver::Lease;
 use std::time::Duration;
 use unclaimed::Unclaimed;
+use versions::Cut;
 
 mod answers;
 mod asks;
 mod counts;
-mod cut;
 mod moments;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -53,11 +51,11 @@ pub(crate) struct Core {
     /// The load by the last version that the node has heard of.
     load: Load,
     /// What the node has in the frames around now, and what it has run.
-    book: Book,
+    book: FrameWindow,
     /// What the node has run without a claim.
     unclaimed: Unclaimed,
     /// Since when the node is without the store, and for how long it goes on so.
-    blind: Blind,
+    blind: StoreOutage,
     /// How many frames the node has run blind, also those in which it has no tracks. Frames that it gave up are not
     /// counted.
     blind_frames: u64,
@@ -77,7 +75,7 @@ pub(crate) struct Core {
     sent_at: Option<u64>,
     last_reply: LastReply,
     /// How long the store takes to answer.
-    trips: Trips,
+    trips: RoundTrips,
     /// The node sends no request before this moment.
     asks_from: u64,
     /// When [`request`](Core::request) last made a claim, even of nothing.
@@ -142,7 +140,7 @@ impl Core {
     pub(crate) fn new(
         node: NodeId,
         run: Run,
-        (blind, trips): (Blind, Trips),
+        (blind, trips): (StoreOutage, RoundTrips),
         now: u64,
     ) -> Result<Core, FleetError> {
         let load = Load::of(&run)?;
@@ -150,7 +148,7 @@ impl Core {
         Ok(Core {
             node,
             load,
-            book: Book::new(first, run.frames),
+            book: FrameWindow::new(first, run.frames),
             run,
             unclaimed: Unclaimed::default(),
             blind,
@@ -248,9 +246,9 @@ impl Core {
     }
 
     /// The node's own tracks of a frame, by the roster.
-    fn own(&self, frame: u64) -> Tracks {
+    fn own(&self, frame: u64) -> TrackSet {
         if frame < self.resumes_in {
-            return Tracks::default();
+            return TrackSet::default();
         }
         let (rank, nodes) = self.run.roster.rank(self.node);
         self.frames().own(frame, rank, nodes)
@@ -258,7 +256,7 @@ impl Core {
 
     /// Runs these tracks of a frame without knowing who owns them. The node asks for no more of that frame, because
     /// others may be blind too and run what it would get.
-    fn runs_blind(&mut self, frame: u64, tracks: Tracks) {
+    fn runs_blind(&mut self, frame: u64, tracks: TrackSet) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
             let slots = self.load.slots(frame, &tracks);
@@ -395,7 +393,7 @@ impl Core {
 
     /// The tracks of an update, for the pacer of a simulation.
     #[cfg(any(test, feature = "simulation"))]
-    pub(crate) fn known(&self, update: &Update) -> Vec<(u64, Tracks)> {
+    pub(crate) fn known(&self, update: &Update) -> Vec<(u64, TrackSet)> {
         let known = self.book.known(update.frame);
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }

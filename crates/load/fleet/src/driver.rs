@@ -3,11 +3,10 @@
 use crate::clock::{Leader, RunClock, Sample};
 use crate::core::{Core, Update};
 use crate::error::FleetError;
-use crate::link::Link;
 use crate::message::{Answer, Others, Request};
 use crate::node::Shared;
 use crate::progress::Progress;
-use crate::word::{Command, Exchange, Word};
+use crate::store_threads::{Command, Exchange, StoreThread, ThreadMessage};
 use nanopace::driver::Drive as _;
 use nanopace::{Clock, Pacer};
 use std::collections::VecDeque;
@@ -21,12 +20,12 @@ const TURN_NS: u64 = 20_000_000;
 
 pub(crate) struct Driver {
     pub(crate) core: Core,
-    pub(crate) link: Link,
+    pub(crate) link: StoreThread,
     pub(crate) clock: RunClock,
     pub(crate) leader: Leader,
     pub(crate) pacer: Pacer,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) words: Receiver<Word>,
+    pub(crate) words: Receiver<ThreadMessage>,
     /// Commands that came while it waited for an answer.
     pub(crate) later: VecDeque<Command>,
     /// Slots that were granted and then not started.
@@ -67,21 +66,21 @@ impl Driver {
     /// Waits until something is to be done. An answer is taken in at once.
     fn listen(&mut self) -> Option<Command> {
         match self.word()? {
-            Word::Command(command) => Some(command),
-            Word::Exchange(exchange) => {
+            ThreadMessage::Command(command) => Some(command),
+            ThreadMessage::Exchange(exchange) => {
                 let _ = self.take_in(*exchange);
                 None
             }
         }
     }
 
-    fn word(&self) -> Option<Word> {
+    fn word(&self) -> Option<ThreadMessage> {
         let now = self.clock.now_ns();
         let wait = self.core.due(now).saturating_sub(now).min(TURN_NS);
         match self.words.recv_timeout(Duration::from_nanos(wait)) {
             Ok(word) => Some(word),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => Some(Word::Command(Command::Drop)),
+            Err(RecvTimeoutError::Disconnected) => Some(ThreadMessage::Command(Command::Drop)),
         }
     }
 
@@ -149,8 +148,8 @@ impl Driver {
     /// Waits for the next word, and returns it if it is an answer. Commands have to wait.
     fn heard_next(&mut self) -> Option<Exchange> {
         match self.word() {
-            Some(Word::Exchange(exchange)) => return Some(*exchange),
-            Some(Word::Command(command)) => self.later.push_back(command),
+            Some(ThreadMessage::Exchange(exchange)) => return Some(*exchange),
+            Some(ThreadMessage::Command(command)) => self.later.push_back(command),
             None => drop(self.decide()),
         }
         None

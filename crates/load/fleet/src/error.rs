@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-use crate::waits::Waits;
+use crate::start_barrier::Waits;
 use nanopace::{ArrivalsError, ShapeError, ShapeSyntaxError};
 use std::time::Duration;
 use thiserror::Error;

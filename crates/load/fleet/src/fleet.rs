@@ -1,21 +1,20 @@
 //! How a node joins a run.
 
 use crate::before_start::Waiting;
-use crate::blind::{Blind, WhenBlind};
 use crate::clock::{Leader, RunClock, Sample, Samples};
 use crate::core::Core;
 use crate::driver::Driver;
 use crate::error::FleetError;
 use crate::frames::{FRAME, Frames};
-use crate::link::Link;
 use crate::load::{Load, head_frames};
 use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
 use crate::node::{Node, Shared};
-use crate::owners::NodeId;
+use crate::round_trips::RoundTrips;
+use crate::start_barrier::Waits;
 use crate::store::{RedisStore, Store};
-use crate::telling::Telling;
-use crate::trips::Trips;
-use crate::waits::Waits;
+use crate::store_outage::{StoreOutage, WhenBlind};
+use crate::store_threads::{ResultsThread, StoreThread};
+use crate::track_ownership::NodeId;
 use nanopace::{Pacer, PacerBuilder, Rate, Shape, driver};
 use std::collections::VecDeque;
 use std::fmt;
@@ -293,16 +292,17 @@ impl Fleet {
         let builder = (self.build)(builder).slots(u64::MAX).until(Duration::MAX);
         let pacer = driver::leased(builder).clock(clock.clone()).build();
         let leader = Leader::new(&clock, &sample, run.origin_us);
-        let blind = Blind::new(self.blind.0, self.blind.1);
-        let trips = Trips::new(sample.round_trip_ns());
-        let telling = Telling::start(RedisStore::new(&self.url, &self.run)?, run.id.clone(), id)?;
+        let blind = StoreOutage::new(self.blind.0, self.blind.1);
+        let trips = RoundTrips::new(sample.round_trip_ns());
+        let telling =
+            ResultsThread::start(RedisStore::new(&self.url, &self.run)?, run.id.clone(), id)?;
         let core = Core::new(id, run, (blind, trips), clock.now_ns())?;
         let (sender, words) = channel();
         let shared = Arc::new(Shared::new(core.run()));
         let head = Duration::from_nanos(core.run().frames.begins(head_frames()));
         let driver = Driver {
             core,
-            link: Link::start(store, clock.clone(), sender.clone())?,
+            link: StoreThread::start(store, clock.clone(), sender.clone())?,
             clock,
             leader,
             pacer: pacer.clone(),

@@ -1,6 +1,6 @@
 //! How a load is cut into frames and tracks, and whose each piece is by right.
 
-use crate::tracks::Tracks;
+use crate::track_ownership::TrackSet;
 use std::time::Duration;
 
 /// How many frames before its beginning a node asks for a frame; earlier still by what round trips take.
@@ -58,12 +58,12 @@ impl Frames {
     }
 
     /// All tracks of a frame.
-    pub(crate) fn all(&self) -> Tracks {
+    pub(crate) fn all(&self) -> TrackSet {
         (0..self.tracks).collect()
     }
 
     /// The tracks that belong to number `rank` of `nodes` nodes in a frame.
-    pub(crate) fn own(&self, frame: u64, rank: u32, nodes: u32) -> Tracks {
+    pub(crate) fn own(&self, frame: u64, rank: u32, nodes: u32) -> TrackSet {
         let first = self.first_own(frame, rank, nodes);
         (first..self.tracks).step_by(nodes.max(1) as usize).collect()
     }

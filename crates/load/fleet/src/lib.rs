@@ -1,39 +1,36 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(not(feature = "redis"), expect(dead_code, reason = "no store is spoken to"))]
 
-mod account;
 mod before_start;
-mod blind;
-mod book;
 mod clock;
 mod control;
 mod core;
 mod driver;
 mod error;
 mod fleet;
+mod frame_window;
 mod frames;
-mod link;
 mod load;
+mod lost_node;
 mod message;
 mod node;
-mod owners;
-mod past;
 mod progress;
-mod silence;
+mod round_trips;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
+mod slot_account;
+mod start_barrier;
 mod store;
-mod telling;
-mod tracks;
-mod trips;
-mod waits;
-mod word;
+mod store_outage;
+mod store_threads;
+mod track_ownership;
+mod uncounted_frames;
 
-pub use account::{Account, NodeAccount};
-pub use blind::WhenBlind;
 pub use control::{Control, RunStatus};
 pub use error::FleetError;
 pub use fleet::Fleet;
 pub use message::NodeResults;
 pub use node::{Node, NodeStatus};
-pub use waits::Waits;
+pub use slot_account::{Account, NodeAccount};
+pub use start_barrier::Waits;
+pub use store_outage::WhenBlind;

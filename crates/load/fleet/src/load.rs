@@ -3,7 +3,7 @@
 use crate::error::FleetError;
 use crate::frames::Frames;
 use crate::message::{Run, Version};
-use crate::tracks::Tracks;
+use crate::track_ownership::TrackSet;
 use nanopace::driver::Lease;
 use nanopace::{Arrivals, Level, Shape, Shard};
 use std::time::Duration;
@@ -126,7 +126,7 @@ impl Load {
     }
 
     /// How many slots lie on these tracks in a frame.
-    pub(crate) fn slots(&mut self, frame: u64, tracks: &Tracks) -> u64 {
+    pub(crate) fn slots(&mut self, frame: u64, tracks: &TrackSet) -> u64 {
         if tracks.is_empty() {
             return 0;
         }
@@ -141,13 +141,13 @@ impl Load {
     }
 
     /// How many slots lie on these tracks in a frame and before a moment in it.
-    pub(crate) fn slots_by(&mut self, moment_ns: u64, tracks: &Tracks) -> u64 {
+    pub(crate) fn slots_by(&mut self, moment_ns: u64, tracks: &TrackSet) -> u64 {
         let first = self.first(self.frames.at(moment_ns));
         self.slots_between(first, self.slot_at(moment_ns), tracks)
     }
 
     /// How many slots from `first` on and before `end` lie on these tracks.
-    pub(crate) fn slots_between(&self, first: u64, end: u64, tracks: &Tracks) -> u64 {
+    pub(crate) fn slots_between(&self, first: u64, end: u64, tracks: &TrackSet) -> u64 {
         tracks.iter().map(|track| self.between(first, end, track)).sum()
     }
 
@@ -158,7 +158,7 @@ impl Load {
     }
 
     /// The lease of these tracks in a frame.
-    pub(crate) fn lease(&mut self, frame: u64, tracks: &Tracks) -> Lease {
+    pub(crate) fn lease(&mut self, frame: u64, tracks: &TrackSet) -> Lease {
         let until = self.first(frame + 1);
         let shard = Shard::of(self.frames.tracks, tracks.as_slice());
         shard.map_or(Lease::nothing(until), |shard| Lease::of(shard, until))
@@ -241,7 +241,7 @@ mod tests {
         let clock = ManualClock::new();
         let builder = Pacer::shaped(short.followed().unwrap()).arrivals(short.arrivals().unwrap());
         let pacer = leased(builder).clock(clock.clone()).build();
-        let tracks: Tracks = (0..16).collect();
+        let tracks: TrackSet = (0..16).collect();
         let started = || iter::from_fn(|| pacer.try_acquire().ok()).count();
         pacer.lease(0, &[short.lease(HEAD + 9, &tracks)]).unwrap();
         clock.advance(Duration::from_secs(1));

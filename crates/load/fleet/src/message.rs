@@ -5,10 +5,9 @@
 //! *roster* is the list of nodes that are there. `docs/FLEET-PROTOCOL.md` explains the other terms.
 
 use crate::frames::Frames;
-use crate::owners::{NodeId, Owners};
 use crate::progress::Progress;
-use crate::tracks::Tracks;
-use crate::waits::Waits;
+use crate::start_barrier::Waits;
+use crate::track_ownership::{NodeId, Owners, TrackSet};
 use nanopace::Shape;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -91,7 +90,7 @@ pub(crate) enum Request {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Portion {
     pub(crate) frame: u64,
-    pub(crate) tracks: Tracks,
+    pub(crate) tracks: TrackSet,
 }
 
 #[derive(Clone, Debug)]

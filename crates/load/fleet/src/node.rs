@@ -5,8 +5,7 @@ use crate::error::FleetError;
 use crate::load::Load;
 use crate::message::Run;
 use crate::progress::Progress;
-use crate::telling::Telling;
-use crate::word::{Command, Word};
+use crate::store_threads::{Command, ResultsThread, ThreadMessage};
 use nanopace::Pacer;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,8 +20,8 @@ use std::time::Duration;
 pub struct Node {
     pub(crate) pacer: Pacer,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) words: Option<Sender<Word>>,
-    pub(crate) telling: Telling,
+    pub(crate) words: Option<Sender<ThreadMessage>>,
+    pub(crate) telling: ResultsThread,
     pub(crate) thread: Option<JoinHandle<()>>,
     pub(crate) id: u16,
     /// When the first slot of the run can start, on the pacer's clock.
@@ -196,7 +195,7 @@ impl Node {
     ) -> Result<T, FleetError> {
         let (reply, answer) = channel();
         let words = self.words.as_ref().ok_or(FleetError::Over)?;
-        words.send(Word::Command(command(reply))).map_err(|_| FleetError::Over)?;
+        words.send(ThreadMessage::Command(command(reply))).map_err(|_| FleetError::Over)?;
         answer.recv().map_err(|_| FleetError::Over)?
     }
 }
@@ -205,7 +204,7 @@ impl Drop for Node {
     fn drop(&mut self) {
         if let Some(words) = self.words.take() {
             for last in [Command::Leave(channel().0), Command::Drop] {
-                let _ = words.send(Word::Command(last));
+                let _ = words.send(ThreadMessage::Command(last));
             }
         }
         if let Some(thread) = self.thread.take() {

@@ -1,24 +1,13 @@
 //! `nanopace calibrate` as its users see it. No test asserts a measured time.
 
+use crate::command::{nanopace, object, scratch};
 use roxmltree::Document;
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-
-fn calibrate(line: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.arg("calibrate").args(line.split_whitespace()).stdin(Stdio::null());
-    command
-}
+use std::process::Output;
 
 fn output(line: &str) -> Output {
-    calibrate(line).output().unwrap()
-}
-
-/// A path of this test's own.
-fn scratch(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+    nanopace(&format!("calibrate {line}")).output().unwrap()
 }
 
 fn names(value: &Value) -> String {
@@ -27,9 +16,7 @@ fn names(value: &Value) -> String {
 
 #[test]
 fn the_json_object_has_the_promised_names_and_no_others() {
-    let output = output("--seconds 0.5 --json -");
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let results = object(&output("--seconds 0.5 --json -"));
     assert_eq!(
         names(&results),
         "clock complete cores even_rates recommended sleeping sleeps spinning starts taken timer_slack_ns"
@@ -68,7 +55,7 @@ fn the_json_object_has_the_promised_names_and_no_others() {
 /// A machine that is busy may take all of a measurement's time.
 #[test]
 fn each_sleep_is_measured_even_if_there_is_no_time() {
-    let results: Value = serde_json::from_slice(&output("--seconds 1e-7 --json -").stdout).unwrap();
+    let results = object(&output("--seconds 1e-7 --json -"));
     let sleeps = results["sleeps"].as_array().unwrap();
     assert!(!sleeps.is_empty(), "{results}");
     for sleep in sleeps {
@@ -82,7 +69,7 @@ fn each_sleep_is_measured_even_if_there_is_no_time() {
 fn report_object_and_plot_come_together() {
     let (json, svg) = (scratch("calibrate.json"), scratch("calibrate.svg"));
     let output =
-        calibrate("--seconds 0.3 --json").arg(&json).arg("--svg").arg(&svg).output().unwrap();
+        output(&format!("--seconds 0.3 --json {} --svg {}", json.display(), svg.display()));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(serde_json::from_slice::<Value>(&fs::read(&json).unwrap()).unwrap().is_object());
     let report = String::from_utf8(output.stdout).unwrap();
@@ -137,24 +124,18 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
 #[test]
 fn an_interrupt_ends_it_with_what_there_is() {
     use std::io::{BufRead, BufReader};
-
-    let mut child = calibrate("--seconds 600 --json -")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    use std::process::Stdio;
+    let mut command = nanopace("calibrate --seconds 600 --json -");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The first line of progress is there when it listens to signals.
     let mut progress = BufReader::new(child.stderr.take().unwrap());
     progress.read_line(&mut String::new()).unwrap();
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    crate::command::signal(child.id(), "-INT");
     // The rest is read so that its writer never finds the pipe closed.
     let report = std::io::read_to_string(progress).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(kill.success() && output.status.success(), "{output:?}");
-    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        (&results["complete"], &results["recommended"]),
-        (&Value::Bool(false), &Value::Null)
-    );
+    assert!(output.status.success(), "{output:?}");
+    let results = object(&output);
+    assert_eq!((&results["complete"], &results["recommended"]), (&false.into(), &Value::Null));
     assert!(report.contains("not everything was measured"), "{report}");
 }

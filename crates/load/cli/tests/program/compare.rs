@@ -1,21 +1,13 @@
 //! `nanopace compare`: runs beside each other, from their files of results.
 
+use crate::command::{nanopace, object, scratch};
+use crate::running::file;
 use pulldown_cmark::{Event, Options, Parser};
 use quick_junit::{Report, TestCase, TestCaseStatus};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
-fn nanopace(line: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(line.split_whitespace()).stdin(Stdio::null());
-    command
-}
-
-fn scratch(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
-}
+use std::process::Output;
 
 /// The results of a run that is complete: it is done again where the machine stood still for half of it.
 fn run(name: &str, options: &str) -> PathBuf {
@@ -48,7 +40,7 @@ fn a_run_is_as_good_as_itself_and_better_than_one_that_fails() {
     let shown = text(&worse.stderr);
     assert!(shown.contains("differ    --target-errors: 0% and 50%"), "{shown}");
     assert!(shown.contains("failed    errors are higher by "), "{shown}");
-    let object: Value = serde_json::from_slice(&worse.stdout).unwrap();
+    let object = object(&worse);
     let names =
         |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(names(&object), "differ failed figures runs");
@@ -82,15 +74,12 @@ fn a_run_is_as_good_as_itself_and_better_than_one_that_fails() {
 fn what_cannot_be_compared_is_refused() {
     let one = run("compare-one.json", "");
     let other = run("compare-poisson.json", "--arrivals poisson");
-    let foreign = scratch("compare-foreign.json");
-    fs::write(&foreign, "{}").unwrap();
+    let foreign = PathBuf::from(file("compare-foreign.json", "{}"));
     let text_of_one = fs::read_to_string(&one).unwrap();
     let changed = |name: &str, change: &dyn Fn(&mut Value)| {
         let mut object: Value = serde_json::from_str(&text_of_one).unwrap();
         change(&mut object);
-        let path = scratch(name);
-        fs::write(&path, object.to_string()).unwrap();
-        path
+        PathBuf::from(file(name, object.to_string()))
     };
     let later = changed("compare-later.json", &|run| run["version"] = "99.0.0".into());
     let unknown = changed("compare-unknown.json", &|run| run["version"] = "blue".into());
@@ -148,7 +137,7 @@ fn a_run_is_compared_with_its_baseline() {
     let report = text(&failed.stderr);
     assert!(report.contains("baseline  is A, and this run is B"), "{report}");
     assert!(report.contains("missed    errors are higher by "), "{report}");
-    let object: Value = serde_json::from_slice(&failed.stdout).unwrap();
+    let object = object(&failed);
     assert_eq!(object["comparison"]["figures"][1]["word"], "higher");
     assert_eq!(object["missed"].as_array().unwrap().len(), 1);
     for (options, told) in [
@@ -171,7 +160,7 @@ fn a_run_that_came_to_another_length_is_not_compared() {
     let mut shorter = nanopace("run --rate 500 --requests 500 --no-tui --json - --fail-if");
     let shorter = shorter.args(["rate lower by 1%", "--baseline"]).arg(&good).output().unwrap();
     assert_eq!(shorter.status.code(), Some(3), "{shorter:?}");
-    let object: Value = serde_json::from_slice(&shorter.stdout).unwrap();
+    let object = object(&shorter);
     let told = object["not_compared"].as_str().unwrap();
     assert!(told.starts_with("the lengths of the runs differ: 2.0s and "), "{told}");
     let report = text(&shorter.stderr);

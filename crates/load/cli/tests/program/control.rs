@@ -1,22 +1,19 @@
 //! The control server as programs see it: every route, everything that is refused, clients that
 //! are slow or many, and a real Prometheus that reads the metrics.
 
-use crate::refusal::refusal;
+use crate::command::nanopace;
+use crate::running::{file, refusal};
 use crate::steered::Steered;
 use crate::sums::assert_adds_up;
-use rcgen::{CertifiedKey, generate_simple_self_signed};
-use rustls::crypto::ring::default_provider;
-use rustls::pki_types::PrivateKeyDer;
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use crate::tls::{certificate, config};
+use rustls::{ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::net::TcpListener;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
 
 const LONG: [&str; 4] = ["--duration", "10min", "--control", "127.0.0.1:0"];
 const TOKEN: &str = "0123456789abcdefghij";
@@ -28,12 +25,6 @@ fn long(options: &[&str]) -> Steered {
 
 fn is_running(state: &Value) -> bool {
     state["phase"] == "running"
-}
-
-fn scratch(name: &str, text: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::write(&path, text).unwrap();
-    path
 }
 
 #[test]
@@ -68,6 +59,8 @@ fn every_route_answers() {
         assert!(head.head.contains("\r\ncontent-length: ") && !get.body.is_empty(), "{head:?}");
         assert!(get.head.contains("\r\ncache-control: no-store"), "{get:?}");
     }
+    // A paused run is stopped too.
+    assert_eq!(run.ask("POST", "/pause", &[], b"").json()["phase"], "paused");
     assert_adds_up(&run.stop(&[]).0);
 }
 
@@ -156,89 +149,19 @@ fn what_is_refused_changes_nothing() {
     run.stop(&[]);
 }
 
-#[test]
-fn two_clients_at_once_are_both_obeyed() {
-    let run = long(&["--rate", "10/s"]);
-    run.wait_until(is_running);
-    thread::scope(|scope| {
-        for client in [100, 200] {
-            let run = &run;
-            scope.spawn(move || {
-                for turn in 1..=40 {
-                    let rate = format!("{}/s", client + turn);
-                    let answer = run.ask("PUT", "/rate", &[], rate.as_bytes());
-                    assert_eq!(answer.status, 200, "{answer:?}");
-                    assert_eq!(run.ask("GET", "/metrics", &[], b"").status, 200);
-                }
-            });
-        }
-    });
-    let rate = run.status()["rate"].as_str().unwrap().to_owned();
-    assert!(["140/s", "240/s"].contains(&&*rate), "{rate}");
-    assert_adds_up(&run.stop(&[]).0);
-}
-
-#[test]
-fn steering_changes_what_is_asked_for() {
-    let run = long(&["--rate", "50/s"]);
-    run.wait_until(|state| state["started"].as_u64() > Some(20));
-    assert_eq!(run.ask("PUT", "/rate", &[], b"1k/s").status, 200);
-    run.wait_until(|state| state["started"].as_u64() > Some(1_000));
-    let (results, _) = run.stop(&[]);
-    let over_time = results["rate_over_time"].as_array().unwrap();
-    let [first, last] = [over_time.first(), over_time.last()].map(|it| &it.unwrap()["target_rate"]);
-    assert!(first.as_f64() < Some(60.0) && last.as_f64() > Some(900.0), "{results}");
-    assert_adds_up(&results);
-}
-
-#[test]
-fn a_shape_from_outside_ends_the_run_that_followed_one() {
-    let control = ["--control", "127.0.0.1:0"];
-    let run = Steered::start(&[&control[..], &["--shape", "hold 100/s 10min"]].concat());
-    run.wait_until(is_running);
-    assert_eq!(run.ask("PUT", "/shape", &[], b"ramp 100/s..300/s 500ms").status, 200);
-    let (results, _) = run.end();
-    assert!(results["duration_seconds"].as_f64() < Some(500.0), "{results}");
-}
-
-#[test]
-fn a_longer_shape_from_outside_is_followed_to_its_end() {
-    let control = ["--control", "127.0.0.1:0"];
-    let run = Steered::start(&[&control[..], &["--shape", "hold 100/s 2s"]].concat());
-    run.wait_until(is_running);
-    assert_eq!(run.ask("PUT", "/shape", &[], b"hold 100/s 3s").status, 200);
-    let (results, _) = run.end();
-    // None is due at its very end; and before it there were a few.
-    assert!(results["due"].as_u64() >= Some(300), "{results}");
-    assert!(results["duration_seconds"].as_f64() >= Some(3.0), "{results}");
-    assert_adds_up(&results);
-}
-
+/// Whatever was to end it before.
 #[test]
 fn a_run_ends_with_the_shape_that_it_was_given_last() {
-    for limit in [["--duration", "10min"], ["--requests", "1000000"]] {
+    for limit in
+        [["--duration", "10min"], ["--requests", "1000000"], ["--shape", "hold 100/s 10min"]]
+    {
         let run = Steered::start(&[&["--control", "127.0.0.1:0"][..], &limit].concat());
         run.wait_until(is_running);
-        assert_eq!(run.ask("PUT", "/shape", &[], b"hold 100/s 200ms").status, 200);
+        assert_eq!(run.ask("PUT", "/shape", &[], b"ramp 100/s..300/s 200ms").status, 200);
         let (results, _) = run.end();
         assert!(results["duration_seconds"].as_f64() < Some(500.0), "{results}");
+        assert_adds_up(&results);
     }
-}
-
-#[test]
-fn behind_the_end_nothing_becomes_backlog() {
-    let options = ["--rate", "100", "--duration", "1s", "-c", "4", "--target-stall", "10min@0s"];
-    let waiting = ["--timeout", "10min", "--control", "127.0.0.1:0"];
-    let run = Steered::start(&[&options[..], &waiting].concat());
-    run.wait_until(|state| {
-        state["phase"] == "waiting-for-answers" && state["unstarted"].as_u64() > Some(0)
-    });
-    for _ in 0..3 {
-        let state = run.status();
-        assert_eq!(state["backlog"], state["unstarted"], "{state}");
-        assert!(state["backlog_seconds"].as_f64() > Some(0.9), "{state}");
-    }
-    assert_adds_up(&run.stop(&[]).0);
 }
 
 #[test]
@@ -250,7 +173,12 @@ fn a_stalled_target_holds_up_no_answer() {
     assert!(metrics.contains("\nnanopace_requests_in_flight 4.0\n"), "{metrics}");
     let stopped = run.ask("POST", "/stop", &[], b"");
     assert_eq!((stopped.status, &stopped.json()["phase"]), (200, &json!("waiting-for-answers")));
-    run.wait_until(|state| state["unstarted"].as_u64() > Some(100));
+    let state = run.wait_until(|state| state["unstarted"].as_u64() > Some(100));
+    // After the end nothing becomes backlog.
+    assert_eq!(
+        (&state["backlog"], &run.status()["backlog"]),
+        (&state["unstarted"], &state["unstarted"])
+    );
     for (method, path) in [("PUT", "/rate"), ("POST", "/pause"), ("POST", "/resume")] {
         let answer = run.ask(method, path, &[], b"5/s");
         assert_eq!(answer.status, 409, "{answer:?}");
@@ -267,16 +195,7 @@ fn a_stalled_target_holds_up_no_answer() {
 fn server_that_falls_silent() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
-    let CertifiedKey { cert, signing_key } =
-        generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
-    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![cert.der().clone()], key)
-        .unwrap();
-    let session = ServerConnection::new(Arc::new(config)).unwrap();
+    let session = ServerConnection::new(config(&certificate(), None).into()).unwrap();
     thread::spawn(move || {
         let mut stream = StreamOwned::new(session, listener.accept().unwrap().0);
         let _ = stream.read(&mut [0; 4096]).unwrap();
@@ -304,58 +223,10 @@ fn a_run_that_has_not_started_can_only_be_stopped() {
 }
 
 #[test]
-fn a_paused_run_is_stopped_too() {
-    let run = long(&["--rate", "100/s", "--warmup", "1h"]);
-    run.wait_until(|state| state["phase"] == "warm-up");
-    assert_eq!(run.ask("POST", "/pause", &[], b"").json()["phase"], "paused");
-    assert_eq!(run.ask("GET", "/metrics", &[], b"").status, 200);
-    assert_eq!(run.stop(&[]).0["due"], 0);
-}
-
-/// Clients that say nothing, or never all of it.
-fn silent_clients(run: &Steered, count: usize) -> Vec<TcpStream> {
-    let parts = [
-        &b""[..],
-        b"GET /sta",
-        b"PUT /rate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1",
-    ];
-    let silent = parts.iter().cycle().take(count).map(|part| {
-        let mut stream = run.connect();
-        // It may have had to make room already.
-        let _ = stream.write_all(part);
-        stream
-    });
-    silent.collect()
-}
-
-#[test]
-fn silent_clients_neither_lock_others_out_nor_hold_up_the_end() {
-    let run = long(&["--rate", "100/s"]);
-    run.wait_until(is_running);
-    let begin = Instant::now();
-    let silent = silent_clients(&run, 500);
-    for (method, path, body) in
-        [("PUT", "/rate", "200/s"), ("POST", "/pause", ""), ("GET", "/metrics", "")]
-    {
-        let more = silent_clients(&run, 100);
-        assert_eq!(run.ask(method, path, &[], body.as_bytes()).status, 200, "{path}");
-        drop(more);
-    }
-    assert_eq!(run.status()["rate"], "200/s");
-    // Five seconds for 64 of them at a time would be much more.
-    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
-    let more = silent_clients(&run, 20);
-    let (results, _) = run.stop(&[]);
-    assert_adds_up(&results);
-    drop((silent, more));
-}
-
-#[test]
 fn only_those_with_the_token_are_answered() {
-    let token = scratch("token", &format!("  {TOKEN} \nsecond line\n"));
+    let token = file("token", format!("  {TOKEN} \nsecond line\n"));
     for address in ["127.0.0.1:0", "0.0.0.0:0"] {
-        let file = token.to_str().unwrap();
-        let options = ["--rate", "100/s", "--control-token-file", file, "--control", address];
+        let options = ["--rate", "100/s", "--control-token-file", &token, "--control", address];
         let run = Steered::start(&[&LONG[..2], &LONG[4..], &options].concat());
         let bearer = format!("Authorization: Bearer {TOKEN}");
         // Before, no rate can be set.
@@ -381,18 +252,13 @@ fn only_those_with_the_token_are_answered() {
     }
 }
 
-fn refused(options: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    refusal(command.arg("run").args(options).output().unwrap())
-}
-
 #[test]
 fn what_cannot_be_listened_on_is_told_before_anything_starts() {
     let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     let [long, short] =
-        [("long", TOKEN), ("short", "hunter2")].map(|(name, token)| scratch(name, token));
-    let [long, short] = [&long, &short].map(|path| path.to_str().unwrap());
+        [("long", TOKEN), ("short", "hunter2")].map(|(name, token)| file(name, token));
+    let [long, short] = [&*long, &*short];
     for (options, told) in [
         (&["--control", &taken][..], &*taken),
         (&["--control", "0.0.0.0:0"], "--control-token-file"),
@@ -413,7 +279,7 @@ fn what_cannot_be_listened_on_is_told_before_anything_starts() {
             "--control-token-file reads this file",
         ),
     ] {
-        let stderr = refused(options);
+        let stderr = refusal(nanopace("run").args(options).output().unwrap());
         assert!(stderr.contains(told) && !stderr.contains("hunter2"), "{options:?}: {stderr}");
     }
     assert_eq!(fs::read_to_string(long).unwrap(), TOKEN);

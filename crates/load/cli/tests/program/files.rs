@@ -2,6 +2,7 @@
 //! ones.
 #![cfg(unix)]
 
+use crate::command::{nanopace, signal};
 use crate::intervals::histograms;
 use hdrhistogram::Histogram;
 use std::fs;
@@ -16,18 +17,13 @@ use tempfile::TempDir;
 /// What a run may take on a busy machine until it is under way.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn nanopace(folder: &TempDir, line: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(line.split_whitespace()).current_dir(folder).stdin(Stdio::null());
-    command
-}
-
 fn output(folder: &TempDir, line: &str) -> Output {
-    nanopace(folder, line).output().unwrap()
+    nanopace(line).current_dir(folder).output().unwrap()
 }
 
 fn start(folder: &TempDir, line: &str) -> Child {
-    nanopace(folder, line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    let mut command = nanopace(line);
+    command.current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
@@ -36,11 +32,6 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
         assert!(begin.elapsed() < PATIENCE, "{what}");
         thread::sleep(Duration::from_millis(10));
     }
-}
-
-fn signal(child: &Child, name: &str) {
-    let kill = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
 }
 
 #[test]
@@ -89,13 +80,17 @@ fn a_report_and_results_in_one_file_are_refused() {
     let path = folder.path().join("both");
     let stdout = fs::File::create(&path).unwrap();
     let line = "run --requests 1 --json both";
-    let output = nanopace(&folder, line).stdout(stdout).stderr(Stdio::piped()).output().unwrap();
+    let output = nanopace(line).current_dir(&folder).stdout(stdout).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("--json both: standard output goes to this file"), "{told}");
     let requests = folder.path().join("requests");
     fs::write(&requests, "1\n").unwrap();
     let input = fs::File::open(&requests).unwrap();
-    let output = nanopace(&folder, "run --targets - --csv requests").stdin(input).output().unwrap();
+    let output = nanopace("run --targets - --csv requests")
+        .current_dir(&folder)
+        .stdin(input)
+        .output()
+        .unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("--csv requests: --targets reads this file"), "{told}");
     assert_eq!(fs::read_to_string(&requests).unwrap(), "1\n");
@@ -156,7 +151,7 @@ fn old_results_stay_when_a_run_is_killed() {
         let csv = || fs::read_to_string(at("csv")).unwrap_or_default();
         wait_until("the run has not started", || csv().lines().count() >= 2);
         for name in signals {
-            signal(&run, name);
+            signal(run.id(), name);
             // Two signals at the same time are one.
             thread::sleep(Duration::from_millis(300));
         }

@@ -1,10 +1,9 @@
 //! HTTP/2 servers that write raw frames, and a run of 30 requests against them.
 
+use crate::server::serving;
 use serde_json::Value;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::process::{Command, Stdio};
-use std::thread;
+use std::net::{Shutdown, TcpStream};
 
 /// Types and flags of frames (RFC 9113, section 6).
 pub(crate) const DATA: u8 = 0x0;
@@ -100,20 +99,8 @@ pub(crate) fn results(serve: fn(&mut Served) -> io::Result<()>) -> Value {
 /// The same of a run with these options.
 pub(crate) fn results_of(
     options: &str,
-    serve: impl Fn(&mut Served) -> io::Result<()> + Clone + Send + 'static,
+    serve: impl Fn(&mut Served) -> io::Result<()> + Send + Sync + 'static,
 ) -> Value {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for (number, stream) in listener.incoming().flatten().enumerate() {
-            let serve = serve.clone();
-            // Until the client hangs up.
-            thread::spawn(move || serve(&mut Served::begin(stream, number)?));
-        }
-    });
-    let line = format!("run --http2 --requests 30 --json - --url {url} {options}");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(line.split_whitespace()).stdin(Stdio::null());
-    let output = command.output().unwrap();
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+    let address = serving(move |stream, number| serve(&mut Served::begin(stream, number)?));
+    crate::running::results(&format!("run --http2 --requests 30 --url http://{address}/ {options}"))
 }

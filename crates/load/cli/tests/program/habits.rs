@@ -1,20 +1,9 @@
 //! What users of other load generators write first.
 
-use crate::asked::{Asked, server};
-use crate::refusal::refusal;
-use serde_json::Value;
+use crate::running::{output, refusal, results};
+use crate::server::server;
 use std::io::Write;
-use std::process::{Command, Output, Stdio};
-
-fn output(line: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(line.split_whitespace()).stdin(Stdio::null()).output().unwrap()
-}
-
-fn results(line: &str) -> Value {
-    let output = output(&format!("{line} --json -"));
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
-}
+use std::process::{Command, Stdio};
 
 #[test]
 fn a_url_needs_no_option_and_short_forms_are_those_of_others() {
@@ -27,7 +16,7 @@ fn a_url_needs_no_option_and_short_forms_are_those_of_others() {
     ] {
         let line = line.replace("ADDRESS", &address);
         assert_eq!(results(&line)["completed"], 5, "{line}");
-        let asked = asked.try_iter().map(|Asked { first, body, .. }| (first, body));
+        let asked = asked.try_iter().map(|asked| (asked.first.clone(), asked.text().to_owned()));
         let asked: Vec<_> = asked.collect();
         // The probe is one more.
         assert_eq!(asked, vec![(first.to_owned(), body.to_owned()); 6], "{line}");

@@ -1,26 +1,21 @@
 //! Clients that say who they are, to a server that lets nobody in who does not.
 
-use crate::refusal::refusal;
+use crate::command::{nanopace, object};
+use crate::running::{file, refusal};
+use crate::server::serving;
+use crate::tls::{certificate, config};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
-use rcgen::{CertifiedKey, generate_simple_self_signed};
-use rustls::crypto::ring;
-use rustls::pki_types::PrivateKeyDer;
-use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
-use serde_json::Value;
+use rcgen::{CertifiedKey, KeyPair};
 use std::convert::Infallible;
-use std::fs;
 use std::io::{Read, Write};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use std::sync::Arc;
-use std::thread;
-use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
+use tokio::net::TcpStream;
+use tokio::runtime::Builder as Runtime;
 use tokio_rustls::TlsAcceptor;
 
 /// A certificate without a version, as `openssl x509 -req` made them for long, and its key.
@@ -53,64 +48,37 @@ Iw==
 -----END PRIVATE KEY-----
 ";
 
-fn file(name: &str, text: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::write(&path, text).unwrap();
-    path.display().to_string()
-}
-
-fn made() -> CertifiedKey<rcgen::KeyPair> {
-    generate_simple_self_signed(["localhost".to_owned()]).unwrap()
-}
-
 /// A server that lets in who has this certificate alone: its port, and a file with its own certificate.
-fn server(client: &CertifiedKey<rcgen::KeyPair>) -> (u16, String) {
-    let mut clients = RootCertStore::empty();
-    clients.add(client.cert.der().clone()).unwrap();
-    let provider = Arc::new(ring::default_provider());
-    let clients =
-        WebPkiClientVerifier::builder_with_provider(clients.into(), Arc::clone(&provider));
-    let own = made();
-    let key = PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_client_cert_verifier(clients.build().unwrap())
-        .with_single_cert(vec![own.cert.der().clone()], key)
-        .unwrap();
+fn server(client: &CertifiedKey<KeyPair>) -> (String, String) {
+    let own = certificate();
+    let mut config = config(&own, Some(client));
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let tls = Arc::new(config).into();
-    thread::spawn(move || Runtime::new().unwrap().block_on(serve(listener, tls)));
-    (port, file("identity-server.pem", &own.cert.pem()))
-}
-
-async fn serve(listener: std::net::TcpListener, tls: TlsAcceptor) {
-    let listener = TcpListener::from_std(listener).unwrap();
-    loop {
-        let (tls, (stream, _)) = (tls.clone(), listener.accept().await.unwrap());
-        tokio::spawn(async move {
-            let Ok(stream) = tls.accept(stream).await else { return };
+    let tls = TlsAcceptor::from(Arc::new(config));
+    let address = serving(move |stream, _| {
+        stream.set_nonblocking(true)?;
+        let serve = async {
+            let stream = tls.accept(TcpStream::from_std(stream)?).await?;
             let answer = |_: Request<Incoming>| async {
                 Ok::<_, Infallible>(Response::new(String::from("in")))
             };
             let http = Builder::new(TokioExecutor::new());
             let _ = http.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
-        });
-    }
+            Ok(())
+        };
+        Runtime::new_current_thread().enable_all().build()?.block_on(serve)
+    });
+    let port = address.rsplit(':').next().unwrap().to_owned();
+    (port, file("identity-server.pem", own.cert.pem()))
 }
 
 fn run(url: &str, args: &[&str]) -> Output {
-    let few = ["run", "--rate", "1k/s", "--requests", "12", "--json", "-", "--url", url];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(few).args(args).stdin(Stdio::null()).output().unwrap()
+    let few = format!("run --rate 1k/s --requests 12 --json - --url {url}");
+    nanopace(&few).args(args).output().unwrap()
 }
 
 #[test]
 fn who_has_the_certificate_is_let_in_and_nobody_else() {
-    let (client, other) = (made(), made());
+    let (client, other) = (certificate(), certificate());
     let (port, trusted) = server(&client);
     let url = format!("https://localhost:{port}/");
     let (pem, key) = (client.cert.pem(), client.signing_key.serialize_pem());
@@ -124,8 +92,7 @@ fn who_has_the_certificate_is_let_in_and_nobody_else() {
             [&[][..], &["--http2"], &["--http2", "--streams", "3"], &["--disable-keepalive"]]
         {
             let output = run(&url, &[&["--cacert", &trusted], options, http2].concat());
-            let results: Value = serde_json::from_slice(&output.stdout)
-                .unwrap_or_else(|error| panic!("{error}: {output:?}"));
+            let results = object(&output);
             assert_eq!(results["statuses"]["200"], 12, "{results}");
             if http2 == ["--disable-keepalive"] {
                 break;
@@ -143,7 +110,7 @@ fn who_has_the_certificate_is_let_in_and_nobody_else() {
 /// Before anything is sent: nobody listens there.
 #[test]
 fn files_that_are_wrong_are_told() {
-    let (client, other) = (made(), made());
+    let (client, other) = (certificate(), certificate());
     let (pem, key) = (client.cert.pem(), client.signing_key.serialize_pem());
     let cert = file("identity-wrong-cert.pem", &pem);
     let key_file = file("identity-wrong-key.pem", &key);
@@ -202,11 +169,10 @@ fn files_that_are_wrong_are_told() {
             assert!(stderr.contains(told), "{url} {options:?}: {stderr}");
         }
     }
-    for url in ["https://127.0.0.1:1/", "http://127.0.0.1:1/"] {
-        for wrong in ["/nonexistent/file", &empty, &torn, &key_file] {
+    for wrong in ["/nonexistent/file", &empty, &torn, &key_file] {
+        for url in ["https://127.0.0.1:1/", "http://127.0.0.1:1/"] {
             let stderr = refusal(run(url, &["--cacert", wrong]));
-            let told = format!("--cacert: cannot use {wrong}");
-            assert!(stderr.contains(&told), "{url} {wrong}: {stderr}");
+            assert!(stderr.contains(&format!("--cacert: cannot use {wrong}")), "{url}: {stderr}");
         }
     }
 }
@@ -214,20 +180,16 @@ fn files_that_are_wrong_are_told() {
 /// Nobody needs the certificates of a system that has none.
 #[test]
 fn files_for_tls_do_no_harm_without_it() {
-    let made = made();
+    let made = certificate();
     let both = format!("{}{}", made.cert.pem(), made.signing_key.serialize_pem());
     let both = file("identity-unused.pem", &both);
     for options in
         [&["--cacert", &both][..], &["--cert", &both], &["--cacert", &both, "--cert", &both]]
     {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-        command.args(["run", "-n", "3", "--rate", "1k/s"]).args(options).stdin(Stdio::null());
+        let mut command = nanopace("run -n 3 --rate 1k/s");
         // Where rustls-native-certs looks for them.
-        let output = command
-            .env("SSL_CERT_FILE", "/dev/null")
-            .env("SSL_CERT_DIR", "/dev/null")
-            .output()
-            .unwrap();
+        command.args(options).env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", "/dev/null");
+        let output = command.output().unwrap();
         assert!(output.status.success(), "{options:?}: {output:?}");
     }
 }
@@ -235,7 +197,7 @@ fn files_for_tls_do_no_harm_without_it() {
 /// It is the server that says no: nobody listens there.
 #[test]
 fn old_certificates_and_files_with_a_mark_are_taken() {
-    let marked = |name, text| file(name, &format!("\u{feff}{text}"));
+    let marked = |name, text| file(name, format!("\u{feff}{text}"));
     let (old, key) = (marked("identity-old.pem", OLD), marked("identity-old-key.pem", OLD_KEY));
     let stderr = refusal(run("https://127.0.0.1:1/", &["-k", "--cert", &old, "--key", &key]));
     assert!(stderr.contains("no answer from https://127.0.0.1:1/: connection refused"), "{stderr}");
@@ -244,16 +206,12 @@ fn old_certificates_and_files_with_a_mark_are_taken() {
 /// With TLS 1.2, some say no more when they want a certificate.
 #[test]
 fn a_handshake_that_a_server_breaks_off_is_told_with_what_it_may_want() {
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let _ = stream.read(&mut [0; 4096]);
-            // A fatal alert: handshake_failure (RFC 5246, section 7.2).
-            let _ = stream.write_all(&[21, 3, 3, 0, 2, 2, 40]);
-        }
+    let address = serving(|mut stream, _| {
+        let _ = stream.read(&mut [0; 4096]);
+        // A fatal alert: handshake_failure (RFC 5246, section 7.2).
+        stream.write_all(&[21, 3, 3, 0, 2, 2, 40])
     });
-    let stderr = refusal(run(&format!("https://127.0.0.1:{port}/"), &["-k"]));
+    let stderr = refusal(run(&format!("https://{address}/"), &["-k"]));
     assert!(stderr.contains("the server broke off the handshake of TLS; "), "{stderr}");
     assert!(stderr.contains("want a certificate: give --cert and --key"), "{stderr}");
 }

@@ -1,6 +1,6 @@
 //! The jobs that the page begins with, as a new user does them: line by line, in a shell.
 
-use crate::asked::{Asked, answering};
+use crate::server::{Asked, answering};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -63,7 +63,7 @@ fn done(number: usize, lines: &[String]) -> (PathBuf, Output, Receiver<Asked>) {
 /// What was asked for, but for letters that are random.
 fn kinds(asked: &Receiver<Asked>) -> BTreeSet<String> {
     let kind = |asked: Asked| {
-        let text = format!("{} {}", asked.first.trim_end_matches(" HTTP/1.1"), asked.body);
+        let text = format!("{} {}", asked.first.trim_end_matches(" HTTP/1.1"), asked.text());
         text.split_once("prompt\": \"")
             .map_or(text.clone(), |(kind, _)| format!("{kind}prompt\": \""))
     };

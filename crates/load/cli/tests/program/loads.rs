@@ -1,29 +1,15 @@
 //! Runs of shapes, random arrivals, shards and recordings. What is due does not depend on how fast
 //! the machine is: it is what a plan of the same load lists.
 
-use crate::beside::side_by_side;
-use crate::refusal::refusal;
+use crate::command::object;
+use crate::running::{output, refusal, side_by_side};
 use crate::sums::assert_adds_up;
 use serde_json::Value;
 use std::fs;
-use std::process::{Command, Output, Stdio};
-use std::thread;
 use tempfile::TempDir;
 
-/// The program with these options, which are split at blanks, but not within double quotes.
-fn output(line: &str) -> Output {
-    let parts = line.split('"').enumerate();
-    let words = parts.flat_map(|(index, part)| match index % 2 {
-        1 => vec![part],
-        _ => part.split_whitespace().collect(),
-    });
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(words).stdin(Stdio::null()).output().unwrap()
-}
-
 fn results(load: &str) -> Value {
-    let output = output(&format!("run {load} -c 64 --json -"));
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+    object(&output(&format!("run {load} -c 64 --json -")))
 }
 
 /// How many starts a plan lists.
@@ -33,32 +19,19 @@ fn listed(load: &str) -> usize {
     output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).count() - 1
 }
 
-const SHAPES: [&str; 5] = [
-    "--rate 400/s --duration 1s",
-    "--shape \"ramp 0/s..800/s 500ms, hold 500ms, ramp ..0/s 200ms\"",
-    "--shape \"(hold 1k/s 100ms, hold 0/s 300ms) forever\" --duration 1s",
-    "--shape \"hold 0/s 300ms, sine 100/s..1k/s period 300ms x2\"",
-    "--shape \"ladder 100/s..500/s steps 5 each 1s\" --duration 1200ms",
-];
-
 #[test]
 fn what_is_due_is_what_is_planned() {
-    thread::scope(|scope| {
-        for arrivals in [
-            "",
-            "--arrivals poisson",
-            "--arrivals gamma:0.2 --seed 5",
-            "--arrivals jitter:0.5 --shard 2/3:1",
-        ] {
-            scope.spawn(move || {
-                for shape in SHAPES {
-                    let load = format!("{shape} {arrivals}");
-                    let results = results(&load);
-                    assert_adds_up(&results);
-                    assert_eq!(results["due"], listed(&load), "{load}: {results}");
-                }
-            });
-        }
+    let loads = [
+        "--rate 400/s --duration 1s --arrivals gamma:0.2 --seed 5",
+        "--shape \"ramp 0/s..800/s 500ms, hold 500ms, ramp ..0/s 200ms\" --arrivals poisson",
+        "--shape \"(hold 1k/s 100ms, hold 0/s 300ms) forever\" --duration 1s",
+        "--shape \"hold 0/s 300ms, sine 100/s..1k/s period 300ms x2\" --arrivals jitter:0.5 --shard 2/3:1",
+        "--shape \"ladder 100/s..500/s steps 5 each 1s\" --duration 1200ms --arrivals poisson",
+    ];
+    side_by_side(loads, |load| {
+        let results = results(load);
+        assert_adds_up(&results);
+        assert_eq!(results["due"], listed(load), "{load}: {results}");
     });
 }
 
@@ -116,7 +89,7 @@ fn a_recording_whose_last_requests_are_skipped_ends_too() {
     let file = file(&folder, "starts", "0\n0.01\n0.02\n");
     let options = "-c 1 --skip-later-than 50ms --target-latency 300ms --json -";
     let output = output(&format!("run --arrivals replay:{file} {options}"));
-    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let results = object(&output);
     assert_eq!((&results["started"], &results["skipped"]), (&1.into(), &2.into()), "{results}");
 }
 
@@ -143,69 +116,21 @@ fn the_ratio_is_of_what_was_due() {
     let output = output(&format!(
         "run --arrivals replay:{cut} --duration 100000001ns --fail-below 0.99 --json -"
     ));
-    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let results = object(&output);
     let is_complete = results["started"] == 3;
     assert_eq!(output.status.code(), Some(if is_complete { 0 } else { 3 }), "{results}");
     assert!(is_complete || results["verdict"] != "on-schedule", "{results}");
 }
 
 #[test]
-fn what_a_load_is_read_from_is_not_written_to() {
-    let folder = TempDir::new().unwrap();
-    let (starts, table) = (file(&folder, "starts", "0\n1\n"), file(&folder, "table", "0,5\n1,5\n"));
-    fs::hard_link(&starts, folder.path().join("link")).unwrap();
-    let same = [starts.clone(), format!("{}/./starts", folder.path().display())];
-    let same = same.into_iter().chain([format!("{}/link", folder.path().display())]);
-    let mut lines = vec![
-        format!("plan --shape table:{table} --csv {table}"),
-        format!("run --shape steps:{table} --json {table}"),
-    ];
-    for output in same {
-        for option in ["plan --csv", "plan --svg", "run --json", "run --hdr"] {
-            lines.push(format!("{option} {output} --arrivals replay:{starts}"));
-        }
-    }
-    for line in lines {
-        let output = output(&line);
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
-        assert!(stderr.contains(" reads this file: write to another"), "{line}: {stderr}");
-    }
-    assert_eq!(
-        (fs::read_to_string(starts).unwrap(), fs::read_to_string(table).unwrap()),
-        ("0\n1\n".to_owned(), "0,5\n1,5\n".to_owned())
-    );
-}
-
-#[test]
-fn requests_end_a_load_that_has_no_end() {
-    for load in [
-        "--shape \"(hold 2k/s 50ms, hold 0/s 50ms) forever\" --requests 333",
-        "--rate 1k/s --arrivals poisson --requests 333",
-        "--shape \"ramp 0/s..1k/s 1s forever\" --arrivals jitter:0.3 --requests 333 --warmup 200ms",
-    ] {
-        let results = results(load);
-        assert_adds_up(&results);
-        assert_eq!(
-            (&results["started"], &results["ratio"]),
-            (&333.into(), &1.0.into()),
-            "{results}"
-        );
-    }
-}
-
-#[test]
-fn a_load_that_is_over_ends_the_run() {
-    let results = results("--shape \"hold 200/s 500ms\" --duration 10min --warmup 100ms");
-    assert_eq!((&results["due"], &results["duration_seconds"]), (&80.into(), &0.4.into()));
-    assert_eq!(results["settings"]["shape"], "hold 200/s 500ms");
-    assert_eq!(results["settings"]["rate"], Value::Null);
-}
-
-#[test]
 fn the_rate_over_time_follows_the_shape() {
-    let results = results("--shape \"hold 200/s 1s, hold 50/s 1s, hold 300/s 1s\"");
+    let shape = "hold 200/s 1s, hold 50/s 1s, hold 300/s 1s";
+    let results = results(&format!("--shape \"{shape}\" --duration 10min"));
     assert_adds_up(&results);
+    assert_eq!(
+        (&results["settings"]["shape"], &results["settings"]["rate"]),
+        (&shape.into(), &Value::Null)
+    );
     // Slots that are asked for before a moment.
     let shape = |to: f64| {
         200.0 * to.min(1.0) + 50.0 * (to - 1.0).clamp(0.0, 1.0) + 300.0 * (to - 2.0).max(0.0)

@@ -1,11 +1,10 @@
-//! The program as its users run it. One test program, so that tests that wait do so side by side; those
-//! with a terminal have their own, because terminals are inherited by whatever else is started.
+//! The program as its users run it: tests that may run side by side.
 
 mod addresses;
-mod asked;
-mod beside;
 mod calibrate;
 mod client;
+#[path = "../shared/command.rs"]
+mod command;
 mod compare;
 mod config;
 mod control;
@@ -19,6 +18,7 @@ mod frames;
 mod habits;
 mod identity;
 mod idle;
+#[path = "../shared/intervals.rs"]
 mod intervals;
 #[cfg(unix)]
 mod jobs;
@@ -28,18 +28,21 @@ mod otlp;
 mod plan;
 mod proxied;
 mod reference;
-mod refusal;
 mod replayed;
 mod resets;
 mod run;
+mod running;
 mod scenarios;
 mod search;
+mod server;
 mod shortages;
-mod stack;
+mod stalls;
 #[cfg(target_os = "linux")]
 mod stamped;
 mod steered;
 #[cfg(unix)]
 mod stopped;
 mod streams;
+#[path = "../shared/sums.rs"]
 mod sums;
+mod tls;

@@ -2,7 +2,10 @@
 
 #![cfg(feature = "otlp")]
 
-use crate::beside::side_by_side;
+use crate::command::{nanopace, object};
+use crate::running::{file, refusal, side_by_side};
+use crate::server::serving;
+use crate::tls::{certificate, config};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::metrics::v1::{
     ExportMetricsPartialSuccess, ExportMetricsServiceResponse,
@@ -12,17 +15,11 @@ use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
 use opentelemetry_proto::tonic::metrics::v1::{Metric, NumberDataPoint, ResourceMetrics};
 use prost::Message;
-use rcgen::{CertifiedKey, generate_simple_self_signed};
-use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, mpsc};
-use std::thread;
 
 const CUMULATIVE: i32 = 2;
 
@@ -37,22 +34,18 @@ struct Collector {
 
 impl Collector {
     fn start(answer: Vec<u8>, tls: Option<Arc<ServerConfig>>) -> Collector {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let address = listener.local_addr().unwrap().to_string();
         let (sender, received) = mpsc::channel();
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let stream = stream.unwrap();
-                let request = match &tls {
-                    None => exchange(stream, &answer),
-                    Some(config) => {
-                        let session = ServerConnection::new(Arc::clone(config)).unwrap();
-                        exchange(StreamOwned::new(session, stream), &answer)
-                    }
-                };
-                // The test has what it wants, or the client went away.
-                let _ = request.map(|request| sender.send(request));
-            }
+        let address = serving(move |stream, _| {
+            let request = match &tls {
+                None => exchange(stream, &answer),
+                Some(config) => {
+                    let session = ServerConnection::new(Arc::clone(config)).unwrap();
+                    exchange(StreamOwned::new(session, stream), &answer)
+                }
+            };
+            // The test has what it wants, or the client went away.
+            let _ = request.map(|request| sender.send(request));
+            Ok(())
         });
         Collector { address, received }
     }
@@ -91,16 +84,11 @@ fn answer(status: &str, body: &[u8]) -> Vec<u8> {
 }
 
 /// The results of a run that pushes there, and what it wrote to standard error.
-fn pushed(url: &str, options: &[&str], trusted: Option<&Path>) -> (Value, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(["run", "--rate", "200/s", "--json", "-", "--otlp", url]).args(options);
-    if let Some(file) = trusted {
-        command.env("SSL_CERT_FILE", file);
-    }
-    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
-    let stderr = String::from_utf8(stderr).unwrap();
-    assert_eq!(status.code(), Some(0), "{stderr}");
-    (serde_json::from_slice(&stdout).unwrap(), stderr)
+fn pushed(url: &str, options: &str, trusted: Option<&str>) -> (Value, String) {
+    let mut command = nanopace(&format!("run --rate 200/s --json - --otlp {url} {options}"));
+    let output = command.envs(trusted.map(|file| ("SSL_CERT_FILE", file))).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    (object(&output), String::from_utf8(output.stderr).unwrap())
 }
 
 fn metric<'a>(all: &'a ResourceMetrics, name: &str) -> &'a Metric {
@@ -133,8 +121,7 @@ fn span(all: &ResourceMetrics) -> (u64, u64) {
 fn a_collector_gets_all_metrics_again_and_again_and_at_the_end() {
     let collector = Collector::start(answer("200 OK", b""), None);
     let url = format!("http://{}/base/", collector.address);
-    let options = ["--otlp-interval", "300ms", "--duration", "2s"];
-    let (results, stderr) = pushed(&url, &options, None);
+    let (results, stderr) = pushed(&url, "--otlp-interval 300ms --duration 1s", None);
     assert!(!stderr.contains("--otlp"), "{stderr}");
     let messages = collector.messages();
     assert!(messages.len() >= 2, "{messages:?}");
@@ -174,16 +161,6 @@ fn a_collector_gets_all_metrics_again_and_again_and_at_the_end() {
 }
 
 #[test]
-fn a_run_without_requests_is_told_too() {
-    let collector = Collector::start(answer("200 OK", b""), None);
-    let url = format!("http://{}/v1/metrics", collector.address);
-    pushed(&url, &["--requests", "1"], None);
-    let messages = collector.messages();
-    assert_eq!(messages.len(), 1);
-    assert_eq!(count(&messages[0], "nanopace.requests_started"), 1);
-}
-
-#[test]
 fn a_collector_that_takes_nothing_is_told_of_once_and_fails_nothing() {
     let partial = ExportMetricsPartialSuccess {
         rejected_data_points: 3,
@@ -200,8 +177,7 @@ fn a_collector_that_takes_nothing_is_told_of_once_and_fails_nothing() {
     side_by_side(answers, |(answer, told)| {
         let collector = Collector::start(answer, None);
         let url = format!("http://{}/?key=secret", collector.address);
-        let options = ["--otlp-interval", "250ms", "--duration", "1500ms"];
-        let (results, stderr) = pushed(&url, &options, None);
+        let (results, stderr) = pushed(&url, "--otlp-interval 250ms --duration 1s", None);
         assert_eq!(results["failed"], 0);
         let lines: Vec<_> = stderr.lines().filter(|line| line.contains("--otlp")).collect();
         let [first, last] = lines[..] else { panic!("{stderr}") };
@@ -220,7 +196,7 @@ fn a_collector_that_is_not_there_or_silent_does_not_hold_up_the_end() {
         ("http://no-such-host.invalid:4318", "no-such-host.invalid:4318"),
         (&silent, "no answer within 5 s"),
     ] {
-        let (_, stderr) = pushed(url, &["--requests", "20"], None);
+        let (_, stderr) = pushed(url, "--requests 20", None);
         let last = stderr.lines().find(|line| line.contains("1 of 1 pushes failed"));
         assert!(last.is_some_and(|last| last.contains(told)), "{stderr}");
     }
@@ -228,26 +204,12 @@ fn a_collector_that_is_not_there_or_silent_does_not_hold_up_the_end() {
 
 #[test]
 fn a_collector_behind_tls_must_be_trusted() {
-    let CertifiedKey { cert, signing_key } =
-        generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
-    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![cert.der().clone()], key)
-        .unwrap();
-    let collector = Collector::start(answer("200 OK", b""), Some(Arc::new(config)));
+    let own = certificate();
+    let collector = Collector::start(answer("200 OK", b""), Some(Arc::new(config(&own, None))));
     let url = format!("https://{}", collector.address);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let other = generate_simple_self_signed(["localhost".to_owned()]).unwrap().cert;
-    for (name, certificate, is_trusted) in
-        [("ours.pem", cert.pem(), true), ("other.pem", other.pem(), false)]
-    {
-        let file = folder.join(name);
-        fs::write(&file, certificate).unwrap();
-        let (_, stderr) = pushed(&url, &["--requests", "20"], Some(&file));
+    for (certificate, is_trusted) in [(own.cert.pem(), true), (certificate().cert.pem(), false)] {
+        let trusted = file("otlp.pem", certificate);
+        let (_, stderr) = pushed(&url, "--requests 20", Some(&trusted));
         assert_eq!(!stderr.contains("1 of 1 pushes failed"), is_trusted, "{stderr}");
         assert_eq!(collector.messages().len(), usize::from(is_trusted), "{stderr}");
     }
@@ -262,10 +224,7 @@ fn what_is_no_collector_is_refused() {
         (&["--otlp-interval", "1ms"], "at least 250ms"),
         (&["--otlp-interval", "0s"], "--otlp-interval"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-        let output = command.arg("run").args(options).output().unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains(told) && stderr.lines().count() == 1, "{stderr}");
+        let stderr = refusal(nanopace("run").args(options).output().unwrap());
+        assert!(stderr.contains(told), "{stderr}");
     }
 }

@@ -1,12 +1,13 @@
 //! Requests through a proxy, which opens ways to servers and answers plain requests itself.
 
-use crate::refusal::refusal;
+use crate::command::{nanopace, object, scratch};
+use crate::running::refusal;
+use crate::server::serving;
 use serde_json::Value;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::net::{Shutdown, TcpStream};
+use std::process::Output;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
@@ -18,15 +19,8 @@ const WARNING: &str = "requests went through a proxy: all times are its as well"
 
 /// Its address, and the heads of the requests that it gets, in small letters but for what is secret.
 fn proxy() -> (String, Receiver<String>) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let address = listener.local_addr().unwrap().to_string();
     let (sender, heads) = mpsc::channel();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let sender = sender.clone();
-            thread::spawn(move || serve(stream, &sender));
-        }
-    });
+    let address = serving(move |stream, _| serve(stream, &sender));
     (address, heads)
 }
 
@@ -68,17 +62,14 @@ fn both_ways(client: TcpStream, server: TcpStream) -> io::Result<()> {
     to_server.shutdown(Shutdown::Write)
 }
 
-fn run(args: &[&str]) -> Output {
-    let few = ["run", "--rate", "1k/s", "--requests", "12", "-c", "2", "--json", "-"];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(few).args(args).stdin(Stdio::null()).output().unwrap()
+fn run(options: &str) -> Output {
+    let few = "run --rate 1k/s --requests 12 -c 2 --json -";
+    nanopace(&format!("{few} {options}")).output().unwrap()
 }
 
-fn results(args: &[&str]) -> Value {
-    let output = run(args);
-    let results: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{args:?}: {error}: {output:?}"));
-    assert_eq!(results["completed"], 12, "{results}");
+fn results(options: &str) -> Value {
+    let results = object(&run(options));
+    assert_eq!(results["completed"], 12, "{options}: {results}");
     assert!(results["warnings"].as_array().unwrap().contains(&WARNING.into()), "{results}");
     assert!(!results.to_string().contains("sesame"), "{results}");
     results
@@ -88,12 +79,11 @@ fn results(args: &[&str]) -> Value {
 #[test]
 fn a_proxy_is_told_the_whole_url() {
     let (address, heads) = proxy();
-    let page = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("proxied.html");
-    let proxy = format!("http://{USER}@{address}");
-    let options = ["--proxy", &proxy, "--html", page.to_str().unwrap()];
+    let page = scratch("proxied.html");
+    let options = format!("--proxy http://{USER}@{address} --html {}", page.display());
     let urls = ["http://example.invalid:81/a?b=c", "http://example.invalid:81/a?b={{slot}}"];
     for (url, is_filled) in urls.into_iter().zip([false, true]) {
-        results(&[&["--url", url], &options[..]].concat());
+        results(&format!("--url {url} {options}"));
         let heads: Vec<_> = heads.try_iter().collect();
         assert_eq!(heads.len(), 13);
         for head in heads {
@@ -110,11 +100,10 @@ fn a_proxy_is_told_the_whole_url() {
 #[test]
 fn a_search_warns_of_it_in_its_report() {
     let (address, _heads) = proxy();
-    let steps = ["--from", "50/s", "--max-steps", "1", "--step", "200ms", "--json", "-"];
-    let mut search = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    search.args(["search", "--url", "http://example.invalid/", "--proxy", &address]).args(steps);
-    let output = search.stdin(Stdio::null()).output().unwrap();
-    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let steps = "search --from 500/s --max-steps 1 --step 200ms --until \"p50 wait < 1h\" --json -";
+    let search = format!("{steps} --url http://example.invalid/ --proxy {address}");
+    let output = nanopace(&search).output().unwrap();
+    let results = object(&output);
     assert_eq!(results["warnings"], serde_json::json!([WARNING]));
     let report = String::from_utf8_lossy(&output.stderr);
     assert!(report.contains(&format!("\nwarning   {WARNING}\n")), "{report}");
@@ -123,9 +112,8 @@ fn a_search_warns_of_it_in_its_report() {
 #[test]
 fn servers_with_tls_are_reached_by_a_way_through_it() {
     let (address, heads) = proxy();
-    let proxy = format!("http://{USER}@{address}/");
-    for options in [&[][..], &["--http2"], &["--http2", "--streams", "2"]] {
-        let results = results(&[&["--target-tls", "--proxy", &proxy], options].concat());
+    for options in ["", "--http2", "--http2 --streams 2"] {
+        let results = results(&format!("--target-tls --proxy http://{USER}@{address}/ {options}"));
         assert_eq!(results["statuses"]["200"], 12, "{results}");
         assert!(results["tls_time_ns"]["count"].as_u64() > Some(0), "{results}");
         for head in heads.try_iter() {
@@ -137,6 +125,6 @@ fn servers_with_tls_are_reached_by_a_way_through_it() {
             assert_eq!(head.matches(LOGGED_IN).count(), 1, "{head}");
         }
     }
-    let stderr = refusal(run(&["--target-tls", "--proxy", &address]));
+    let stderr = refusal(run(&format!("--target-tls --proxy {address}")));
     assert!(stderr.contains("the proxy opens no way to the server: status 407"), "{stderr}");
 }

@@ -1,8 +1,9 @@
 //! The program as its users see it: exit status, standard output, files. No test asserts a measured
 //! time.
 
-use crate::beside::side_by_side;
+use crate::command::{nanopace, scratch};
 use crate::intervals::{decode, histograms};
+use crate::running::{output, results, side_by_side};
 use crate::sums::assert_adds_up;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -11,30 +12,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
-
-fn nanopace(line: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(line.split_whitespace()).stdin(Stdio::null());
-    command
-}
-
-fn output(line: &str) -> Output {
-    nanopace(line).output().unwrap()
-}
-
-/// The JSON object that a run writes to standard output.
-fn results(line: &str) -> Value {
-    let output = output(&format!("{line} --json -"));
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
-}
-
-/// A path of this test's own.
-fn scratch(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
-}
 
 #[test]
 fn what_cannot_be_done_is_one_line_and_status_2() {
@@ -107,31 +86,6 @@ fn a_server_that_never_answers_is_found_before_the_load() {
         output(&format!("run --timeout 50ms --url http://{}/", listener.local_addr().unwrap()));
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("timeout"));
-}
-
-#[test]
-fn exactly_the_requests_asked_for_are_started() {
-    for line in [
-        "run --rate 1k/s --requests 20",
-        "run --rate 1M/s --requests 777 -c 3",
-        "run --rate 1k/s --requests 20 --warmup 50ms",
-        "run --rate 1k/s --requests 1",
-    ] {
-        let results = results(line);
-        let asked: u64 = line
-            .split_whitespace()
-            .skip_while(|&word| word != "--requests")
-            .nth(1)
-            .unwrap()
-            .parse()
-            .unwrap();
-        assert_eq!(
-            (&results["started"], &results["completed"]),
-            (&asked.into(), &asked.into()),
-            "{line}"
-        );
-        assert_eq!(results["wait_time_ns"]["count"], asked, "{line}");
-    }
 }
 
 #[test]
@@ -292,89 +246,15 @@ fn a_failing_target_is_status_3() {
 #[test]
 fn every_slot_that_was_due_is_counted_once() {
     let runs = [
-        ("run --rate 1k/s --duration 400ms", 400),
         ("run --rate 200k/s --duration 400ms", 80_000),
-        ("run --rate 1k/s --duration 400ms --target-latency 5ms -c 2", 400),
         ("run --rate 1k/s --duration 400ms --target-latency 5ms -c 2 --skip-later-than 20ms", 400),
         ("run --rate 1k/s --duration 400ms --warmup 200ms --target-latency 5ms -c 2", 400),
-        ("run --rate 1k/s --duration 400ms --target-stall 300ms@300ms -c 64", 400),
         ("run --rate 250/s --duration 1600ms --timeout 400ms --target-stall 4s@800ms -c 4", 400),
     ];
     side_by_side(runs, |(line, due)| {
         let results = results(line);
         assert_adds_up(&results);
         assert_eq!(results["due"], due, "{line}: {results}");
-    });
-}
-
-/// The stall spans the end of the warm-up: what it takes from the warm-up is not the run's.
-#[test]
-fn slots_of_the_warm_up_are_not_counted_as_skipped() {
-    for warmup in ["0s", "200ms"] {
-        let results = results(&format!(
-            "run --rate 1k/s --duration 400ms --warmup {warmup} -c 4 --target-stall 300ms@100ms \
-             --skip-later-than 20ms"
-        ));
-        assert_adds_up(&results);
-        assert_eq!(results["due"], 400, "{warmup}: {results}");
-        assert!(results["skipped"].as_u64().unwrap() > 0, "{warmup}: {results}");
-    }
-}
-
-/// All figures are exact, however slow the machine is.
-#[test]
-fn a_number_of_requests_is_all_that_the_report_and_the_log_ask_for() {
-    let loads = [
-        "",
-        "--warmup 150ms",
-        "--strictness 1",
-        "--arrivals poisson",
-        "--shard 2/2",
-        "--skip-later-than 100ms",
-        "--max-backlog 100ms --warmup 300ms",
-    ];
-    side_by_side(loads.into_iter().enumerate(), |(number, load)| {
-        let csv = scratch(&format!("asked-{number}.csv"));
-        let line = "run --rate 100 --requests 30 -c 2 --target-stall 700ms@200ms --csv";
-        let results = results(&format!("{line} {} {load}", csv.display()));
-        assert_adds_up(&results);
-        assert_eq!(results["due"], 30, "{load}: {results}");
-        let intervals = results["rate_over_time"].as_array().unwrap();
-        let asked = intervals.iter().map(|interval| interval["asked"].as_f64().unwrap());
-        let log = fs::read_to_string(&csv).unwrap();
-        let logged = log.lines().skip(1).map(|line| line.split(',').nth(2).unwrap());
-        let logged = logged.map(|asked| asked.parse::<f64>().unwrap());
-        for asked in [asked.sum::<f64>(), logged.sum()] {
-            assert!((asked - 30.0).abs() < 1e-4, "{load}: {asked} {log} {results}");
-        }
-        // Slots of the warm-up are late too.
-        let backlogs = intervals.iter().map(|interval| interval["backlog_slots"].as_u64().unwrap());
-        assert!(backlogs.max() <= Some(30 + 30), "{load}: {results}");
-        assert_eq!(results["ledger"]["backlog_ns"], 0, "{load}: {results}");
-    });
-}
-
-/// A stall is the target's, whatever the schedule does about it. A machine that is busy may be late
-/// as well, but not by as much, or the run warns of it.
-#[test]
-fn a_stall_of_the_target_is_not_put_down_to_the_generator() {
-    let policies = [
-        "--strictness 0",
-        "--strictness 1 --requests 500",
-        "--strictness 1 --warmup 500ms",
-        "--strictness 1.1",
-        "--strictness 2",
-        "--max-backlog 50ms",
-        "--skip-later-than 50ms",
-    ];
-    side_by_side(policies, |policy| {
-        let line = "run --rate 500 --duration 2s -c 4 --target-stall 1s@400ms";
-        let results = results(&format!("{line} {policy}"));
-        let part = |name: &str| results["lateness"][name].as_f64().unwrap();
-        assert_adds_up(&results);
-        let is_named = part("target_seconds") > part("generator_seconds");
-        let is_scarce = results["warnings"] != Value::Array(Vec::new());
-        assert!(is_named || is_scarce, "{policy}: {results}");
     });
 }
 
@@ -392,41 +272,6 @@ fn a_url_needs_no_path() {
     let error = output(&format!("run --url {url}?x=1 --rate 1k/s --requests 2"));
     // The target is gone, but it was looked for.
     assert!(String::from_utf8_lossy(&error.stderr).contains("/?x=1: connection refused"));
-}
-
-#[test]
-fn billions_of_slots_that_never_started_are_counted_at_once() {
-    let results = results("run --rate 10G/s --duration 200ms");
-    assert_adds_up(&results);
-    // Ten slots are due in a nanosecond, which is as exact as the ends of a run are.
-    assert!(2_000_000_000 - results["due"].as_u64().unwrap() < 10, "{results}");
-}
-
-#[test]
-fn results_are_kept_if_a_run_cannot_be_made() {
-    let path = scratch("kept-results.json");
-    fs::write(&path, "old").unwrap();
-    let failed = nanopace("run --url http://127.0.0.1:1/ --json").arg(&path).output().unwrap();
-    assert_eq!((failed.status.code(), fs::read_to_string(path).unwrap()), (Some(2), "old".into()));
-}
-
-#[test]
-fn a_burst_ratio_counts_what_it_still_holds_back() {
-    let line = "run --rate 1k/s --duration 500ms --target-stall 300ms@100ms -c 2 --strictness 1.1";
-    let results = results(line);
-    assert_adds_up(&results);
-    assert_eq!(results["due"], 500, "{results}");
-    assert!(results["unstarted"].as_u64().unwrap() > 0, "{results}");
-}
-
-#[test]
-fn failed_requests_are_counted_and_not_timed_as_successes() {
-    // The stall begins when the schedule does, and lasts longer than any request may take.
-    let results = results("run --rate 100 --requests 6 --timeout 1s --target-stall 1min@0s");
-    assert_adds_up(&results);
-    assert_eq!((&results["started"], &results["failed"]), (&6.into(), &6.into()));
-    assert_eq!(results["failures"]["timeout"], 6);
-    assert_eq!(results["verdict"], "target-failing");
 }
 
 #[test]
@@ -448,7 +293,7 @@ fn results_that_nobody_reads_are_an_error() {
 }
 
 #[test]
-fn the_interval_log_holds_every_operation() {
+fn the_interval_log_holds_every_operation_and_its_maxima_in_milliseconds() {
     let path = scratch("intervals.hlog");
     assert!(nanopace("run --rate 300 --requests 360 --hdr").arg(&path).status().unwrap().success());
     let log = fs::read(&path).unwrap();
@@ -458,75 +303,14 @@ fn the_interval_log_holds_every_operation() {
         // The last one starts after 1.2 s, and an interval is a second.
         assert!(counts.len() >= 2 && counts.iter().sum::<u64>() == 360, "{tag}: {counts:?}");
     }
-}
-
-#[test]
-fn the_interval_log_has_its_maxima_in_milliseconds() {
-    let path = scratch("maxima.hlog");
-    let line = "run --rate 100 --requests 20 --target-latency 20ms --hdr";
-    assert!(nanopace(line).arg(&path).status().unwrap().success());
-    let log = fs::read(&path).unwrap();
-    let mut intervals = 0;
     for entry in IntervalLogIterator::new(&log) {
         if let LogEntry::Interval(interval) = entry.unwrap() {
             let largest = Duration::from_nanos(decode(interval.encoded_histogram()).max());
             let told = Duration::from_secs_f64(interval.max() / 1e3);
             // As exact as the number is written.
             assert!(told.abs_diff(largest) <= Duration::from_micros(1), "{told:?}, {largest:?}");
-            intervals += 1;
         }
     }
-    assert!(intervals >= 3);
-}
-
-/// The target stalls for a time. A slot that is due `x` before the end of the stall cannot be
-/// answered earlier than `x` after its intended start. It cannot start earlier either, except for
-/// one slot on each connection. A slow or busy machine only makes more slots late, so every correct
-/// run keeps to these bounds.
-#[test]
-fn a_report_does_not_hide_a_stall() {
-    const STALL_MS: u64 = 300;
-    const CONNECTIONS: u64 = 4;
-    let loads =
-        [20, 1_000, 20_000].into_iter().flat_map(|rate| ["0", "2"].map(|policy| (rate, policy)));
-    side_by_side(loads, |(rate, policy)| {
-        let path = scratch(&format!("stall-{rate}-{policy}.hlog"));
-        let line = format!(
-            "run --rate {rate} --requests {} --strictness {policy} -c {CONNECTIONS} --target-stall {STALL_MS}ms@100ms --hdr",
-            rate * 6 / 10
-        );
-        assert!(nanopace(&line).arg(&path).output().unwrap().status.success(), "{line}");
-        let log = fs::read(&path).unwrap();
-        for (tag, started_in_it) in [("response", 0), ("wait", CONNECTIONS)] {
-            for x_ms in [10, 50, 100, 200, 290] {
-                // One slot at each end, and the digits that a histogram keeps.
-                let due = (rate * (STALL_MS - x_ms) / 1_000).saturating_sub(2 + started_in_it);
-                let late: u64 = histograms(&log, tag)
-                    .iter()
-                    .map(|times| times.count_between(x_ms * 998_000, u64::MAX))
-                    .sum();
-                assert!(
-                    late >= due,
-                    "{line}: {late} have a {tag} time of {x_ms} ms or more, but {due} should"
-                );
-            }
-        }
-    });
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupt_ends_the_run_with_its_report() {
-    let mut child =
-        nanopace("run --rate 200").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Behind two lines of what the run does and what is shown comes one when the load has begun.
-    let mut progress = BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(progress.nth(2).unwrap().unwrap().contains("of 200/s"));
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    let output = child.wait_with_output().unwrap();
-    // On a busy machine slots may be overdue, so that the load is incomplete.
-    assert!(kill.success() && matches!(output.status.code(), Some(0 | 4)), "{output:?}");
-    assert!(String::from_utf8(output.stdout).unwrap().contains("verdict"));
 }
 
 /// The lines of a log of values between commas, by their columns.
@@ -584,18 +368,6 @@ fn a_log_that_nobody_reads_to_its_end_does_not_end_the_run() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("verdict") && told.contains("cannot write --csv: Broken pipe"), "{told}");
     assert_eq!(output.status.code(), Some(1), "{told}");
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_full_disk_ends_the_log_and_not_the_run() {
-    let json = scratch("full.json");
-    let output =
-        output(&format!("run --rate 100 --duration 1s --csv /dev/full --json {}", json.display()));
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && told.contains("cannot write --csv"), "{output:?}");
-    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    assert_eq!(results["due"], 100);
 }
 
 #[test]

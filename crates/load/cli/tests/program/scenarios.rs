@@ -1,12 +1,13 @@
 //! Scenarios, against a shop that looks at every value that it gets.
 
-use crate::asked::{self, Asked};
-use crate::refusal::refusal;
+use crate::command::{nanopace, object};
+use crate::running::{Target, at_work, file as written, refusal};
+use crate::server::{self, Asked};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 /// With what means something in JSON, in headers and in URLs.
 const USERS: [&str; 3] = ["ann", "b\"o/b", "größe"];
@@ -54,10 +55,6 @@ fn answer(status: &str, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n{headers}\r\n{body}")
 }
 
-fn header<'a>(asked: &'a Asked, name: &str) -> &'a str {
-    asked.headers.iter().find(|(its, _)| its == name).map_or("", |(_, value)| value)
-}
-
 /// The token of a user, whose number says where it looks next.
 fn number(authorization: &str) -> Option<usize> {
     authorization.strip_prefix("Bearer t\u{e9}")?.parse().ok()
@@ -65,13 +62,12 @@ fn number(authorization: &str) -> Option<usize> {
 
 /// Answers who comes with what it was given, and nobody else.
 fn shop(asked: &Asked) -> String {
-    let path = asked.first.split(' ').nth(1).unwrap();
-    let (path, _) = path.split_once('?').unwrap_or((path, ""));
-    let number = number(header(asked, "authorization"));
+    let (path, _) = asked.path().split_once('?').unwrap_or((asked.path(), ""));
+    let number = number(asked.header("authorization"));
     match (path, number) {
         ("/", _) => answer("200 OK", "", ""),
         ("/login", _) => {
-            let body: Value = serde_json::from_str(&asked.body).unwrap();
+            let body: Value = serde_json::from_slice(&asked.body).unwrap();
             let user = USERS.iter().position(|user| body == json!({ "user": user })).unwrap();
             let body = json!({"a": {"token": format!("t\u{e9}{user}")}}).to_string();
             answer("201 Created", &format!("Location: /carts/{user}/x\r\n"), &body)
@@ -80,7 +76,7 @@ fn shop(asked: &Asked) -> String {
             answer("200 OK", "", &format!("<p>item=a/{user}% </p>"))
         }
         (path, Some(user)) if path == format!("/order/a%2F{user}%25") => {
-            let body: Value = serde_json::from_str(&asked.body).unwrap();
+            let body: Value = serde_json::from_slice(&asked.body).unwrap();
             assert_eq!(body, json!({ "item": format!("a/{user}%") }));
             let headers = "Content-Type: application/json\r\n";
             answer("200 OK", headers, &json!({ "paid": true }).to_string())
@@ -89,25 +85,14 @@ fn shop(asked: &Asked) -> String {
     }
 }
 
-fn scratch(name: &str, text: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::write(&path, text).unwrap();
-    path.display().to_string()
-}
-
 fn users() -> String {
     let rows = USERS.map(|user| format!("\"{}\"\n", user.replace('"', "\"\"")));
-    scratch("scenario-users.csv", &format!("user\n{}", rows.concat()))
+    written("scenario-users.csv", format!("user\n{}", rows.concat()))
 }
 
 fn run(file: &str, options: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(["--scenario", file, "--rate", "200/s", "--json", "-"]).args(options);
-    command.stdin(Stdio::null()).output().unwrap()
-}
-
-fn results(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+    let line = format!("--scenario {file} --rate 200/s --json -");
+    nanopace(&line).args(options).output().unwrap()
 }
 
 /// How many of each label have completed and failed.
@@ -119,11 +104,11 @@ fn labels(results: &Value) -> BTreeMap<String, (u64, u64)> {
 
 #[test]
 fn what_is_taken_from_an_answer_is_in_the_next_requests() {
-    let (address, asked) = asked::answering(shop);
-    let file = scratch("shop.toml", &SHOP.replace("URL", &format!("http://{address}")));
+    let (address, asked) = server::answering(shop);
+    let file = written("shop.toml", &SHOP.replace("URL", &format!("http://{address}")));
     let output = run(&file, &["-n", "40", "-c", "4", "--data", &users()]);
     assert!(output.status.success(), "{output:?}");
-    let results = results(&output);
+    let results = object(&output);
     assert_eq!((&results["completed"], &results["failed"]), (&40.into(), &0.into()), "{results}");
     let expected = [
         ("browse", 10),
@@ -141,8 +126,8 @@ fn what_is_taken_from_an_answer_is_in_the_next_requests() {
     let of = |path: &str| asked.iter().filter(|it| it.first.contains(path)).collect::<Vec<_>>();
     assert_eq!((of("PUT /login").len(), of("POST /order").len()), (31, 30));
     for login in of("PUT /login") {
-        let slot: usize = header(login, "x-slot").parse().unwrap();
-        let body: Value = serde_json::from_str(&login.body).unwrap();
+        let slot: usize = login.header("x-slot").parse().unwrap();
+        let body: Value = serde_json::from_slice(&login.body).unwrap();
         assert_eq!(body["user"], USERS[slot % USERS.len()]);
     }
     let dice = |asked: &&Asked| asked.first.split_once("dice=").unwrap().1.to_owned();
@@ -158,7 +143,7 @@ fn what_is_taken_from_an_answer_is_in_the_next_requests() {
 
 #[test]
 fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
-    let (address, asked) = asked::answering(shop);
+    let (address, asked) = server::answering(shop);
     let file = SHOP.replace("URL", &format!("http://{address}")).replace("weight = 3\n", "");
     let front = file.find("[[scenario]]\nname = \"browse\"").unwrap();
     let file = &file[..front];
@@ -186,10 +171,10 @@ fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
         ),
     ] {
         assert!(file.contains(from));
-        let path = scratch("failing.toml", &file.replacen(from, to, 1));
+        let path = written("failing.toml", &file.replacen(from, to, 1));
         let output = run(&path, &["-n", "12", "-c", "3", "--data", &users()]);
         assert_eq!(output.status.code(), Some(3), "{output:?}");
-        let results = results(&output);
+        let results = object(&output);
         assert_eq!(results["failures"], json!({ failure: 12 }), "{results}");
         assert_eq!(results["failed"], 12);
         // Also of a step that is never sent.
@@ -204,7 +189,7 @@ fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
 /// Before anything is sent, in one line.
 #[test]
 fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
-    let (address, asked) = asked::server();
+    let (address, asked) = server::server();
     let url = format!("http://{address}");
     let file = SHOP.replace("URL", &url);
     let data = users();
@@ -283,17 +268,17 @@ fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
         ),
     ] {
         assert!(file.contains(from), "{from}");
-        let path = scratch("wrong.toml", &file.replacen(from, to, 1));
+        let path = written("wrong.toml", &file.replacen(from, to, 1));
         let stderr = refusal(run(&path, &["--data", &data, "-n", "1"]));
         let is_told =
             stderr.starts_with("error: --scenario: ") && stderr.contains("wrong.toml line ");
         assert!(is_told && stderr.contains(told), "{from} -> {to}: {stderr}");
     }
     let unused = file.replace("{{raw cart}}", "x");
-    let stderr = refusal(run(&scratch("wrong.toml", &unused), &["--data", &data]));
+    let stderr = refusal(run(&written("wrong.toml", &unused), &["--data", &data]));
     let told = "line 13 column 13: no step after this one has {{cart}} in it";
     assert!(stderr.contains(told), "{stderr}");
-    let stderr = refusal(run(&scratch("wrong.toml", &file), &["--data", &data, "--items", "sse"]));
+    let stderr = refusal(run(&written("wrong.toml", &file), &["--data", &data, "--items", "sse"]));
     assert!(stderr.contains("cannot be used with"), "{stderr}");
     assert_eq!(asked.try_iter().count(), 0);
 }
@@ -306,10 +291,10 @@ fn what_is_no_file_of_scenarios_is_refused() {
         ("[[scenario]]\nname = \"a\"", "line 2 column 8: it has no step"),
         ("[[scenario]\n", "line 1 column "),
     ] {
-        let stderr = refusal(run(&scratch("no-file.toml", text), &[]));
+        let stderr = refusal(run(&written("no-file.toml", text), &[]));
         assert!(stderr.contains(told) && stderr.contains(" line "), "{text}: {stderr}");
     }
-    let path = scratch("no-file.toml", "");
+    let path = written("no-file.toml", "");
     fs::write(&path, b"[[scenario]]\nname = \"\xff\"").unwrap();
     let stderr = refusal(run(&path, &[]));
     assert!(stderr.contains("no-file.toml line 2 column 9: this is no UTF-8"), "{stderr}");
@@ -324,10 +309,10 @@ fn answers_are_compared_with_what_is_filled_in() {
         let body = json!({ "twice": 2 * number, "text": format!("<{number}>") }).to_string();
         answer("200 OK", &format!("X-Twice: {}\r\n", 2 * number), &body)
     };
-    let (address, _asked) = asked::answering(doubled);
+    let (address, _asked) = server::answering(doubled);
     let twice = [0, 2, 4, 6, 8, 10, 12, 15, 16, 18];
     let rows = (0..10).map(|n| format!("{n},{}\n", twice[n])).collect::<Vec<_>>().concat();
-    let data = scratch("compared.csv", &format!("n,twice\n{rows}"));
+    let data = written("compared.csv", &format!("n,twice\n{rows}"));
     let text = format!(
         "[[scenario]]\nname = \"two\"\n[[scenario.step]]\nname = \"one\"\nurl = \"http://{address}/?{{{{n}}}}\"\n\
          take.double = {{ header = \"x-twice\" }}\n\
@@ -336,30 +321,26 @@ fn answers_are_compared_with_what_is_filled_in() {
          [[scenario.step]]\nname = \"other\"\nurl = \"http://{address}/?{{{{n}}}}\"\n\
          check.taken = {{ regex = 'twice\":([0-9]*)', equals = \"{{{{double}}}}\" }}\n"
     );
-    let output = run(&scratch("compared.toml", &text), &["--data", &data, "-n", "10"]);
-    let results = results(&output);
+    let output = run(&written("compared.toml", &text), &["--data", &data, "-n", "10"]);
+    let results = object(&output);
     assert_eq!(results["failures"], json!({ "one: check json": 1 }), "{results}");
     assert_eq!(labels(&results), [("one".into(), (9, 1)), ("other".into(), (9, 0))].into());
 }
 
 /// Over HTTP/2, from headers of the embedded target of another run.
-#[cfg(unix)]
 #[test]
 fn answers_of_http2_are_looked_into_as_well() {
-    let (mut target, progress) =
-        crate::faults::at_work("run --rate 1/h --duration 10min --target-body 10");
-    let url = progress.said.split_whitespace().next().unwrap();
+    let target = Target::start("--target-body 10");
+    let url = &target.url;
     let text = format!(
         "[[scenario]]\nname = \"two\"\n[[scenario.step]]\nname = \"one\"\nurl = \"{url}\"\n\
          take.length = {{ header = \"content-length\" }}\ntake.all = {{ regex = \".*\" }}\n\
          [[scenario.step]]\nname = \"other\"\nurl = \"{url}{{{{length}}}}?{{{{all}}}}\"\n\
          check.ten = {{ header = \"content-length\", equals = \"10\" }}\ncheck.of = {{ status = 200 }}\n"
     );
-    let file = scratch("http2.toml", &text);
+    let file = written("http2.toml", &text);
     let output = run(&file, &["-n", "20", "--http2"]);
-    target.kill().unwrap();
-    target.wait().unwrap();
-    let results = results(&output);
+    let results = object(&output);
     assert_eq!(
         (&results["completed"], &results["failures"]),
         (&20.into(), &json!({})),
@@ -373,18 +354,18 @@ fn answers_of_http2_are_looked_into_as_well() {
 #[cfg(unix)]
 #[test]
 fn a_scenario_that_is_given_up_leaves_its_steps_counted() {
-    use crate::faults::{at_work, signal};
+    use crate::command::signal;
     use std::io::{BufRead, Read};
     let first_only = |asked: &Asked| {
         let is_first = asked.first.contains("/first");
         if is_first { answer("200 OK", "", "") } else { String::new() }
     };
-    let (address, _asked) = asked::answering(first_only);
+    let (address, _asked) = server::answering(first_only);
     let step = |name: &str| {
         format!("[[scenario.step]]\nname = \"{name}\"\nurl = \"http://{address}/{name}\"\n")
     };
     let text = format!("[[scenario]]\nname = \"two\"\n{}{}", step("first"), step("second"));
-    let file = scratch("given-up.toml", &text);
+    let file = written("given-up.toml", &text);
     let load = "--rate 100/s -n 4 -c 4 --timeout 10min --json -";
     let (child, mut progress) = at_work(&format!("--scenario {file} {load}"));
     for _ in 0..2 {
@@ -393,7 +374,7 @@ fn a_scenario_that_is_given_up_leaves_its_steps_counted() {
     }
     progress.errors.read_to_string(&mut progress.said).unwrap();
     let output = child.wait_with_output().unwrap();
-    let results = results(&output);
+    let results = object(&output);
     assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()), "{results}");
     // That is no success.
     assert_eq!(output.status.code(), Some(4), "{results}");
@@ -404,13 +385,13 @@ fn a_scenario_that_is_given_up_leaves_its_steps_counted() {
 /// The target answers at once: whatever is late is so because of the setting.
 #[test]
 fn think_times_that_hold_the_connections_are_told_as_that() {
-    let (address, _asked) = asked::answering(|_| answer("200 OK", "", ""));
+    let (address, _asked) = server::answering(|_| answer("200 OK", "", ""));
     let text = format!(
         "[[scenario]]\nname = \"two\"\n[[scenario.step]]\nname = \"one\"\nurl = \"http://{address}\"\n\
          think = \"500ms\"\n[[scenario.step]]\nname = \"other\"\nurl = \"http://{address}\"\n"
     );
-    let output = run(&scratch("thinking.toml", &text), &["-n", "20", "-c", "2"]);
-    let results = results(&output);
+    let output = run(&written("thinking.toml", &text), &["-n", "20", "-c", "2"]);
+    let results = object(&output);
     let lateness = results["lateness"].as_object().unwrap();
     let all: f64 = lateness.values().map(|seconds| seconds.as_f64().unwrap()).sum();
     // On a busy machine the generator may have a third of the lateness, or more.
@@ -419,19 +400,19 @@ fn think_times_that_hold_the_connections_are_told_as_that() {
     let report = String::from_utf8(output.stderr).unwrap();
     assert_eq!(report.contains("are needed, and some to spare"), is_quiet, "{report}");
     // One that is over at once is none.
-    let output = run(&scratch("thinking.toml", &text.replace("500ms", "0s")), &["-n", "20"]);
+    let output = run(&written("thinking.toml", &text.replace("500ms", "0s")), &["-n", "20"]);
     assert!(output.status.success(), "{output:?}");
 }
 
 /// A single step has a label, too.
 #[test]
 fn a_scenario_of_one_step_has_its_label() {
-    let (address, _asked) = asked::answering(|_| answer("200 OK", "", ""));
+    let (address, _asked) = server::answering(|_| answer("200 OK", "", ""));
     let text = format!(
         "[[scenario]]\nname = \"one\"\n[[scenario.step]]\nname = \"only\"\nurl = \"http://{address}\"\n"
     );
-    let file = scratch("only.toml", &text);
-    let ran = || results(&run(&file, &["-n", "3"]));
+    let file = written("only.toml", &text);
+    let ran = || object(&run(&file, &["-n", "3"]));
     let first = ran();
     assert_eq!(labels(&first), [("only".to_owned(), (3, 0))].into());
     // Whether its text was changed, is told when runs are compared.
@@ -447,11 +428,11 @@ fn the_example_of_the_manual_is_taken() {
     let (_, rest) = page.split_once("```toml\n[[scenario]]").unwrap();
     let text = format!("[[scenario]]{}", rest.split_once("```").unwrap().0);
     assert!(text.lines().count() <= 15);
-    let (address, _asked) = asked::answering(|asked| {
-        let is_paid = header(asked, "authorization") == "Bearer x";
+    let (address, _asked) = server::answering(|asked| {
+        let is_paid = asked.header("authorization") == "Bearer x";
         answer("200 OK", "", &json!({"token": "x", "paid": is_paid}).to_string())
     });
-    let file = scratch("manual.toml", &text.replace("127.0.0.1:8080", &address));
+    let file = written("manual.toml", &text.replace("127.0.0.1:8080", &address));
     let load = |requirement| {
         let data = users();
         run(&file, &["-n", "4", "-c", "4", "--data", &data, "--fail-if", requirement])
@@ -461,5 +442,5 @@ fn the_example_of_the_manual_is_taken() {
     let output = load(r#"completed of "order" = 4"#);
     assert!(output.status.success(), "{output:?}");
     let expected = ["log in", "order"].map(|name| (name.to_owned(), (4, 0)));
-    assert_eq!(labels(&results(&output)), expected.into());
+    assert_eq!(labels(&object(&output)), expected.into());
 }

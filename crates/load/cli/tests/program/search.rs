@@ -1,25 +1,22 @@
 //! `nanopace search` as its users see it. A busy machine may make the answer lower, or hide it behind
 //! the generator's limit; what no machine can do is asserted.
 
+use crate::command::{nanopace, object};
+use crate::server::{Asked, serving};
 use roxmltree::Document;
 use serde_json::Value;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use tempfile::TempDir;
 
-fn search(options: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.arg("search").args(options).stdin(Stdio::null());
-    command
-}
-
-fn results(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+/// The output of a search with these options and a JSON object, and the object.
+fn search(options: &str) -> (Output, Value) {
+    let output = nanopace(&format!("search --json - {options}")).output().unwrap();
+    let results = object(&output);
+    (output, results)
 }
 
 /// The status tells whether there is an answer.
@@ -33,11 +30,9 @@ fn assert_status(output: &Output, results: &Value) {
 fn no_more_is_found_than_connections_can_carry() {
     let folder = TempDir::new().unwrap();
     let svg = folder.path().join("rates.svg");
-    let limits = ["--target-latency", "10ms", "-c", "8", "--until", "p90 response < 30ms"];
-    let steps = ["--from", "400", "--step", "500ms", "--settle", "100ms", "--max-steps", "20"];
-    let files = ["--json", "-", "--svg", svg.to_str().unwrap()];
-    let output = search(&[&limits[..], &steps, &files].concat()).output().unwrap();
-    let results = results(&output);
+    let limits = "--target-latency 10ms -c 8 --until \"p90 response < 30ms\"";
+    let steps = "--from 400 --step 500ms --settle 100ms --max-steps 20";
+    let (output, results) = search(&format!("{limits} {steps} --svg {}", svg.display()));
     assert_status(&output, &results);
     // Eight answers in 10 ms make 800/s; eight more are on their way at the end of a step of half a
     // second, and one request in a hundred may be missing.
@@ -67,10 +62,9 @@ fn no_more_is_found_than_connections_can_carry() {
 
 #[test]
 fn what_no_rate_keeps_is_status_3() {
-    let options = ["--target-latency", "30ms", "--until", "p50 response < 10ms", "--json", "-"];
-    let steps = ["--from", "100", "--min", "50", "--step", "100ms", "--settle", "0s"];
-    let output = search(&[&options[..], &steps].concat()).output().unwrap();
-    let results = results(&output);
+    let options = "--target-latency 30ms --until \"p50 response < 10ms\"";
+    let steps = "--from 100 --min 50 --step 100ms --settle 0s";
+    let (output, results) = search(&format!("{options} {steps}"));
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert_status(&output, &results);
     let steps = results["steps"].as_array().unwrap();
@@ -86,10 +80,9 @@ fn what_no_rate_keeps_is_status_3() {
 
 #[test]
 fn failures_break_every_promise() {
-    let options = ["--target-errors", "50%", "--until", "p50 response < 10s", "--json", "-"];
-    let steps = ["--from", "200", "--min", "200", "--step", "500ms", "--settle", "0s"];
-    let output = search(&[&options[..], &steps].concat()).output().unwrap();
-    let results = results(&output);
+    let options = "--target-errors 50% --until \"p50 response < 10s\"";
+    let steps = "--from 200 --min 200 --step 500ms --settle 0s";
+    let (output, results) = search(&format!("{options} {steps}"));
     assert_eq!(results["conclusion"]["result"], "none-kept", "{results}");
     assert_eq!(results["cause"], "errors", "{results}");
     assert_eq!(output.status.code(), Some(3));
@@ -97,54 +90,34 @@ fn failures_break_every_promise() {
 
 #[test]
 fn a_step_ends_once_too_many_requests_have_failed() {
-    let options = ["--target-errors", "50%", "--until", "p50 response < 10s", "--json", "-"];
-    let steps = ["--from", "200", "--min", "200", "--step", "3h", "--settle", "0s"];
-    let most = ["--until", "failed < 20"];
-    let results = results(&search(&[&options[..], &steps, &most].concat()).output().unwrap());
+    let options = "--target-errors 50% --until \"p50 response < 10s\" --until \"failed < 20\"";
+    let steps = "--from 200 --min 200 --step 3h --settle 0s";
+    let (_, results) = search(&format!("{options} {steps}"));
     assert_eq!(results["conclusion"]["result"], "none-kept", "{results}");
     for step in results["steps"].as_array().unwrap() {
         assert!(step["failures"]["status 500"].as_u64() >= Some(20), "{step}");
     }
 }
 
-/// A server that counts requests and its open connections, and answers by a status for both.
+/// The URL of a server that counts requests and its open connections, and answers by a status for both.
 fn server(status: impl Fn(usize, usize) -> u16 + Send + Sync + 'static) -> String {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    let (shared, open) = (Arc::new((status, AtomicUsize::new(0))), Arc::new(AtomicUsize::new(0)));
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let (shared, open) = (Arc::clone(&shared), Arc::clone(&open));
-            open.fetch_add(1, Ordering::SeqCst);
-            thread::spawn(move || {
-                let answer = || {
-                    let (status, requests) = &*shared;
-                    let number = requests.fetch_add(1, Ordering::SeqCst);
-                    Some(status(number, open.load(Ordering::SeqCst)))
-                };
-                let _ = serve(stream, answer);
-                open.fetch_sub(1, Ordering::SeqCst);
-            });
-        }
-    });
-    url
-}
-
-/// Until the client hangs up, or there is no answer.
-fn serve(mut stream: TcpStream, status: impl Fn() -> Option<u16>) -> io::Result<()> {
-    let mut lines = BufReader::new(stream.try_clone()?).lines();
-    while let Some(line) = lines.next().transpose()? {
-        if line.is_empty() {
-            let Some(status) = status() else { return Ok(()) };
+    let (requests, open) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let address = serving(move |mut stream, connection| {
+        open.fetch_add(1, Ordering::SeqCst);
+        let mut reader = BufReader::new(stream.try_clone()?);
+        while Asked::read(&mut reader, connection).is_some() {
+            let number = requests.fetch_add(1, Ordering::SeqCst);
+            let status = status(number, open.load(Ordering::SeqCst));
             let answer = format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n");
             stream.write_all(answer.as_bytes())?;
         }
-    }
-    Ok(())
+        open.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
+    });
+    format!("http://{address}/")
 }
 
-const QUICK: [&str; 8] =
-    ["--from", "400", "--step", "300ms", "--settle", "100ms", "--until", "p50 response < 10s"];
+const QUICK: &str = "--from 400 --step 300ms --settle 100ms -c 4 --until \"p50 response < 10s\"";
 
 /// The machine stood still, or had no time.
 fn was_held_up(step: &Value) -> bool {
@@ -152,10 +125,8 @@ fn was_held_up(step: &Value) -> bool {
 }
 
 /// The target fails, by the failure that is told.
-fn assert_failing(options: &[&str], told: &str) -> Value {
-    let output = search(&[&QUICK[..], &["-c", "4", "--json", "-"], options].concat()).output();
-    let output = output.unwrap();
-    let results = results(&output);
+fn assert_failing(options: &str, told: &str) -> Value {
+    let (output, results) = search(&format!("{QUICK} {options}"));
     assert_eq!(results["ended"], "target-failing", "{results}");
     assert_eq!((&results["failure"], output.status.code()), (&told.into(), Some(3)), "{results}");
     let answer = results["answer"].as_str().unwrap();
@@ -176,28 +147,12 @@ fn assert_failing(options: &[&str], told: &str) -> Value {
 
 #[test]
 fn a_target_that_fails_all_requests_ends_the_search() {
-    let results = assert_failing(&["--target-errors", "100%"], "status 500");
+    let results = assert_failing("--target-errors 100%", "status 500");
     let steps = results["steps"].as_array().unwrap();
     assert!(steps.iter().filter(|step| !was_held_up(step)).count() <= 1, "{results}");
     // It may also begin in the middle.
     let url = server(|requests, _| if requests < 700 { 200 } else { 503 });
-    assert_failing(&["--url", &url], "status 503");
-}
-
-#[test]
-fn a_target_that_dies_ends_the_search() {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    let requests = Arc::new(AtomicUsize::new(0));
-    thread::spawn(move || {
-        // Whoever connects after the last request wakes it up, to die.
-        while requests.load(Ordering::SeqCst) < 700 {
-            let (stream, requests) = (listener.accept().unwrap().0, Arc::clone(&requests));
-            let status = move || (requests.fetch_add(1, Ordering::SeqCst) < 700).then_some(200);
-            thread::spawn(move || serve(stream, status));
-        }
-    });
-    assert_failing(&["--url", &url], "connection refused");
+    assert_failing(&format!("--url {url}"), "status 503");
 }
 
 /// From then on all connections wait, and requests may not even start.
@@ -207,8 +162,7 @@ fn a_target_that_falls_silent_ends_the_search() {
         thread::park();
     };
     let url = server(move |requests, _| if requests < 300 { 200 } else { silence() });
-    let options = ["--url", &url, "-c", "4", "--timeout", "1s", "--json", "-"];
-    let results = results(&search(&[&QUICK[..], &options].concat()).output().unwrap());
+    let (_, results) = search(&format!("{QUICK} --url {url} --timeout 1s"));
     assert_eq!(results["ended"], "target-failing", "{results}");
     assert_eq!((&results["failure"], &results["cause"]), (&"timeout".into(), &"errors".into()));
     let steps = results["steps"].as_array().unwrap();
@@ -220,29 +174,24 @@ fn a_target_that_falls_silent_ends_the_search() {
 #[test]
 fn a_target_that_fails_only_under_load_does_not_end_the_search() {
     let url = server(|_, open| if open == 1 { 200 } else { 503 });
-    let bounds = ["--url", &url, "-c", "4", "--min", "200", "--json", "-"];
-    let results = results(&search(&[&QUICK[..], &bounds].concat()).output().unwrap());
+    let (_, results) = search(&format!("{QUICK} --url {url} --min 200"));
     assert_eq!(results["conclusion"]["result"], "none-kept", "{results}");
     assert_eq!((&results["ended"], &results["cause"]), (&"complete".into(), &"errors".into()));
 }
 
 #[test]
 fn a_search_has_bounds() {
-    let promise = ["--until", "p50 response < 10s", "--step", "200ms", "--settle", "0s"];
-    for (bounds, ended) in [
-        (&["--max-steps", "2"][..], "steps"),
-        (&["--for", "500ms"], "time"),
-        (&["--max", "100"], ""),
-    ] {
-        let output = search(&[&promise[..], bounds, &["--json", "-"]].concat()).output().unwrap();
-        let results = results(&output);
+    let promise = "--until \"p50 response < 10s\" --step 200ms --settle 0s";
+    for (bounds, ended) in [("--max-steps 2", "steps"), ("--for 500ms", "time"), ("--max 100", "")]
+    {
+        let (output, results) = search(&format!("{promise} {bounds}"));
         assert_status(&output, &results);
         let told = results["ended"].as_str().unwrap();
         assert!(told == ended || ended.is_empty() && told == "complete", "{bounds:?}: {results}");
         let steps = results["steps"].as_array().unwrap();
-        assert!(bounds[0] != "--max-steps" || steps.len() == 2, "{results}");
+        assert!(ended != "steps" || steps.len() == 2, "{results}");
         let highest = |step: &Value| step["target_rate"].as_f64().unwrap() <= 100.0;
-        assert!(bounds[0] != "--max" || steps.iter().all(highest), "{results}");
+        assert!(!ended.is_empty() || steps.iter().all(highest), "{results}");
     }
 }
 
@@ -259,7 +208,7 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         (&["--svg", "/nonexistent/file"], "/nonexistent/file"),
         (&["--rate", "5"], "--rate"),
     ] {
-        let output = search(options).output().unwrap();
+        let output = nanopace("search").args(options).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{options:?}: {stderr}");
         assert_eq!(stderr.lines().count(), 1, "{options:?}: {stderr}");
@@ -271,16 +220,14 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_the_search_with_its_report() {
-    use rustix::process::{Pid, Signal, kill_process};
-    let options = ["--until", "p50 response < 10s", "--step", "200ms", "--settle", "0s"];
-    let mut child = search(&options).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut search = nanopace("search --until \"p50 response < 10s\" --step 200ms --settle 0s");
+    let mut child = search.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     // The title, and the first step.
     for _ in 0..2 {
         lines.next().unwrap().unwrap();
     }
-    let id = i32::try_from(child.id()).unwrap();
-    kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
+    crate::command::signal(child.id(), "-INT");
     let rest: Vec<_> = lines.map(Result::unwrap).collect();
     let output = child.wait_with_output().unwrap();
     let report = String::from_utf8(output.stdout).unwrap();

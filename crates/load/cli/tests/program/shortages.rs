@@ -2,20 +2,16 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::faults::{at_work, object, signal};
+use crate::command::{nanopace, object, scratch, signal};
+use crate::running::at_work;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
-
-fn scratch(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
-}
 
 fn count(results: &Value, kind: &str) -> u64 {
     results["failures"][kind].as_u64().unwrap_or(0)
@@ -84,10 +80,8 @@ fn a_unix_socket_whose_queue_is_full_is_told_with_what_to_do() {
     let path = scratch("full.sock");
     full(&path);
     let socket = path.to_str().unwrap();
-    let few = ["run", "--rate", "1k/s", "-n", "100", "-c", "4", "--timeout", "1s", "--json", "-"];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(few).args(["--url", "http://h/", "--unix-socket", socket]);
-    let output = command.stdin(Stdio::null()).output().unwrap();
+    let few = "run --rate 1k/s -n 100 -c 4 --timeout 1s --json - --url http://h/ --unix-socket";
+    let output = nanopace(few).arg(socket).output().unwrap();
     let results = object(&output);
     // The first connection is in the queue. Its request waits for the timeout.
     let failed = count(&results, "resource temporarily unavailable (EAGAIN)");

@@ -1,12 +1,13 @@
 //! What a run with `--kernel-timestamps` tells of the generator's own part of the service time.
 
-use crate::faults::{object, signal};
-use crate::refusal::refusal;
+use crate::command::{nanopace, object, signal};
+use crate::running::refusal;
+use crate::server::{Asked, serving};
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::io::{BufReader, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,19 +17,6 @@ const HELD: Duration = Duration::from_millis(400);
 /// Histograms have three digits.
 const DIGITS: f64 = 1.002;
 
-fn program(line: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(line.split_whitespace()).stdin(Stdio::null());
-    command
-}
-
-fn run(line: &str) -> (Value, String) {
-    let output = program(&format!("run {line} --kernel-timestamps --json -")).output().unwrap();
-    let report = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{line}: {report}");
-    (object(&output), report)
-}
-
 /// The longest of these times, in nanoseconds.
 fn max(results: &Value, times: &str) -> f64 {
     results[times]["max"].as_f64().unwrap_or_else(|| panic!("{times}: {results}"))
@@ -36,22 +24,15 @@ fn max(results: &Value, times: &str) -> f64 {
 
 /// Connections, each when the head of a request has been read on it.
 fn server() -> (String, Receiver<TcpStream>) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
     let (sender, asked) = mpsc::channel();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let sender = sender.clone();
-            thread::spawn(move || {
-                let mut lines =
-                    BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
-                while lines.by_ref().take_while(|line| !line.is_empty()).count() > 0 {
-                    sender.send(stream.try_clone().unwrap()).unwrap();
-                }
-            });
+    let address = serving(move |stream, connection| {
+        let mut reader = BufReader::new(stream.try_clone()?);
+        while Asked::read(&mut reader, connection).is_some() {
+            sender.send(stream.try_clone()?).unwrap();
         }
+        Ok(())
     });
-    (url, asked)
+    (format!("http://{address}/"), asked)
 }
 
 fn answer(mut stream: &TcpStream) {
@@ -64,7 +45,7 @@ fn one(mut serve: impl FnMut(&TcpStream, &Child)) -> Value {
     let mut attempt = || {
         let (url, asked) = server();
         let line = format!("run {url} -n 1 --rate 10/s -c 1 --kernel-timestamps --json -");
-        let child = program(&line).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let child = nanopace(&line).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         answer(&asked.recv().unwrap());
         serve(&asked.recv().unwrap(), &child);
         object(&child.wait_with_output().unwrap())
@@ -122,7 +103,9 @@ fn a_stall_of_the_server_is_not_the_generators_part() {
 
 #[test]
 fn every_answer_is_stamped_or_counted() {
-    let (results, report) = run("--rate 500/s -n 100 -c 4 --warmup 50ms");
+    let load = "run --rate 500/s -n 100 -c 4 --warmup 50ms --kernel-timestamps --json -";
+    let output = nanopace(load).output().unwrap();
+    let (results, report) = (object(&output), String::from_utf8_lossy(&output.stderr));
     for times in ["sending_time_ns", "reading_time_ns"] {
         let known = results[times]["count"].as_u64().unwrap();
         let unknown = results[times]["unknown"].as_u64().unwrap_or(0);
@@ -130,52 +113,14 @@ fn every_answer_is_stamped_or_counted() {
         assert!(known > 0 && max(&results, times) <= max(&results, "service_time_ns"), "{results}");
     }
     assert!(report.contains("         sending         reading\n"), "{report}");
-    let without = program("run --rate 500/s -n 3 --json -").output().unwrap();
+    let without = nanopace("run --rate 500/s -n 3 --json -").output().unwrap();
     assert!(object(&without)["reading_time_ns"].is_null());
-}
-
-/// Nobody stamps the end of a connection.
-#[test]
-fn an_answer_that_ends_with_its_connection_is_unknown() {
-    let (url, asked) = server();
-    thread::spawn(move || {
-        for mut stream in asked {
-            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nok").unwrap();
-            stream.shutdown(std::net::Shutdown::Both).unwrap();
-        }
-    });
-    let (results, report) = run(&format!("{url} --rate 100/s -n 5"));
-    assert_eq!(results["reading_time_ns"]["unknown"], 5, "{results}");
-    assert!(report.contains("caution: the kernel stamped none of 5 answers"), "{report}");
-}
-
-/// No answer came whole.
-#[test]
-fn what_fails_is_not_even_unknown() {
-    let (url, asked) = server();
-    thread::spawn(move || {
-        for (number, mut stream) in asked.iter().enumerate() {
-            if number == 0 {
-                answer(&stream);
-            } else {
-                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\no").unwrap();
-                stream.shutdown(std::net::Shutdown::Both).unwrap();
-            }
-        }
-    });
-    let (results, report) = run(&format!("{url} --rate 100/s -n 5 --fail-if errors=100%"));
-    assert_eq!(results["failed"], 5, "{results}");
-    for times in ["sending_time_ns", "reading_time_ns"] {
-        assert_eq!(results[times]["count"], 0, "{results}");
-        assert!(results[times]["unknown"].is_null(), "{results}");
-    }
-    assert!(!report.contains("unknown"), "{report}");
 }
 
 #[test]
 fn what_is_required_may_be_about_reading() {
     for (required, status) in [("max reading < 1ns", 3), ("p99 sending < 1h", 0)] {
-        let mut run = program("run --rate 100/s -n 5 --kernel-timestamps --fail-if");
+        let mut run = nanopace("run --rate 100/s -n 5 --kernel-timestamps --fail-if");
         assert_eq!(run.arg(required).output().unwrap().status.code(), Some(status), "{required}");
     }
 }
@@ -193,10 +138,10 @@ fn what_has_no_stamps_is_refused() {
     ] {
         for job in ["run", "search"] {
             let line = format!("{job} --kernel-timestamps {options}");
-            let told = refusal(program(&line).output().unwrap());
+            let told = refusal(nanopace(&line).output().unwrap());
             assert!(told.contains(advice), "{line}: {told}");
         }
     }
-    let told = program("run --fail-if").arg("p99 reading < 1s").output().unwrap();
+    let told = nanopace("run --fail-if").arg("p99 reading < 1s").output().unwrap();
     assert!(refusal(told).contains("not timed; write --kernel-timestamps"));
 }

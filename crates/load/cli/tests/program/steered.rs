@@ -1,9 +1,10 @@
 //! A run that is steered from outside, and a client that sends it anything.
 
+use crate::command::nanopace;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -33,8 +34,8 @@ impl Answer {
 impl Steered {
     /// Starts a run with these options, on any port.
     pub(crate) fn start(options: &[&str]) -> Steered {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-        command.args(["run", "--json", "-"]).args(options).stdin(Stdio::null());
+        let mut command = nanopace("run --json -");
+        command.args(options);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let (mut told, mut line) = (String::new(), String::new());

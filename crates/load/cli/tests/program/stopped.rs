@@ -1,7 +1,7 @@
 //! Whose fault it is when a real process is stopped, on a machine that has more and more to do.
 
-use crate::beside::side_by_side;
-use crate::faults::{at_work, object, signal};
+use crate::command::{object, signal};
+use crate::running::{Target, at_work};
 use serde_json::Value;
 use std::hint;
 use std::io::Read;
@@ -14,29 +14,6 @@ use std::time::{Duration, Instant};
 const STOP: Duration = Duration::from_millis(1_500);
 /// Requests per second.
 const RATE: f64 = 500.0;
-
-/// A target that takes 25 ms, in a process of its own.
-struct Target {
-    process: Child,
-    url: String,
-}
-
-impl Target {
-    fn start() -> Target {
-        let (process, progress) =
-            at_work("run --rate 1/h --duration 10min --target-latency 25ms --target-body 10");
-        // Its own run says where it is.
-        let url = progress.said.split_whitespace().next().unwrap().to_owned();
-        Target { process, url }
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
 
 /// Stops a process. Returns for how long, without times in which this process was not run either.
 fn stop_for_a_while(process: u32) -> Duration {
@@ -55,7 +32,7 @@ fn stop_for_a_while(process: u32) -> Duration {
 /// The results of a run of this strictness whose generator or target is stopped, whoever `choose` names, and for how
 /// long it was.
 fn results(strictness: f64, choose: impl Fn(&Child, &Child) -> u32) -> (Value, Duration) {
-    let target = Target::start();
+    let target = Target::start("--target-latency 25ms --target-body 10");
     let Target { url, .. } = &target;
     let line = format!(
         "run --url {url} --rate {RATE} --duration 4s -c 32 --strictness {strictness} --json -"
@@ -84,7 +61,8 @@ fn assert_blames(who: &str, (results, stopped): &(Value, Duration), busy_loops: 
 
 #[test]
 fn the_verdict_names_the_process_that_was_stopped() {
-    for busy_loops in [0, 1, 4] {
+    // A burst ratio makes up for nobody's stop.
+    for (busy_loops, strictness) in [(0, 1.1), (4, 0.0)] {
         let is_over = AtomicBool::new(false);
         let [own, other] = thread::scope(|scope| {
             for _ in 0..busy_loops {
@@ -95,8 +73,8 @@ fn the_verdict_names_the_process_that_was_stopped() {
                     }
                 });
             }
-            let own = scope.spawn(|| results(0.0, |generator, _| generator.id()));
-            let other = scope.spawn(|| results(0.0, |_, target| target.id()));
+            let own = scope.spawn(|| results(strictness, |generator, _| generator.id()));
+            let other = scope.spawn(|| results(strictness, |_, target| target.id()));
             let both = [own, other].map(thread::ScopedJoinHandle::join);
             is_over.store(true, Ordering::Relaxed);
             both.map(Result::unwrap)
@@ -104,15 +82,4 @@ fn the_verdict_names_the_process_that_was_stopped() {
         assert_blames("generator", &own, busy_loops);
         assert_blames("target", &other, busy_loops);
     }
-}
-
-#[test]
-fn a_burst_ratio_makes_up_for_nobodys_stop() {
-    side_by_side(["generator", "target"], |stopped| {
-        let choose = |generator: &Child, target: &Child| match stopped {
-            "generator" => generator.id(),
-            _ => target.id(),
-        };
-        assert_blames(stopped, &results(1.1, choose), 0);
-    });
 }

@@ -1,13 +1,13 @@
 //! Streamed answers, from a server that sends events one after the other.
 
-use crate::refusal::refusal;
+use crate::command::{nanopace, object, scratch};
+use crate::running::refusal;
+use crate::server::{Asked, serving};
 use quick_junit::{Report, TestCaseStatus};
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::io::{BufReader, Write};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -16,57 +16,40 @@ const PAUSE: Duration = Duration::from_millis(15);
 const EVENTS: u32 = 3;
 
 fn program(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(args).stdin(Stdio::null());
+    let mut command = nanopace("");
+    command.args(args);
     command
 }
 
 fn run(args: &[&str]) -> (Value, String) {
     let output = program(args).args(["--json", "-"]).output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{args:?}: {told}");
-    (serde_json::from_slice(&output.stdout).unwrap(), told)
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    (object(&output), String::from_utf8(output.stderr).unwrap())
 }
 
-fn serve(mut stream: TcpStream) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    let mut lines = BufReader::new(stream.try_clone()?).lines();
-    loop {
-        while !lines.next().ok_or(std::io::ErrorKind::UnexpectedEof)??.is_empty() {}
-        stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")?;
-        for _ in 0..EVENTS {
-            thread::sleep(PAUSE);
-            stream.write_all(b"b\r\ndata: one\n\n\r\n8\r\n: ping\n\n\r\n")?;
+/// The URL of a server that sends an event after each pause: these, or events without end.
+fn server(events: Option<u32>) -> String {
+    let address = serving(move |mut stream, connection| {
+        stream.set_nodelay(true)?;
+        let mut requests = BufReader::new(stream.try_clone()?);
+        while Asked::read(&mut requests, connection).is_some() {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")?;
+            let mut sent = 0;
+            while events.is_none_or(|events| sent < events) {
+                thread::sleep(PAUSE);
+                stream.write_all(b"b\r\ndata: one\n\n\r\n8\r\n: ping\n\n\r\n")?;
+                sent += 1;
+            }
+            stream.write_all(b"0\r\n\r\n")?;
         }
-        stream.write_all(b"0\r\n\r\n")?;
-    }
-}
-
-/// Sends an event after the other, and never ends its answers.
-fn serve_for_ever(mut stream: TcpStream) -> std::io::Result<()> {
-    let mut lines = BufReader::new(stream.try_clone()?).lines();
-    while !lines.next().ok_or(std::io::ErrorKind::UnexpectedEof)??.is_empty() {}
-    stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")?;
-    loop {
-        stream.write_all(b"b\r\ndata: one\n\n\r\n")?;
-        thread::sleep(PAUSE);
-    }
-}
-
-fn server(serve: fn(TcpStream) -> std::io::Result<()>) -> String {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || serve(stream));
-        }
+        Ok(())
     });
-    url
+    format!("http://{address}/")
 }
 
 #[test]
 fn first_items_and_gaps_are_timed() {
-    let url = server(serve);
+    let url = server(Some(EVENTS));
     for warm_up in ["0s", "100ms"] {
         let options = ["--items", "sse", "-n", "20", "--rate", "50/s", "--warmup", warm_up];
         let (results, report) = run(&[&[url.as_str()], &options[..]].concat());
@@ -101,8 +84,8 @@ fn first_items_and_gaps_are_timed() {
 /// The first item is behind one pause at least, and a gap is.
 #[test]
 fn what_is_required_may_be_about_items() {
-    let url = server(serve);
-    let junit = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("items.xml");
+    let url = server(Some(EVENTS));
+    let junit = scratch("items.xml");
     let status = |options: &[&str]| {
         let mut command = program(&["run", "--url", &url, "--rate", "50/s", "-n", "10"]);
         command.arg("--junit").arg(&junit).args(options).output().unwrap().status.code()
@@ -121,7 +104,7 @@ fn what_is_required_may_be_about_items() {
     let steps = ["--items", "sse", "--from", "50/s", "--max-steps", "1", "--step", "200ms"];
     let search = ["search", "--url", &url, "--json", "-", "--until", "p50 item-gap < 15ms"];
     let output = program(&[&search, &steps[..]].concat()).output().unwrap();
-    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let results = object(&output);
     let is_told = |told: &Value| {
         let told = told.as_str().unwrap();
         told.starts_with("p50 item-gap is ") && told.ends_with(", wanted < 15ms")
@@ -160,9 +143,10 @@ fn lines_are_items_over_http2_as_well() {
 #[cfg(unix)]
 #[test]
 fn an_answer_that_never_ends_is_timed_as_far_as_it_came() {
-    use crate::faults::{at_work, object, signal};
-    use std::io::Read;
-    let url = server(serve_for_ever);
+    use crate::command::signal;
+    use crate::running::at_work;
+    use std::io::{BufRead, Read};
+    let url = server(None);
     let load = "--items sse --rate 100/s -n 4 -c 4 --timeout 10min --json -";
     let (child, mut progress) = at_work(&format!("{url} {load}"));
     signal(child.id(), "-INT");

@@ -1,11 +1,10 @@
 //! What follows from the store's answers, and from no answer.
 
 use super::{Core, LastReply};
-use crate::book::Stage;
 use crate::error::FleetError;
+use crate::frame_window::Stage;
 use crate::message::{Answer, Ask, Claim, Claimed, Portion, Request, State, Take};
-use crate::owners::Owners;
-use crate::tracks::Tracks;
+use crate::track_ownership::{Owners, TrackSet};
 
 /// How long after a request without an answer the node asks again.
 const RETRY_NS: u64 = 5_000_000;
@@ -149,7 +148,7 @@ impl Core {
         let owned = owners.of(self.node);
         if self.is_below_floor(ask.frame) {
             // Nobody can claim the frame, so each node runs its own tracks.
-            let tracks: Tracks = self.own(ask.frame).iter().chain(owned.iter()).collect();
+            let tracks: TrackSet = self.own(ask.frame).iter().chain(owned.iter()).collect();
             return self.runs_blind(ask.frame, tracks);
         }
         let asks_again = self.has_to_ask_again(ask, owners, now);
@@ -194,7 +193,7 @@ impl Core {
         let has_got_nothing = owned.iter().all(|track| known.contains(track));
         let needs_all = is_late && !entry.is_leased();
         let needs = match ask.take {
-            Take::Nothing => Tracks::default(),
+            Take::Nothing => TrackSet::default(),
             Take::Own { rank, nodes, .. } if !needs_all => frames.own(ask.frame, rank, nodes),
             _ => frames.all(),
         };

@@ -1,8 +1,8 @@
 //! What is asked of the store. When, is in `moments`.
 
 use super::{Core, LastReply};
-use crate::book::{Entry, Stage};
 use crate::error::FleetError;
+use crate::frame_window::{Entry, Stage};
 use crate::frames::LEAD;
 use crate::message::{Ask, Claim, Portion, Request, Take};
 

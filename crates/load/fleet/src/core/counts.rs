@@ -54,10 +54,10 @@ impl Core {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::book::Book;
     use crate::core::tests::{answered, blind_until, claimed, core};
+    use crate::frame_window::FrameWindow;
     use crate::message::{Answer, Claimed, Portion, Roster};
-    use crate::tracks::Tracks;
+    use crate::track_ownership::TrackSet;
 
     fn counted(until: u64) -> Counted {
         Counted { until, ..Counted::default() }
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn what_was_started_twice_stays_so_when_it_is_counted() {
         let mut core = blind_until(40);
-        let tracks: Tracks = (0..16).collect();
+        let tracks: TrackSet = (0..16).collect();
         core.clash(&Portion { frame: 20, tracks }, core.awake_at);
         let twice = core.twice();
         hears_of(&mut core, 30);
@@ -112,7 +112,7 @@ mod tests {
     fn the_first_node_counts_old_frames_when_all_is_in_order_for_long() {
         let begun = |core: &mut Core| {
             let frame_ns = core.frames().frame_ns;
-            core.book = Book::new(200, core.frames());
+            core.book = FrameWindow::new(200, core.frames());
             core.disturbed_at = 64 * frame_ns;
             64 * frame_ns + AGE_NS
         };
@@ -126,7 +126,7 @@ mod tests {
         core.disturbed_at += 1;
         assert!(core.count(now).is_none(), "it was disturbed");
         begun(&mut core);
-        core.book = Book::new(63, core.frames());
+        core.book = FrameWindow::new(63, core.frames());
         assert!(core.count(now).is_none(), "it may claim a frame");
         begun(&mut core);
         core.run.roster = Roster { version: 2, nodes: vec![2, 1] };

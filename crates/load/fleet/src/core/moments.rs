@@ -20,7 +20,7 @@
 //! frame after that.
 
 use super::Core;
-use crate::book::{Entry, Stage};
+use crate::frame_window::{Entry, Stage};
 use crate::frames::LEAD;
 
 /// A node that has had nothing to claim for this many frames gives a sign of life: it claims nothing.

@@ -1,9 +1,9 @@
 //! What a node does, on times and answers of the tests' own.
 
 use super::*;
-use crate::blind::WhenBlind;
 use crate::message::{Answer, Ask, Claim, Claimed, Counted, Roster, State, Take, Version};
-use crate::owners::Owners;
+use crate::store_outage::WhenBlind;
+use crate::track_ownership::Owners;
 use std::time::Duration;
 
 const FRAME_NS: u64 = 20_000_000;
@@ -30,8 +30,8 @@ pub(crate) fn core() -> Core {
         left: 0,
         counted: Counted::default(),
     };
-    let blind = Blind::new(Duration::from_secs(10), WhenBlind::Hold);
-    Core::new(1, run, (blind, Trips::new(0)), FRAME_NS).unwrap()
+    let blind = StoreOutage::new(Duration::from_secs(10), WhenBlind::Hold);
+    Core::new(1, run, (blind, RoundTrips::new(0)), FRAME_NS).unwrap()
 }
 
 fn all_that_is_left() -> Take {
@@ -55,7 +55,7 @@ fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
     for is_unanswered in [false, true] {
         let mut core = core();
         let asked = 20 * FRAME_NS;
-        core.book = Book::new(23, core.frames());
+        core.book = FrameWindow::new(23, core.frames());
         core.awake_at = asked;
         assert!(core.request(asked, false, "").is_some());
         if is_unanswered {
@@ -76,7 +76,7 @@ fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
 #[test]
 fn a_node_decides_while_it_waits_for_an_answer() {
     let mut core = core();
-    core.book = Book::new(21, core.frames());
+    core.book = FrameWindow::new(21, core.frames());
     core.awake_at = 20 * FRAME_NS;
     core.request(20 * FRAME_NS, false, "");
     core.sent(20 * FRAME_NS);
@@ -86,7 +86,7 @@ fn a_node_decides_while_it_waits_for_an_answer() {
     assert_eq!(core.book.entry(last).unwrap().tracks, None);
     assert!(core.due(closes - 1) <= closes);
     core.decide(closes);
-    assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(Tracks::len), Some(8));
+    assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(TrackSet::len), Some(8));
     assert!(core.request(closes, false, "").is_none(), "one request at a time");
 }
 
@@ -105,7 +105,7 @@ fn a_node_that_was_frozen_waits_for_an_answer_before_it_gives_up_what_it_has_mis
     assert_eq!(core.book.entry(frame).unwrap().tracks, None, "it can still be asked for");
     assert_eq!(core.blind_frames(), 0);
     look_around(&mut core, waits_until);
-    assert_eq!(core.book.entry(frame).unwrap().tracks, Some(Tracks::default()));
+    assert_eq!(core.book.entry(frame).unwrap().tracks, Some(TrackSet::default()));
 }
 
 /// Late nodes leave nothing.
@@ -241,7 +241,7 @@ fn the_end_is_not_told_before_the_last_frame_closes() {
     core.leaves_in = Some(first + 3);
     core.book.extend(first + 3);
     for frame in first..first + 3 {
-        core.book.entry(frame).unwrap().tracks = Some(Tracks::default());
+        core.book.entry(frame).unwrap().tracks = Some(TrackSet::default());
     }
     let closes = core.frames().closes(first + 2);
     for (now, leases) in [(closes - 1, 3), (closes, 4)] {
@@ -259,7 +259,7 @@ fn a_node_that_leaves_is_told_of_the_end_again() {
     let first = core.book.next();
     core.book.extend(last.frame);
     for frame in first..last.frame {
-        core.book.entry(frame).unwrap().tracks = Some(Tracks::default());
+        core.book.entry(frame).unwrap().tracks = Some(TrackSet::default());
     }
     let given = core.update().unwrap();
     core.told(&given, true);
@@ -291,7 +291,7 @@ fn only_what_the_pacer_had_was_started_twice() {
 fn what_is_dropped_too_late_for_the_pacer_was_started_twice() {
     for (is_taken, slots) in [(true, 0), (false, 20)] {
         let (mut core, frame) = (core(), 23);
-        core.book = Book::new(frame, core.frames());
+        core.book = FrameWindow::new(frame, core.frames());
         core.book.extend(frame + 1);
         core.book.entry(frame).unwrap().tracks = Some((0..16).collect());
         let given = core.update().unwrap();
@@ -392,7 +392,7 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     let last = core.book.next() - 1;
     let closes = core.frames().closes(last);
     look_around(&mut core, closes);
-    assert_eq!(core.book.entry(last).unwrap().tracks, Some(Tracks::default()));
+    assert_eq!(core.book.entry(last).unwrap().tracks, Some(TrackSet::default()));
     assert!(core.unclaimed.to_mark.is_empty());
     for stage in [Stage::Own, Stage::Share, Stage::Rest] {
         assert_eq!(core.wanted(last, stage), Take::Nothing);
@@ -412,7 +412,7 @@ fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
     core.hears_answer(&request, answer, 40 * FRAME_NS, now).unwrap();
     for ask in &claim.asks {
         let entry = core.book.entry(ask.frame).unwrap();
-        assert_eq!(entry.tracks, Some(Tracks::default()), "{}", ask.frame);
+        assert_eq!(entry.tracks, Some(TrackSet::default()), "{}", ask.frame);
     }
 }
 
@@ -491,7 +491,7 @@ fn a_blind_node_that_is_late_still_runs_its_own() {
     core.advance(31 * FRAME_NS);
     let last = core.book.next() - 1;
     look_around(&mut core, (last + 2) * FRAME_NS);
-    assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(Tracks::len), Some(8));
+    assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(TrackSet::len), Some(8));
 }
 
 #[test]
@@ -668,8 +668,8 @@ fn a_node_that_leaves_over_a_slow_link_knows_what_it_has() {
         [0, 1, 3, 7].into_iter().flat_map(|trip| [(trip, false), (trip, true)])
     {
         let (mut core, mut now, trip_ns) = (core(), 30 * FRAME_NS, trip_frames * FRAME_NS);
-        core.trips = Trips::new(trip_ns);
-        core.book = Book::new(30, core.frames());
+        core.trips = RoundTrips::new(trip_ns);
+        core.book = FrameWindow::new(30, core.frames());
         let mut rounds = 0;
         while let Some(request) = core.request_before_it_leaves(now, is_late, "") {
             let Request::Claim(claim) = &request else { panic!("nothing is to be marked") };

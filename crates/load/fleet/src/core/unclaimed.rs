@@ -59,7 +59,7 @@ impl Unclaimed {
     }
 
     /// Notes that another load is in force from the frame `from` on, and that the node can take part in it from the
-    /// frame `next` on. What the node ran between by the old load is counted by its [`Cut`](super::cut::Cut). It is
+    /// frame `next` on. What the node ran between by the old load is counted by its [`Cut`](super::versions::Cut). It is
     /// not marked, because the store would make the node the owner of slots of the new load.
     pub(super) fn load_changed(&mut self, from: u64, next: u64) {
         self.twice_by_frame.retain(|&frame, _| frame < from);

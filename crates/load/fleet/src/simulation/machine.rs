@@ -2,15 +2,15 @@
 
 use super::pacer::Pacer;
 use super::tally::Tally;
-use crate::blind::{Blind, WhenBlind};
 use crate::clock::{Leader, RunClock, Sample, Samples};
 use crate::core::Core;
 use crate::driver::{ENDS_IN, take_in};
 use crate::load::Load;
 use crate::message::{Answer, Request, Run, State};
-use crate::owners::NodeId;
 use crate::progress::Progress;
-use crate::trips::Trips;
+use crate::round_trips::RoundTrips;
+use crate::store_outage::{StoreOutage, WhenBlind};
+use crate::track_ownership::NodeId;
 use nanopace::{ManualClock, Nanos};
 use std::mem;
 use std::time::Duration;
@@ -148,8 +148,8 @@ impl Machine {
         }
         let (node, sample) = (*node, samples.best());
         self.leader = Some(Leader::new(&self.clock, &sample, run.origin_us));
-        let blind = Blind::new(blind, WhenBlind::Hold);
-        let trips = Trips::new(sample.round_trip_ns());
+        let blind = StoreOutage::new(blind, WhenBlind::Hold);
+        let trips = RoundTrips::new(sample.round_trip_ns());
         let core = Core::new(node, run.clone(), (blind, trips), self.clock.now_ns());
         self.phase = Phase::Running(Box::new(core.expect("the run's load can be read")));
     }

@@ -2,7 +2,7 @@
 
 use super::tally::Tally;
 use crate::load::Load;
-use crate::tracks::Tracks;
+use crate::track_ownership::TrackSet;
 use std::collections::BTreeMap;
 
 /// Slots of one node, frame by frame.
@@ -16,7 +16,7 @@ pub(super) struct Pacer {
 
 #[derive(Debug)]
 struct Leased {
-    tracks: Tracks,
+    tracks: TrackSet,
     fired: u64,
 }
 
@@ -27,7 +27,7 @@ impl Pacer {
     }
 
     /// What is leased from a frame on. False if a slot there has started.
-    pub(super) fn lease(&mut self, from: u64, known: Vec<(u64, Tracks)>) -> bool {
+    pub(super) fn lease(&mut self, from: u64, known: Vec<(u64, TrackSet)>) -> bool {
         if self.last.is_some_and(|last| last >= from) {
             return false;
         }

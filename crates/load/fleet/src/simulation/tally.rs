@@ -1,7 +1,7 @@
 //! What has really been started, by whomever: what the account is compared with.
 
 use crate::load::Load;
-use crate::tracks::Tracks;
+use crate::track_ownership::TrackSet;
 use std::collections::BTreeMap;
 
 /// Started slots by frame and track, and how far starts were off.
@@ -35,8 +35,8 @@ impl Tally {
     pub(super) fn fire(
         &mut self,
         frame: u64,
-        tracks: &Tracks,
-        mut slots: impl FnMut(&Tracks) -> u64,
+        tracks: &TrackSet,
+        mut slots: impl FnMut(&TrackSet) -> u64,
     ) {
         let fired = self.frames.entry(frame).or_insert_with(|| vec![0; self.tracks as usize]);
         let mut all = 0;

@@ -7,11 +7,11 @@ use super::outcome::Outcome;
 use super::queue::Queue;
 use super::setup::{Fault, Setup};
 use super::tally::Tally;
-use crate::account::{Account, account};
 use crate::error::FleetError;
 use crate::frames::Frames;
 use crate::load::{Load, head_frames};
 use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State, Version};
+use crate::slot_account::{Account, account};
 use crate::store::At;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use crate::message::{
     Answer, Claimed, Counted, NodeResults, NodeText, Others, Portion, Reply, Roster, Run, State,
     Version,
 };
-use crate::owners::{NodeId, Owners};
+use crate::track_ownership::{NodeId, Owners};
 use redis::{FromRedisValue, Value};
 use std::collections::{BTreeMap, HashMap};
 

@@ -10,7 +10,7 @@ use crate::message::{
     Answer, Ask, Claim, Counted, Join, LoadText, NodeResults, Others, Portion, Request, Run, State,
     Take,
 };
-use crate::owners::NodeId;
+use crate::track_ownership::NodeId;
 
 const FRAME_US: i64 = 20_000;
 const TRACKS: u32 = 8;

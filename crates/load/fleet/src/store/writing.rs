@@ -2,7 +2,7 @@
 
 use super::CHUNK;
 use crate::message::{Ask, Counted, LoadText, Portion, Request, Run, State, Take, Version};
-use crate::owners::NodeId;
+use crate::track_ownership::NodeId;
 use std::time::Duration;
 
 /// Keys and arguments.

@@ -29,13 +29,11 @@ pub(super) fn times(ms: impl IntoIterator<Item = u64>) -> Histogram<u64> {
 /// What is wanted, in a run of 1000 slots over 10 s. 990 requests started; 980 were answered
 /// well, the service times being 1 to 980 ms; 7 failed and 3 had no answer yet.
 fn check(criterion: &str) -> Option<String> {
-    let (none, service) = (times([]), times(1..=980));
+    let (stats, service) = (OperationStats::new(), times(1..=980));
     let figures = Figures {
         wait: &times([0, 0, 2_000]),
         service: &service,
         response: Sample::exact(&service),
-        setup: &none,
-        own: &[],
         due: 1000,
         started: 990,
         completed: 980,
@@ -47,9 +45,7 @@ fn check(criterion: &str) -> Option<String> {
         achieved_hz: 99.0,
         gaps_within_25_percent: Some(0.95),
         target_lateness: Duration::from_millis(1_100),
-        generator_lateness: Duration::ZERO,
-        confidence: None,
-        labels: None,
+        ..nothing(&stats)
     };
     read(criterion).check(&figures).map(|missed| missed.to_string())
 }
@@ -210,29 +206,9 @@ fn what_is_missed_says_what_was_and_what_was_wanted() {
 
 /// 500 times, of which 460 are 1 ms, and 40 are known to be at least 350 ms.
 fn check_bounded(criterion: &str) -> Option<String> {
-    let (none, bounds) = (times([]), times([350; 40]));
+    let (stats, bounds) = (OperationStats::new(), times([350; 40]));
     let all = times([1; 460].into_iter().chain([350; 40]));
-    let figures = Figures {
-        wait: &none,
-        service: &none,
-        response: Sample::bounded(&all, &bounds),
-        setup: &none,
-        own: &[],
-        due: 500,
-        started: 500,
-        completed: 460,
-        failed: 0,
-        skipped: 0,
-        unfinished: 40,
-        unstarted: 0,
-        ratio: 1.0,
-        achieved_hz: 100.0,
-        gaps_within_25_percent: None,
-        target_lateness: Duration::ZERO,
-        generator_lateness: Duration::ZERO,
-        confidence: None,
-        labels: None,
-    };
+    let figures = Figures { response: Sample::bounded(&all, &bounds), ..nothing(&stats) };
     read(criterion).check(&figures).map(|missed| missed.to_string())
 }
 
@@ -267,29 +243,9 @@ fn a_lower_bound_is_never_short_enough() {
 #[test]
 fn short_lower_bounds_do_not_hide_what_was_measured() {
     // Half are given up at once: the median may be as long as the longest of the others.
-    let (none, bounds) = (times([]), times([0; 4]));
+    let (stats, bounds) = (OperationStats::new(), times([0; 4]));
     let all = times([0, 0, 0, 0, 10, 20, 30, 40]);
-    let figures = Figures {
-        response: Sample::bounded(&all, &bounds),
-        wait: &none,
-        service: &none,
-        setup: &none,
-        own: &[],
-        due: 8,
-        started: 8,
-        completed: 4,
-        failed: 4,
-        skipped: 0,
-        unfinished: 0,
-        unstarted: 0,
-        ratio: 1.0,
-        achieved_hz: 1.0,
-        gaps_within_25_percent: None,
-        target_lateness: Duration::ZERO,
-        generator_lateness: Duration::ZERO,
-        confidence: None,
-        labels: None,
-    };
+    let figures = Figures { response: Sample::bounded(&all, &bounds), ..nothing(&stats) };
     let missed = |text: &str| read(text).check(&figures).map(|missed| missed.to_string());
     assert_eq!(missed("p50 response < 41ms"), None);
     assert_eq!(

@@ -84,6 +84,8 @@ fn requests_are_sent_as_they_are_given() {
         ("", &["-X", "x!y"], "x!y / HTTP/1.1", &["host: HOST", US], ""),
         ("", &["-X", "DELETE"], "DELETE / HTTP/1.1", &["host: HOST", US], ""),
         ("", &["-X", "POST"], "POST / HTTP/1.1", &["content-length: 0", "host: HOST", US], ""),
+        ("", &["-X", "PUT"], "PUT / HTTP/1.1", &["content-length: 0", "host: HOST", US], ""),
+        ("", &["-X", "PATCH"], "PATCH / HTTP/1.1", &["content-length: 0", "host: HOST", US], ""),
         ("", &["-d", "body"], "POST / HTTP/1.1", &["content-length: 4", "host: HOST", US], "body"),
         (
             "",
@@ -290,9 +292,29 @@ fn over_http2_places_are_filled_too() {
         let body = block_on(request.into_body().collect()).unwrap().to_bytes();
         assert_eq!(body, format!("<{number}>"));
     }
-    let refused =
-        super::plan("http://127.0.0.1:1/", &["--http2", "-H", "Host: {{slot}}"], PATIENCE);
-    assert!(refused.is_err());
+    for host in ["{{slot}}", "a b", "", "a/b"] {
+        let host = format!("Host: {host}");
+        let refused = super::plan("http://127.0.0.1:1/", &["--http2", "-H", &host], PATIENCE);
+        assert!(refused.is_err(), "{host}");
+    }
+}
+
+#[test]
+fn over_http2_a_form_is_that_of_http1() {
+    for fields in [["-F", "a=b", "-F", "c=d"], ["-F", "a={{slot}}", "-F", "c=d"]] {
+        let [one, two] = [&[][..], &["--http2"]]
+            .map(|more| plan("http://127.0.0.1:1/", &[&fields, more].concat(), PATIENCE).unwrap());
+        let (mut memory, mut other) = (Memory::new(), Memory::new());
+        let [head, body @ ..] = one.text(one.of_slot(7), &mut memory).parts;
+        let boundary = str::from_utf8(head).unwrap().split_once("boundary=").unwrap().1;
+        let body = String::from_utf8(body.concat()).unwrap();
+        let request = two.http2(two.of_slot(7), &mut other);
+        let kind = request.headers()["content-type"].to_str().unwrap().to_owned();
+        let its_own = kind.strip_prefix("multipart/form-data; boundary=").unwrap();
+        let sent = block_on(request.into_body().collect()).unwrap().to_bytes();
+        let boundary = boundary.lines().next().unwrap();
+        assert_eq!(sent, body.replace(boundary, its_own), "{fields:?}");
+    }
 }
 
 /// What could end a line would begin another one, or another request.
@@ -318,9 +340,16 @@ fn nothing_that_could_split_a_request_is_taken() {
         (URL, &["-X", ""]),
         (URL, &["-H", "x y: z"]),
         (URL, &["-H", ": z"]),
-        (URL, &["-d", "body", "-H", "Content-Length: 3"]),
-        (URL, &["-H", "Content-Length: 3"]),
     ] {
         assert!(plan(url, options, PATIENCE).is_err(), "{url} {options:?}");
+    }
+    // The server would wait for the rest, or take it for the next request.
+    for options in [
+        &["-d", "body", "-H", "Content-Length: 3"][..],
+        &["-d", "body", "-H", "content-length: four"],
+        &["-H", "Content-Length: 3"],
+    ] {
+        let told = format!("{:#}", plan(URL, options, PATIENCE).unwrap_err());
+        assert!(told.contains("the header Content-Length says"), "{options:?}: {told}");
     }
 }

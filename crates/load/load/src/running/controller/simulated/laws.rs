@@ -130,6 +130,39 @@ fn skipped_requests_are_among_them_and_have_a_cause() {
     }
 }
 
+/// Whatever the schedule does about slots that are late.
+#[test]
+fn the_verdict_names_who_was_stopped_under_every_policy() {
+    let stalls = Course { stalls: LONG.to_vec(), ..Course::default() };
+    let freezes = Course { freezes: LONG.to_vec(), ..Course::default() };
+    for policy in [
+        "--strictness 0",
+        "--strictness 1",
+        "--strictness 1 --requests 600",
+        "--strictness 1 --warmup 500ms",
+        "--strictness 1.1",
+        "--strictness 1.5",
+        "--strictness 2",
+        "--max-backlog 50ms",
+    ] {
+        for (course, verdict) in [(&stalls, TargetBehind), (&freezes, GeneratorBehind)] {
+            let ran = run(&format!("--rate 100/s --duration 8s {policy}"), course);
+            assert_eq!(ran.summary.verdict, verdict, "{policy}: {:?}", ran.summary.stats.lateness);
+        }
+    }
+}
+
+/// Also if it is longer than the shape of the run, or shorter.
+#[test]
+fn a_run_ends_with_the_shape_that_it_was_given_last() {
+    for (shape, due) in [("hold 100/s 3s", 400), ("hold 100/s 500ms", 150)] {
+        let actions = vec![(1_000, Action::SetShape(shape.parse().unwrap()))];
+        let course = Course { actions, ..Course::default() };
+        let stats = run("--shape hold_100/s_2s", &course).summary.stats;
+        assert!(stats.due().abs_diff(due) <= 1, "{shape}: {}", stats.due());
+    }
+}
+
 /// Time that a policy gives up has slots, but none of them was skipped.
 #[test]
 fn only_slots_that_were_skipped_count_as_skipped() {

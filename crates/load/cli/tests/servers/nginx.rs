@@ -1,7 +1,6 @@
 //! A real web server: HTTP/1.1, HTTP/2, TLS, and connections that it closes.
 
-#![cfg(unix)]
-
+use crate::command::{nanopace, object, signal};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use serde_json::Value;
 use std::fs;
@@ -58,7 +57,7 @@ impl Nginx {
 impl Drop for Nginx {
     fn drop(&mut self) {
         // The master ends its workers only when it is asked to.
-        let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        signal(self.child.id(), "-TERM");
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
     }
@@ -69,12 +68,9 @@ fn free_port() -> u16 {
 }
 
 fn results(url: &str, options: &[&str]) -> Value {
-    let common = ["run", "--requests", "100", "-c", "4", "--json", "-"];
-    let rate = if options.contains(&"--rate") { &[][..] } else { &["--rate", "2k/s"] };
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(common).args(rate).args(["--url", url]).args(options).stdin(Stdio::null());
-    let output = command.output().unwrap();
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+    let rate = if options.contains(&"--rate") { "" } else { "--rate 2k/s" };
+    let line = format!("run --requests 100 -c 4 --json - {rate} --url {url}");
+    object(&nanopace(&line).args(options).output().unwrap())
 }
 
 #[test]

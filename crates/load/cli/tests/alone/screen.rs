@@ -1,13 +1,12 @@
 //! The full-screen view, in a terminal that is emulated.
 
-#![cfg(unix)]
-
+use crate::command::{scratch, signal};
 use rexpect::session::{PtySession, spawn_command};
 use serde_json::Value;
 use std::fs;
 use std::iter;
 use std::num::NonZeroU16;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,10 +23,6 @@ const AROUND: &str = r#"
     echo "status $?"
     echo "terminal $(tty) is $(stty -g)."
     echo over"#;
-
-fn scratch(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
-}
 
 fn size(characters: u16) -> NonZeroU16 {
     NonZeroU16::new(characters).unwrap()
@@ -212,12 +207,11 @@ fn it_goes_at_once_with_an_interrupt_too_many() {
 
 #[test]
 fn signals_end_it_with_a_report() {
-    for signal in ["-TERM", "-INT", "-HUP"] {
-        let mut terminal =
-            Terminal::run("--rate 100 --duration 10min", &scratch(&format!("signal{signal}.json")));
+    for name in ["-TERM", "-INT", "-HUP"] {
+        let json = scratch(&format!("signal{name}.json"));
+        let mut terminal = Terminal::run("--rate 100 --duration 10min", &json);
         terminal.see("running");
-        let process = terminal.word_behind("process ");
-        assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
+        signal(terminal.word_behind("process ").parse().unwrap(), name);
         terminal.see("verdict");
         terminal.is_as_before(&ENDED);
     }

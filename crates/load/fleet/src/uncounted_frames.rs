@@ -1,14 +1,14 @@
-//! What a node has run in frames that have not been counted yet: frames in a row take as much memory as one,
-//! if each was run on the node's part of the tracks by the same roster.
+//! The slots that a node has run in frames that are not counted yet. Frames in a row take as much memory as
+//! one frame, if the same roster gave the node the same tracks in each.
 
 use crate::frames::Frames;
 use crate::message::Portion;
-use crate::tracks::Tracks;
+use crate::track_ownership::TrackSet;
 use std::ops::Range;
 
 /// What a node has run.
 #[derive(Debug)]
-pub(crate) struct Past {
+pub(crate) struct UncountedFrames {
     frames: Frames,
     /// What was run, in the order of the frames.
     ran: Vec<Ran>,
@@ -28,11 +28,11 @@ enum Which {
         rank: u32,
         nodes: u32,
     },
-    These(Tracks),
+    These(TrackSet),
 }
 
 impl Which {
-    fn tracks(&self, frames: Frames, frame: u64) -> Tracks {
+    fn tracks(&self, frames: Frames, frame: u64) -> TrackSet {
         match self {
             Which::Part { rank, nodes } => frames.own(frame, *rank, *nodes),
             Which::These(tracks) => tracks.clone(),
@@ -40,13 +40,13 @@ impl Which {
     }
 }
 
-impl Past {
-    pub(crate) fn new(frames: Frames) -> Past {
-        Past { frames, ran: Vec::new() }
+impl UncountedFrames {
+    pub(crate) fn new(frames: Frames) -> UncountedFrames {
+        UncountedFrames { frames, ran: Vec::new() }
     }
 
     /// Adds a frame after the others. The node was number `rank` of `nodes` nodes.
-    pub(crate) fn put(&mut self, frame: u64, tracks: Tracks, (rank, nodes): (u32, u32)) {
+    pub(crate) fn put(&mut self, frame: u64, tracks: TrackSet, (rank, nodes): (u32, u32)) {
         if let Some(last) = self.ran.last_mut()
             && last.frames.end == frame
             && last.which.tracks(self.frames, frame) == tracks
@@ -60,7 +60,7 @@ impl Past {
     }
 
     /// What was run in a frame, if it is there.
-    pub(crate) fn tracks(&self, frame: u64) -> Option<Tracks> {
+    pub(crate) fn tracks(&self, frame: u64) -> Option<TrackSet> {
         let behind = self.ran.partition_point(|ran| ran.frames.start <= frame);
         let ran = self.ran.get(behind.checked_sub(1)?)?;
         ran.frames.contains(&frame).then(|| ran.which.tracks(self.frames, frame))
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_week_of_one_roster_takes_as_much_as_a_frame() {
         for nodes in [1, 3, 7, 40] {
-            let mut past = Past::new(FRAMES);
+            let mut past = UncountedFrames::new(FRAMES);
             for frame in 0..100_000 {
                 past.put(frame, FRAMES.own(frame, nodes - 1, nodes), (nodes - 1, nodes));
             }
@@ -130,7 +130,7 @@ mod tests {
             from in 0_u64..80,
             until in 0_u64..80,
         ) {
-            let (mut past, mut known, mut frame) = (Past::new(FRAMES), BTreeMap::new(), 0);
+            let (mut past, mut known, mut frame) = (UncountedFrames::new(FRAMES), BTreeMap::new(), 0);
             for (nodes, track, is_part, gap) in ran {
                 frame += gap;
                 let own = FRAMES.own(frame, 0, nodes);
@@ -142,7 +142,7 @@ mod tests {
             for frame in 0..frame + 2 {
                 prop_assert_eq!(past.tracks(frame), known.get(&frame).cloned());
             }
-            let portions = |known: BTreeMap<u64, Tracks>| {
+            let portions = |known: BTreeMap<u64, TrackSet>| {
                 let portion = |(frame, tracks)| Portion { frame, tracks };
                 known.into_iter().map(portion).filter(|it| !it.tracks.is_empty()).collect::<Vec<_>>()
             };

@@ -1,12 +1,12 @@
-//! The account of a run: what became of each slot, and what of it nobody has told.
+//! Accounts for each slot of a run: started, skipped, lost or started twice, with bounds where reports are missing.
 
 use crate::error::FleetError;
 use crate::load::{Load, head_frames};
+use crate::lost_node::LostNode;
 use crate::message::{Answer, Counted, NodeText, Request, Run};
-use crate::owners::{NodeId, Owners};
 use crate::progress::Progress;
-use crate::silence::Silence;
 use crate::store::{CHUNK, Store};
+use crate::track_ownership::{NodeId, Owners};
 use std::time::Duration;
 
 /// How many chunks of owners are read at once.
@@ -227,7 +227,7 @@ fn of_node(
     let Progress { fired, shed, twice, late_ns, blind_ns, stepped_ns, .. } = progress;
     let silent_us = u64::try_from(now_us - text.seen_us).unwrap_or(0);
     let is_past = load.end().is_some_and(|end| until >= end);
-    let silence = Silence::of(text, run, silent_us, is_past);
+    let silence = LostNode::of(text, run, silent_us, is_past);
     // What a silent node has started without owning it and not told is more than it had.
     let more = (fired + shed).saturating_sub(claimed);
     let twice = if silence.is_some() { twice.max(more) } else { twice };

@@ -1,4 +1,4 @@
-//! What a node may have started since it was heard of last, if it is not heard of any more.
+//! Bounds the slots that a node may have started after its last report, if it was lost.
 
 use crate::frames::Frames;
 use crate::load::Load;
@@ -7,7 +7,7 @@ use crate::progress::Progress;
 
 /// A node that has left no results and is not heard of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Silence {
+pub(crate) struct LostNode {
     /// The frame in which it told what it was heard of last. What a store that stood still hears later is old.
     from: u64,
     /// Frames that it may have run without the store since then.
@@ -18,9 +18,14 @@ pub(crate) struct Silence {
     unmarked: u64,
 }
 
-impl Silence {
+impl LostNode {
     /// None if a node has told all, or most likely will. Behind the load (`is_past`) it has not yet.
-    pub(crate) fn of(text: &NodeText, run: &Run, silent_us: u64, is_past: bool) -> Option<Silence> {
+    pub(crate) fn of(
+        text: &NodeText,
+        run: &Run,
+        silent_us: u64,
+        is_past: bool,
+    ) -> Option<LostNode> {
         // Of the last that has left nobody waits for the results.
         let is_deserted = run.roster.nodes.is_empty();
         let is_over =
@@ -34,7 +39,7 @@ impl Silence {
         let anything =
             Progress { limit_ns: u64::MAX, members: 1, told_ns: u64::MAX, ..Progress::default() };
         let told = Progress::read(&text.progress).unwrap_or(anything);
-        Some(Silence {
+        Some(LostNode {
             from: run.frames.at(told.told_ns.min(1_000 * since_us)),
             frames: (told.limit_ns / run.frames.frame_ns).saturating_add(2),
             members: text.members.unwrap_or(told.members).min(told.members).max(1),
@@ -94,7 +99,7 @@ mod tests {
         let run = core().run().clone();
         let silent_us = 20_000_000;
         let perhaps = |told, heard| {
-            let silence = Silence::of(&node(told, heard), &run, silent_us, false).unwrap();
+            let silence = LostNode::of(&node(told, heard), &run, silent_us, false).unwrap();
             let mut load = Load::of(&run).unwrap();
             let until = run.frames.at(u64::try_from(Duration::from_secs(8).as_nanos()).unwrap());
             silence.perhaps_twice(run.frames, &mut load, until)
@@ -110,7 +115,7 @@ mod tests {
         let run = core().run().clone();
         let perhaps = |members| {
             let text = NodeText { members, ..node(2, 2) };
-            let silence = Silence::of(&text, &run, 20_000_000, false).unwrap();
+            let silence = LostNode::of(&text, &run, 20_000_000, false).unwrap();
             let until = run.frames.at(8_000_000_000);
             silence.perhaps_twice(run.frames, &mut Load::of(&run).unwrap(), until)
         };
@@ -125,7 +130,7 @@ mod tests {
     fn behind_the_load_a_node_without_results_has_not_told_all() {
         let run = core().run().clone();
         let (living, done) = (node(2, 2), NodeText { has_results: true, ..node(2, 2) });
-        let is_silent = |node: &_, is_past| Silence::of(node, &run, 0, is_past).is_some();
+        let is_silent = |node: &_, is_past| LostNode::of(node, &run, 0, is_past).is_some();
         assert!(is_silent(&living, true) && !is_silent(&living, false) && !is_silent(&done, true));
     }
 }

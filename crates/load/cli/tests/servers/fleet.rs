@@ -1,24 +1,17 @@
 //! Fleets of runs at real servers: where none is installed, a line says so.
 
-#![cfg(unix)]
-
+use crate::command::{nanopace, object, scratch, signal};
 use nanopace_services::{Engine, Server};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-
-fn nanopace(line: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(line.split_whitespace()).stdin(Stdio::null()).env_remove("NANOPACE_STORE");
-    command
-}
 
 /// Only one fleet at a time: they would take each other's processor time.
 fn alone() -> MutexGuard<'static, ()> {
@@ -37,8 +30,8 @@ fn node(server: &Server, options: &str) -> Child {
 /// What it ended with, and its results.
 fn ended(child: Child) -> (Output, Value) {
     let output = child.wait_with_output().unwrap();
-    let results = serde_json::from_slice(&output.stdout);
-    (output.clone(), results.unwrap_or_else(|error| panic!("{error}: {output:?}")))
+    let results = object(&output);
+    (output, results)
 }
 
 /// The lines of a node until one of them has the text.
@@ -85,11 +78,6 @@ fn wait_until_told(server: &Server, what: &str, is_so: impl Fn(&Value) -> bool) 
         assert!(began.elapsed() < Duration::from_secs(60), "{state}: {output:?}");
         thread::sleep(Duration::from_millis(50));
     }
-}
-
-fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
-    assert!(status.success(), "{name}");
 }
 
 /// What the results of all nodes that saw the end have of the whole fleet. It decides their exit status.
@@ -217,35 +205,12 @@ fn four_nodes_make_one_load() {
         assert_eq!(whole["nodes_with_results"], 4);
         let lost_and_twice = [&account["lost"], &account["twice"]].map(|n| n.as_i64().unwrap());
         assert_eq!(fired.cast_signed() + lost_and_twice[0] - lost_and_twice[1], 800, "{whole}");
-        let again = nanopace("fleet report test").env("NANOPACE_STORE", server.url()).output();
-        let again = again.unwrap();
+        let again = report(&server, &[]);
         assert_eq!(again.status.code(), nodes[0].0.status.code(), "{again:?}");
         let again = String::from_utf8(again.stdout).unwrap();
         assert!(again.contains("800 expected") && again.contains("the account closes"), "{again}");
         assert!(again.contains("p99.9") && !again.contains("secret"), "{again}");
     }
-}
-
-#[test]
-#[ignore = "needs Redis and Valkey"]
-fn a_node_that_is_interrupted_leaves_and_others_take_its_slots() {
-    let _alone = alone();
-    let server = Server::start(ONE_ENGINE).unwrap();
-    let options = "--nodes 3 --rate 300/s --duration 4s";
-    let mut nodes: Vec<_> = (0..3).map(|_| node(&server, options)).collect();
-    let mut progress = read_until(&mut nodes[0], "backlog ");
-    signal(&nodes[0], "-INT");
-    progress.read_to_string(&mut String::new()).unwrap();
-    let nodes: Vec<_> = nodes.into_iter().map(ended).collect();
-    assert!(nodes[0].0.status.success() && nodes[0].1.get("fleet").is_none(), "{nodes:?}");
-    let account = &whole(&nodes)["account"];
-    assert_eq!((&account["expected"], &account["closes"]), (&1_200.into(), &true.into()));
-    assert_eq!(account["fired"], sum(&nodes, "started"), "{account}");
-    let parts = nodes.iter().map(|(_, results)| results["started"].as_u64().unwrap());
-    let parts: Vec<u64> = parts.collect();
-    assert!(parts[0] < parts[1] && parts[0] < parts[2], "{parts:?}");
-    // The two others alone would have made 800. A busy machine may lose some.
-    assert!(parts.iter().sum::<u64>() > 800 + parts[0], "{parts:?} {account}");
 }
 
 #[test]
@@ -356,8 +321,7 @@ fn a_fleet_is_watched_from_anywhere_until_it_is_over() {
 
 /// The report as a page, a JSON object and a log, of a fleet at 200/s.
 fn written_everywhere(server: &Server) {
-    let file = |name: &str| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let [html, json, csv] = ["fleet.html", "fleet.json", "fleet.csv"].map(file);
+    let [html, json, csv] = ["fleet.html", "fleet.json", "fleet.csv"].map(scratch);
     let paths = [&html, &json, &csv].map(|path| path.to_str().unwrap());
     report(server, &["--html", paths[0], "--json", paths[1], "--csv", paths[2]]);
     let [page, object, log] = paths.map(|path| std::fs::read_to_string(path).unwrap());
@@ -449,9 +413,7 @@ fn a_node_that_comes_late_says_so() {
     let server = Server::start(ONE_ENGINE).unwrap();
     let first = node(&server, "--rate 100/s --duration 4s");
     wait_until(&server, |state| state["elapsed_seconds"].as_f64().unwrap_or(0.0) > 1.0);
-    let report =
-        nanopace("fleet report test --json -").env("NANOPACE_STORE", server.url()).output();
-    let report: Value = serde_json::from_slice(&report.unwrap().stdout).unwrap();
+    let report = object(&report(&server, &["--json", "-"]));
     let target = report["target_rate"].as_f64().unwrap();
     assert!((target - 100.0).abs() < 1e-6, "its frames have whole slots: {report}");
     let (output, _) = ended(node(&server, "--rate 100/s --duration 4s"));
@@ -469,7 +431,7 @@ fn those_who_wait_say_so_and_can_leave() {
     let mut progress = read_until(&mut waiting, "1 of 4 nodes are here");
     let state = wait_until(&server, |state| state["nodes"] == 1);
     assert_eq!((&state["state"], &state["awaited"]), (&"waiting".into(), &4.into()));
-    signal(&waiting, "-INT");
+    signal(waiting.id(), "-INT");
     let mut told = String::new();
     progress.read_to_string(&mut told).unwrap();
     let output = waiting.wait_with_output().unwrap();
@@ -502,7 +464,7 @@ fn a_running_fleet_is_steered_from_anywhere() {
     assert!(shape.status().unwrap().success());
     wait_until(&server, |state| state["shape"].as_str().unwrap().contains("ramp 100/s..200/s"));
     // It leaves, so what is required of it is about its own part.
-    signal(&third, "-INT");
+    signal(third.id(), "-INT");
     let third = ended(third);
     assert_eq!((third.0.status.code(), third.1.get("fleet")), (Some(3), None), "{third:?}");
     let missed = third.1["missed"][0].as_str().unwrap();
@@ -546,7 +508,7 @@ fn what_is_wrong_is_said_in_a_line() {
     let line = "run --run test --fleet redis://:secret@host:1/2 --print-config";
     let config = String::from_utf8(nanopace(line).output().unwrap().stdout).unwrap();
     assert!(config.contains("\nfleet = \"redis://host:1/2\"\n"), "{config}");
-    let recording = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("starts.txt");
+    let recording = scratch("starts.txt");
     std::fs::write(&recording, "0.1\n").unwrap();
     let line = "run --run test --fleet redis://127.0.0.1/ --arrivals";
     refused(nanopace(line).arg(format!("replay:{}", recording.display())), "recording");
@@ -565,7 +527,7 @@ fn what_is_wrong_is_said_in_a_line() {
     let mut other = node(&server, "--nodes 2 --rate 100/s --duration 1min");
     let _progress = read_until(&mut other, "1 of 2 nodes are here");
     refused(&mut nanopace(&format!("{fleet} test --rate 7/s")), "hold 100/s");
-    signal(&other, "-INT");
+    signal(other.id(), "-INT");
     other.wait().unwrap();
 }
 
@@ -624,8 +586,7 @@ fn a_store_with_tls_and_a_user_with_rights_is_enough() {
         };
         let output = run("bob:secret", &certificate);
         assert!(output.status.success(), "{engine}: {output:?}");
-        let results: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(results["fleet"]["account"]["fired"], 20, "{engine}");
+        assert_eq!(object(&output)["fleet"]["account"]["fired"], 20, "{engine}");
         assert_eq!(run("bob:wrong", &certificate).status.code(), Some(2), "{engine}");
         assert_eq!(
             run("bob:secret", &key).status.code(),

@@ -1,10 +1,10 @@
-//! What a node knows of the frames around now, and what it has run.
+//! What a node knows of the frames around the current one, and which slots of them it has run.
 
 use crate::frames::Frames;
 use crate::load::Load;
 use crate::message::Portion;
-use crate::past::Past;
-use crate::tracks::Tracks;
+use crate::track_ownership::TrackSet;
+use crate::uncounted_frames::UncountedFrames;
 use nanopace::driver::Lease;
 use std::collections::VecDeque;
 
@@ -27,13 +27,13 @@ pub(crate) struct Entry {
     pub(crate) frame: u64,
     pub(crate) stage: Stage,
     /// The tracks that the node has, as soon as that is known.
-    pub(crate) tracks: Option<Tracks>,
+    pub(crate) tracks: Option<TrackSet>,
     /// The tracks that the node owns while it waits for more and `tracks` is not known.
-    pub(crate) granted: Tracks,
+    pub(crate) granted: TrackSet,
     /// Whether the tracks were marked, or will be, because the store may not know of them.
     pub(crate) is_marked: bool,
     /// The tracks that the pacer has.
-    leased: Option<Tracks>,
+    leased: Option<TrackSet>,
 }
 
 impl Entry {
@@ -45,20 +45,25 @@ impl Entry {
 
 /// The frames around now, and the past.
 #[derive(Debug)]
-pub(crate) struct Book {
+pub(crate) struct FrameWindow {
     /// One entry for each frame from some frame on.
     entries: VecDeque<Entry>,
     /// The first frame after the entries.
     next: u64,
-    past: Past,
+    past: UncountedFrames,
     /// Slots in the frames that were put away, by the load as it was when they were run, and slots that were started of
     /// what was taken back.
     slots: u64,
 }
 
-impl Book {
-    pub(crate) fn new(first: u64, frames: Frames) -> Book {
-        Book { entries: VecDeque::new(), next: first, past: Past::new(frames), slots: 0 }
+impl FrameWindow {
+    pub(crate) fn new(first: u64, frames: Frames) -> FrameWindow {
+        FrameWindow {
+            entries: VecDeque::new(),
+            next: first,
+            past: UncountedFrames::new(frames),
+            slots: 0,
+        }
     }
 
     /// The first frame that is not put away.
@@ -87,7 +92,7 @@ impl Book {
                 frame,
                 stage: Stage::Own,
                 tracks: None,
-                granted: Tracks::default(),
+                granted: TrackSet::default(),
                 is_marked: false,
                 leased: None,
             });
@@ -115,7 +120,7 @@ impl Book {
         }
     }
 
-    pub(crate) fn past(&self) -> &Past {
+    pub(crate) fn past(&self) -> &UncountedFrames {
         &self.past
     }
 
@@ -125,7 +130,7 @@ impl Book {
     }
 
     /// The tracks that the pacer had in a frame.
-    pub(crate) fn ran(&self, frame: u64) -> Option<Tracks> {
+    pub(crate) fn ran(&self, frame: u64) -> Option<TrackSet> {
         let entry = || self.entries.iter().find(|entry| entry.frame == frame)?.leased.clone();
         self.past.tracks(frame).or_else(entry)
     }
@@ -143,7 +148,7 @@ impl Book {
     }
 
     /// The tracks from a frame on, as far as they are known.
-    pub(crate) fn known(&self, from: u64) -> impl Iterator<Item = (u64, &Tracks)> {
+    pub(crate) fn known(&self, from: u64) -> impl Iterator<Item = (u64, &TrackSet)> {
         let known = self.entries.iter().skip_while(move |entry| entry.frame < from);
         known.map_while(|entry| entry.tracks.as_ref().map(|tracks| (entry.frame, tracks)))
     }
@@ -170,7 +175,8 @@ impl Book {
             let tracks = entry.leased.take().unwrap_or_default();
             taken.push(Portion { frame: entry.frame, tracks });
             if entry.frame < until {
-                (entry.tracks, entry.leased) = (Some(Tracks::default()), Some(Tracks::default()));
+                (entry.tracks, entry.leased) =
+                    (Some(TrackSet::default()), Some(TrackSet::default()));
                 entry.stage = Stage::Done;
             }
         }
@@ -191,8 +197,8 @@ impl Book {
 
     /// Gives up those tracks of a frame that the pacer does not have: it is too late for them. Returns those that the
     /// pacer keeps although the node has dropped them.
-    pub(crate) fn give_up(&mut self, frame: u64) -> Tracks {
-        let Some(entry) = self.entry(frame) else { return Tracks::default() };
+    pub(crate) fn give_up(&mut self, frame: u64) -> TrackSet {
+        let Some(entry) = self.entry(frame) else { return TrackSet::default() };
         let leased = entry.leased.get_or_insert_default().clone();
         let known = entry.tracks.replace(leased.clone()).unwrap_or_default();
         leased.iter().filter(|&track| !known.contains(track)).collect()

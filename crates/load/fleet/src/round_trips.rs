@@ -1,12 +1,12 @@
-//! How long the store takes to answer: a round trip is estimated, and its variation, as TCP does it for
-//! its timer (RFC 6298, sections 2.2, 2.3 and 5.5).
+//! Estimates the round-trip time to the store and its variation, as TCP does for its retransmission timer
+//! (RFC 6298, sections 2.2, 2.3 and 5.5).
 
 /// The longest time for which an answer is waited for.
 const MOST_NS: u64 = 3_000_000_000;
 
 /// Round trips to the store.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Trips {
+pub(crate) struct RoundTrips {
     last_ns: u64,
     smooth_ns: u64,
     varies_ns: u64,
@@ -14,10 +14,10 @@ pub(crate) struct Trips {
     failures: u32,
 }
 
-impl Trips {
+impl RoundTrips {
     /// The estimate after the first round trip.
-    pub(crate) fn new(trip_ns: u64) -> Trips {
-        Trips { last_ns: trip_ns, smooth_ns: trip_ns, varies_ns: trip_ns / 2, failures: 0 }
+    pub(crate) fn new(trip_ns: u64) -> RoundTrips {
+        RoundTrips { last_ns: trip_ns, smooth_ns: trip_ns, varies_ns: trip_ns / 2, failures: 0 }
     }
 
     /// One more round trip took so long.
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_long_trip_is_known_at_once_and_forgotten_slowly() {
-        let mut trips = Trips::new(MS);
+        let mut trips = RoundTrips::new(MS);
         trips.took(150 * MS);
         assert!(trips.long_ns() >= 150 * MS);
         for _ in 0..80 {
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn each_failure_doubles_the_patience_up_to_a_bound() {
-        let mut trips = Trips::new(10 * MS);
+        let mut trips = RoundTrips::new(10 * MS);
         assert_eq!(trips.patience_ns(200 * MS), 200 * MS);
         trips.failed();
         trips.failed();

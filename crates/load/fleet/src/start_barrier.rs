@@ -1,4 +1,4 @@
-//! What a node waits for before its run starts.
+//! The conditions that a node waits for before its run starts.
 
 use std::fmt;
 

@@ -1,19 +1,14 @@
 //! Keys, as they are typed at a terminal, and the live line.
 
-#![cfg(unix)]
-
+use crate::command::scratch;
 use rexpect::session::PtySession;
 use rexpect::spawn;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// More than any answer takes.
 const TIMEOUT_MS: Option<u64> = Some(60_000);
-
-fn scratch(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
-}
 
 fn line(options: &str, json: &Path) -> String {
     format!("{} run --no-tui {options} --json {}", env!("CARGO_BIN_EXE_nanopace"), json.display())

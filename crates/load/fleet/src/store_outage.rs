@@ -1,4 +1,4 @@
-//! How long a node goes on without the store.
+//! Limits how long a node goes on while it cannot reach the store.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ pub enum WhenBlind {
 
 /// The time without the store. Moments are those of the run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Blind {
+pub(crate) struct StoreOutage {
     limit_ns: u64,
     then: WhenBlind,
     since: Option<u64>,
 }
 
-impl Blind {
-    pub(crate) fn new(limit: Duration, then: WhenBlind) -> Blind {
+impl StoreOutage {
+    pub(crate) fn new(limit: Duration, then: WhenBlind) -> StoreOutage {
         let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
-        Blind { limit_ns, then, since: None }
+        StoreOutage { limit_ns, then, since: None }
     }
 
     pub(crate) fn limit_ns(&self) -> u64 {

@@ -5,18 +5,13 @@
 //! section 2.3. M/M/1 and M/G/1 have Poisson arrivals, and services that are exponential or any; in
 //! D/G/1 arrivals are even.
 
-#[path = "program/intervals.rs"]
-mod intervals;
-#[path = "program/sums.rs"]
-mod sums;
-
-use intervals::histograms;
+use crate::command::{nanopace, object};
+use crate::intervals::histograms;
+use crate::sums::assert_adds_up;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::thread;
-use sums::assert_adds_up;
 use tempfile::TempDir;
 
 /// Requests per second, for how many seconds, and the mean time in seconds that the target takes for
@@ -170,13 +165,10 @@ impl Queue {
 fn results(arrivals: &str, seed: u32, log: &Path) -> Value {
     let line = format!(
         "run -c 1 --rate {RATE}/s --duration {SECONDS}s --arrivals {arrivals} --seed {seed} \
-         --target-seed {seed} --timeout 1min --json - --hdr"
+         --target-seed {seed} --timeout 1min --json - --target-latency \"exp {}us\" --hdr",
+        DRAWN * 1e6
     );
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
-    command.args(line.split_whitespace()).arg(log);
-    command.args(["--target-latency", &format!("exp {}us", DRAWN * 1e6)]);
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+    object(&nanopace(&line).arg(log).output().unwrap())
 }
 
 /// The sum of all times in a log that have this tag, in seconds, to this power.

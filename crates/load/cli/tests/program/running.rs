@@ -1,0 +1,94 @@
+//! Runs of the program: to their end, up to their first status, or side by side.
+
+use crate::command::{nanopace, object, scratch};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStderr, Output, Stdio};
+use std::thread;
+
+pub(crate) fn output(line: &str) -> Output {
+    nanopace(line).output().unwrap()
+}
+
+/// The output of a command whose options may contain blanks and quotes.
+pub(crate) fn output_of(args: &[&str]) -> Output {
+    nanopace("").args(args).output().unwrap()
+}
+
+/// The JSON object that a command with `--json -` writes.
+pub(crate) fn results(line: &str) -> Value {
+    object(&output(&format!("{line} --json -")))
+}
+
+/// The path of a file with this content.
+pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
+    let path = scratch(name);
+    fs::write(&path, content).unwrap();
+    path.display().to_string()
+}
+
+/// The only line that a refused command writes: on standard error, with exit status 2.
+pub(crate) fn refusal(output: Output) -> String {
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), told.lines().count()), (Some(2), 1), "{told}");
+    assert!(output.stdout.is_empty(), "{told}");
+    told
+}
+
+/// What a run has written to standard error, and where it goes on.
+pub(crate) struct Progress {
+    pub(crate) said: String,
+    pub(crate) errors: BufReader<ChildStderr>,
+}
+
+/// A run, its standard error read up to its first status: the schedule is at work.
+pub(crate) fn at_work(line: &str) -> (Child, Progress) {
+    let mut child = nanopace(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let (mut said, mut read) = (String::new(), String::new());
+    while !read.contains(" of ") || !read.contains("backlog ") {
+        read.clear();
+        assert_ne!(errors.read_line(&mut read).unwrap(), 0, "{line} has ended");
+        said.push_str(&read);
+    }
+    (child, Progress { said, errors })
+}
+
+/// The embedded target of another run. It ends when it is dropped.
+pub(crate) struct Target {
+    pub(crate) process: Child,
+    pub(crate) url: String,
+}
+
+impl Target {
+    pub(crate) fn start(options: &str) -> Target {
+        let line = format!("run --rate 1/h --duration 1h {options}");
+        let mut process =
+            nanopace(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut title = String::new();
+        BufReader::new(process.stderr.take().unwrap()).read_line(&mut title).unwrap();
+        let url = title.split_whitespace().next().unwrap().to_owned();
+        Target { process, url }
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Checks each case in a thread of its own: most runs wait most of the time.
+pub(crate) fn side_by_side<C: Send>(
+    cases: impl IntoIterator<Item = C>,
+    check: impl Fn(C) + Send + Sync,
+) {
+    let check = &check;
+    thread::scope(|scope| {
+        for case in cases {
+            scope.spawn(move || check(case));
+        }
+    });
+}

@@ -1,0 +1,93 @@
+//! Servers in this process, which report the requests that they get.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+/// A request.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    /// The number of its connection, from 0 on.
+    pub(crate) connection: usize,
+    /// Without the end of the line.
+    pub(crate) first: String,
+    /// Names in small letters.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Asked {
+    /// Reads the next request on a connection.
+    pub(crate) fn read(stream: &mut impl BufRead, connection: usize) -> Option<Asked> {
+        let first = line(stream)?;
+        let mut headers = Vec::new();
+        while let Some((name, value)) = line(stream)?.split_once(": ") {
+            headers.push((name.to_lowercase(), value.to_owned()));
+        }
+        let mut asked = Asked { connection, first, headers, body: Vec::new() };
+        let length = asked.header("content-length").parse().unwrap_or(0);
+        stream.take(length).read_to_end(&mut asked.body).ok()?;
+        Some(asked)
+    }
+
+    /// The value of a header, or an empty string.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.iter().find(|(its, _)| its == name).map_or("", |(_, value)| value)
+    }
+
+    /// The part of the first line that stands for the path and the query.
+    pub(crate) fn path(&self) -> &str {
+        self.first.split(' ').nth(1).unwrap()
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        str::from_utf8(&self.body).unwrap()
+    }
+}
+
+/// A line that ends with CR LF.
+fn line(stream: &mut impl BufRead) -> Option<String> {
+    let mut line = String::new();
+    stream.read_line(&mut line).ok()?;
+    line.strip_suffix("\r\n").map(str::to_owned)
+}
+
+/// The address of a server that answers every request by 204, and its requests.
+pub(crate) fn server() -> (String, Receiver<Asked>) {
+    answering(|_| "HTTP/1.1 204 No Content\r\n\r\n".to_owned())
+}
+
+/// The same for a server with these answers. An empty answer leaves its request waiting.
+pub(crate) fn answering(
+    answer: impl Fn(&Asked) -> String + Send + Sync + 'static,
+) -> (String, Receiver<Asked>) {
+    let (sender, asked) = mpsc::channel();
+    let address = serving(move |mut stream, connection| {
+        let mut reader = BufReader::new(stream.try_clone()?);
+        while let Some(request) = Asked::read(&mut reader, connection) {
+            let answer = answer(&request);
+            let _ = sender.send(request);
+            stream.write_all(answer.as_bytes())?;
+        }
+        Ok(())
+    });
+    (address, asked)
+}
+
+/// The address of a server that passes each connection, with its number, to `serve` in a thread of its own.
+pub(crate) fn serving(
+    serve: impl Fn(TcpStream, usize) -> io::Result<()> + Send + Sync + 'static,
+) -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let serve = Arc::new(serve);
+    thread::spawn(move || {
+        for (number, stream) in listener.incoming().flatten().enumerate() {
+            let serve = Arc::clone(&serve);
+            thread::spawn(move || serve(stream, number));
+        }
+    });
+    address
+}

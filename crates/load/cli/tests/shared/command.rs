@@ -1,0 +1,33 @@
+//! Starts the program, and reads its results.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// The program with these options, which are split at blanks, except within double quotes.
+pub(crate) fn nanopace(line: &str) -> Command {
+    let parts = line.split('"').enumerate();
+    let words = parts.flat_map(|(index, part)| match index % 2 {
+        1 => vec![part],
+        _ => part.split_whitespace().collect(),
+    });
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace"));
+    command.args(words).stdin(Stdio::null()).env_remove("NANOPACE_STORE");
+    command
+}
+
+/// The JSON object that a command wrote to standard output.
+pub(crate) fn object(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// A path in the folder for files of tests.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// Sends a signal, such as `-INT`.
+pub(crate) fn signal(process: u32, name: &str) {
+    let status = Command::new("kill").args([name, &process.to_string()]).status().unwrap();
+    assert!(status.success(), "{name}");
+}
