@@ -116,7 +116,7 @@ impl<'a> Ended<'a> {
             let reason = |line: &String| {
                 line.strip_prefix(&test.name).is_some_and(|rest| rest.starts_with(": "))
             };
-            test.has_failed || unclear.iter().any(reason)
+            test.has_failed && !self.succeeded || unclear.iter().any(reason)
         };
         let names: Vec<_> =
             self.tests.iter().filter(is_unclear).map(|test| test.name.clone()).collect();
