@@ -74,14 +74,18 @@ fn names(results: &Value, address: &str) -> bool {
 /// The other one refuses connections, or this machine has no IPv6.
 #[test]
 fn requests_are_answered_if_one_address_of_several_answers() {
-    let (plain, with_tls) = (Server::start(&[]), Server::start(&["--target-tls"]));
+    let plain = Server::start(&[]);
+    #[cfg(feature = "target-tls")]
+    let with_tls = Server::start(&["--target-tls"]);
     side_by_side(["127.0.0.1,::1", "::1,127.0.0.1", "::1,127.0.0.1,2001:db8::1"], |addresses| {
         for (server, scheme, options) in [
             (&plain, "http", &[][..]),
             (&plain, "http", &["--disable-keepalive"]),
             (&plain, "http", &["-c", "1", "--connection-requests", "5"]),
             (&plain, "http", &["--http2", "--streams", "4"]),
+            #[cfg(feature = "target-tls")]
             (&with_tls, "https", &["--insecure"]),
+            #[cfg(feature = "target-tls")]
             (&with_tls, "https", &["--insecure", "--http2"]),
         ] {
             let results = results(&server.at(scheme, addresses), options);

@@ -76,14 +76,15 @@ fn a_limit_that_is_too_low_is_refused_with_what_to_write() {
     let (path, resolve) = ten_servers();
     let servers = ["--targets", path.to_str().unwrap()];
     let servers: Vec<_> = servers.into_iter().chain(resolve.iter().map(String::as_str)).collect();
-    let cases: [(&str, &[&str], u64); 5] = [
+    let cases: &[(&str, &[&str], u64)] = &[
         ("run", &[], 400 * 2),
+        #[cfg(feature = "target-tls")]
         ("run", &["--target-tls"], 400 * 2),
         ("run", &["--http2", "--streams", "4"], 400 / 4 * 2),
         ("run", &servers, 400 * 10),
         ("search", &["--from", "2k/s", "--step", "200ms", "--max-steps", "2"], 400 * 2),
     ];
-    side_by_side(cases, |(command, options, sockets)| {
+    side_by_side(cases.iter().copied(), |(command, options, sockets)| {
         let of = |connections: &str| -> Output {
             let load = if command == "run" { &LOAD[..] } else { &LOAD[4..] };
             let args = [&[command, "--threads", "2", "-c", connections], options, load].concat();

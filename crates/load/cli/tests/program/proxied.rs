@@ -120,6 +120,7 @@ fn a_search_warns_of_it_in_its_report() {
     assert!(report.contains(&format!("\nwarning   {WARNING}\n")), "{report}");
 }
 
+#[cfg(feature = "target-tls")]
 #[test]
 fn servers_with_tls_are_reached_by_a_way_through_it() {
     let (address, heads) = proxy();
