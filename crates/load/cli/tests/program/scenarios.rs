@@ -187,7 +187,9 @@ fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
     ] {
         assert!(file.contains(from));
         let path = scratch("failing.toml", &file.replacen(from, to, 1));
-        let output = run(&path, &["-n", "12", "-c", "3", "--data", &users()]);
+        let data = users();
+        let few = ["--fail-if", "errors <= 1%"];
+        let output = run(&path, &[&["-n", "12", "-c", "3", "--data", &data], &few[..]].concat());
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         let results = results(&output);
         assert_eq!(results["failures"], json!({ failure: 12 }), "{results}");

@@ -1,7 +1,7 @@
-//! What a program does with a load: runs it or searches, writes the results to all places, and says by its
-//! exit status how it was.
+//! Runs a load or a search, writes its results to all places, and returns the exit status.
 
 use crate::console::interrupt;
+use crate::console::unreachable::Unreachable;
 use crate::judged::summary::Summary;
 use crate::judged::whole::Whole;
 use crate::load::backend::Backend;
@@ -34,27 +34,30 @@ pub(crate) const REFUSED: u8 = 2;
 pub(crate) const MISSED: u8 = 3;
 /// The load was not the one that was asked for.
 pub(crate) const INCOMPLETE: u8 = 4;
-/// The store of the fleet could not be told the results of this node, or asked for those of all nodes.
-pub(crate) const UNSTORED: u8 = 5;
+/// The target or the store of a fleet is out of reach.
+pub(crate) const UNREACHABLE: u8 = 5;
 
 /// An exit status; for a failure, together with the error to show.
 pub(crate) type Ended = Result<ExitCode, (u8, anyhow::Error)>;
 
-/// What makes it impossible to do what was asked for.
+/// An error that ends a job before it begins.
 pub(crate) fn refused(error: anyhow::Error) -> (u8, anyhow::Error) {
-    (REFUSED, error)
+    let status = if error.is::<Unreachable>() { UNREACHABLE } else { REFUSED };
+    (status, error)
 }
 
 /// Runs what is set up.
 pub(crate) fn run<T: Backend>(mut setup: Setup<T>) -> Ended {
     let logs = mem::take(&mut setup.logs);
-    let status = |error: &anyhow::Error| if error.is::<NotJoined>() { REFUSED } else { FAILED };
-    let ran = run::run(&setup, logs).map_err(|error| (status(&error), error))?;
+    let failed = |error: anyhow::Error| {
+        if error.is::<NotJoined>() { refused(error) } else { (FAILED, error) }
+    };
+    let ran = run::run(&setup, logs).map_err(failed)?;
     let Some((mut ran, member)) = ran else { return Ok(ExitCode::from(interrupt::INTERRUPTED)) };
     let (written, finished) = publish(&setup, &mut ran, member);
     written.map_err(|error| (FAILED, error.into()))?;
     ran.logged.map_err(|error| (FAILED, error))?;
-    let whole = finished.map_err(|error| (UNSTORED, error))?;
+    let whole = finished.map_err(|error| (UNREACHABLE, error))?;
     let is_well = whole.is_none_or(|whole| whole.is_well());
     let is_as_required = ran.summary.missed.is_empty() && is_well;
     Ok(match ran.summary.incomplete {
@@ -69,7 +72,11 @@ pub(crate) fn search<T: Backend>(mut job: Job<T>) -> Ended {
     let results = job.run().map_err(|error| (FAILED, error))?;
     let written = job.publish(&results).into_iter().collect::<io::Result<()>>();
     written.map_err(|error| (FAILED, error.into()))?;
-    Ok(if results.is_answer() { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
+    Ok(match results.success() {
+        Some(true) => ExitCode::SUCCESS,
+        Some(false) => ExitCode::from(MISSED),
+        None => ExitCode::from(INCOMPLETE),
+    })
 }
 
 /// Looks at a fleet, or changes it.

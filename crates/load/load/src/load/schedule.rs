@@ -5,7 +5,6 @@
 
 pub(crate) mod args;
 pub(crate) mod arrivals;
-pub(crate) mod help;
 pub(crate) mod recording;
 pub(crate) mod table;
 pub(crate) mod tally;

@@ -121,12 +121,13 @@ impl<T: Backend> Job<T> {
             }
             search.result(step, outcome);
         };
+        let quota = steps.iter().rev().find_map(|step| step.quota.clone());
         Ok(Results {
             url: self.setup.target.name(),
             connections: self.setup.args.connections,
             start,
             took: began.elapsed(),
-            warnings: self.setup.target.warnings(),
+            warnings: self.setup.target.warnings().into_iter().chain(quota).collect(),
             conclusion: search.conclusion(),
             contradictions: search.contradictions(),
             precision: self.bounds.precision,

@@ -16,6 +16,7 @@ use super::workers::apart::{apart, held};
 use super::workers::guarded::Guarded;
 use super::workers::length::{Counted, RunLength, Spacing};
 use super::workers::threads;
+use crate::console::unreachable::Unreachable;
 use crate::console::{Output, ResultFile, is_stdout};
 use crate::judged::comparison::recording::Recording;
 use crate::judged::criteria::{Criterion, Percentile};
@@ -25,7 +26,7 @@ use crate::shown::csv_log::CsvLog;
 use crate::shown::hdr_log::HdrLog;
 use crate::shown::headline::Headline;
 use crate::shown::logs::Logs;
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{Context, bail, ensure};
 use core_affinity::CoreId;
 use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, Shape, Shard, Strictness};
 use std::fmt::{self, Debug, Formatter};
@@ -328,7 +329,7 @@ fn probe<T: Backend>(target: &Arc<T>, timeout: Duration) -> anyhow::Result<()> {
         },
     );
     let probed = probed?.unwrap_or_else(|| Err(held(target)));
-    probed.map_err(|failure| anyhow!("{}", target.absence(&failure)))
+    probed.map_err(|failure| Unreachable(target.absence(&failure)).into())
 }
 
 impl<T: Backend> Debug for Setup<T> {
