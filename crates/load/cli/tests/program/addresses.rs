@@ -1,7 +1,7 @@
 //! Servers with several addresses, some of which do not answer.
 
 use crate::beside::side_by_side;
-use crate::refusal::refusal;
+use crate::refusal::unreachable;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
@@ -128,7 +128,7 @@ fn an_address_may_be_silent() {
 fn if_no_address_answers_the_run_does_not_start_and_all_are_named() {
     // Nothing listens on port 1.
     let url = ["run", "--url", "http://h.invalid:1/", "--resolve", "h.invalid:1:127.0.0.1,::1"];
-    let told = refusal(nanopace(&url).output().unwrap());
+    let told = unreachable(nanopace(&url).output().unwrap());
     let begin = "error: no answer from http://h.invalid:1/: connection refused (127.0.0.1:1: connection refused, ";
     assert!(told.starts_with(begin) && told.contains("[::1]:1: "), "{told}");
 }

@@ -126,17 +126,20 @@ fn short_help_fits_a_screen_and_long_help_has_two_lines_for_an_option() {
         }
     }
     let (short, long) = (page("-h"), page("--help"));
-    let options = short.lines().filter(|line| line.trim_start().starts_with('-')).count();
+    let options = short.lines().filter(|line| begins_option(line)).count();
     assert!(options == 8 + 2 && !short.contains("--shard"), "{short}");
     assert!(long.contains("--shard") && long.contains("\nResults:\n"), "{long}");
+}
+
+fn begins_option(line: &str) -> bool {
+    line.starts_with("  -") || line.starts_with("      --")
 }
 
 /// The most lines that an option takes on a page.
 fn longest_option(page: &str) -> usize {
     let mut longest = (0, 0);
     for line in page.lines() {
-        let is_option = line.trim_start().starts_with('-') && line.starts_with("  ");
-        let now = match (is_option, line.starts_with("        ")) {
+        let now = match (begins_option(line), line.starts_with("        ")) {
             (true, _) => 1,
             (false, true) if longest.1 > 0 => longest.1 + 1,
             _ => 0,

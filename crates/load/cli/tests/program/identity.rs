@@ -1,6 +1,6 @@
 //! Clients that say who they are, to a server that lets nobody in who does not.
 
-use crate::refusal::refusal;
+use crate::refusal::{refusal, unreachable};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
@@ -136,7 +136,7 @@ fn who_has_the_certificate_is_let_in_and_nobody_else() {
         [&[][..], &["--http2"], &["--cert", &other_both], &["--http2", "--cert", &other_both]]
     {
         let output = run(&url, &[&["--cacert", &trusted], options].concat());
-        assert!(refusal(output).contains("no answer from"), "{options:?}");
+        assert!(unreachable(output).contains("no answer from"), "{options:?}");
     }
 }
 
@@ -237,7 +237,7 @@ fn files_for_tls_do_no_harm_without_it() {
 fn old_certificates_and_files_with_a_mark_are_taken() {
     let marked = |name, text| file(name, &format!("\u{feff}{text}"));
     let (old, key) = (marked("identity-old.pem", OLD), marked("identity-old-key.pem", OLD_KEY));
-    let stderr = refusal(run("https://127.0.0.1:1/", &["-k", "--cert", &old, "--key", &key]));
+    let stderr = unreachable(run("https://127.0.0.1:1/", &["-k", "--cert", &old, "--key", &key]));
     assert!(stderr.contains("no answer from https://127.0.0.1:1/: connection refused"), "{stderr}");
 }
 
@@ -253,7 +253,7 @@ fn a_handshake_that_a_server_breaks_off_is_told_with_what_it_may_want() {
             let _ = stream.write_all(&[21, 3, 3, 0, 2, 2, 40]);
         }
     });
-    let stderr = refusal(run(&format!("https://127.0.0.1:{port}/"), &["-k"]));
+    let stderr = unreachable(run(&format!("https://127.0.0.1:{port}/"), &["-k"]));
     assert!(stderr.contains("the server broke off the handshake of TLS; "), "{stderr}");
     assert!(stderr.contains("want a certificate: give --cert and --key"), "{stderr}");
 }

@@ -1,6 +1,7 @@
 //! Requests through a proxy, which opens ways to servers and answers plain requests itself.
 
-use crate::refusal::refusal;
+#[cfg(feature = "target-tls")]
+use crate::refusal::unreachable;
 use serde_json::Value;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -138,6 +139,6 @@ fn servers_with_tls_are_reached_by_a_way_through_it() {
             assert_eq!(head.matches(LOGGED_IN).count(), 1, "{head}");
         }
     }
-    let stderr = refusal(run(&["--target-tls", "--proxy", &address]));
+    let stderr = unreachable(run(&["--target-tls", "--proxy", &address]));
     assert!(stderr.contains("the proxy opens no way to the server: status 407"), "{stderr}");
 }

@@ -4,7 +4,6 @@ use crate::console::interrupt;
 use crate::console::unreachable::Unreachable;
 use crate::judged::summary::Summary;
 use crate::judged::whole::Whole;
-use crate::load::backend::Backend;
 use crate::running::compare::{self, CompareArgs};
 use crate::running::fleet;
 use crate::running::fleet::args::FleetCommand;
@@ -47,7 +46,7 @@ pub(crate) fn refused(error: anyhow::Error) -> (u8, anyhow::Error) {
 }
 
 /// Runs what is set up.
-pub(crate) fn run<T: Backend>(mut setup: Setup<T>) -> Ended {
+pub(crate) fn run(mut setup: Setup) -> Ended {
     let logs = mem::take(&mut setup.logs);
     let failed = |error: anyhow::Error| {
         if error.is::<NotJoined>() { refused(error) } else { (FAILED, error) }
@@ -68,7 +67,7 @@ pub(crate) fn run<T: Backend>(mut setup: Setup<T>) -> Ended {
 }
 
 /// Searches for the highest rate.
-pub(crate) fn search<T: Backend>(mut job: Job<T>) -> Ended {
+pub(crate) fn search(mut job: Job) -> Ended {
     let results = job.run().map_err(|error| (FAILED, error))?;
     let written = job.publish(&results).into_iter().collect::<io::Result<()>>();
     written.map_err(|error| (FAILED, error.into()))?;
@@ -96,8 +95,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Ended {
 /// Writes the results to all places. What one does not take, the others still get. Then tells the
 /// store of a fleet, waits for its other nodes, and also writes what all have done. What is required of a node
 /// is required of all together, unless it leaves before.
-fn publish<T: Backend>(
-    setup: &Setup<T>,
+fn publish(
+    setup: &Setup,
     ran: &mut Ran,
     member: Option<Member>,
 ) -> (io::Result<()>, anyhow::Result<Option<Whole>>) {
@@ -119,11 +118,7 @@ fn publish<T: Backend>(
 }
 
 /// Tells the fleet what this node has done. What all have done, unless the fleet goes on.
-fn finish<T: Backend>(
-    setup: &Setup<T>,
-    ran: &mut Ran,
-    member: Member,
-) -> anyhow::Result<Option<Whole>> {
+fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option<Whole>> {
     let criteria = setup.args.criteria();
     let Some((at, control)) = member.finish(&ran.summary.stats, ran.not_started)? else {
         ran.summary.require(&criteria);
@@ -142,8 +137,8 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-fn written<T: Backend>(
-    setup: &Setup<T>,
+fn written(
+    setup: &Setup,
     summary: &Summary,
     text: io::Result<()>,
     whole: Option<&Whole>,

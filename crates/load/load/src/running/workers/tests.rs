@@ -42,23 +42,19 @@ struct CommandLine {
 }
 
 /// Sets a run up that loads `target`.
-fn set_up<T: Backend>(target: T, options: &str) -> anyhow::Result<Setup<T>> {
+fn set_up<T: Backend>(target: T, options: &str) -> anyhow::Result<Setup> {
     let words = ["test"].into_iter().chain(LOAD.split(' ')).chain(options.split_whitespace());
     Setup::new(CommandLine::try_parse_from(words)?.run, &[], |_| Ok(target))
 }
 
 /// Runs what is set up to its end.
-fn run_with<T: Backend>(
-    setup: &Setup<T>,
-    sender: &Sender<Message>,
-    messages: &Receiver<Message>,
-) -> Summary {
+fn run_with(setup: &Setup, sender: &Sender<Message>, messages: &Receiver<Message>) -> Summary {
     let ran = perform(setup, None, Outputs::only(Live::Nowhere), sender, messages);
     ran.unwrap().summary
 }
 
 /// Runs what is set up to its end. All of the load is in the account.
-fn run<T: Backend>(setup: &Setup<T>) -> Summary {
+fn run(setup: &Setup) -> Summary {
     let (sender, messages) = mpsc::channel();
     let summary = run_with(setup, &sender, &messages);
     assert_eq!(summary.stats.due(), 100, "{summary:?}");
@@ -67,7 +63,7 @@ fn run<T: Backend>(setup: &Setup<T>) -> Summary {
 }
 
 /// Runs what is set up until four calls have `begun`, and gives them up: they are in the account.
-fn run_until_hung<T: Backend>(setup: &Setup<T>, begun: Receiver<()>) {
+fn run_until_hung(setup: &Setup, begun: Receiver<()>) {
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
     let stops = thread::spawn(move || {
