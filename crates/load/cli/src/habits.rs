@@ -120,7 +120,7 @@ mod tests {
             ("nanopace run http://h/ --no-pin", "nanopace run --url=http://h/ --no-pin"),
             ("nanopace search http://h/", "nanopace search --url=http://h/"),
             ("nanopace -rate=50 -duration 5s h:80", "nanopace --rate=50 --duration 5s --url=h:80"),
-            ("nanopace -d -rates http://h/", "nanopace -d -rates http://h/"),
+            ("nanopace -d -rates http://h/", "nanopace -d -rates --url=http://h/"),
             // Values stay values.
             ("nanopace --url http://h/", "nanopace --url http://h/"),
             ("nanopace --url=http://h/", "nanopace --url=http://h/"),

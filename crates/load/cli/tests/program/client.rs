@@ -1,6 +1,6 @@
 //! What the client sends, and to whom: headers, bodies, TLS, HTTP/2, sockets, files of requests.
 
-use crate::refusal::refusal;
+use crate::refusal::unreachable;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -484,7 +484,7 @@ fn a_name_that_is_not_resolved_is_told_with_the_proxy_of_the_environment() {
             command.env_remove(variable).env_remove(variable.to_uppercase());
         }
         command.env(name, "http://127.0.0.1:1/");
-        let refused = refusal(command.output().unwrap());
+        let refused = unreachable(command.output().unwrap());
         assert!(refused.contains("cannot resolve \"host.invalid\": "), "{refused}");
         assert_eq!(refused.ends_with(ADVICE), is_told, "{refused}");
     }

@@ -157,7 +157,8 @@ mod tests {
 
     fn definition() -> Command {
         let run = RunArgs::augment_args(Command::new("run"));
-        RunArgs::augment_args(Command::new("tool")).subcommands([run, command()])
+        let tool = RunArgs::augment_args(Command::new("tool")).disable_help_subcommand(true);
+        tool.subcommands([run, command()])
     }
 
     fn page(line: &str) -> Result<Option<String>> {

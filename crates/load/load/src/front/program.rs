@@ -240,7 +240,7 @@ mod tests {
         let [run, search, fleet] = abouts;
         assert!(run.starts_with("Run the load"), "{run}");
         assert!(search.starts_with("Find the highest rate"), "{search}");
-        assert!(fleet.starts_with("Look at a run"), "{fleet}");
+        assert!(fleet.starts_with("Watch and control"), "{fleet}");
     }
 
     /// Every third call fails.

@@ -16,10 +16,12 @@ use crate::running::message::Message;
 use crate::running::outputs::Outputs;
 use crate::running::run::perform;
 use crate::running::setup::Setup;
+use crate::running::workers::any_backend::AnyBackend;
 use crate::shown::live::Live;
 use clap::Parser;
+use std::fmt::{self, Debug, Formatter};
 use std::future::{pending, ready};
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -41,10 +43,33 @@ struct CommandLine {
     run: RunArgs,
 }
 
+/// A run that is set up, and its target.
+struct Loaded<T> {
+    setup: Setup,
+    target: Arc<T>,
+}
+
+impl<T> Deref for Loaded<T> {
+    type Target = Setup;
+
+    fn deref(&self) -> &Setup {
+        &self.setup
+    }
+}
+
+impl<T> Debug for Loaded<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.setup.fmt(f)
+    }
+}
+
 /// Sets a run up that loads `target`.
-fn set_up<T: Backend>(target: T, options: &str) -> anyhow::Result<Setup> {
+fn set_up<T: Backend>(target: T, options: &str) -> anyhow::Result<Loaded<T>> {
     let words = ["test"].into_iter().chain(LOAD.split(' ')).chain(options.split_whitespace());
-    Setup::new(CommandLine::try_parse_from(words)?.run, &[], |_| Ok(target))
+    let (args, target) = (CommandLine::try_parse_from(words)?.run, Arc::new(target));
+    let any: Arc<dyn AnyBackend> = Arc::<T>::clone(&target);
+    let setup = Setup::of_any(args, &[], Box::new(|_| Ok(any)))?;
+    Ok(Loaded { setup, target })
 }
 
 /// Runs what is set up to its end.
