@@ -5,6 +5,7 @@
 use crate::intervals::histograms;
 use hdrhistogram::Histogram;
 use std::fs;
+#[cfg(feature = "otlp")]
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -38,6 +39,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
+#[cfg(feature = "otlp")]
 fn signal(child: &Child, name: &str) {
     let kill = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
