@@ -71,7 +71,7 @@ const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test -
 
 /// An option of cargo's. It turns on features that are off by default, so that they are tested, checked and documented
 /// with the rest.
-const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-limits/pools,nanopace-remote/async,nanopace-remote/tls,nanopace-tower/remote";
+const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-cli/otlp,nanopace-cli/target-tls,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-limits/pools,nanopace-load/otlp,nanopace-remote/async,nanopace-remote/tls,nanopace-tower/remote";
 
 /// Options of cargo's: the packages to test. They are all but the models, which test nothing without loom, and this
 /// program. It is tested too, but built by itself: beside it cargo builds what macros are made of in another way, and

@@ -1,4 +1,4 @@
-//! The command line: the commands of the library and the program's own, and how its words are read.
+//! Defines the command line of the program and reads its words.
 
 use crate::habits;
 use crate::manual::{self, CompletionsArgs, ManArgs};
@@ -11,15 +11,15 @@ use std::process::ExitCode;
 /// The commands that the program adds.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print what a shell needs to complete commands and options.
+    /// Print a script that completes commands and options in a shell.
     #[command(after_help = manual::COMPLETIONS)]
     Completions(CompletionsArgs),
-    /// Print a page for man.
+    /// Print a manual page.
     #[command(after_help = manual::MAN)]
     Man(ManArgs),
 }
 
-/// Does what a command line asks for. Its first word is the program's own name.
+/// Performs the command of a command line. Its first word is the program's own name.
 pub(crate) fn perform(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let definition = definition();
     let words = habits::with_url(&definition, with_negatives(words));
@@ -33,7 +33,7 @@ pub(crate) fn perform(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     )
 }
 
-/// Reads a command line, and does nothing.
+/// Reads a command line without performing its command.
 pub(crate) fn check(words: impl IntoIterator<Item = OsString>) -> Result<(), clap::Error> {
     let definition = definition();
     let words = habits::with_url(&definition, with_negatives(words));

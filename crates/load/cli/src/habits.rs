@@ -1,5 +1,5 @@
-//! Habits of those who come from oha, hey, wrk and vegeta: the URL without an option, and the short forms
-//! that two of them agree on.
+//! Accepts habits from oha, hey, wrk and vegeta: a URL without an option, short forms that two of them agree on, and
+//! long options with one dash.
 
 use clap::Command;
 use std::ffi::{OsStr, OsString};
@@ -32,11 +32,12 @@ fn with_short(command: Command, short: &[(&'static str, char)]) -> Command {
     short.iter().fold(command, add)
 }
 
-/// The words of a command line, where what looks like a URL and stands alone is the value of `--url`. Other
-/// words stay as they are: they may be commands, or meant to be.
+/// Rewrites a command line: a word alone that looks like a URL becomes the value of `--url`, and a long option gets its
+/// second dash. Other words may be commands and stay the same.
 pub(crate) fn with_url(definition: &Command, words: Vec<OsString>) -> Vec<OsString> {
     let named = words.get(1).and_then(|word| definition.find_subcommand(word));
     let command = named.unwrap_or(definition);
+    let words = with_two_dashes(command, words);
     if command.get_arguments().all(|option| option.get_id() != "url") {
         return words;
     }
@@ -48,6 +49,19 @@ pub(crate) fn with_url(definition: &Command, words: Vec<OsString>) -> Vec<OsStri
         if is_alone && looks_like_url(&word) { joined("--url=", &word) } else { word }
     };
     words.into_iter().map(url).collect()
+}
+
+/// As in vegeta, `-duration=5s` is `--duration=5s`, and not `-d uration=5s`.
+fn with_two_dashes(command: &Command, words: Vec<OsString>) -> Vec<OsString> {
+    let is_long = |name: &str| {
+        name.len() > 1 && command.get_arguments().any(|option| option.get_long() == Some(name))
+    };
+    let rewrite = |word: OsString| {
+        let option = word.to_str().and_then(|word| word.strip_prefix('-'));
+        let name = option.map(|option| option.split('=').next().unwrap_or(option));
+        if name.is_some_and(is_long) { joined("-", &word) } else { word }
+    };
+    words.into_iter().map(rewrite).collect()
 }
 
 fn joined(option: &str, value: &OsStr) -> OsString {
@@ -105,6 +119,8 @@ mod tests {
             ("nanopace -kc5 http://h/", "nanopace -kc5 --url=http://h/"),
             ("nanopace run http://h/ --no-pin", "nanopace run --url=http://h/ --no-pin"),
             ("nanopace search http://h/", "nanopace search --url=http://h/"),
+            ("nanopace -rate=50 -duration 5s h:80", "nanopace --rate=50 --duration 5s --url=h:80"),
+            ("nanopace -d -rates http://h/", "nanopace -d -rates --url=http://h/"),
             // Values stay values.
             ("nanopace --url http://h/", "nanopace --url http://h/"),
             ("nanopace --url=http://h/", "nanopace --url=http://h/"),

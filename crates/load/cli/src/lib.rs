@@ -20,13 +20,12 @@ use std::thread;
 /// The stack of the program, which is the usual one whatever limit the main thread's has.
 const STACK: usize = 8 << 20;
 
-/// Does what the command line asks for.
+/// Performs the command of the command line.
 ///
-/// The exit status is 0 when the job was done, 1 when its results could not be written, 2 when what
-/// was asked for cannot be done (this is found before anything starts), 3 when the results are not
-/// as `--fail-if` requires, a search has no answer or the account of a fleet does not close, 4 when the
-/// run was ended before or in its warm-up or with slots overdue, or half of its slots never started, and
-/// 130 after an interrupt while a fleet was awaited, or one more than it takes to end the job.
+/// The exit status is 0 for success, 1 when the results could not be written, 2 when the command line is wrong (nothing
+/// was started then), 3 when a requirement was missed, no rate met the objective of a search, or a fleet lost or doubled
+/// slots, 4 when the load is incomplete, 5 when the target or the store of a fleet is out of reach, and 130 after an
+/// interrupt while a fleet was awaited, or one more than it takes to end the job.
 ///
 /// # Panics
 ///
@@ -54,11 +53,11 @@ fn outlive_long_files() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
-/// Reads a command line, the program's own name first, and does nothing.
+/// Reads a command line, whose first word is the program's name, without performing its command.
 ///
 /// # Errors
 ///
-/// Why the program refuses it; or the text of a help page, if it asks for one.
+/// The error message, or the help page that the command line asks for.
 pub fn check(words: &[&str]) -> Result<(), String> {
     args::check(words.iter().map(OsString::from)).map_err(|error| error.to_string())
 }

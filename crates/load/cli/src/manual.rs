@@ -1,46 +1,46 @@
-//! What a shell completes, and the pages of `man`: both are made from the definition of the command line.
+//! Makes completions for shells and pages for `man` from the definition of the command line.
 
 use anyhow::Context;
 use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-/// What `-h` shows below the options of `completions`.
+/// The end of the help pages of `completions`.
 pub(crate) const COMPLETIONS: &str = "\
 Examples:
   nanopace completions bash > ~/.local/share/bash-completion/completions/nanopace
   nanopace completions fish > ~/.config/fish/completions/nanopace.fish
-  nanopace completions zsh > ~/.zfunc/_nanopace    a folder of zsh's fpath";
+  nanopace completions zsh > ~/.zfunc/_nanopace";
 
-/// What `-h` shows below the options of `man`.
+/// The end of the help pages of `man`.
 pub(crate) const MAN: &str = "\
 Examples:
   nanopace man > nanopace.1
   nanopace man run > nanopace-run.1
-  nanopace man search | man -l -               to read it at once";
+  nanopace man search | man -l -";
 
 /// The options of `nanopace completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell that is to complete commands and options
+    /// Shell to print completions for
     shell: Shell,
 }
 
 /// The options of `nanopace man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// The command that the page is about [default: all of the program]
+    /// Command to print the page of [default: the whole program]
     command: Option<String>,
 }
 
-/// What a shell reads to complete commands of this definition.
+/// Returns the script that completes commands of this definition.
 pub(crate) fn completions(args: &CompletionsArgs, mut definition: Command) -> Vec<u8> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut definition, "nanopace", &mut script);
     script
 }
 
-/// A page of `man` about a command of this definition.
+/// Returns the page of `man` about a command of this definition.
 ///
 /// # Errors
 /// There is no such command.

@@ -13,7 +13,7 @@ mod sleep;
 mod stall;
 #[cfg(test)]
 mod tests;
-#[cfg_attr(not(feature = "tls"), path = "target/no_tls.rs")]
+#[cfg_attr(not(feature = "target-tls"), path = "target/no_tls.rs")]
 mod tls;
 
 use answer::Answerer;

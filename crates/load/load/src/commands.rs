@@ -5,18 +5,19 @@
 
 use crate::calibrate::Calibration;
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
-use crate::console::config;
+use crate::console::{config, help};
+use crate::front::help as pages;
 use crate::front::job::{self, Ended, FAILED, refused};
 use crate::front::program::{print, status, usage};
 use crate::http;
 use crate::http::args::{HttpRunArgs, HttpSearchArgs};
-use crate::load::schedule::help::GRAMMAR;
 use crate::plan::Plan;
 use crate::plan::args::{self as plan_args, PlanArgs};
 use crate::running::compare::{self, CompareArgs};
 use crate::running::fleet::args::{self as fleet_args, FleetCommand};
 use crate::running::member::address::without_password;
 use crate::running::search::args as search_args;
+use clap::builder::ArgPredicate;
 use clap::error::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use nanopace::Rate;
@@ -28,40 +29,39 @@ pub use crate::http::embedded::{Embedded, EmbeddedTarget};
 
 const EXAMPLES: &str = "\
 Examples:
-  nanopace                                     embedded target, 5000/s, 10 s; same as nanopace run
-  nanopace http://127.0.0.1:8080/ --rate 2k/s -c 64 -z 1min
-  nanopace http://127.0.0.1:8080/ --rate max   as fast as answers come: no waiting is seen
-  nanopace 'http://127.0.0.1:8080/{{user}}' --data users.csv
-                                               a row for each request
-  nanopace run --rate 100 --duration 6s -c 2 --target-stall 2s@2s
-                                               what a stall does to response times
-  nanopace run --requests 1000 --json - | jq .response_time_ns.p99
-  nanopace run --html run.html --csv -         a page to look at, and a line each second
-  nanopace run --fail-below 0.99               exit status 3 if the rate is missed
-  nanopace run --config run.toml --rate 10k/s  options from a file; those given here win
+  nanopace http://127.0.0.1:8080/ --rate 200/s -z 30s
+  nanopace http://127.0.0.1:8080/ --shape \"ramp 10/s..300/s 1min, hold 5min\" --html ramp.html
+  nanopace http://127.0.0.1:8080/ --rate 100/s --fail-if \"p99 response < 50ms\"
+  nanopace search http://127.0.0.1:8080/ --until \"p99 response < 20ms\"
+  nanopace compare before.json after.json
+
+Write times as 500us, 20ms, 1.5s or 2min. 'nanopace --help' lists all options; 'nanopace help'
+lists topics, such as rates, shapes and exit-codes.";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  nanopace run --url http://127.0.0.1:8080/ --rate 2k/s -c 64 -z 1min
   nanopace run --shape \"ramp 100/s..5k/s 30s, hold 60s\" --arrivals poisson
-  nanopace plan --shape \"sine 1k/s..5k/s period 20s x3\"
-                                               draws a load before anything runs
-  nanopace search --url http://127.0.0.1:8080/ --until \"p99 response < 20ms\"
-                                               the highest rate that keeps this
-  nanopace compare before.json after.json      whether two runs differ by more than chance
-  nanopace calibrate                           which rates and pauses suit this machine
-  nanopace run --fleet redis://10.0.0.7/ --run checkout --nodes 4 --rate 10k/s
-                                               four machines that make one load
-  nanopace fleet status checkout               how such a fleet is; from anywhere
+  nanopace run --rate 100 --duration 6s -c 2 --target-stall 2s@2s
+  nanopace run --requests 1000 --json - | jq .response_time_ns.p99
+  nanopace run --config run.toml --rate 10k/s
 
-Write times as 500us, 20ms, 1.5s or 2min. During a run on a terminal, + and - change the
-rate by 10 %, space pauses and resumes, a rate and Enter sets the rate, s asks for a shape,
-and q or Ctrl-C ends the run with its report.
+The same without 'run'. 'nanopace run --help' lists all options; 'nanopace help' lists topics.";
 
-The exit status is 0 when all is well, 1 when results could not be written, 2 when what was
-asked for cannot be done, 3 when a requirement was missed, 4 when the run was ended before
-or in its warm-up or with slots overdue, or half of its slots never started, and 130 after an
-interrupt without a report.";
+/// The default rate of the embedded target. Other servers get the lower default of [`ScheduleArgs`].
+///
+/// [`ScheduleArgs`]: crate::load::schedule::args::ScheduleArgs
+const EMBEDDED_RATE: &str = "5000/s";
 
-/// A load generator that starts every request on schedule and says how late it was.
+/// Start every HTTP request on schedule and report how late each one was.
 #[derive(Parser)]
-#[command(name = "nanopace", version, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+#[command(
+    name = "nanopace",
+    version,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    after_help = EXAMPLES
+)]
 struct Cli<C: Subcommand, E: EmbeddedTarget> {
     #[command(subcommand)]
     command: Option<Command<C, E>>,
@@ -72,38 +72,59 @@ struct Cli<C: Subcommand, E: EmbeddedTarget> {
 /// The commands.
 #[derive(Subcommand)]
 enum Command<C: Subcommand, E: EmbeddedTarget> {
-    /// Drive an HTTP server at a given rate and report wait, service and response times.
-    #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{GRAMMAR}"))]
+    /// Load an HTTP server at a given rate and report wait, service and response times.
+    #[command(after_help = RUN_EXAMPLES)]
     Run(Box<HttpRunArgs<E>>),
-    /// Find the highest rate at which a server keeps a promise, such as p99 response < 20ms.
+    /// Find the highest rate that meets an objective, such as p99 response < 20ms.
     #[command(after_help = search_args::HELP)]
     Search(Box<HttpSearchArgs<E>>),
-    /// Draw a load before anything runs: its rate over time, and when each request is to start.
-    #[command(after_help = plan_args::EXAMPLES, after_long_help = plan_args::long_help())]
+    /// Draw a load before it runs: its rate over time and the start of each request.
+    #[command(after_help = plan_args::HELP)]
     Plan(Box<PlanArgs>),
     /// Measure this machine's clock, sleeps and starts, and recommend a way to pause.
     #[command(after_help = calibrate_args::HELP)]
     Calibrate(CalibrateArgs),
-    /// Say whether runs differ by more than chance: A and B, by their --json files.
+    /// Compare runs by their --json files: which differences are beyond chance?
     #[command(after_help = compare::HELP)]
     Compare(CompareArgs),
-    /// Look at a run that several machines make together, and change it.
+    /// Watch and control a run that several machines share.
     #[command(subcommand, after_help = fleet_args::HELP)]
     Fleet(FleetCommand),
     #[command(flatten)]
     Other(C),
-    /// Print this configuration of a run.
+    /// Print this text: a configuration or a help page.
     #[command(skip)]
-    PrintConfig(String),
+    Print(String),
 }
 
 /// Returns the definition of the command line. The program may change it before it gives it to [`perform`].
 #[must_use]
 pub fn definition<C: Subcommand, E: EmbeddedTarget>() -> clap::Command {
-    Cli::<C, E>::command().mut_subcommands(|command| match command.get_name() {
-        // What is drawn has a schedule.
+    let nothing = clap::Command::new("nothing");
+    let shortened = |command| help::hide_rare(command, &nothing);
+    let definition = Cli::<C, E>::command().subcommand(pages::command());
+    run_rate(shortened(definition)).mut_subcommands(|command| match command.get_name() {
+        "run" => run_rate(shortened(command)),
+        "search" => shortened(command),
+        // A closed loop has no schedule to draw.
         "plan" => command.mut_arg("rate", |rate| rate.value_parser(value_parser!(Rate))),
         _ => command,
+    })
+}
+
+/// Sets the default rate of a run.
+fn run_rate(command: clap::Command) -> clap::Command {
+    command.mut_arg("rate", |rate| {
+        let default = rate.get_default_values().first().cloned().unwrap_or_default();
+        let help = rate.get_help().map(ToString::to_string).unwrap_or_default();
+        let help =
+            format!("{help} [default: {}; embedded target {EMBEDDED_RATE}]", default.display());
+        let servers =
+            ["url", "targets", "scenario"].map(|id| (id, ArgPredicate::IsPresent, default.clone()));
+        rate.default_value_ifs(servers)
+            .default_value(EMBEDDED_RATE)
+            .hide_default_value(true)
+            .help(help)
     })
 }
 
@@ -144,7 +165,7 @@ where
         Ok(Command::Other(command)) => other(command, config::extended(definition))
             .map_err(|told| refused(anyhow::Error::msg(told)))
             .and_then(|text| print(&text)),
-        Ok(Command::PrintConfig(config)) => print(config.as_bytes()),
+        Ok(Command::Print(text)) => print(text.as_bytes()),
         Err(error) => usage(&error),
     })
 }
@@ -156,8 +177,11 @@ where
     E: EmbeddedTarget,
 {
     let matches = config::matches(definition, words)?;
+    if let Some(page) = pages::asked_for(definition, &matches)? {
+        return Ok(Command::Print(page));
+    }
     if let Some(config) = config::asked_for(definition, &matches)? {
-        return Ok(Command::PrintConfig(without_secret(&config)));
+        return Ok(Command::Print(without_secret(&config)));
     }
     let Cli { command, run } = Cli::from_arg_matches(&matches)?;
     let mut command = command.unwrap_or_else(|| Command::Run(Box::new(run)));
@@ -180,7 +204,7 @@ fn without_secret(config: &str) -> String {
 
 fn plan(args: &PlanArgs) -> Ended {
     let plan = Plan::new(args).map_err(refused)?;
-    // What one place does not take, the others still get.
+    // An output that fails does not stop the others.
     let written = [plan.show(), plan.draw(), plan.list()];
     let written = written.into_iter().collect::<io::Result<()>>();
     written.map(|()| ExitCode::SUCCESS).map_err(|error| (FAILED, error.into()))
@@ -206,7 +230,7 @@ mod tests {
     }
 
     fn run_args(line: &str) -> RunArgs {
-        let words = line.split_whitespace().map(OsString::from).collect();
+        let words = line.split_whitespace().map(|word| word.replace('_', " ").into()).collect();
         match read::<Other, NoTarget>(&definition::<Other, NoTarget>(), words) {
             Ok(Command::Run(args)) => args.load,
             _ => panic!("{line} is a run"),
@@ -221,6 +245,28 @@ mod tests {
             assert_eq!((args.connections, args.duration, args.requests), (16, None, None));
             assert_eq!(args.timeout, Duration::from_secs(10));
         }
+    }
+
+    #[test]
+    fn a_real_server_gets_a_low_rate_by_default() {
+        for (options, rate) in [
+            ("--url http://127.0.0.1/", 50),
+            ("--targets targets.txt", 50),
+            ("--scenario shop.toml", 50),
+            ("--url http://127.0.0.1/ --rate 5000", 5_000),
+            ("--connections 3", 5_000),
+        ] {
+            for line in ["nanopace", "nanopace run"] {
+                let args = run_args(&format!("{line} {options}"));
+                assert_eq!(args.schedule.rate, Rate::per_second(rate).ok(), "{options}");
+                assert_eq!(
+                    args.settings.contains_key("rate_is_default"),
+                    !options.contains("--rate")
+                );
+            }
+        }
+        let args = run_args("nanopace --url http://127.0.0.1/ --shape hold_7/s_1s");
+        assert!(args.schedule.rate.is_none() && !args.settings.contains_key("rate_is_default"));
     }
 
     #[test]

@@ -5,6 +5,8 @@ pub(crate) mod alternate;
 pub(crate) mod axis;
 pub(crate) mod chart;
 pub(crate) mod config;
+pub(crate) mod help;
+mod hints;
 pub(crate) mod human;
 pub(crate) mod input;
 pub(crate) mod interrupt;
@@ -19,6 +21,7 @@ mod progress;
 pub(crate) mod refusal;
 mod result_file;
 pub(crate) mod secret;
+pub(crate) mod unreachable;
 
 pub(crate) use log_file::LogFile;
 pub(crate) use output::Output;

@@ -2,6 +2,7 @@
 
 pub(crate) mod builder;
 pub(crate) mod groups;
+pub(crate) mod help;
 pub(crate) mod job;
 pub(crate) mod program;
 pub(crate) mod report;

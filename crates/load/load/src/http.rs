@@ -41,7 +41,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A run over HTTP that is ready.
-pub(crate) fn setup<E: EmbeddedTarget>(args: HttpRunArgs<E>) -> anyhow::Result<Setup<Http>> {
+pub(crate) fn setup<E: EmbeddedTarget>(args: HttpRunArgs<E>) -> anyhow::Result<Setup> {
     let HttpRunArgs { requests, load, .. } = args;
     Setup::new(load, &requests.inputs(), |load| Http::new(&requests, load))
 }
@@ -61,7 +61,7 @@ pub(crate) fn written<E: EmbeddedTarget>(
 }
 
 /// A search over HTTP that is ready.
-pub(crate) fn job<E: EmbeddedTarget>(args: HttpSearchArgs<E>) -> anyhow::Result<Job<Http>> {
+pub(crate) fn job<E: EmbeddedTarget>(args: HttpSearchArgs<E>) -> anyhow::Result<Job> {
     let HttpSearchArgs { requests, search } = args;
     let stops = requests.data.data_end == DataEnd::Stop;
     anyhow::ensure!(!stops, "--data-end stop: a search sends as many requests as it takes");

@@ -2,11 +2,10 @@
 
 use super::behaviour::Behaviour;
 use super::sleep::Sleepers;
+use fastrand::Rng;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::{Request, Response, StatusCode};
-use rand::SeedableRng;
-use rand::rngs::Xoshiro256PlusPlus;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,7 @@ pub(super) struct Answerer {
     schedule_start: OnceLock<Instant>,
     /// One for all, so that it is the order of the requests alone that decides how each is
     /// answered, and not the connection or the thread that it comes by.
-    rng: Mutex<Xoshiro256PlusPlus>,
+    rng: Mutex<Rng>,
 }
 
 impl Answerer {
@@ -30,7 +29,7 @@ impl Answerer {
             body: b"ok\n".iter().copied().cycle().take(behaviour.body as usize).collect(),
             sleepers,
             schedule_start: OnceLock::new(),
-            rng: Mutex::new(Xoshiro256PlusPlus::seed_from_u64(behaviour.seed)),
+            rng: Mutex::new(Rng::with_seed(behaviour.seed)),
         }
     }
 

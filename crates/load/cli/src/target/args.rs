@@ -18,32 +18,28 @@ const LONGEST_BODY: i64 = 1 << 30;
 #[expect(clippy::struct_field_names, reason = "they are the names of the options")]
 #[command(next_help_heading = "Embedded target")]
 pub(crate) struct TargetArgs {
-    /// How long the embedded target takes for each answer: 1ms always, or drawn anew for each one,
-    /// in quotes: 'exp MEAN', 'uniform MIN MAX', 'normal MEAN DEVIATION' (zero where negative),
-    /// 'lognormal MEDIAN SIGMA' (with 0.5 the 99th percentile is 3 x the median, with 1 it is
-    /// 10 x), 'pareto MIN SHAPE' (with 2, one in 100 takes 10 x MIN, one in 10 000 100 x)
+    /// Respond after this time, or one drawn anew each time, as in 'exp 5ms' [see: help target]
     #[arg(long, value_name = "LATENCY", default_value_t, conflicts_with_all = ["url", "targets"])]
     pub(crate) target_latency: Latency,
 
-    /// Stop the embedded target from answering: 2s@3s is for 2 s, beginning 3 s after the start
+    /// Stop responding once: 2s@3s is for 2 s, from 3 s after the start
     #[arg(long, value_name = "TIME@TIME", conflicts_with_all = ["url", "targets"])]
     pub(crate) target_stall: Option<Stall>,
 
-    /// Answer this share of the requests with status 500, chosen at random: 1%, 0.5%, 0.01
+    /// Respond to this random share of requests with status 500, as in 1% or 0.01
     #[arg(long, value_name = "SHARE", default_value_t, conflicts_with_all = ["url", "targets"])]
     pub(crate) target_errors: Share,
 
-    /// Have the embedded target speak TLS, with a certificate of its own that only this run trusts
+    /// Serve HTTPS, with a certificate that only this run trusts
     #[arg(long, conflicts_with_all = ["url", "targets"])]
     pub(crate) target_tls: bool,
 
-    /// Length of the embedded target's answers, without their headers
+    /// Send this many bytes as body
     #[arg(long, value_name = "BYTES", default_value_t = 3, conflicts_with_all = ["url", "targets"],
         value_parser = value_parser!(u32).range(..=LONGEST_BODY))]
     pub(crate) target_body: u32,
 
-    /// Where the embedded target's latencies and errors are drawn from: with the same seed, the
-    /// n-th request is answered alike in each run
+    /// Seed random latencies and errors: the same seed gives the n-th request the same
     #[arg(long, value_name = "NUMBER", default_value_t = 1, conflicts_with_all = ["url", "targets"])]
     pub(crate) target_seed: u64,
 }

@@ -4,8 +4,8 @@
 //! latency has a median and a sigma, as in
 //! [WireMock](https://wiremock.org/docs/simulating-faults/).
 
-use rand::{Rng, RngExt};
-use rand_distr::{Exp1, OpenClosed01, StandardNormal};
+use fastrand::Rng;
+use std::f64::consts::TAU;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -33,25 +33,28 @@ use Latency::{Constant, Exponential, LogNormal, Normal, Pareto, Uniform};
 
 impl Latency {
     /// Draws a latency. One that is beyond the longest time becomes the longest time.
-    pub(crate) fn sample(&self, rng: &mut impl Rng) -> Duration {
+    pub(crate) fn sample(&self, rng: &mut Rng) -> Duration {
         match *self {
             Constant(latency) => latency,
-            Uniform { min, max } => rng.random_range(min..=max),
-            Exponential { mean } => times(mean, rng.sample(Exp1)),
+            Uniform { min, max } => min + (max - min).mul_f64(rng.f64()),
+            Exponential { mean } => times(mean, -positive(rng).ln()),
             Normal { mean, deviation } => {
                 seconds(mean.as_secs_f64() + deviation.as_secs_f64() * standard_normal(rng))
             }
             LogNormal { median, sigma } => times(median, (sigma * standard_normal(rng)).exp()),
-            Pareto { min, shape } => {
-                let beyond: f64 = rng.sample(OpenClosed01);
-                times(min, beyond.powf(-shape.recip()))
-            }
+            Pareto { min, shape } => times(min, positive(rng).powf(-shape.recip())),
         }
     }
 }
 
-fn standard_normal(rng: &mut impl Rng) -> f64 {
-    rng.sample(StandardNormal)
+/// Evenly between 0, which is never drawn, and 1.
+fn positive(rng: &mut Rng) -> f64 {
+    1.0 - rng.f64()
+}
+
+/// By the method of Box and Muller.
+fn standard_normal(rng: &mut Rng) -> f64 {
+    (-2.0 * positive(rng).ln()).sqrt() * (TAU * rng.f64()).cos()
 }
 
 fn times(duration: Duration, factor: f64) -> Duration {
@@ -156,8 +159,6 @@ fn word(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
-    use rand::rngs::Xoshiro256PlusPlus;
 
     const fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -168,7 +169,7 @@ mod tests {
     }
 
     fn draw(latency: Latency, count: usize) -> Vec<Duration> {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut rng = Rng::with_seed(1);
         (0..count).map(|_| latency.sample(&mut rng)).collect()
     }
 

@@ -1,10 +1,10 @@
-//! In place of TLS, where that was left out: no target speaks it.
+//! Replaces the TLS side of the embedded target in builds without it.
 
 use anyhow::bail;
 use std::io;
 use tokio::net::TcpStream;
 
-/// There is none.
+/// Never exists.
 pub(super) enum Acceptor {}
 
 impl Acceptor {
@@ -14,15 +14,15 @@ impl Acceptor {
     }
 }
 
-/// What nobody gets.
+/// Never exists.
 pub(super) struct Identity {
     pub(super) acceptor: Acceptor,
     pub(super) certificate_pem: String,
 }
 
 impl Identity {
-    /// Refuses, and says what to build.
+    /// Returns the error that says how to build a target with TLS.
     pub(super) fn new() -> anyhow::Result<Identity> {
-        bail!("--target-tls: build nanopace-cli with its feature tls")
+        bail!("--target-tls is not built in: cargo install nanopace-cli --features target-tls")
     }
 }

@@ -1,6 +1,6 @@
 //! A share of all requests.
 
-use rand::{Rng, RngExt};
+use fastrand::Rng;
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,8 +10,8 @@ pub(crate) struct Share(f64);
 
 impl Share {
     /// Whether this one belongs to the share, drawn at random.
-    pub(crate) fn draw(self, rng: &mut impl Rng) -> bool {
-        rng.random_bool(self.0)
+    pub(crate) fn draw(self, rng: &mut Rng) -> bool {
+        rng.f64() < self.0
     }
 }
 
@@ -55,8 +55,6 @@ impl fmt::Display for Share {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
-    use rand::rngs::Xoshiro256PlusPlus;
 
     #[test]
     fn reads_percent_and_fractions() {
@@ -104,7 +102,7 @@ mod tests {
     #[test]
     fn draws_so_many() {
         const DRAWS: u32 = 1_000_000;
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut rng = Rng::with_seed(1);
         for share in [0.0, 0.001, 0.01, 0.5, 1.0] {
             let drawn = (0..DRAWS).filter(|_| Share(share).draw(&mut rng)).count();
             let expected = f64::from(DRAWS) * share;

@@ -7,15 +7,20 @@ use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+#[cfg(feature = "target-tls")]
 use rustls::pki_types::pem::PemObject;
+#[cfg(feature = "target-tls")]
 use rustls::pki_types::{CertificateDer, ServerName};
+#[cfg(feature = "target-tls")]
 use rustls::{ClientConfig, RootCertStore};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+#[cfg(feature = "target-tls")]
 use tokio_rustls::TlsConnector;
+#[cfg(feature = "target-tls")]
 use tokio_rustls::client::TlsStream;
 
 /// How long something may take that happens at once, unless it never does.
@@ -69,6 +74,7 @@ async fn assert_answers(target: &Target) {
     assert_eq!(answer, (StatusCode::OK, Bytes::from_static(b"ok\n")));
 }
 
+#[cfg(feature = "target-tls")]
 /// A connection to a name that the certificate is for, by a client that trusts `roots` alone.
 async fn tls(
     target: &Target,
@@ -82,6 +88,7 @@ async fn tls(
     TlsConnector::from(Arc::new(config)).connect(name, connect(target).await).await
 }
 
+#[cfg(feature = "target-tls")]
 fn own_roots(target: &Target) -> RootCertStore {
     let certificate = target.certificate_pem().unwrap();
     let mut roots = RootCertStore::empty();
@@ -124,6 +131,7 @@ async fn http2_needs_no_upgrade() {
     }
 }
 
+#[cfg(feature = "target-tls")]
 #[tokio::test]
 async fn tls_is_trusted_under_each_name_and_settles_on_a_protocol() {
     let target = target(Behaviour { tls: true, ..Behaviour::default() });
@@ -143,6 +151,7 @@ async fn tls_is_trusted_under_each_name_and_settles_on_a_protocol() {
     }
 }
 
+#[cfg(feature = "target-tls")]
 #[tokio::test]
 async fn nobody_else_trusts_the_certificate() {
     let [one, other] = [(); 2].map(|()| target(Behaviour { tls: true, ..Behaviour::default() }));
@@ -241,6 +250,7 @@ async fn what_is_no_request_ends_its_own_connection_only() {
     }
 }
 
+#[cfg(feature = "target-tls")]
 #[tokio::test]
 async fn what_is_no_tls_ends_its_own_connection_only() {
     let target = target(Behaviour { tls: true, ..Behaviour::default() });

@@ -1,7 +1,7 @@
 //! Servers with several addresses, some of which do not answer.
 
 use crate::command::{nanopace, object};
-use crate::running::{Target, refusal, side_by_side};
+use crate::running::{Target, side_by_side, unreachable};
 use serde_json::Value;
 
 /// The embedded target of another process. It listens on 127.0.0.1 alone.
@@ -52,14 +52,18 @@ fn names_the_other(results: &Value, port: u16) -> bool {
 /// The other one refuses connections, or this machine has no IPv6.
 #[test]
 fn requests_are_answered_if_one_address_of_several_answers() {
-    let (plain, with_tls) = (Server::start(""), Server::start("--target-tls"));
+    let plain = Server::start("");
+    #[cfg(feature = "target-tls")]
+    let with_tls = Server::start("--target-tls");
     side_by_side(
         [
             (&plain, "127.0.0.1,::1", ""),
             (&plain, "::1,127.0.0.1", "--disable-keepalive"),
             (&plain, "::1,127.0.0.1,2001:db8::1", "-c 1 --connection-requests 5"),
             (&plain, "::1,127.0.0.1", "--http2 --streams 4"),
+            #[cfg(feature = "target-tls")]
             (&with_tls, "::1,127.0.0.1", "--insecure"),
+            #[cfg(feature = "target-tls")]
             (&with_tls, "::1,127.0.0.1,2001:db8::1", "--insecure --http2"),
         ],
         |(server, addresses, options)| {
@@ -87,7 +91,7 @@ fn a_proxy_and_a_search_use_the_other_address_too() {
 fn if_no_address_answers_the_run_does_not_start_and_all_are_named() {
     // Nothing listens on port 1.
     let url = "run --url http://h.invalid:1/ --resolve h.invalid:1:127.0.0.1,::1";
-    let told = refusal(nanopace(url).output().unwrap());
+    let told = unreachable(nanopace(url).output().unwrap());
     let begin = "error: no answer from http://h.invalid:1/: connection refused (127.0.0.1:1: connection refused, ";
     assert!(told.starts_with(begin) && told.contains("[::1]:1: "), "{told}");
 }

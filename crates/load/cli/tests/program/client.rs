@@ -1,7 +1,9 @@
 //! What the client sends, and to whom: headers, TLS, HTTP/2, sockets, files of requests.
 
 use crate::command::{nanopace, object, scratch};
-use crate::running::{Target, file, output, refusal};
+#[cfg(feature = "target-tls")]
+use crate::running::Target;
+use crate::running::{file, output, refusal, unreachable};
 use crate::server::{Asked, server};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -171,9 +173,12 @@ fn a_file_of_targets_is_sent_round_and_round() {
 #[test]
 fn the_embedded_target_speaks_everything() {
     for options in [
-        "--target-tls",
-        "--target-tls --http2",
         "--http2",
+        #[cfg(feature = "target-tls")]
+        "--target-tls",
+        #[cfg(feature = "target-tls")]
+        "--target-tls --http2",
+        #[cfg(feature = "target-tls")]
         "--target-tls --insecure --disable-keepalive",
     ] {
         let results = results(options);
@@ -184,10 +189,11 @@ fn the_embedded_target_speaks_everything() {
     }
 }
 
+#[cfg(feature = "target-tls")]
 #[test]
 fn a_certificate_that_nobody_trusts_is_refused() {
     let target = Target::start("--target-tls");
-    let told = refusal(output(&format!("run --url {} --requests 1", target.url)));
+    let told = unreachable(output(&format!("run --url {} --requests 1", target.url)));
     assert!(told.contains("--cacert") || told.contains("no trusted certificates"), "{told}");
     results(&format!("--url {} --insecure", target.url));
 }
@@ -229,7 +235,7 @@ fn a_name_that_is_not_resolved_is_told_with_the_proxy_of_the_environment() {
     const ADVICE: &str = "; to go through what http_proxy names, give it as --proxy\n";
     for (name, is_told) in [("http_proxy", true), ("https_proxy", false)] {
         let environment = [(name, "http://127.0.0.1:1/")];
-        let refused = refusal(with("run --url http://host.invalid/", &environment));
+        let refused = unreachable(with("run --url http://host.invalid/", &environment));
         assert!(refused.contains("cannot resolve \"host.invalid\": "), "{refused}");
         assert_eq!(refused.ends_with(ADVICE), is_told, "{refused}");
     }

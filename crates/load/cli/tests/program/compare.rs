@@ -173,7 +173,7 @@ fn what_is_required_is_told_to_those_who_build_and_test() {
     fs::write(&step, "from before\n").unwrap();
     let mut command = nanopace("run --rate 200 --requests 20 --no-tui --junit");
     command.arg(&junit).arg("--summary").arg(&short).env("GITHUB_STEP_SUMMARY", &step);
-    command.args(["--fail-if", "p50 response < 1ns"]);
+    command.args(["--fail-if", "p50 response < 1ns", "--fail-if", "errors <= 1%"]);
     assert_eq!(command.output().unwrap().status.code(), Some(3));
     let report = Report::deserialize_from_str(&fs::read_to_string(&junit).unwrap()).unwrap();
     let cases = report.test_suites[0].test_cases.iter();

@@ -1,4 +1,4 @@
-//! What users of other load generators write first.
+//! Command lines of newcomers, and the help that they get.
 
 use crate::running::{output, refusal, results};
 use crate::server::server;
@@ -41,6 +41,141 @@ fn what_is_mistyped_is_told_with_what_was_meant() {
     ] {
         let stderr = refusal(output(line));
         assert!(stderr.contains(told), "{line}: {stderr}");
+    }
+}
+
+/// Each is an option or a command of another load generator.
+#[test]
+fn habits_of_other_load_generators_are_answered_in_one_line() {
+    let lines = "--rps 9;--qps 9;-q 9;-R 9;-r 9;--vus 9;-u 9;--users 9;--concurrency 9;-i 9;--iterations 9;\
+                 --time 5s;--run-time 5s;-o json;--out json;--output csv;--latency;-l;--stage 5s:9;\
+                 --spawn-rate 9;--script a.js;-f a.py;-s a.lua;-p body;-T text/plain;-x h:1;--cookie a=b;\
+                 --thresholds p95;--headless;--redirect 9;--keepalive;attack;bench;report;load;\
+                 search --rps 9;run --vus 9";
+    for line in lines.split(';') {
+        let told = refusal(output(line));
+        assert!(told.contains(" belongs to another load generator: "), "{line}: {told}");
+        let Some((_, advice)) = told.trim_end().split_once("write ") else {
+            assert!(told.contains("leave it out"), "{line}: {told}");
+            continue;
+        };
+        let advice = advice.split([';', ',']).next().unwrap().split(" or ").next().unwrap();
+        let mut words = vec!["nanopace"];
+        words.extend(split(advice));
+        if let Err(error) = nanopace_cli::check(&words) {
+            assert!(error.contains("cannot read FILE"), "{line}: {words:?}: {error}");
+        }
+    }
+    let told = refusal(output("-t2 -c10 -d30s http://127.0.0.1:1/"));
+    assert!(told.contains("write --duration 30s") || told.contains("--timeout"), "{told}");
+}
+
+/// The words of a line in which quotes hold words together.
+fn split(line: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    for (index, part) in line.split('"').enumerate() {
+        match index % 2 {
+            0 => words.extend(part.split_whitespace()),
+            _ => words.push(part),
+        }
+    }
+    words
+}
+
+fn page(line: &str) -> String {
+    let output = output(line);
+    assert!(output.status.success() && output.stderr.is_empty(), "{line}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The names that a page lists below a heading.
+fn names(page: &str, heading: &str) -> Vec<String> {
+    let lines = page.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
+    let lines = lines.take_while(|line| line.starts_with("  "));
+    lines.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn short_help_fits_a_screen_and_long_help_has_two_lines_for_an_option() {
+    let commands = names(&page("help"), "Commands ");
+    assert!(commands.len() >= 8, "{commands:?}");
+    let fleet = names(&page("fleet -h"), "Commands:");
+    let fleet = fleet.iter().map(|name| format!("fleet {name}"));
+    let all = commands.iter().cloned().chain(fleet).chain([String::new()]);
+    for command in all {
+        let short = page(&format!("{command} -h"));
+        assert!(short.lines().count() <= 45, "{command}: {short}");
+        let long = page(&format!("{command} --help"));
+        for line in short.lines().chain(long.lines()) {
+            assert!(line.chars().count() <= 100, "{command}: {line}");
+        }
+        assert!(longest_option(&long) <= 2, "{command}: {long}");
+        if !command.is_empty() {
+            assert_eq!(short, page(&format!("help {command}")), "{command}");
+        }
+    }
+    let (short, long) = (page("-h"), page("--help"));
+    let options = short.lines().filter(|line| begins_option(line)).count();
+    assert!(options == 8 + 2 && !short.contains("--shard"), "{short}");
+    assert!(long.contains("--shard") && long.contains("\nResults:\n"), "{long}");
+}
+
+fn begins_option(line: &str) -> bool {
+    line.starts_with("  -") || line.starts_with("      --")
+}
+
+/// The most lines that an option takes on a page.
+fn longest_option(page: &str) -> usize {
+    let mut longest = (0, 0);
+    for line in page.lines() {
+        let now = match (begins_option(line), line.starts_with("        ")) {
+            (true, _) => 1,
+            (false, true) if longest.1 > 0 => longest.1 + 1,
+            _ => 0,
+        };
+        longest = (longest.0.max(now), now);
+    }
+    longest.0
+}
+
+#[test]
+fn topics_exist_and_their_examples_are_commands() {
+    let topics = names(&page("help"), "Topics ");
+    for name in
+        ["rates", "shapes", "arrivals", "requirements", "templates", "scenarios", "exit-codes"]
+    {
+        assert!(topics.iter().any(|topic| topic == name), "{name}: {topics:?}");
+    }
+    let long = page("--help");
+    let named = long.split("[see: help").skip(1).map(|rest| rest.split(']').next().unwrap().trim());
+    assert!(named.clone().count() > 5);
+    assert!(named.clone().all(|name| topics.iter().any(|topic| topic == name)), "{long}");
+    for topic in topics {
+        let text = page(&format!("help {topic}"));
+        let whole = text.replace("\\\n", " ");
+        let examples = whole.lines().filter_map(|line| line.strip_prefix("  nanopace "));
+        assert!(examples.clone().count() > 0, "{text}");
+        for example in examples {
+            let words: Vec<_> = ["nanopace"].into_iter().chain(split(example)).collect();
+            if let Err(error) = nanopace_cli::check(&words) {
+                assert!(error.contains("cannot read starts.csv"), "{topic}: {words:?}: {error}");
+            }
+        }
+    }
+    let told = refusal(output("help shape"));
+    assert!(told.contains("'nanopace help' lists them"), "{told}");
+}
+
+/// The packaged program has all features.
+#[cfg(not(all(feature = "otlp", feature = "target-tls")))]
+#[test]
+fn features_that_are_left_out_say_how_to_get_them() {
+    for (line, feature, is_there) in [
+        ("--otlp http://127.0.0.1:1/", "otlp", cfg!(feature = "otlp")),
+        ("--target-tls -n 1", "target-tls", cfg!(feature = "target-tls")),
+    ] {
+        let install = format!("not built in: cargo install nanopace-cli --features {feature}");
+        assert!(is_there || refusal(output(line)).contains(&install), "{line}");
     }
 }
 

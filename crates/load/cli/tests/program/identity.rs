@@ -1,7 +1,7 @@
 //! Clients that say who they are, to a server that lets nobody in who does not.
 
 use crate::command::{nanopace, object};
-use crate::running::{file, refusal};
+use crate::running::{file, refusal, unreachable};
 use crate::server::serving;
 use crate::tls::{certificate, config};
 use hyper::body::Incoming;
@@ -103,7 +103,7 @@ fn who_has_the_certificate_is_let_in_and_nobody_else() {
         [&[][..], &["--http2"], &["--cert", &other_both], &["--http2", "--cert", &other_both]]
     {
         let output = run(&url, &[&["--cacert", &trusted], options].concat());
-        assert!(refusal(output).contains("no answer from"), "{options:?}");
+        assert!(unreachable(output).contains("no answer from"), "{options:?}");
     }
 }
 
@@ -199,7 +199,7 @@ fn files_for_tls_do_no_harm_without_it() {
 fn old_certificates_and_files_with_a_mark_are_taken() {
     let marked = |name, text| file(name, format!("\u{feff}{text}"));
     let (old, key) = (marked("identity-old.pem", OLD), marked("identity-old-key.pem", OLD_KEY));
-    let stderr = refusal(run("https://127.0.0.1:1/", &["-k", "--cert", &old, "--key", &key]));
+    let stderr = unreachable(run("https://127.0.0.1:1/", &["-k", "--cert", &old, "--key", &key]));
     assert!(stderr.contains("no answer from https://127.0.0.1:1/: connection refused"), "{stderr}");
 }
 
@@ -211,7 +211,7 @@ fn a_handshake_that_a_server_breaks_off_is_told_with_what_it_may_want() {
         // A fatal alert: handshake_failure (RFC 5246, section 7.2).
         stream.write_all(&[21, 3, 3, 0, 2, 2, 40])
     });
-    let stderr = refusal(run(&format!("https://{address}/"), &["-k"]));
+    let stderr = unreachable(run(&format!("https://{address}/"), &["-k"]));
     assert!(stderr.contains("the server broke off the handshake of TLS; "), "{stderr}");
     assert!(stderr.contains("want a certificate: give --cert and --key"), "{stderr}");
 }

@@ -48,6 +48,7 @@ fn a_limit_that_is_too_low_is_refused_with_what_to_write() {
     let servers = ten_servers();
     let cases = [
         ("run", "", 400 * 2),
+        #[cfg(feature = "target-tls")]
         ("run", "--target-tls", 400 * 2),
         ("run", "--http2 --streams 4", 400 / 4 * 2),
         ("run", &servers, 400 * 10),

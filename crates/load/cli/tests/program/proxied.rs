@@ -1,7 +1,8 @@
 //! Requests through a proxy, which opens ways to servers and answers plain requests itself.
 
 use crate::command::{nanopace, object, scratch};
-use crate::running::refusal;
+#[cfg(feature = "target-tls")]
+use crate::running::unreachable;
 use crate::server::serving;
 use serde_json::Value;
 use std::fs;
@@ -109,6 +110,7 @@ fn a_search_warns_of_it_in_its_report() {
     assert!(report.contains(&format!("\nwarning   {WARNING}\n")), "{report}");
 }
 
+#[cfg(feature = "target-tls")]
 #[test]
 fn servers_with_tls_are_reached_by_a_way_through_it() {
     let (address, heads) = proxy();
@@ -125,6 +127,6 @@ fn servers_with_tls_are_reached_by_a_way_through_it() {
             assert_eq!(head.matches(LOGGED_IN).count(), 1, "{head}");
         }
     }
-    let stderr = refusal(run(&format!("--target-tls --proxy {address}")));
+    let stderr = unreachable(run(&format!("--target-tls --proxy {address}")));
     assert!(stderr.contains("the proxy opens no way to the server: status 407"), "{stderr}");
 }

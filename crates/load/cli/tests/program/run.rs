@@ -49,19 +49,27 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         ("run --body-file Cargo.toml --csv ./Cargo.toml", "--body-file reads this file"),
         ("run --proxy http://localhost/", "write http://HOST:PORT"),
         ("run --proxy localhost:1 --http2 --url http://127.0.0.1:1/", "only with TLS"),
-        ("run --proxy no-such-host.invalid:1", "--proxy: cannot resolve"),
-        (
-            "run --proxy 127.0.0.1:1 --url http://h.invalid/",
-            "no answer from http://h.invalid/ by the proxy 127.0.0.1:1: connection refused",
-        ),
         ("run --proxy localhost:1 --resolve a:1:127.0.0.1", "--resolve a:1: the proxy resolves it"),
-        ("run --proxy a.invalid:1 --resolve A.invalid:1:127.0.0.1", "connection refused"),
         (
             "run --proxy u:p@127.0.0.1:1 -H Proxy-Authorization:x",
             "a user of --proxy and a header proxy-authorization: leave one of them out",
         ),
         ("run --cacert /nonexistent/file --url https://127.0.0.1:1/", "/nonexistent/file"),
         ("run --body-file /nonexistent/file", "/nonexistent/file"),
+    ] {
+        assert_refused(line, told, 2);
+    }
+}
+
+#[test]
+fn a_server_out_of_reach_is_one_line_and_status_5() {
+    for (line, told) in [
+        ("run --proxy no-such-host.invalid:1", "--proxy: cannot resolve"),
+        (
+            "run --proxy 127.0.0.1:1 --url http://h.invalid/",
+            "no answer from http://h.invalid/ by the proxy 127.0.0.1:1: connection refused",
+        ),
+        ("run --proxy a.invalid:1 --resolve A.invalid:1:127.0.0.1", "connection refused"),
         (
             "run --unix-socket /nonexistent/socket --url http://localhost/",
             "/nonexistent/socket: entity not found",
@@ -69,14 +77,20 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         // Nothing listens on port 1.
         ("run --url http://127.0.0.1:1/", "refused"),
         ("run --url http://no-such-host.invalid/", "no-such-host"),
+        ("search --url http://127.0.0.1:1/", "refused"),
     ] {
-        let output = output(line);
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
-        assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
-        assert!(stderr.starts_with("error: ") && stderr.contains(told), "{line}: {stderr}");
-        assert!(output.stdout.is_empty(), "{line}");
+        assert_refused(line, told, 5);
     }
+}
+
+/// Nothing was started: there is one line of error, and no output.
+fn assert_refused(line: &str, told: &str, status: i32) {
+    let output = output(line);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{line}: {stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
+    assert!(stderr.starts_with("error: ") && stderr.contains(told), "{line}: {stderr}");
+    assert!(output.stdout.is_empty(), "{line}");
 }
 
 #[test]
@@ -84,7 +98,7 @@ fn a_server_that_never_answers_is_found_before_the_load() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let output =
         output(&format!("run --timeout 50ms --url http://{}/", listener.local_addr().unwrap()));
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(5));
     assert!(String::from_utf8(output.stderr).unwrap().contains("timeout"));
 }
 
@@ -229,16 +243,18 @@ fn what_was_never_answered_is_not_fast() {
 }
 
 #[test]
-fn a_failing_target_is_status_3() {
+fn a_failing_target_is_a_warning_unless_errors_are_limited() {
     // Long enough for the probe, which is answered.
     let failing = "run --rate 100 --requests 5 --timeout 1s --target-stall 1min@0s";
-    let output = output(failing);
-    let report = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(3), "{report}");
-    assert!(
-        report.contains("5 failed: timeout") && report.contains("target is failing"),
-        "{report}"
-    );
+    for (requirement, status) in [(None, 0), (Some("--fail-if=errors<=1%"), 3)] {
+        let output = nanopace(failing).args(requirement).output().unwrap();
+        let report = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{report}");
+        assert!(
+            report.contains("5 failed: timeout") && report.contains("target is failing"),
+            "{report}"
+        );
+    }
     let allowed = nanopace(failing).arg("--fail-if=errors<=100%").output().unwrap();
     assert_eq!(allowed.status.code(), Some(0), "{allowed:?}");
 }

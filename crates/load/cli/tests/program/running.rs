@@ -28,12 +28,21 @@ pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     path.display().to_string()
 }
 
-/// The only line that a refused command writes: on standard error, with exit status 2.
+/// The only line of a command that was asked for wrongly.
 pub(crate) fn refusal(output: Output) -> String {
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), told.lines().count()), (Some(2), 1), "{told}");
-    assert!(output.stdout.is_empty(), "{told}");
-    told
+    only_line(output, 2)
+}
+
+/// The only line of a command whose server is out of reach.
+pub(crate) fn unreachable(output: Output) -> String {
+    only_line(output, 5)
+}
+
+fn only_line(output: Output, status: i32) -> String {
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), line.lines().count()), (Some(status), 1), "{line}");
+    assert!(output.stdout.is_empty(), "{line}");
+    line
 }
 
 /// What a run has written to standard error, and where it goes on.

@@ -172,7 +172,8 @@ fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
     ] {
         assert!(file.contains(from));
         let path = written("failing.toml", &file.replacen(from, to, 1));
-        let output = run(&path, &["-n", "12", "-c", "3", "--data", &users()]);
+        let few = ["-n", "12", "-c", "3", "--fail-if", "errors <= 1%"];
+        let output = run(&path, &[&few[..], &["--data", &users()]].concat());
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         let results = object(&output);
         assert_eq!(results["failures"], json!({ failure: 12 }), "{results}");

@@ -19,11 +19,19 @@ fn search(options: &str) -> (Output, Value) {
     (output, results)
 }
 
-/// The status tells whether there is an answer.
+/// The status of a search that nobody interrupts. One that ends by its limits with a rate that met the objective is a
+/// success.
 fn assert_status(output: &Output, results: &Value) {
-    let conclusion = results["conclusion"]["result"].as_str().unwrap();
-    let has_answer = ["found", "all-kept"].contains(&conclusion);
-    assert_eq!(output.status.code(), Some(if has_answer { 0 } else { 3 }), "{output:?}");
+    let conclusion = &results["conclusion"];
+    let is_known = |name: &str| conclusion[name].is_number();
+    let status = match conclusion["result"].as_str().unwrap() {
+        "found" | "all-kept" => 0,
+        "none-kept" => 3,
+        "unfinished" if is_known("kept") => 0,
+        "unfinished" if is_known("missed") => 3,
+        _ => 4,
+    };
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
 }
 
 #[test]
@@ -187,6 +195,10 @@ fn a_search_has_bounds() {
         let (output, results) = search(&format!("{promise} {bounds}"));
         assert_status(&output, &results);
         let told = results["ended"].as_str().unwrap();
+        let (answer, is_known) = (&results["answer"], results["conclusion"]["kept"].is_number());
+        let is_open = results["conclusion"]["result"] == "unfinished";
+        let says_so = answer.as_str().unwrap().starts_with("At least ");
+        assert_eq!(says_so, is_open && is_known, "{bounds:?}: {results}");
         assert!(told == ended || ended.is_empty() && told == "complete", "{bounds:?}: {results}");
         let steps = results["steps"].as_array().unwrap();
         assert!(ended != "steps" || steps.len() == 2, "{results}");
@@ -202,7 +214,6 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
         (&["--arrivals", "replay:x"], "write even"),
         (&["--max", "1"], "write a lower --from"),
         (&["--for", "1s"], "--for: the first step takes 10.5s"),
-        (&["--url", "http://127.0.0.1:1/"], "refused"),
         (&["--url", "http://127.0.0.1:1/", "--target-latency", "1ms"], "cannot be used with"),
         (&["--json", "/nonexistent/file"], "/nonexistent/file"),
         (&["--svg", "/nonexistent/file"], "/nonexistent/file"),
@@ -231,6 +242,7 @@ fn an_interrupt_ends_the_search_with_its_report() {
     let rest: Vec<_> = lines.map(Result::unwrap).collect();
     let output = child.wait_with_output().unwrap();
     let report = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(3), "{report} {rest:?}");
-    assert!(report.contains("answer    So far ") && report.contains("; interrupted"), "{report}");
+    assert!(matches!(output.status.code(), Some(3 | 4)), "{report} {rest:?}");
+    let told = ["At least", "So far"].map(|told| report.contains(&format!("answer    {told} ")));
+    assert!(told.contains(&true) && report.contains("; interrupted"), "{report}");
 }

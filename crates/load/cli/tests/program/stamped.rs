@@ -129,6 +129,7 @@ fn what_is_required_may_be_about_reading() {
 fn what_has_no_stamps_is_refused() {
     for (options, advice) in [
         ("--http2", "--kernel-timestamps is for HTTP/1.1: leave --http2 out"),
+        #[cfg(feature = "target-tls")]
         (
             "--target-tls",
             "--kernel-timestamps is for plain TCP: write http://, or leave --target-tls",

@@ -125,7 +125,12 @@ fn what_is_not_timed_cannot_be_required() {
 
 #[test]
 fn lines_are_items_over_http2_as_well() {
-    for options in [&["--http2"][..], &[], &["--http2", "--target-tls"]] {
+    for options in [
+        &["--http2"][..],
+        &[],
+        #[cfg(feature = "target-tls")]
+        &["--http2", "--target-tls"],
+    ] {
         let few = ["--items", "lines", "-n", "12", "--rate", "1k/s"];
         let (results, _) = run(&[&few, options].concat());
         let counts = ["first_byte_time_ns", "first_item_time_ns", "item_gap_time_ns"];

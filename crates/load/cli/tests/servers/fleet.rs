@@ -531,11 +531,12 @@ fn what_is_wrong_is_said_in_a_line() {
     other.wait().unwrap();
 }
 
-/// It ends with status 2, one line, and no password in it.
+/// It ends with status 2, or 5 if the store is out of reach. The error is one line without a password.
 fn refused(command: &mut Command, told: &str) {
     let output = command.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{command:?}: {error}");
+    let status = if error.contains("does not answer") { 5 } else { 2 };
+    assert_eq!(output.status.code(), Some(status), "{command:?}: {error}");
     assert!(error.starts_with("error: ") && error.lines().count() == 1, "{command:?}: {error}");
     assert!(error.contains(told) && !error.contains("secret"), "{command:?}: {error}");
 }
@@ -590,7 +591,7 @@ fn a_store_with_tls_and_a_user_with_rights_is_enough() {
         assert_eq!(run("bob:wrong", &certificate).status.code(), Some(2), "{engine}");
         assert_eq!(
             run("bob:secret", &key).status.code(),
-            Some(2),
+            Some(5),
             "{engine}: nobody has signed it"
         );
     }

@@ -4,43 +4,41 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What `--help` shows below the options.
+/// The end of the help pages of `calibrate`.
 pub(crate) const HELP: &str = "\
 Examples:
-  nanopace calibrate                           the report, after 24 s
+  nanopace calibrate
   nanopace calibrate --seconds 60 --json results.json --svg percentiles.svg
   nanopace calibrate --json - | jq .recommended.pause
 
 The report has, from top to bottom:
-  machine             how many cores there are
-  clock               how long a reading takes, of our clock and of the system's own
-  starts              how long a start takes at full speed
-  timers              how much later than asked for the system may end a sleep (its slack)
-  oversleep           how much longer sleeps take than asked for, and their processor time
+  machine             number of cores
+  clock               time to read our clock and the system's
+  starts              time of a start at full speed
+  timers              how much later the system may end a sleep (timer slack)
+  oversleep           how much too long sleeps take, and their CPU time
   a spinning thread   how often a thread that never sleeps is interrupted
-  lateness of starts  how late starts are at 1 k/s and 10 k/s, for each way to pause
-  a sleep costs       its processor time; above which rate starts come in clumps, and of how many
+  lateness of starts  lateness at 1 k/s and 10 k/s, for each way to pause
+  a sleep costs       CPU time; the rate above which starts come in clumps, and their size
   highest rate with even gaps
                       the rate up to which 99 % of the starts are late by at most a quarter of
-                      the gap, and less if the cost of sleeping, spinning or a start limits it
+                      the gap; less if the cost of sleeping, spinning or a start limits it
   recommended         the cheapest way to pause with even gaps at 10 k/s
 
-If other programs, interrupts or a hypervisor took more than 5 % of the time, nothing is
-recommended; the exit status is still 0. Ctrl-C ends the measurements and reports what was
-measured so far.";
+Nothing is recommended if other programs, interrupts or a hypervisor took more than 5 % of the
+time; the exit status is still 0. Ctrl-C ends the measurements and reports the results so far.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// How many seconds to measure; shorter is less certain
+    /// Measure for this many seconds; longer is more certain
     #[arg(long, value_name = "NUMBER", default_value = "24", value_parser = seconds)]
     pub(crate) seconds: Duration,
 
-    /// Write the results as one JSON object; with - it goes to standard output, and the report to
-    /// standard error
+    /// Write the results as JSON; with -, the report goes to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Write the percentiles as an SVG plot
+    /// Draw the percentiles as SVG
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }

@@ -22,6 +22,7 @@
 mod file;
 mod print;
 
+use super::help::pages;
 use super::refusal::one_line;
 use clap::builder::ValueParser;
 use clap::error::{ErrorKind, Result};
@@ -41,7 +42,7 @@ const PRINT_CONFIG: &str = "print-config";
 /// Reads the command line of a program, and the file that it names. If it has a subcommand `run`, that one
 /// takes a file, too.
 pub(crate) fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<ArgMatches> {
-    let mut command = extended(definition);
+    let mut command = pages(extended(definition), &words);
     let given = without_file(&command, &words)?;
     let file = run_matches(&given).and_then(|run| run.get_one::<PathBuf>(CONFIG).zip(Some(run)));
     let Some((path, run)) = file else { return command.try_get_matches_from(words) };
@@ -128,13 +129,15 @@ fn about_files() -> [Arg; 2] {
         .long(CONFIG)
         .value_name("FILE")
         .value_parser(ValueParser::path_buf())
+        .hide_short_help(true)
         .help(
-            "Read options from this TOML file, by their long names: rate = \"5k/s\". Those given \
-             here win; --no-NAME takes back a flag, as in --no-pin",
+            "Read options by their long names from this TOML file, as rate = \"5k/s\"; options given \
+             here win, and --no-NAME takes back a flag",
         );
     let print = Arg::new(PRINT_CONFIG)
         .long(PRINT_CONFIG)
         .action(ArgAction::SetTrue)
+        .hide_short_help(true)
         .help("Print the options as --config reads them, and exit");
     [config, print]
 }

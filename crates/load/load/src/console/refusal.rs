@@ -1,5 +1,6 @@
-//! What clap refuses, in the words of this program.
+//! Turns errors of clap into one line, or three for a shape.
 
+use super::hints;
 use clap::Error;
 use clap::error::{ContextKind, ContextValue};
 use nanopace::ShapeSyntaxError;
@@ -16,7 +17,7 @@ pub(crate) fn text(error: &Error) -> String {
         (Some(syntax), Some(ContextValue::String(shape))) => {
             format!("--shape: {syntax}\n{}", pointed_out(shape, syntax.column()))
         }
-        _ => one_line(error),
+        _ => hints::about(error).unwrap_or_else(|| one_line(error)),
     }
 }
 

@@ -1,7 +1,9 @@
 //! The options of a load and of a search as groups, for programs with a command line of their own.
 
+use super::help::explained;
 use super::job::{self, refused};
 use super::program::status;
+use crate::console::help::hide_rare;
 use crate::load::target::Target;
 use crate::running::args::RunArgs;
 use crate::running::search;
@@ -79,7 +81,7 @@ impl FromArgMatches for LoadArgs {
 
 impl Args for LoadArgs {
     fn augment_args(command: Command) -> Command {
-        RunArgs::augment_args(command)
+        explained(hide_rare(RunArgs::augment_args(command.clone()), &command))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -87,22 +89,38 @@ impl Args for LoadArgs {
     }
 }
 
-/// The options of a search for the highest rate that keeps a promise, as a group like [`LoadArgs`].
-#[derive(Args, Debug)]
-#[group(skip)]
-pub struct SearchArgs {
-    #[command(flatten)]
-    search: search::args::SearchArgs,
-}
+/// The options of a search for the highest rate that meets an objective, as a group like [`LoadArgs`].
+#[derive(Debug)]
+pub struct SearchArgs(search::args::SearchArgs);
 
 impl SearchArgs {
-    /// Searches, shows how it goes, and writes the results to where the options say. The exit status is 0
-    /// if the rate was found and 3 if not; the others are those of [`main`](crate::main).
+    /// Searches, shows its progress, and writes the results as the options say. The exit status is the one that
+    /// [`main`](crate::main) describes.
     ///
     /// It blocks, as [`LoadArgs::run`] does.
     #[must_use]
     pub fn run<T: Target>(self, target: T) -> ExitCode {
-        status(Job::new(self.search, &[], |_| Ok(target)).map_err(refused).and_then(job::search))
+        status(Job::new(self.0, &[], |_| Ok(target)).map_err(refused).and_then(job::search))
+    }
+}
+
+impl FromArgMatches for SearchArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<SearchArgs, Error> {
+        search::args::SearchArgs::from_arg_matches(matches).map(SearchArgs)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+impl Args for SearchArgs {
+    fn augment_args(command: Command) -> Command {
+        explained(hide_rare(search::args::SearchArgs::augment_args(command.clone()), &command))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        search::args::SearchArgs::augment_args_for_update(command)
     }
 }
 
@@ -147,6 +165,16 @@ mod tests {
             serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
         assert_eq!(results["completed"], 50);
         assert_eq!(results["settings"]["requests"], 50);
+    }
+
+    #[test]
+    fn the_page_of_a_program_of_its_own_has_the_grammars() {
+        let page = |word| Tool::try_parse_from(["tool", word]).unwrap_err().to_string();
+        let (short, long) = (page("-h"), page("--help"));
+        assert!(short.contains("--table") && !short.contains("--shard"), "{short}");
+        assert!(long.contains("ladder 100/s..500/s") && long.contains("exact-poisson"), "{long}");
+        let long = Finder::try_parse_from(["finder", "--help"]).unwrap_err().to_string();
+        assert!(long.contains("p99 first-item < 500ms"), "{long}");
     }
 
     #[test]

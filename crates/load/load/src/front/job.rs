@@ -1,10 +1,9 @@
-//! What a program does with a load: runs it or searches, writes the results to all places, and says by its
-//! exit status how it was.
+//! Runs a load or a search, writes its results to all places, and returns the exit status.
 
 use crate::console::interrupt;
+use crate::console::unreachable::Unreachable;
 use crate::judged::summary::Summary;
 use crate::judged::whole::Whole;
-use crate::load::backend::Backend;
 use crate::running::compare::{self, CompareArgs};
 use crate::running::fleet;
 use crate::running::fleet::args::FleetCommand;
@@ -34,27 +33,30 @@ pub(crate) const REFUSED: u8 = 2;
 pub(crate) const MISSED: u8 = 3;
 /// The load was not the one that was asked for.
 pub(crate) const INCOMPLETE: u8 = 4;
-/// The store of the fleet could not be told the results of this node, or asked for those of all nodes.
-pub(crate) const UNSTORED: u8 = 5;
+/// The target or the store of a fleet is out of reach.
+pub(crate) const UNREACHABLE: u8 = 5;
 
 /// An exit status; for a failure, together with the error to show.
 pub(crate) type Ended = Result<ExitCode, (u8, anyhow::Error)>;
 
-/// What makes it impossible to do what was asked for.
+/// An error that ends a job before it begins.
 pub(crate) fn refused(error: anyhow::Error) -> (u8, anyhow::Error) {
-    (REFUSED, error)
+    let status = if error.is::<Unreachable>() { UNREACHABLE } else { REFUSED };
+    (status, error)
 }
 
 /// Runs what is set up.
-pub(crate) fn run<T: Backend>(mut setup: Setup<T>) -> Ended {
+pub(crate) fn run(mut setup: Setup) -> Ended {
     let logs = mem::take(&mut setup.logs);
-    let status = |error: &anyhow::Error| if error.is::<NotJoined>() { REFUSED } else { FAILED };
-    let ran = run::run(&setup, logs).map_err(|error| (status(&error), error))?;
+    let failed = |error: anyhow::Error| {
+        if error.is::<NotJoined>() { refused(error) } else { (FAILED, error) }
+    };
+    let ran = run::run(&setup, logs).map_err(failed)?;
     let Some((mut ran, member)) = ran else { return Ok(ExitCode::from(interrupt::INTERRUPTED)) };
     let (written, finished) = publish(&setup, &mut ran, member);
     written.map_err(|error| (FAILED, error.into()))?;
     ran.logged.map_err(|error| (FAILED, error))?;
-    let whole = finished.map_err(|error| (UNSTORED, error))?;
+    let whole = finished.map_err(|error| (UNREACHABLE, error))?;
     let is_well = whole.is_none_or(|whole| whole.is_well());
     let is_as_required = ran.summary.missed.is_empty() && is_well;
     Ok(match ran.summary.incomplete {
@@ -65,11 +67,15 @@ pub(crate) fn run<T: Backend>(mut setup: Setup<T>) -> Ended {
 }
 
 /// Searches for the highest rate.
-pub(crate) fn search<T: Backend>(mut job: Job<T>) -> Ended {
+pub(crate) fn search(mut job: Job) -> Ended {
     let results = job.run().map_err(|error| (FAILED, error))?;
     let written = job.publish(&results).into_iter().collect::<io::Result<()>>();
     written.map_err(|error| (FAILED, error.into()))?;
-    Ok(if results.is_answer() { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
+    Ok(match results.success() {
+        Some(true) => ExitCode::SUCCESS,
+        Some(false) => ExitCode::from(MISSED),
+        None => ExitCode::from(INCOMPLETE),
+    })
 }
 
 /// Looks at a fleet, or changes it.
@@ -89,8 +95,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Ended {
 /// Writes the results to all places. What one does not take, the others still get. Then tells the
 /// store of a fleet, waits for its other nodes, and also writes what all have done. What is required of a node
 /// is required of all together, unless it leaves before.
-fn publish<T: Backend>(
-    setup: &Setup<T>,
+fn publish(
+    setup: &Setup,
     ran: &mut Ran,
     member: Option<Member>,
 ) -> (io::Result<()>, anyhow::Result<Option<Whole>>) {
@@ -112,11 +118,7 @@ fn publish<T: Backend>(
 }
 
 /// Tells the fleet what this node has done. What all have done, unless the fleet goes on.
-fn finish<T: Backend>(
-    setup: &Setup<T>,
-    ran: &mut Ran,
-    member: Member,
-) -> anyhow::Result<Option<Whole>> {
+fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option<Whole>> {
     let criteria = setup.args.criteria();
     let Some((at, control)) = member.finish(&ran.summary.stats, ran.not_started)? else {
         ran.summary.require(&criteria);
@@ -135,8 +137,8 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-fn written<T: Backend>(
-    setup: &Setup<T>,
+fn written(
+    setup: &Setup,
     summary: &Summary,
     text: io::Result<()>,
     whole: Option<&Whole>,

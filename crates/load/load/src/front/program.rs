@@ -1,9 +1,8 @@
 //! A program in one call: its command line is the author's options and the library's.
 
+use super::help as pages;
 use super::job::{self, Ended, FAILED, refused};
-use crate::console::config;
-use crate::console::refusal;
-use crate::load::schedule::help::GRAMMAR;
+use crate::console::{config, help, refusal};
 use crate::load::target::Target;
 use crate::running::args::RunArgs;
 use crate::running::compare::{self, CompareArgs};
@@ -28,17 +27,21 @@ const COMPARE: &str = "compare";
 const ABOUT_RUN: &str =
     "Run the load and report wait, service and response times; the same without this word";
 const ABOUT_SEARCH: &str =
-    "Find the highest rate at which the target keeps a promise, such as p99 response < 20ms";
-const ABOUT_COMPARE: &str = "Say whether runs differ by more than chance, by their --json files";
-const ABOUT_FLEET: &str = "Look at a run that several machines make together, and change it";
+    "Find the highest rate that meets an objective, such as p99 response < 20ms";
+const ABOUT_COMPARE: &str =
+    "Compare runs by their --json files: which differences are beyond chance?";
+const ABOUT_FLEET: &str = "Watch and control a run that several machines share";
 
-/// What can be done.
+const MORE: &str = "\
+--help lists all options; 'help' lists topics, such as rates, shapes and exit-codes.";
+
+/// The commands.
 enum Command<A: Args> {
     Run(Box<Run<A>>),
     Search(Search<A>),
     Fleet(FleetCommand),
     Compare(CompareArgs),
-    /// A configuration is to be printed.
+    /// Print this text: a configuration or a help page.
     Print(String),
 }
 
@@ -63,15 +66,14 @@ struct Search<A: Args> {
 /// The options are the author's own and those of a load: rate, shape, arrivals, seed, shard, connections,
 /// threads, duration, warm-up, timeout, what happens when late, requirements, HTML, JSON, CSV, HDR logs,
 /// control by HTTP, metrics, a fleet; `--help` lists them, and `--config` reads them from a file. The
-/// command `search` finds the highest rate that keeps a promise, `compare` says whether runs differ, and `fleet`
-/// looks at a fleet and steers it.
+/// command `search` finds the highest rate that meets an objective, `compare` compares runs, `fleet` watches and
+/// controls a fleet, and `help` explains how to write rates, shapes, arrivals and requirements.
 /// On a terminal there is a full-screen view, Ctrl-C ends the run with its report, and the text of the
 /// report goes to standard output.
 ///
-/// The exit status is 0 when all is well, 1 when results could not be written, 2 when what was asked for
-/// cannot be done, 3 when a requirement was missed (or a search has no answer), 4 when the run was ended
-/// before or in its warm-up or with slots overdue, or half of its slots never started, and 130 after an
-/// interrupt without a report.
+/// The exit status is 0 for success, 1 when results could not be written, 2 when the command line is wrong, 3 when a
+/// requirement was missed (or no rate met the objective of a search), 4 when the load is incomplete, 5 when the target
+/// or the store of a fleet is out of reach, and 130 after an interrupt without a report. `help exit-codes` says more.
 ///
 /// It blocks, and makes a runtime of its own for each of its threads; call it outside of others.
 ///
@@ -170,6 +172,9 @@ pub(crate) fn usage(error: &clap::Error) -> Ended {
 fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
     let definition = definition::<A>(words.first());
     let matches = config::matches(&definition, words)?;
+    if let Some(page) = pages::asked_for(&definition, &matches)? {
+        return Ok(Command::Print(page));
+    }
     if let Some(config) = config::asked_for(&definition, &matches)? {
         return Ok(Command::Print(config));
     }
@@ -190,20 +195,23 @@ fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
 fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
     let name = program.and_then(|path| Path::new(path).file_stem()?.to_str().map(str::to_owned));
     let new = |name: &str| clap::Command::new(name.to_owned());
-    // What options say of themselves comes last when they are joined. The author's word is the program's.
+    // The text about joined options is that of the last ones. The author's text is the program's.
     let own = A::augment_args(new(RUN));
-    let run = Run::<A>::augment_args(new(RUN)).after_long_help(GRAMMAR);
+    let run = Run::<A>::augment_args(new(RUN));
     let search = Search::<A>::augment_args(new(SEARCH));
     let fleet = FleetCommand::augment_subcommands(new(FLEET)).subcommand_required(true);
     let compare = CompareArgs::augment_args(new(COMPARE)).after_help(compare::HELP);
-    Run::<A>::augment_args(new(name.as_deref().unwrap_or("load")))
+    let whole = Run::<A>::augment_args(new(name.as_deref().unwrap_or("load")));
+    let [whole, run, search] = [whole, run, search].map(|it| help::hide_rare(it, &own));
+    whole
         .about(Resettable::from(own.get_about().cloned()))
         .long_about(Resettable::from(own.get_long_about().cloned()))
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true)
-        .after_long_help(GRAMMAR)
+        .disable_help_subcommand(true)
+        .after_help(MORE)
         .subcommands([run.about(ABOUT_RUN), search.about(ABOUT_SEARCH), fleet.about(ABOUT_FLEET)])
-        .subcommand(compare.about(ABOUT_COMPARE))
+        .subcommands([compare.about(ABOUT_COMPARE), pages::command()])
 }
 
 #[cfg(test)]
@@ -232,7 +240,7 @@ mod tests {
         let [run, search, fleet] = abouts;
         assert!(run.starts_with("Run the load"), "{run}");
         assert!(search.starts_with("Find the highest rate"), "{search}");
-        assert!(fleet.starts_with("Look at a run"), "{fleet}");
+        assert!(fleet.starts_with("Watch and control"), "{fleet}");
     }
 
     /// Every third call fails.
@@ -255,6 +263,20 @@ mod tests {
 
     fn words(line: &str) -> Vec<OsString> {
         line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_short_page_has_the_own_options_and_a_few_more() {
+        let page = |words: &[&str]| {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            read::<Own>(words).err().unwrap().to_string()
+        };
+        let short = page(&["tool", "-h"]);
+        assert!(short.lines().count() <= 45, "{short}");
+        assert!(short.contains("--text") && short.contains("--rate"), "{short}");
+        assert!(!short.contains("--shard"), "{short}");
+        assert!(page(&["tool", "--help"]).contains("--shard"));
+        assert!(page(&["tool", "search", "-h"]).contains("--until"));
     }
 
     #[test]

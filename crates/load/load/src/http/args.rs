@@ -14,15 +14,14 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub(crate) struct HttpRunArgs<E: EmbeddedTarget> {
     #[command(flatten)]
-    pub(crate) requests: RequestArgs<E>,
-
-    /// HAR file: send its requests when they were sent. Requests to other hosts than the first one are left out,
-    /// unless hosts=all or hosts=HOST,HOST follows the file
-    #[arg(long, value_name = "FILE", conflicts_with = "arrivals", value_parser = har, help_heading = "Requests and connections")]
-    pub(crate) har: Option<ArrivalProcess>,
+    pub(crate) load: RunArgs,
 
     #[command(flatten)]
-    pub(crate) load: RunArgs,
+    pub(crate) requests: RequestArgs<E>,
+
+    /// Replay the requests of this HAR file with their timing; for other hosts append hosts=all or hosts=HOST,HOST
+    #[arg(long, value_name = "FILE", conflicts_with = "arrivals", value_parser = har, help_heading = "Requests")]
+    pub(crate) har: Option<ArrivalProcess>,
 }
 
 fn har(text: &str) -> Result<ArrivalProcess, String> {
@@ -43,26 +42,24 @@ impl<E: EmbeddedTarget> HttpRunArgs<E> {
 #[derive(Debug, Args)]
 pub(crate) struct HttpSearchArgs<E: EmbeddedTarget> {
     #[command(flatten)]
-    pub(crate) requests: RequestArgs<E>,
-    #[command(flatten)]
     pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) requests: RequestArgs<E>,
 }
 
 /// What is sent, where, and how.
 #[derive(Debug, Args)]
 pub(crate) struct RequestArgs<E: EmbeddedTarget> {
-    /// URL of the server, http or https; by default an embedded target on a loopback port is used.
-    /// Before the load, one request more is sent, to see whether it is answered
-    #[arg(long, value_name = "URL", help_heading = "Requests and connections")]
+    /// Send requests to this URL, and one extra request first to check it [default: an embedded target]
+    #[arg(long, value_name = "URL", help_heading = "Requests")]
     pub(crate) url: Option<String>,
 
-    /// File of requests to send, round and round, in one of vegeta's formats; - is standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file", "form"], help_heading = "Requests and connections")]
+    /// Send the requests in this file in turn, in one of vegeta's formats; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file", "form"], help_heading = "Requests")]
     pub(crate) targets: Option<PathBuf>,
 
-    /// TOML file of scenarios: requests that one slot sends one after the other, with what is taken from an
-    /// answer into the next
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "targets", "method", "body", "body_file", "form", "items"], help_heading = "Requests and connections")]
+    /// Run the scenarios in this TOML file: several requests per slot [see: help scenarios]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "targets", "method", "body", "body_file", "form", "items"], help_heading = "Requests")]
     pub(crate) scenario: Option<PathBuf>,
 
     #[command(flatten)]

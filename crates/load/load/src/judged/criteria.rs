@@ -9,7 +9,7 @@
 //! - the same of `first-byte`, `first-item`, `first-item-response` and `item-gap` times, if the parts of answers are
 //!   timed, and of `sending` and `reading` times, if the kernel stamps.
 //! - `count`, of all these times. The limit is a count.
-//! - `due`, `started`, `completed`, `failed`, `skipped`, `unfinished`, `unstarted`: counts.
+//! - `due`, `started`, `completed`, `failed`, `skipped`, `retried`, `unfinished`, `unstarted`: counts.
 //! - `errors` (failed per started), `ratio` (achieved rate per asked), `gaps` (the share of them within
 //!   25 % of nominal). The limit is a share: `0.1%`, `0.001`.
 //! - `achieved`: started per second. The limit is a rate: `4.9k/s`.
@@ -85,7 +85,7 @@ impl Criterion {
         Criterion { figure, label: None, operator: Operator::AtLeast, limit }
     }
 
-    /// What a run requires if no criterion [names errors](Criterion::names_errors): at most one
+    /// What a search requires if no criterion [names errors](Criterion::names_errors): at most one
     /// request in a hundred fails.
     pub(crate) fn default_errors() -> Criterion {
         let limit = Limit { value: 0.01, text: "1%".to_owned() };
@@ -202,7 +202,7 @@ impl Criterion {
     }
 }
 
-/// What does not hold, in words. If no criterion is about errors, few of them are allowed.
+/// What does not hold, in words.
 pub(crate) fn missed(criteria: &[Criterion], figures: &Figures<'_>) -> Vec<String> {
     judged(criteria, figures).into_iter().filter_map(|(_, missed)| missed).collect()
 }
@@ -212,13 +212,10 @@ pub(crate) fn judged(
     criteria: &[Criterion],
     figures: &Figures<'_>,
 ) -> Vec<(String, Option<String>)> {
-    let default = Criterion::default_errors();
-    let is_named = figures.started == 0 || criteria.iter().any(Criterion::names_errors);
-    let all = criteria.iter().chain((!is_named).then_some(&default));
     let judged = |criterion: &Criterion| {
         (criterion.to_string(), criterion.check(figures).map(|missed| missed.to_string()))
     };
-    all.map(judged).collect()
+    criteria.iter().map(judged).collect()
 }
 
 impl FromStr for Criterion {

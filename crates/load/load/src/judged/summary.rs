@@ -283,6 +283,7 @@ impl Summary {
             completed: stats.completed(),
             failed: stats.failed(),
             skipped: stats.skipped,
+            retried: stats.traffic.retried,
             unfinished: stats.unfinished,
             unstarted: stats.unstarted,
             ratio: self.ratio,

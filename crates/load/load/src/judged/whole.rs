@@ -146,6 +146,7 @@ impl Whole {
             completed: stats.completed(),
             failed: stats.failed(),
             skipped: account.shed(),
+            retried: stats.traffic.retried,
             unfinished: stats.unfinished,
             unstarted: account.lost().max(0).unsigned_abs(),
             ratio: achieved_hz / asked,

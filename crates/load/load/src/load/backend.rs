@@ -12,23 +12,33 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// A target, as the library sees it. [`Target`] describes the first five items.
+/// A target, as the library sees it. [`Target`] describes the first five items. All items that do not depend on the type
+/// of a session can be called through a pointer.
 pub(crate) trait Backend: Send + Sync + 'static {
     /// A connection, or whatever else carries calls one after the other.
-    type Session: Send + 'static;
+    type Session: Send + 'static
+    where
+        Self: Sized;
 
     /// Opens a session.
-    fn connect(&self, index: usize) -> impl Future<Output = Result<Self::Session, Failure>> + Send;
+    fn connect(&self, index: usize) -> impl Future<Output = Result<Self::Session, Failure>> + Send
+    where
+        Self: Sized;
 
     /// Does one operation.
     fn call(
         &self,
         session: &mut Self::Session,
         slot: Slot,
-    ) -> impl Future<Output = Result<Done, Failure>> + Send;
+    ) -> impl Future<Output = Result<Done, Failure>> + Send
+    where
+        Self: Sized;
 
     /// Checks that the target is there.
-    fn probe(&self) -> impl Future<Output = Result<(), Failure>> + Send {
+    fn probe(&self) -> impl Future<Output = Result<(), Failure>> + Send
+    where
+        Self: Sized,
+    {
         async { self.connect(0).await.map(drop) }
     }
 
@@ -65,7 +75,10 @@ pub(crate) trait Backend: Send + Sync + 'static {
     }
 
     /// Returns how long it took to open the parts of a session that was just opened, if the session knows.
-    fn set_ups(&self, _session: &mut Self::Session) -> Option<Vec<SetUp>> {
+    fn set_ups(&self, _session: &mut Self::Session) -> Option<Vec<SetUp>>
+    where
+        Self: Sized,
+    {
         None
     }
 

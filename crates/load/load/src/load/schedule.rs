@@ -5,6 +5,5 @@
 
 pub(crate) mod args;
 pub(crate) mod arrivals;
-pub(crate) mod help;
 pub(crate) mod recording;
 pub(crate) mod table;

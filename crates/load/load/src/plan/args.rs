@@ -2,25 +2,20 @@
 
 use crate::console::human::positive_duration;
 use crate::load::schedule::args::ScheduleArgs;
-use crate::load::schedule::help::GRAMMAR;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What `-h` shows below the options.
-pub(crate) const EXAMPLES: &str = "\
+/// The end of the help pages of `plan`.
+pub(crate) const HELP: &str = "\
 Examples:
   nanopace plan --shape \"ramp 100/s..5k/s 30s, hold 60s, sine 1k/s..5k/s period 20s x3\"
   nanopace plan --shape \"ladder 100/s..1k/s steps 10 each 1min\" --svg load.svg
   nanopace plan --shape \"(hold 5k/s 1s, hold 0/s 9s) forever\" --duration 1min
   nanopace plan --rate 100/s --arrivals poisson --seed 7 --requests 1000 --csv starts.csv
   nanopace plan --arrivals replay:starts.csv --rate 2/s --csv -
-                                               the same starts, twice as fast";
 
-/// What `--help` shows below the options.
-pub(crate) fn long_help() -> String {
-    format!("{EXAMPLES}\n\n{GRAMMAR}")
-}
+'nanopace help shapes' and 'nanopace help arrivals' have the grammars.";
 
 /// The options of `nanopace plan`.
 #[derive(Debug, Args)]
@@ -28,20 +23,19 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
 
-    /// How much of the load to show [default: all of it; the first minute of one that never ends]
+    /// Show this much of the load [default: all of it; the first minute of one without an end]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub(crate) duration: Option<Duration>,
 
-    /// Show this many requests at most
+    /// Show at most this many requests
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) requests: Option<u64>,
 
-    /// Write a picture (SVG) of the rate and of the number of requests over time; - is standard
-    /// output
+    /// Draw the rate and the number of requests over time as SVG; - is standard output
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Write when each request is to start, one a line, in seconds; - is standard output
+    /// Write when each request is to start, in seconds, one per line; - is standard output
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
 }

@@ -30,52 +30,51 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
 
-    /// How long to run, without the warm-up [default: 10s; with --requests no limit]
+    /// Run for this long, warm-up excluded [default: 10s; no limit with --requests]
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
 
-    /// End the load after exactly this many requests, without the warm-up. Skipped requests count. --duration may end
-    /// the run earlier
+    /// End after exactly this many requests, warm-up excluded; skipped requests count
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
     pub(crate) requests: Option<u64>,
 
-    /// Go on until this percentile is sure to within this share of it, as in "p99 5%" or "p99.9 service 10%"
+    /// Run until a percentile is known to within a share of it, as in "p99 5%" [see: help requirements]
     #[arg(long, value_name = "GOAL", help_heading = "Load")]
     pub(crate) until_confident: Option<Goal>,
 
-    /// How long to go on for that at most, without the warm-up [default: 10min]
+    /// End an --until-confident run after this time, warm-up excluded [default: 10min]
     #[arg(long, value_name = "TIME", requires = "until_confident", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) longest: Option<Duration>,
 
-    /// Connections, each with one request in flight at most
-    #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Requests and connections")]
+    /// Open this many connections, each with one request in flight at most
+    #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Connections")]
     pub(crate) connections: u32,
 
-    /// Abort a request after this time; it counts as failed
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration, help_heading = "Requests and connections")]
+    /// Abort a request after this time and count it as failed
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration, help_heading = "Connections")]
     pub(crate) timeout: Duration,
 
-    /// Threads that send requests, each with connections of its own [default: one for each core]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)), help_heading = "Requests and connections")]
+    /// Send from this many threads, each with its own connections [default: one per core]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)), help_heading = "Connections")]
     pub(crate) threads: Option<u16>,
 
-    /// How to catch up when late: 0 at once, 1 never, 1.1 at up to 110 % of the rate
+    /// Set how to catch up when late: 0 at once, 1 never, 1.1 at up to 110 % of the rate
     #[arg(long, value_name = "NUMBER", default_value_t, help_heading = "When late")]
     pub(crate) strictness: Strictness,
 
-    /// Give up any backlog beyond this time [default: keep all of it]
+    /// Drop the part of a backlog that is older than this [default: drop nothing]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, help_heading = "When late")]
     pub(crate) max_backlog: Option<Duration>,
 
-    /// Skip requests that would start later than this, and count them [default: skip none]
+    /// Skip and count requests that would start later than this [default: skip none]
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "When late")]
     pub(crate) skip_later_than: Option<Duration>,
 
     /// Pin thread i to core i, starting over after the last core
-    #[arg(long, help_heading = "Requests and connections")]
+    #[arg(long, help_heading = "Connections")]
     pub(crate) pin: bool,
 
-    /// Show a line each second instead of the full-screen view
+    /// Print a line each second instead of the full-screen view
     #[arg(long, help_heading = "While it runs")]
     pub(crate) no_tui: bool,
 
@@ -83,9 +82,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration, help_heading = "Load")]
     pub(crate) warmup: Duration,
 
-    /// Exit with status 3 unless this holds, as in "p99 response < 50ms" or "confidence p99 < 5%", or if
-    /// this is so beyond chance beside the --baseline, as in "p99 response slower by 5%"; may be given
-    /// again [default: errors <= 1%]
+    /// Exit with status 3 unless this holds, as in "p99 response < 50ms"; repeatable [see: help requirements]
     #[arg(
         long,
         visible_alias = "require",
@@ -94,8 +91,7 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) fail_if: Vec<Requirement>,
 
-    /// Exit with status 3 if less than this share of the scheduled requests is started, e.g. 0.99. Of a number of
-    /// --requests, all are started in the end
+    /// Exit with status 3 if less than this share of the scheduled requests starts, as in 0.99
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Requirements")]
     pub(crate) fail_below: Option<f64>,
 
@@ -114,33 +110,31 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub(crate) config: Option<PathBuf>,
 
-    /// Compare with this run: its results, by --json
+    /// Compare with an earlier run, by the file of its --json
     #[arg(long, value_name = "FILE", help_heading = "Requirements")]
     pub(crate) baseline: Option<PathBuf>,
 
-    /// Write the results as one JSON object; with - it goes to standard output, and the report to
-    /// standard error
+    /// Write the results as JSON; with -, the report goes to standard error
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Write a page with charts, which needs nothing else to be looked at
+    /// Write a self-contained HTML report with charts
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write a line for each second while the run goes on; with - to standard output, and the
-    /// report to standard error
+    /// Write a CSV line each second; with -, the report goes to standard error
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
 
-    /// Write an interval log of HDR histograms, with one line per second and kind of time
+    /// Write an interval log of HDR histograms: a line per second and kind of time
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) hdr: Option<PathBuf>,
 
-    /// Write what was required as test cases for CI, in the XML of `JUnit`
+    /// Write the requirements as `JUnit` test cases in XML
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) junit: Option<PathBuf>,
 
-    /// Write the run in short as Markdown; on GitHub, a step's summary gets it without this option
+    /// Write a short summary in Markdown; the summary of a GitHub step gets it without this option
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) summary: Option<PathBuf>,
 
@@ -183,8 +177,11 @@ impl RunArgs {
         if let Some(recording) = self.schedule.arrivals.recording() {
             self.settings.insert("arrivals".to_owned(), recording.to_string().into());
         }
-        if self.schedule.settle(config::is_set(matches, "rate")) {
+        let is_rate_given = config::is_set(matches, "rate");
+        if self.schedule.settle(is_rate_given) {
             self.settings.insert("rate".to_owned(), "1/s".into());
+        } else if !is_rate_given && self.schedule.shape.is_none() {
+            self.settings.insert("rate_is_default".to_owned(), true.into());
         }
     }
 

@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-/// What the page of help has after the options.
+/// The end of the help pages of `compare`.
 pub(crate) const HELP: &str = "\
 Examples:
   nanopace compare before.json after.json
@@ -25,32 +25,30 @@ Examples:
   nanopace compare before.json after.json --html compared.html
   nanopace compare a1.json a2.json a3.json --with b1.json b2.json b3.json
 
-A difference is told if its 95 % confidence interval does not have zero in it, and a time if it
-differs by 1 % or more. Of 20 figures that don't differ one is told to all the same. The exit
-status is 3 if --fail-if is so.";
+A difference is reported if its 95 % confidence interval does not include zero; a time must also
+differ by at least 1 %. Expect about 1 in 20 unchanged figures to be reported as different. The
+exit status is 3 if a change of --fail-if is found.";
 
 /// The options of a comparison.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Results of runs, by --json: A and B; all of them A, if --with has those of B
+    /// Results that --json wrote: A and B; all of them are A if --with has B
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Results of one run of B, or of several
+    /// Results of B, one or more
     #[arg(long, value_name = "FILE", num_args = 1..)]
     with: Vec<PathBuf>,
 
-    /// Exit with status 3 if this is so beyond chance, as in "p99 response slower by 5%", "errors higher by
-    /// 0.1%" (of all requests) or "rate lower by 1%"; may be given again
+    /// Exit with status 3 if this change is beyond chance, as in "p99 response slower by 5%"; repeatable
     #[arg(long, value_name = "CHANGE")]
     fail_if: Vec<Demand>,
 
-    /// Write the comparison as one JSON object; with - it goes to standard output, and the text to
-    /// standard error
+    /// Write the comparison as JSON; with -, the text goes to standard error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Write the comparison as a page, with the response times of both sides over each other
+    /// Write the comparison as HTML, with the response times of both sides in one chart
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }

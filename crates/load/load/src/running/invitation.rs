@@ -187,7 +187,7 @@ mod tests {
             ("", None),
             ("--nodes 4 -c 7", None),
             ("--rate 7/s", Some("hold 7/s 10s")),
-            ("--seed 3", Some("hold 5000/s 10s")),
+            ("--seed 3", Some("hold 50/s 10s")),
             ("--rate 7/s --duration 1min --warmup 5s", Some("hold 7/s 65s")),
             ("--shape hold_7/s_20s --warmup 5s", Some("hold 7/s 20s")),
             ("--shape hold_7/s_20s,_hold_9/s_20s --duration 15s --warmup 5s", Some("hold 7/s 20s")),

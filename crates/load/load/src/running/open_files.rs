@@ -1,7 +1,7 @@
 //! Makes sure, before a run, that the process may open as many files as the run needs.
 
+use super::workers::any_backend::AnyBackend;
 use super::workers::threads;
-use crate::load::backend::Backend;
 use anyhow::bail;
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const OTHERS: u64 = 50;
 const EACH_THREAD: u64 = 8;
 
 /// The number of files that a run over this number of sessions opens at most.
-fn needed<T: Backend>(target: &Arc<T>, sessions: u32, threads: Option<u16>) -> u64 {
+fn needed(target: &Arc<dyn AnyBackend>, sessions: u32, threads: Option<u16>) -> u64 {
     let threads = threads::sessions(target, sessions, threads);
     let runtimes = if Arc::clone(target).blocking().is_some() { 1 } else { threads.len() };
     target.open_files(&threads) + OTHERS + EACH_THREAD * runtimes as u64
@@ -24,8 +24,8 @@ fn needed<T: Backend>(target: &Arc<T>, sessions: u32, threads: Option<u16>) -> u
 ///
 /// # Errors
 /// The hard limit is too low.
-pub(super) fn allow<T: Backend>(
-    target: &Arc<T>,
+pub(super) fn allow(
+    target: &Arc<dyn AnyBackend>,
     sessions: u32,
     threads: Option<u16>,
 ) -> anyhow::Result<()> {
@@ -77,6 +77,7 @@ fn most_sessions(sessions: u32, fits: impl Fn(u32) -> bool) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::backend::Backend;
     use crate::load::target::{Done, Failure, Slot};
 
     /// Each session has this number of connections.
@@ -104,13 +105,16 @@ mod tests {
 
     #[test]
     fn what_a_run_needs_grows_with_its_sessions_and_threads() {
-        let needs =
-            |each, sessions, threads| needed(&Arc::new(Opens(each)), sessions, Some(threads));
+        let needs = |each, sessions, threads| {
+            let target: Arc<dyn AnyBackend> = Arc::new(Opens(each));
+            needed(&target, sessions, Some(threads))
+        };
         assert_eq!(needs(1, 100, 2), 100 + OTHERS + 2 * EACH_THREAD);
         assert_eq!(needs(3, 100, 2), 300 + OTHERS + 2 * EACH_THREAD);
         // There are no threads without a session.
         assert_eq!(needs(1, 3, 8), 3 + OTHERS + 3 * EACH_THREAD);
-        let blocks = Arc::new(|_: Slot| Ok(Done::new()));
+        let blocks: Arc<dyn AnyBackend> =
+            Arc::new(|_: Slot| -> Result<Done, Failure> { Ok(Done::new()) });
         assert_eq!(needed(&blocks, 100, Some(2)), 100 + OTHERS + EACH_THREAD);
     }
 

@@ -21,7 +21,6 @@ use crate::console::Progress;
 use crate::console::interrupt::Interrupt;
 use crate::console::machine::Machine;
 use crate::judged::summary::{Summary, Title};
-use crate::load::backend::Backend;
 use crate::shown::live::Live;
 use crate::shown::logs::Logs;
 use anyhow::Context;
@@ -59,10 +58,7 @@ impl std::fmt::Display for NotJoined {
 
 /// Runs what is set up, to its end. Returns the results, and the node of a fleet that it was; nothing if
 /// it was stopped before its fleet had started.
-pub(crate) fn run<T: Backend>(
-    setup: &Setup<T>,
-    logs: Logs,
-) -> anyhow::Result<Option<(Ran, Option<Member>)>> {
+pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Option<Member>)>> {
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
     // The receiver is gone only when the run has ended.
@@ -142,8 +138,8 @@ fn join(
 
 /// Runs what is set up, as the messages say. The first [`Message::Stop`] ends the schedule, the
 /// second one the waiting for answers.
-pub(crate) fn perform<T: Backend>(
-    setup: &Setup<T>,
+pub(crate) fn perform(
+    setup: &Setup,
     member: Option<&Member>,
     mut outputs: Outputs,
     sender: &Sender<Message>,
@@ -191,8 +187,8 @@ pub(crate) fn perform<T: Backend>(
 
 /// Starts the schedule, and tells the target and the workers. One that is not wanted any more has ended
 /// before any of its slots can start.
-pub(super) fn start_schedule<'run, T: Backend>(
-    setup: &Setup<T>,
+pub(super) fn start_schedule<'run>(
+    setup: &Setup,
     member: Option<&Member>,
     shared: &'run RunShared,
     messages: Sender<Message>,

@@ -16,7 +16,7 @@ use super::files::Input;
 use super::message::Message;
 use super::outputs::Outputs;
 use super::run::{self, INTERRUPTS};
-use super::setup::{Setup, check_parts};
+use super::setup::{Make, Setup, boxed, check_parts};
 use crate::console::chart as console;
 use crate::console::interrupt::Interrupt;
 use crate::console::{Progress, ResultFile, human};
@@ -36,8 +36,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
 /// A search that is ready: the target answers, and the files can be written.
-pub(crate) struct Job<T> {
-    setup: Setup<T>,
+pub(crate) struct Job {
+    setup: Setup,
     promise: Promise,
     bounds: Bounds,
     /// How long a step is at least.
@@ -49,14 +49,19 @@ pub(crate) struct Job<T> {
     messages: Receiver<Message>,
 }
 
-impl<T: Backend> Job<T> {
+impl Job {
     /// Makes the target, sees whether it is there, and finds the files. The `inputs` are files that the
     /// target is made from.
-    pub(crate) fn new(
+    pub(crate) fn new<T: Backend>(
         args: SearchArgs,
         inputs: &[Input<'_>],
         make: impl FnOnce(&RunArgs) -> anyhow::Result<T>,
-    ) -> anyhow::Result<Job<T>> {
+    ) -> anyhow::Result<Job> {
+        Job::of_any(args, inputs, boxed(make))
+    }
+
+    /// The same for a target of any type.
+    fn of_any(args: SearchArgs, inputs: &[Input<'_>], make: Make<'_>) -> anyhow::Result<Job> {
         args.check()?;
         let bounds = Bounds {
             from: args.from.as_hz(),
@@ -75,12 +80,12 @@ impl<T: Backend> Job<T> {
         );
         let (least, svg) = (args.step, args.svg.clone());
         let until = args.until.clone();
-        let make = |args: &RunArgs| {
+        let make: Make<'_> = Box::new(|args| {
             let target = make(args)?;
-            check_parts(&target, &until)?;
+            check_parts(&*target, &until)?;
             Ok(target)
-        };
-        let setup = Setup::new(args.into_run(), inputs, make)?;
+        });
+        let setup = Setup::of_any(args.into_run(), inputs, make)?;
         let svg = svg.as_deref().map(ResultFile::create).transpose()?;
         let (sender, messages) = mpsc::channel();
         let stop = sender.clone();
@@ -121,12 +126,13 @@ impl<T: Backend> Job<T> {
             }
             search.result(step, outcome);
         };
+        let quota = steps.iter().rev().find_map(|step| step.quota.clone());
         Ok(Results {
             url: self.setup.target.name(),
             connections: self.setup.args.connections,
             start,
             took: began.elapsed(),
-            warnings: self.setup.target.warnings(),
+            warnings: self.setup.target.warnings().into_iter().chain(quota).collect(),
             conclusion: search.conclusion(),
             contradictions: search.contradictions(),
             precision: self.bounds.precision,
@@ -183,7 +189,7 @@ impl<T: Backend> Job<T> {
     }
 }
 
-impl<T: Backend> Debug for Job<T> {
+impl Debug for Job {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Job").field("setup", &self.setup).finish_non_exhaustive()
     }

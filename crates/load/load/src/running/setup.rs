@@ -11,10 +11,13 @@ use super::policy::Policy;
 #[cfg(feature = "otlp")]
 use super::push::collector::Collector;
 use super::run_mode;
+use super::workers::any_backend::AnyBackend;
 use super::workers::apart::{apart, held};
+use super::workers::cores::{self, Core};
 use super::workers::guarded::Guarded;
 use super::workers::length::{Counted, RunLength, Spacing};
 use super::workers::threads;
+use crate::console::unreachable::Unreachable;
 use crate::console::{Output, ResultFile, is_stdout};
 use crate::judged::comparison::recording::Recording;
 use crate::judged::criteria::{Criterion, Percentile};
@@ -24,8 +27,7 @@ use crate::shown::csv_log::CsvLog;
 use crate::shown::hdr_log::HdrLog;
 use crate::shown::headline::Headline;
 use crate::shown::logs::Logs;
-use anyhow::{Context, anyhow, bail, ensure};
-use core_affinity::CoreId;
+use anyhow::{Context, bail, ensure};
 use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, Shape, Shard, Strictness};
 use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
@@ -33,12 +35,22 @@ use std::time::Duration;
 
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
+/// Makes a target of any type.
+pub(crate) type Make<'a> = Box<dyn FnOnce(&RunArgs) -> anyhow::Result<Arc<dyn AnyBackend>> + 'a>;
+
+/// Hides the type of the target that `make` makes.
+pub(crate) fn boxed<'a, T: Backend>(
+    make: impl FnOnce(&RunArgs) -> anyhow::Result<T> + 'a,
+) -> Make<'a> {
+    Box::new(|args| Ok(Arc::new(make(args)?)))
+}
+
 /// What a run needs.
-pub(crate) struct Setup<T> {
+pub(crate) struct Setup {
     /// The options as given.
     pub(crate) args: RunArgs,
     /// What is loaded.
-    pub(crate) target: Arc<T>,
+    pub(crate) target: Arc<dyn AnyBackend>,
     /// The first intended start, from the load's start.
     pub(crate) first: Duration,
     /// The end of the load, from its start; the longest time if there is none, or if its last request
@@ -51,7 +63,7 @@ pub(crate) struct Setup<T> {
     /// With more failures than this a run ends early.
     most_failures: f64,
     /// Cores to pin threads to; empty if they are not pinned.
-    pub(crate) cores: Vec<CoreId>,
+    pub(crate) cores: Vec<Core>,
     /// The fleet that this process takes part in.
     pub(crate) invitation: Option<Invitation>,
     /// Where programs may look at the run and steer it.
@@ -73,14 +85,23 @@ pub(crate) struct Setup<T> {
     pub(crate) logs: Logs,
 }
 
-impl<T: Backend> Setup<T> {
+impl Setup {
     /// Makes the target, sees whether it is there, and opens the files. What is in them stays. The
     /// `inputs` are files that the target is made from.
-    pub(crate) fn new(
-        mut args: RunArgs,
+    pub(crate) fn new<T: Backend>(
+        args: RunArgs,
         inputs: &[Input<'_>],
         make: impl FnOnce(&RunArgs) -> anyhow::Result<T>,
-    ) -> anyhow::Result<Setup<T>> {
+    ) -> anyhow::Result<Setup> {
+        Setup::of_any(args, inputs, boxed(make))
+    }
+
+    /// The same for a target of any type.
+    pub(crate) fn of_any(
+        mut args: RunArgs,
+        inputs: &[Input<'_>],
+        make: Make<'_>,
+    ) -> anyhow::Result<Setup> {
         run_mode::settle_closed_loop(&mut args)?;
         run_mode::check_until_confident(&args)?;
         files::check(&args, inputs)?;
@@ -96,7 +117,7 @@ impl<T: Backend> Setup<T> {
         let control_listener = ControlListener::open(&args.control)?;
         #[cfg(feature = "otlp")]
         let collector = args.push.collector()?.map(Arc::new);
-        let target = Arc::new(make(&args)?);
+        let target = make(&args)?;
         check_parts(&*target, &args.criteria())?;
         let most = target.most_slots().map(|slots| part_of(slots, &args)).transpose()?;
         let counted = counted(&args, most)?;
@@ -296,7 +317,7 @@ fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>>
 }
 
 /// Refuses requirements on times that the target does not take.
-pub(super) fn check_parts(target: &impl Backend, criteria: &[Criterion]) -> anyhow::Result<()> {
+pub(super) fn check_parts(target: &dyn AnyBackend, criteria: &[Criterion]) -> anyhow::Result<()> {
     let taken = target.take_own_times();
     for criterion in criteria {
         if let Some(part) = criterion.part()
@@ -309,28 +330,27 @@ pub(super) fn check_parts(target: &impl Backend, criteria: &[Criterion]) -> anyh
     Ok(())
 }
 
-fn cores() -> anyhow::Result<Vec<CoreId>> {
-    match core_affinity::get_core_ids() {
-        Some(cores) if !cores.is_empty() => Ok(cores),
-        _ => bail!("--pin: this system does not list its cores"),
-    }
+fn cores() -> anyhow::Result<Vec<Core>> {
+    let cores = cores::allowed();
+    ensure!(!cores.is_empty(), "--pin: this system does not list its cores");
+    Ok(cores)
 }
 
 /// Sees whether the target is there, and says so within the timeout.
-fn probe<T: Backend>(target: &Arc<T>, timeout: Duration) -> anyhow::Result<()> {
+fn probe(target: &Arc<dyn AnyBackend>, timeout: Duration) -> anyhow::Result<()> {
     let probed = Arc::clone(target);
     let probed = apart(
         timeout,
         || true,
         move || async move {
-            Guarded::new(timeout, probed.keeps_to_timeout()).run(|| probed.probe()).await
+            Guarded::new(timeout, probed.keeps_to_timeout()).run(|| probed.probe_boxed()).await
         },
     );
     let probed = probed?.unwrap_or_else(|| Err(held(target)));
-    probed.map_err(|failure| anyhow!("{}", target.absence(&failure)))
+    probed.map_err(|failure| Unreachable(target.absence(&failure)).into())
 }
 
-impl<T: Backend> Debug for Setup<T> {
+impl Debug for Setup {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Setup").field("target", &self.target.name()).finish_non_exhaustive()
     }

@@ -1,8 +1,10 @@
 //! Workers: threads that take slots from the pacer and make calls.
 
+pub(crate) mod any_backend;
 pub(crate) mod apart;
 mod backoff;
 mod blocking;
+pub(crate) mod cores;
 pub(crate) mod deadline;
 pub(crate) mod guarded;
 mod held;

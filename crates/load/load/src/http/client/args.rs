@@ -13,73 +13,70 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Whether this was built with it.
+/// Whether HTTP/2 was built in.
 pub(crate) const HAS_HTTP2: bool = cfg!(feature = "http2");
+
+/// The group of options about connections.
+pub(crate) const CONNECTIONS: &str = "Connections";
 
 /// What is sent, and how.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Requests and connections")]
+#[command(next_help_heading = "Requests")]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches of a command line")]
 pub(crate) struct ClientArgs {
-    /// Method of the requests [default: GET; POST where a body is given]
+    /// Use this method [default: GET; POST with a body]
     #[arg(long, short = 'X', visible_short_alias = 'm', value_name = "METHOD")]
     pub(crate) method: Option<Method>,
 
-    /// A header of every request, as "Name: value"; may be given again. A target's own header replaces it if a request
-    /// may have that header once
+    /// Add this header to every request, as "Name: value"; repeatable
     #[arg(long, short = 'H', value_name = "HEADER")]
     pub(crate) header: Vec<Header>,
 
-    /// Body of every request
-    #[arg(long, short = 'd', value_name = "TEXT", conflicts_with = "body_file")]
+    /// Send this body with every request [see: help templates]
+    #[arg(long, short = 'd', value_name = "TEXT", conflicts_with = "body_file", value_parser = body)]
     pub(crate) body: Option<String>,
 
-    /// File with the body of every request
+    /// Send the content of this file with every request
     #[arg(long, short = 'D', value_name = "FILE")]
     pub(crate) body_file: Option<PathBuf>,
 
-    /// A field of a form (multipart/form-data), as NAME=VALUE; may be given again. NAME=@FILE sends the file,
-    /// NAME=<FILE what is in it as the value. Behind all of these there may be ;type=TYPE and ;filename=NAME
+    /// Send a form field: NAME=VALUE, NAME=@FILE or NAME=<FILE, with ;type=TYPE or ;filename=NAME; repeatable
     #[arg(long, short = 'F', value_name = "FIELD", conflicts_with_all = ["body", "body_file"])]
     pub(crate) form: Vec<Field>,
 
-    /// Speak HTTP/2 only; without it, TLS servers are offered HTTP/1.1
-    #[arg(long, hide = !HAS_HTTP2)]
+    /// Speak HTTP/2 only [default: HTTP/1.1]
+    #[arg(long, hide = !HAS_HTTP2, help_heading = CONNECTIONS)]
     pub(crate) http2: bool,
 
-    /// The most requests in flight on one HTTP/2 connection. With more than 1, --connections counts requests in flight
-    #[arg(long, hide = !HAS_HTTP2, value_name = "COUNT", default_value = "1", requires = "http2", conflicts_with_all = ["connection_requests", "connection_age"], value_parser = clap::value_parser!(u32).range(1..))]
+    /// Allow this many requests in flight on an HTTP/2 connection; --connections stays the total
+    #[arg(long, hide = !HAS_HTTP2, help_heading = CONNECTIONS, value_name = "COUNT", default_value = "1", requires = "http2", conflicts_with_all = ["connection_requests", "connection_age"], value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) streams: u32,
 
     /// Open a new connection for each request
-    #[arg(long, conflicts_with = "http2")]
+    #[arg(long, conflicts_with = "http2", help_heading = CONNECTIONS)]
     pub(crate) disable_keepalive: bool,
 
-    /// Open a new connection after so many requests on one [default: no limit]
-    #[arg(long, value_name = "COUNT", conflicts_with = "disable_keepalive", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Replace a connection after this many requests [default: no limit]
+    #[arg(long, help_heading = CONNECTIONS, value_name = "COUNT", conflicts_with = "disable_keepalive", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) connection_requests: Option<u64>,
 
-    /// Open a new connection in place of one that has been open for this long, when a request needs it [default:
-    /// no limit]
-    #[arg(long, value_name = "TIME", conflicts_with = "disable_keepalive", value_parser = positive_duration)]
+    /// Replace a connection that is older than this [default: no limit]
+    #[arg(long, help_heading = CONNECTIONS, value_name = "TIME", conflicts_with = "disable_keepalive", value_parser = positive_duration)]
     pub(crate) connection_age: Option<Duration>,
 
-    /// Let a request fail if its kept connection is closed before any byte of the response. By default, GET, HEAD,
-    /// OPTIONS and TRACE are sent again once
-    #[arg(long)]
+    /// Count a request as failed if its idle connection was closed; by default GET and the like are sent again once
+    #[arg(long, help_heading = CONNECTIONS)]
     pub(crate) no_retry_idle: bool,
 
-    /// Send back the cookies that answers set. Each connection has its own, and a scenario begins without any
+    /// Send back the cookies that responses on the same connection have set
     #[arg(long, conflicts_with = "items")]
     pub(crate) cookies: bool,
 
-    /// Send this name and password (RFC 7617) in the header Authorization
-    #[arg(long, short = 'a', value_name = "USER:PASSWORD", value_parser = user)]
+    /// Log in with this name and password (Authorization header)
+    #[arg(long, short = 'a', value_name = "USER:PASS", value_parser = user)]
     pub(crate) basic_auth: Option<String>,
 
-    /// Answers are streams of items: sse (server-sent events) or lines. Times the first byte, the first item
-    /// and the gaps between items, which requirements may be about: "p99 first-item < 500ms". With a JSON pointer, as in
-    /// "sse /choices/0/delta/content", the first item is the first one that has content there
+    /// Time the items of streamed responses: sse, lines, or "sse /choices/0/delta/content" [see: help requirements]
     #[arg(long, value_name = "KIND")]
     pub(crate) items: Option<Items>,
 
@@ -98,6 +95,16 @@ impl ClientArgs {
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         once::check(self.header.iter().map(|header| &header.name)).context("--header")?;
         self.connection.check()
+    }
+}
+
+/// Refuses a body that is a time: with wrk and k6, `-d 30s` is a duration.
+fn body(text: &str) -> Result<String, String> {
+    match humantime::parse_duration(text) {
+        Ok(_) => Err(format!(
+            "this is a body; write --duration {text}, or --body-file FILE for such a body"
+        )),
+        Err(_) => Ok(text.to_owned()),
     }
 }
 
@@ -135,6 +142,14 @@ impl FromStr for Header {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_duration_is_not_taken_for_a_body() {
+        assert!(body("30s").unwrap_err().contains("write --duration 30s"));
+        for text in ["", "30", "x=1", "{\"for\": \"30s\"}"] {
+            assert_eq!(body(text).as_deref(), Ok(text));
+        }
+    }
 
     #[test]
     fn headers_have_a_name_and_a_value() {

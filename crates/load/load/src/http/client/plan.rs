@@ -18,6 +18,7 @@ use super::transport::http2::request::request as whole;
 use super::transport::kernel_delays::KernelDelays;
 use super::transport::pool::Pool;
 use super::transport::proxy;
+use crate::console::unreachable::Unreachable;
 use crate::http::client::request::parts::RequestParts;
 use crate::http::data::Data;
 use crate::http::template::values::Values;
@@ -291,7 +292,8 @@ impl Draft<'_> {
                 let is_unresolved = self.args.connection.proxy.is_none() && error.is::<io::Error>();
                 let advice =
                     if is_unresolved { environment_proxy::advice(url) } else { String::new() };
-                anyhow!("{error:#}{advice}")
+                let told = format!("{error:#}{advice}");
+                if error.is::<Unreachable>() { Unreachable(told).into() } else { anyhow!(told) }
             })?;
         self.common.push(common(url, &endpoint.authority, self.args)?);
         self.endpoints.push(endpoint);

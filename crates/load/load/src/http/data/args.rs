@@ -7,18 +7,15 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct DataArgs {
-    /// File of rows, CSV or JSON lines, one for each request: {{NAME}} in the URL, a header, a body or
-    /// --targets stands for the value of a column. Without data there are {{slot}}, {{now}},
-    /// {{now-ms}}, {{uuid}}, {{random 1..100}}, {{random-text 32}} and {{env NAME}}
+    /// Fill in {{NAME}} from the rows of this CSV or JSON-lines file [see: help templates]
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
 
-    /// Which row a request has: the next one; the next one of a pass in random order, in which each
-    /// is once; or any. It follows from the number of its slot and --seed
+    /// Take rows in this order; shuffled takes each row once per pass
     #[arg(long, value_enum, value_name = "ORDER", default_value_t, requires = "data")]
     pub(crate) data_order: DataOrder,
 
-    /// After the last row, begin again, or stop: then each row is sent once, unless the order is random
+    /// Begin again after the last row, or stop the load
     #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "data")]
     pub(crate) data_end: DataEnd,
 }

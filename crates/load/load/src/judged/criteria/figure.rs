@@ -35,6 +35,8 @@ pub(crate) struct Figures<'run> {
     pub(crate) failed: u64,
     /// Slots given up because they were too late.
     pub(crate) skipped: u64,
+    /// Requests sent again, because their connection was closed while idle.
+    pub(crate) retried: u64,
     /// Requests still without an answer at the end.
     pub(crate) unfinished: u64,
     /// Slots that were due and never started.
@@ -130,6 +132,7 @@ pub(crate) enum Single {
     Completed,
     Failed,
     Skipped,
+    Retried,
     Unfinished,
     Unstarted,
     Errors,
@@ -154,12 +157,13 @@ const STATISTICS: [(&str, Statistic); 4] = [
     ("count", Statistic::Count),
 ];
 
-const SINGLES: [(&str, Single); 13] = [
+const SINGLES: [(&str, Single); 14] = [
     ("due", Single::Due),
     ("started", Single::Started),
     ("completed", Single::Completed),
     ("failed", Single::Failed),
     ("skipped", Single::Skipped),
+    ("retried", Single::Retried),
     ("unfinished", Single::Unfinished),
     ("unstarted", Single::Unstarted),
     ("errors", Single::Errors),
@@ -381,6 +385,7 @@ impl Single {
             Single::Completed => float(figures.completed),
             Single::Failed => float(figures.failed),
             Single::Skipped => float(figures.skipped),
+            Single::Retried => float(figures.retried),
             Single::Unfinished => float(figures.unfinished),
             Single::Unstarted => float(figures.unstarted),
             // Not finite if no request was started.

@@ -5,7 +5,7 @@ use super::times::Times;
 use super::words::{CriterionError, Word};
 
 const ANY: &str = "write p99 response, mean wait, max service, count setup, errors, ratio, gaps, \
-                   achieved, due, started, completed, failed, skipped, unfinished, unstarted, \
+                   achieved, due, started, completed, failed, skipped, retried, unfinished, unstarted, \
                    lateness target, lateness generator, confidence p99 or, with --items, p99 first-item, or \
                    with --kernel-timestamps p99 reading";
 const A_TIME: &str = "write wait, service, response, setup or, with --items, first-byte, first-item, \

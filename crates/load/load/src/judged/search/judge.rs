@@ -74,6 +74,9 @@ pub(crate) struct Measured {
     /// Warnings about limits of the generator's machine.
     #[serde(skip)]
     pub(crate) shortages: Vec<String>,
+    /// The warning about a CPU quota that was reached.
+    #[serde(skip)]
+    pub(crate) quota: Option<String>,
     #[serde(skip)]
     pub(crate) completed: u64,
     /// How many connections were busy on average: Little's law, from the rate and the mean service
@@ -176,6 +179,7 @@ impl Promise {
             errors: summary.known_errors(),
             failures: kind::in_words(stats.failures.clone()),
             shortages: shortages::warnings(stats),
+            quota: summary.findings.iter().find(|it| it.check == "quota").map(|it| it.text.clone()),
             completed: stats.completed(),
             busy,
             mean_service,
@@ -222,6 +226,7 @@ impl Promise {
 pub(crate) mod tests {
     use super::*;
     use crate::console::machine::Machine;
+    use crate::judged::checks::Finding;
     use crate::judged::summary::Title;
     use crate::recorded::lateness::Lateness;
     use crate::recorded::over_time::OverTime;
@@ -289,6 +294,16 @@ pub(crate) mod tests {
             judged(Verdict::TargetBehind, [5, 50], [1.0, 0.1]),
             judged(Verdict::GeneratorBehind, [5, 50], [0.1, 1.0]),
         ]
+    }
+
+    #[test]
+    fn a_step_keeps_the_warning_about_a_quota() {
+        let mut summary = summary(Verdict::OnSchedule, [5, 5], [0.0; 2]);
+        let quota = |summary: &Summary| promise("p99 wait < 1s").judge(STEP, summary, 16).quota;
+        assert_eq!(quota(&summary), None);
+        let text = "used up".to_owned();
+        summary.findings.push(Finding { check: "quota", is_well: false, text });
+        assert_eq!(quota(&summary).as_deref(), Some("used up"));
     }
 
     #[test]

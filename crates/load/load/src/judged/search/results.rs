@@ -61,12 +61,25 @@ impl End {
             _ => End::Complete,
         }
     }
+
+    /// Whether the search ended by a limit that its options set.
+    fn is_planned(self) -> bool {
+        matches!(self, End::Steps | End::Time)
+    }
 }
 
 impl Results {
-    /// Whether the rate was found, or none is too high.
-    pub(crate) fn is_answer(&self) -> bool {
-        matches!(self.conclusion, Conclusion::Found { .. } | Conclusion::AllKept { .. })
+    /// Whether a rate met the objective. None if that is not known, because the generator was the limit or the search
+    /// was interrupted.
+    pub(crate) fn success(&self) -> Option<bool> {
+        match self.conclusion {
+            Conclusion::Found { .. } | Conclusion::AllKept { .. } => Some(true),
+            Conclusion::NoneKept { .. } => Some(false),
+            _ if self.end == End::TargetFailing && !self.fails_by_generator() => Some(false),
+            Conclusion::Unfinished { kept: Some(_), .. } if self.end.is_planned() => Some(true),
+            Conclusion::Unfinished { kept: None, missed: Some(_) } => Some(false),
+            Conclusion::Unfinished { .. } | Conclusion::GeneratorLimit { .. } => None,
+        }
     }
 
     /// How many steps the generator spoiled.

@@ -18,32 +18,28 @@ pub(crate) const MAX: &str = "max";
 #[command(group = ArgGroup::new("load").args(["rate", "shape"]))]
 #[command(next_help_heading = "Load")]
 pub(crate) struct ScheduleArgs {
-    /// Requests to start, per second unless another unit follows: 5000, 50k/s, 3/min, 1.5/h; max is
-    /// a closed loop, in which each connection sends its next request when it has its answer
+    /// Start requests at this rate: 5000, 50k/s, 3/min; max is a closed loop [see: help rates]
     #[arg(
         long,
         value_parser = rate,
-        default_value = "5000/s",
+        default_value = "50/s",
         default_value_if("shape", ArgPredicate::IsPresent, None)
     )]
     pub(crate) rate: Option<Rate>,
 
-    /// The rate over time, as in "ramp 100/s..5k/s 30s, hold 60s", or table:FILE or steps:FILE;
-    /// --help has the grammar
+    /// Follow a rate over time, as in "ramp 100/s..5k/s 30s, hold 60s", or a table:FILE [see: help shapes]
     #[arg(long, value_name = "SHAPE")]
     pub(crate) shape: Option<WrittenShape>,
 
-    /// How requests lie around the rate: even, poisson, exact-poisson:1000, gamma:0.25, jitter:0.3,
-    /// replay:FILE or har:FILE
+    /// Place requests around the rate: even, poisson, gamma:0.25, replay:FILE and others [see: help arrivals]
     #[arg(long, value_name = "PROCESS", default_value = "even")]
     pub(crate) arrivals: ArrivalProcess,
 
-    /// The seed of random arrivals, and of what is random in requests; the same seed gives the same
+    /// Seed random arrivals and random request data: the same seed gives the same values
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// The part of the load that is this process's: 1/3 is the first of three equal parts, 2/3:1
-    /// the second of two, of which the first is three times as large [default: all of it]
+    /// Run one part of the load: 1/3 is the first of three equal parts [see: help rates] [default: all of it]
     #[arg(long, value_name = "INDEX/COUNT")]
     pub(crate) shard: Option<Shard>,
 

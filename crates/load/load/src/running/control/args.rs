@@ -12,13 +12,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "While it runs")]
 pub(crate) struct ControlArgs {
-    /// Listen here for programs, as in 127.0.0.1:9100 or with port 0 for any free one: GET /status
-    /// and /metrics, PUT /rate and /shape, POST /pause, /resume and /stop
+    /// Serve status, metrics and commands over HTTP at this address, as in 127.0.0.1:9100; port 0 is any free port
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) control: Option<SocketAddr>,
 
-    /// Obey only those who have the token in the first line of this file, at least 16 characters;
-    /// an address that can be reached from outside needs one
+    /// Require the bearer token in the first line of this file; mandatory unless --control is a loopback address
     #[arg(long, value_name = "FILE", requires = "control")]
     pub(crate) control_token_file: Option<PathBuf>,
 }

@@ -65,7 +65,7 @@ impl Backend for Nothing {
 }
 
 /// Underscores stand for blanks.
-fn set_up(options: &str, most: Option<u64>) -> Setup<Nothing> {
+fn set_up(options: &str, most: Option<u64>) -> Setup {
     let words = ["test"].into_iter().chain(options.split_whitespace());
     let line = CommandLine::try_parse_from(words.map(|word| word.replace('_', " "))).unwrap();
     Setup::new(line.run, &[], |_| Ok(Nothing(most))).unwrap()

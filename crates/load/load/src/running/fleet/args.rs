@@ -7,63 +7,56 @@ use clap::{Args, Subcommand};
 use nanopace::Rate;
 use std::path::PathBuf;
 
-/// What `--help` shows below the commands.
+/// The end of the help pages of `fleet`.
 pub(crate) const HELP: &str = "\
-A fleet is several machines that issue one load together. Each runs the same command, and reaches
-the same store, a Redis or Valkey server:
+A fleet is several machines that issue one load together. Start the same command on each, with the
+same store, a Redis or Valkey server. This run starts when four nodes are there:
   nanopace run --fleet redis://10.0.0.7/ --run checkout --nodes 4 --rate 10k/s --duration 5min
-The run starts when four are there. More may join later, Ctrl-C takes one out, and one that dies is
-replaced by the others. From anywhere:
+More nodes may join later. Ctrl-C takes a node out. The other nodes replace a node that dies.
+
+Examples, from any machine:
   nanopace fleet status checkout --store redis://10.0.0.7/
-                                               how the run, its nodes and its account are
-  nanopace fleet status checkout --watch       the whole fleet each second, while it runs
   nanopace fleet rate checkout 20k/s --store redis://10.0.0.7/
-                                               the rate of all nodes together, from now on
   nanopace fleet shape checkout \"ramp 10k/s..50k/s 1min, hold 2min\" --store redis://10.0.0.7/
-                                               the load from now on
-  nanopace fleet pause checkout                with the store's address in NANOPACE_STORE
-  nanopace fleet report checkout --json -      the report of the whole fleet, once more
-  nanopace fleet report checkout --html checkout.html --csv checkout.csv
-                                               a page to look at, and a line each second
-  nanopace fleet report checkout --fail-if \"p99 response < 50ms\"
-                                               exit status 3 if the whole fleet missed this";
+  nanopace fleet status checkout --watch
+  nanopace fleet report checkout --html checkout.html --fail-if \"p99 response < 50ms\"
+The variable NANOPACE_STORE can have the address of the store.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetCommand {
-    /// Show how a run is: its load, its nodes and its account so far
+    /// Show the load, the nodes and the account of a run so far
     Status {
         #[command(flatten)]
         run: RunAt,
-        /// Show it each second, with the rate, the errors and the response times of the last second and of
-        /// all so far, until the run is over
+        /// Write the result as JSON; with -, the text goes to standard error
         #[arg(long, conflicts_with = "json")]
         watch: bool,
         #[command(flatten)]
         json: Json,
     },
-    /// Change the rate of the whole fleet; the load ends when it would have ended
+    /// Change the rate of the whole fleet; the load ends at the same time as before
     Rate {
         #[command(flatten)]
         run: RunAt,
-        /// As in 20k/s, 300/min or 5000
+        /// New rate, as in 20k/s, 300/min or 5000
         #[arg(allow_hyphen_values = true)]
         rate: Rate,
     },
-    /// Change the load of the whole fleet, to a shape from its beginning
+    /// Replace the load of the whole fleet by a shape
     Shape {
         #[command(flatten)]
         run: RunAt,
-        /// As in "ramp 100/s..5k/s 30s, hold 60s"; run --help has the grammar
+        /// New load, as in "ramp 100/s..5k/s 30s, hold 60s" [see: help shapes]
         shape: WrittenShape,
     },
-    /// Start nothing for a while; the time of the load stands still
+    /// Pause the load of the whole fleet
     Pause(RunAt),
-    /// Go on after a pause
+    /// Resume the load after a pause
     Resume(RunAt),
-    /// End the load; nodes then print their reports
+    /// End the load; each node prints its report
     Stop(RunAt),
-    /// Print the report of the whole fleet, as long as the store has it: a day at least
+    /// Print the report of the whole fleet; the store keeps it for at least a day
     Report(ReportArgs),
 }
 
@@ -76,17 +69,15 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) json: Json,
 
-    /// Write a page with charts of all nodes together: one file that loads nothing
+    /// Write a self-contained HTML report with charts of all nodes together
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write a line of what all nodes did for each second; of runs above two minutes, for each 2, 4 or so on. With -
-    /// to standard output, and the text to standard error
+    /// Write a CSV line per second (or per 2, 4, ... in long runs); with -, the text goes to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
 
-    /// Exit with status 3 unless this holds for all nodes together, as in "p99 response < 50ms"; may be
-    /// given again [default: errors <= 1%]
+    /// Exit with status 3 unless this holds for all nodes together, as in "p99 response < 50ms"; repeatable
     #[arg(long, visible_alias = "require", value_name = "REQUIREMENT")]
     pub(crate) fail_if: Vec<Criterion>,
 }
@@ -94,10 +85,10 @@ pub(crate) struct ReportArgs {
 /// A run at a store.
 #[derive(Debug, Args)]
 pub(crate) struct RunAt {
-    /// The run's name
+    /// Name of the run
     name: String,
 
-    /// The store's address, redis://[:PASSWORD@]HOST[:PORT]/ [default: what `NANOPACE_STORE` says]
+    /// Address of the store, as redis://[:PASSWORD@]HOST[:PORT]/ [default: `NANOPACE_STORE`]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
 }

@@ -1,5 +1,6 @@
 //! Where a fleet's store is, and what to say when something is wrong with it.
 
+use crate::console::unreachable::Unreachable;
 use anyhow::{Context, anyhow};
 use nanopace_fleet::FleetError;
 use std::env;
@@ -35,10 +36,11 @@ impl RunAddress {
     pub(crate) fn told(&self, error: FleetError) -> anyhow::Error {
         let (store, name) = (without_password(&self.url), &self.name);
         match error {
-            FleetError::Store(why) => anyhow!(
+            FleetError::Store(why) => Unreachable(format!(
                 "the store at {store} does not answer: {why}; start redis-server or valkey-server \
                  there, or write another address"
-            ),
+            ))
+            .into(),
             FleetError::NoRun => anyhow!(
                 "there is no run {name} at {store}: a load with --fleet {store} --run {name} \
                  starts one"

@@ -8,34 +8,31 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Fleet")]
 pub(crate) struct FleetArgs {
-    /// Share the load with other machines, through the Redis or Valkey server at this address:
-    /// redis://[:PASSWORD@]HOST[:PORT]/, or rediss:// for TLS [default: with --run, what
-    /// `NANOPACE_STORE` says]
+    /// Share the load through this Redis or Valkey server, as redis://HOST[:PORT]/ [default: `NANOPACE_STORE`]
     #[arg(long, value_name = "URL", requires = "run_name")]
     pub(crate) fleet: Option<String>,
 
-    /// The name of the run that this process takes part in; without a load it takes the run's
+    /// Join the run of this name; a node without a load of its own takes the load of the run
     #[arg(long = "run", value_name = "NAME")]
     pub(crate) run_name: Option<String>,
 
-    /// The run starts when so many nodes are there [default: 1]
+    /// Wait for this many nodes before the run starts [default: 1]
     #[arg(long, value_name = "COUNT", requires = "run_name")]
     pub(crate) nodes: Option<u32>,
 
-    /// For how long this node waits for the others; then it leaves, and says how many are there
+    /// Wait this long for the other nodes, then leave
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "5min", value_parser = humantime::parse_duration)]
     pub(crate) join_timeout: Duration,
 
-    /// Nodes claim slots by frames of this time at least, from 1ms to 10s: long ones cost the store
-    /// less and hide its freezes, but a node that dies loses more [default: 100ms]
+    /// Claim slots for at least this time at once, 1ms to 10s; longer frames cost the store less [default: 100ms]
     #[arg(long, value_name = "TIME", requires = "run_name", value_parser = frame)]
     pub(crate) frame: Option<Duration>,
 
-    /// For how long this node goes on without the store
+    /// Go on for this long without the store
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "10s", value_parser = humantime::parse_duration)]
     pub(crate) blind: Duration,
 
-    /// What it does then: hold, which is to start nothing until the store is back, or stop
+    /// After --blind, hold the load until the store is back, or stop
     #[arg(long, value_name = "WHAT", requires = "run_name", default_value = "hold")]
     pub(crate) when_blind: Then,
 

@@ -11,12 +11,11 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "While it runs")]
 pub(crate) struct PushArgs {
-    /// Send metrics to the OpenTelemetry collector at this address, by OTLP over HTTP; they go to
-    /// /v1/metrics below it
+    /// Send metrics to the OpenTelemetry collector at this URL (OTLP over HTTP, /v1/metrics)
     #[arg(long, value_name = "URL", value_parser = url)]
     pub(crate) otlp: Option<Uri>,
 
-    /// How often to send metrics, besides at the end
+    /// Send metrics this often, and at the end
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = interval, requires = "otlp")]
     pub(crate) otlp_interval: Duration,
 }

@@ -1,8 +1,7 @@
 //! Whether the target answers a request alone, which is the lowest rate that there is.
 
-use crate::load::backend::Backend;
 use crate::load::kind::FailureKind;
-use crate::load::target::{Done, Failure, Slot};
+use crate::running::workers::any_backend::AnyBackend;
 use crate::running::workers::apart::{apart, held};
 use crate::running::workers::guarded::Guarded;
 use std::io;
@@ -18,8 +17,8 @@ const RESPITE: Duration = Duration::from_millis(100);
 
 /// How a request fails that is sent alone, again and again for some seconds. Each ends with the timeout.
 /// None if one succeeds, or when it is not wanted any more.
-pub(super) fn failure<T: Backend>(
-    target: &Arc<T>,
+pub(super) fn failure(
+    target: &Arc<dyn AnyBackend>,
     timeout: Duration,
     is_wanted: impl Fn() -> bool,
 ) -> io::Result<Option<FailureKind>> {
@@ -30,11 +29,11 @@ pub(super) fn failure<T: Backend>(
     Ok(failure?.unwrap_or_else(holds))
 }
 
-async fn last_failure<T: Backend>(target: &T, timeout: Duration) -> Option<FailureKind> {
+async fn last_failure(target: &dyn AnyBackend, timeout: Duration) -> Option<FailureKind> {
     let mut guarded = Guarded::new(timeout, target.keeps_to_timeout());
     let begin = Instant::now();
     loop {
-        match guarded.run(|| call(target)).await {
+        match guarded.run(|| target.call_alone()).await {
             Ok(_) => return None,
             Err(failure) if begin.elapsed() >= PATIENCE => return Some(failure.kind),
             Err(_) => sleep(RESPITE).await,
@@ -42,15 +41,11 @@ async fn last_failure<T: Backend>(target: &T, timeout: Duration) -> Option<Failu
     }
 }
 
-async fn call<T: Backend>(target: &T) -> Result<Done, Failure> {
-    let mut session = target.connect(0).await?;
-    target.call(&mut session, Slot::ALONE).await
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::target::Target;
+    use crate::load::backend::Backend;
+    use crate::load::target::{Done, Failure, Slot, Target};
     use std::future::pending;
     use std::sync::Mutex;
     use std::sync::mpsc::{self, Receiver};
@@ -103,7 +98,8 @@ mod tests {
     }
 
     fn told<T: Backend>(target: T, timeout: Duration, is_wanted: bool) -> Option<String> {
-        let failure = failure(&Arc::new(target), timeout, || is_wanted).unwrap();
+        let target: Arc<dyn AnyBackend> = Arc::new(target);
+        let failure = failure(&target, timeout, || is_wanted).unwrap();
         failure.map(|kind| kind.to_string())
     }
 

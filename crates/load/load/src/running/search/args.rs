@@ -11,59 +11,55 @@ use nanopace::Rate;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What `--help` shows below the options.
+/// The end of the help pages of `search`.
 pub(crate) const HELP: &str = "\
 Examples:
-  nanopace search --url http://127.0.0.1:8080/ --until \"p99 response < 20ms\"
+  nanopace search http://127.0.0.1:8080/ --until \"p99 response < 20ms\"
+  nanopace search http://127.0.0.1:8080/ --until \"p99 response < 50ms\" --until \"errors < 0.1%\"
+  nanopace search http://127.0.0.1:8080/ --from 1k/s --max 20k/s --arrivals poisson --svg rates.svg
   nanopace search --target-latency 10ms -c 8 --until \"p99 response < 20ms\"
-                                               a target whose limit is known: 800/s
-  nanopace search --url http://127.0.0.1:8080/ --until \"p99 response < 50ms\" \\
-      --until \"errors < 0.1%\" --from 1k/s --max 20k/s --arrivals poisson --svg rates.svg
   nanopace search --for 5min --json - | jq .conclusion
 
 Each step is a run at a constant rate over new connections. The rate is doubled until a step
-breaks the promise, or halved until one keeps it; then the gap is halved until it is within
---precision. Both rates of the answer are tried again. A step that the generator spoiled is
-repeated, up to two times. One in which too many requests have failed ends at once. If none
-succeeded, and one that is sent alone fails too, the search ends and says how. Ctrl-C ends the search with its report so far.
+misses the objective, or halved until a step meets it; then the gap is halved until it is within
+--precision. Both rates of the result are tried again. In each step, 99 % of the requests must
+start, and 99 % must succeed unless an objective is about errors. A step that the generator
+spoiled is repeated up to twice. The search ends when a request fails that is sent alone.
 
-The exit status is 0 if the rate was found, or --max keeps the promise, and 3 if no rate that
-was tried keeps it, the generator was the limit, or the search ended too early to say.";
+'nanopace search --help' lists all options; 'nanopace help' lists topics.";
 
 /// The options of a search for the highest rate, for a command line that has others beside them.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
-    /// The promise that the rate has to keep, as in "p99 response < 20ms" or "errors < 0.1%"; may be
-    /// given again. Besides, 99 % of the requests have to start, and at most 1 % may fail
-    #[arg(long, value_name = "REQUIREMENT", default_value = "p99 response < 50ms", value_parser = promise)]
+    /// Meet this objective, as in "p99 response < 20ms" or "errors < 0.1%"; repeatable [see: help requirements]
+    #[arg(long, value_name = "REQUIREMENT", default_value = "p99 response < 50ms", value_parser = promise, help_heading = "The search")]
     pub(crate) until: Vec<Criterion>,
 
-    /// The rate to begin with, per second unless another unit follows
+    /// Begin at this rate
     #[arg(long, value_name = "RATE", default_value = "100/s", help_heading = "The search")]
     pub(crate) from: Rate,
 
-    /// The lowest rate to try [default: a tenth of --from]
+    /// Try no lower rate [default: a tenth of --from]
     #[arg(long, value_name = "RATE", help_heading = "The search")]
     pub(crate) min: Option<Rate>,
 
-    /// The highest rate to try [default: until the promise is broken]
+    /// Try no higher rate [default: no limit]
     #[arg(long, value_name = "RATE", help_heading = "The search")]
     pub(crate) max: Option<Rate>,
 
-    /// How far the rates that keep and break the promise may be apart in the end: 2%, 0.02
+    /// End when the highest passing and the lowest failing rate are this close, as in 2% or 0.02
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision, help_heading = "The search")]
     pub(crate) precision: f64,
 
-    /// How long a step is at least. It is longer if ten requests beyond the percentile that was
-    /// asked about need it: a p99 takes 1000 requests
+    /// Run each step for at least this long; a p99 takes 1000 requests, which may take longer
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = positive_duration, help_heading = "The search")]
     pub(crate) step: Duration,
 
-    /// The first part of each step, which does not count
+    /// Leave this first part of each step out of its results
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = humantime::parse_duration, help_heading = "The search")]
     pub(crate) settle: Duration,
 
-    /// End after so many steps
+    /// End after this many steps
     #[arg(long, value_name = "COUNT", default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..), help_heading = "The search")]
     pub(crate) max_steps: u16,
 
@@ -71,37 +67,35 @@ pub(crate) struct SearchArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = positive_duration, help_heading = "The search")]
     pub(crate) longest: Option<Duration>,
 
-    /// How requests lie around the rate: even, poisson, exact-poisson:1000, gamma:0.25, jitter:0.3
+    /// Place requests around the rate: even, poisson, gamma:0.25, jitter:0.3 and others [see: help arrivals]
     #[arg(long, value_name = "PROCESS", default_value = "even", value_parser = process, help_heading = "The search")]
     pub(crate) arrivals: ArrivalProcess,
 
-    /// The seed of random arrivals, which differ from step to step; with the same seed, those of the
-    /// n-th step are the same in each search
+    /// Seed random arrivals and random request data; each step has arrivals of its own
     #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "The search")]
     pub(crate) seed: u64,
 
-    /// Connections, each with one request in flight at most
-    #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)))]
+    /// Open this many connections, each with one request in flight at most
+    #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Connections")]
     pub(crate) connections: u32,
 
-    /// Abort a request after this time; it counts as failed
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration)]
+    /// Abort a request after this time and count it as failed
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration, help_heading = "Connections")]
     pub(crate) timeout: Duration,
 
-    /// Threads that send requests, each with connections of its own [default: one for each core]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// Send from this many threads, each with its own connections [default: one per core]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Connections")]
     pub(crate) threads: Option<u16>,
 
     /// Pin thread i to core i, starting over after the last core
-    #[arg(long)]
+    #[arg(long, help_heading = "Connections")]
     pub(crate) pin: bool,
 
-    /// Write all steps and the answer as one JSON object; with - it goes to standard output, and the
-    /// report to standard error
+    /// Write all steps and the result as JSON; with -, the report goes to standard error
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Write a picture (SVG) of the figure in question at each rate
+    /// Draw the figure in question at each rate as SVG
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
 }

@@ -1,7 +1,7 @@
 //! A call that belongs to no load, on a thread of its own, which the call may hold.
 
+use super::any_backend::AnyBackend;
 use super::guarded::timed_out;
-use crate::load::backend::Backend;
 use crate::load::kind::FailureKind;
 use crate::load::target::Failure;
 use crate::recorded::last_poll::STUCK;
@@ -59,7 +59,7 @@ async fn beat<R>(sender: &Sender<Option<R>>) -> Infallible {
 }
 
 /// How a call has failed that holds its thread.
-pub(crate) fn held<T: Backend>(target: &Arc<T>) -> Failure {
+pub(crate) fn held(target: &Arc<dyn AnyBackend>) -> Failure {
     if Arc::clone(target).blocking().is_some() {
         return timed_out();
     }

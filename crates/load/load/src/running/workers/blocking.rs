@@ -5,6 +5,7 @@
 //! slot. The load does not wait for it for longer than the timeout.
 
 use super::backoff;
+use super::cores::{self, Core};
 use super::guarded::panicked;
 use super::shared::RunShared;
 use super::span::Admission;
@@ -16,7 +17,6 @@ use crate::load::kind::FailureKind;
 use crate::load::target::{Failure, Slot};
 use crate::recorded::operation::Answer;
 use crate::running::recording::recorder::Recorder;
-use core_affinity::CoreId;
 use nanopace::Nanos;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,7 +45,7 @@ type Session<'a> = Option<Box<dyn BlockingSession + 'a>>;
 pub(super) fn start(
     sessions: &Arc<dyn BlockingSessions>,
     shared: &Arc<RunShared>,
-    cores: &[CoreId],
+    cores: &[Core],
 ) -> io::Result<JoinHandle<anyhow::Result<()>>> {
     let runtime = Builder::new_current_thread().enable_time().build()?;
     let (sign, signs) = unbounded_channel();
@@ -70,7 +70,7 @@ pub(super) fn start(
 }
 
 /// Threads, and the core that each is pinned to.
-fn pinned(cores: &[CoreId], threads: usize) -> impl Iterator<Item = (usize, Option<CoreId>)> {
+fn pinned(cores: &[Core], threads: usize) -> impl Iterator<Item = (usize, Option<Core>)> {
     (0..threads).map(move |index| (index, cores.iter().cycle().nth(index).copied()))
 }
 
@@ -117,14 +117,11 @@ impl Worker {
         }
     }
 
-    fn start(self, core: Option<CoreId>, runtime: &Runtime) -> io::Result<()> {
+    fn start(self, core: Option<Core>, runtime: &Runtime) -> io::Result<()> {
         let runtime = runtime.handle().clone();
         let thread = thread::Builder::new().name(format!("load-{}", self.index));
         thread.spawn(move || {
-            if let Some(core) = core {
-                // As with other load threads, it also runs elsewhere.
-                core_affinity::set_for_current(core);
-            }
+            core.into_iter().for_each(cores::pin);
             self.run(&runtime);
         })?;
         Ok(())

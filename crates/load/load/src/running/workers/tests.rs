@@ -16,10 +16,12 @@ use crate::running::message::Message;
 use crate::running::outputs::Outputs;
 use crate::running::run::perform;
 use crate::running::setup::Setup;
+use crate::running::workers::any_backend::AnyBackend;
 use crate::shown::live::Live;
 use clap::Parser;
+use std::fmt::{self, Debug, Formatter};
 use std::future::{pending, ready};
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -41,24 +43,43 @@ struct CommandLine {
     run: RunArgs,
 }
 
+/// A run that is set up, and its target.
+struct Loaded<T> {
+    setup: Setup,
+    target: Arc<T>,
+}
+
+impl<T> Deref for Loaded<T> {
+    type Target = Setup;
+
+    fn deref(&self) -> &Setup {
+        &self.setup
+    }
+}
+
+impl<T> Debug for Loaded<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.setup.fmt(f)
+    }
+}
+
 /// Sets a run up that loads `target`.
-fn set_up<T: Backend>(target: T, options: &str) -> anyhow::Result<Setup<T>> {
+fn set_up<T: Backend>(target: T, options: &str) -> anyhow::Result<Loaded<T>> {
     let words = ["test"].into_iter().chain(LOAD.split(' ')).chain(options.split_whitespace());
-    Setup::new(CommandLine::try_parse_from(words)?.run, &[], |_| Ok(target))
+    let (args, target) = (CommandLine::try_parse_from(words)?.run, Arc::new(target));
+    let any: Arc<dyn AnyBackend> = Arc::<T>::clone(&target);
+    let setup = Setup::of_any(args, &[], Box::new(|_| Ok(any)))?;
+    Ok(Loaded { setup, target })
 }
 
 /// Runs what is set up to its end.
-fn run_with<T: Backend>(
-    setup: &Setup<T>,
-    sender: &Sender<Message>,
-    messages: &Receiver<Message>,
-) -> Summary {
+fn run_with(setup: &Setup, sender: &Sender<Message>, messages: &Receiver<Message>) -> Summary {
     let ran = perform(setup, None, Outputs::only(Live::Nowhere), sender, messages);
     ran.unwrap().summary
 }
 
 /// Runs what is set up to its end. All of the load is in the account.
-fn run<T: Backend>(setup: &Setup<T>) -> Summary {
+fn run(setup: &Setup) -> Summary {
     let (sender, messages) = mpsc::channel();
     let summary = run_with(setup, &sender, &messages);
     assert_eq!(summary.stats.due(), 100, "{summary:?}");
@@ -67,7 +88,7 @@ fn run<T: Backend>(setup: &Setup<T>) -> Summary {
 }
 
 /// Runs what is set up until four calls have `begun`, and gives them up: they are in the account.
-fn run_until_hung<T: Backend>(setup: &Setup<T>, begun: Receiver<()>) {
+fn run_until_hung(setup: &Setup, begun: Receiver<()>) {
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
     let stops = thread::spawn(move || {

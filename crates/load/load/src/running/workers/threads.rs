@@ -1,15 +1,13 @@
 //! The load threads: a runtime of its own for each, and no work that moves between them.
 
+use super::any_backend::{AnyBackend, Work};
 use super::blocking;
-use super::guarded::Guarded;
+use super::cores::{self, Core};
 use super::shared::RunShared;
 use super::thread_cpu;
-use super::worker::Worker;
-use crate::load::backend::Backend;
 use crate::recorded::last_poll::BEAT;
 use crate::running::recording::recorder::Recorder;
 use anyhow::Context;
-use core_affinity::CoreId;
 use nanopace_async::AsyncPacer;
 use std::convert::Infallible;
 use std::io;
@@ -40,8 +38,8 @@ struct Thread {
 }
 
 /// Spreads sessions over threads, by default one for each core. A session whose calls block has a thread of its own.
-pub(crate) fn sessions<T: Backend>(
-    target: &Arc<T>,
+pub(crate) fn sessions(
+    target: &Arc<dyn AnyBackend>,
     sessions: u32,
     threads: Option<u16>,
 ) -> Vec<usize> {
@@ -61,11 +59,11 @@ fn spread(connections: usize, threads: usize) -> Vec<usize> {
 impl Threads {
     /// Starts a thread for each number of `connections`, or one that looks after them all if calls block.
     /// Each is counted as ready when its connections are open.
-    pub(crate) fn start<T: Backend>(
-        target: &Arc<T>,
+    pub(crate) fn start(
+        target: &Arc<dyn AnyBackend>,
         shared: &Arc<RunShared>,
         connections: &[usize],
-        cores: &[CoreId],
+        cores: &[Core],
     ) -> anyhow::Result<Threads> {
         if let Some(sessions) = Arc::clone(target).blocking() {
             let started = blocking::start(&sessions, shared, cores);
@@ -132,8 +130,8 @@ impl Thread {
 }
 
 /// What one thread does.
-struct ThreadLoad<T> {
-    target: Arc<T>,
+struct ThreadLoad {
+    target: Arc<dyn AnyBackend>,
     shared: Arc<RunShared>,
     index: usize,
     /// The number of its first connection.
@@ -142,8 +140,8 @@ struct ThreadLoad<T> {
     count: usize,
 }
 
-impl<T: Backend> ThreadLoad<T> {
-    fn start(self, core: Option<CoreId>) -> io::Result<JoinHandle<anyhow::Result<()>>> {
+impl ThreadLoad {
+    fn start(self, core: Option<Core>) -> io::Result<JoinHandle<anyhow::Result<()>>> {
         let (sleeps, wakes) =
             [(); 2].map(|()| Arc::clone(&self.shared.recorders[self.index])).into();
         let runtime = Builder::new_current_thread()
@@ -152,11 +150,7 @@ impl<T: Backend> ThreadLoad<T> {
             .on_thread_unpark(move || wakes.wakes(thread_cpu::of_this_thread))
             .build()?;
         thread::Builder::new().name(format!("load-{}", self.index)).spawn(move || {
-            if let Some(core) = core {
-                // If it cannot be pinned, the thread runs where the scheduler puts it. Its starts
-                // may be less even, but they are not wrong.
-                core_affinity::set_for_current(core);
-            }
+            core.into_iter().for_each(cores::pin);
             self.run(&runtime)
         })
     }
@@ -190,7 +184,7 @@ impl<T: Backend> ThreadLoad<T> {
         let line = AsyncPacer::new(self.shared.pacer.clone()).context("no timer for the load")?;
         let workers = self.prepare(&line).await;
         self.shared.ready.send_modify(|threads| *threads += 1);
-        let mut tasks: JoinSet<()> = workers.into_iter().map(Worker::work).collect();
+        let mut tasks: JoinSet<()> = workers.into_iter().map(Work::work).collect();
         while let Some(task) = tasks.join_next().await {
             or_panic(task);
         }
@@ -199,12 +193,13 @@ impl<T: Backend> ThreadLoad<T> {
     }
 
     /// Makes the workers, and opens their connections.
-    async fn prepare(&self, line: &AsyncPacer) -> Vec<Worker<T>> {
+    async fn prepare(&self, line: &AsyncPacer) -> Vec<Box<dyn Work>> {
         let openings = Arc::new(Semaphore::new(AT_ONCE));
         let mut tasks = JoinSet::new();
         for index in self.first..self.first + self.count {
-            let (mut worker, openings) = (self.worker(line, index), Arc::clone(&openings));
-            let opening = worker.recorder.open();
+            let recorder = &self.shared.recorders[self.index];
+            let mut worker = Arc::clone(&self.target).worker(&self.shared, recorder, line, index);
+            let (opening, openings) = (recorder.open(), Arc::clone(&openings));
             tasks.spawn(async move {
                 // It is never closed.
                 let _turn = openings.acquire().await;
@@ -217,19 +212,6 @@ impl<T: Backend> ThreadLoad<T> {
             workers.extend(or_panic(worker));
         }
         workers
-    }
-
-    fn worker(&self, line: &AsyncPacer, index: usize) -> Worker<T> {
-        let shared = Arc::clone(&self.shared);
-        Worker {
-            recorder: Arc::clone(&shared.recorders[self.index]),
-            target: Arc::clone(&self.target),
-            guarded: Guarded::new(shared.timeout, self.target.keeps_to_timeout()),
-            index,
-            session: None,
-            line: line.clone(),
-            shared,
-        }
     }
 }
 

@@ -19,22 +19,41 @@ use std::time::Duration;
 
 /// What a worker owns.
 pub(crate) struct Worker<T: Backend> {
-    pub(crate) target: Arc<T>,
+    target: Arc<T>,
     /// What all workers share.
-    pub(crate) shared: Arc<RunShared>,
+    shared: Arc<RunShared>,
     /// The record of its thread.
-    pub(crate) recorder: Arc<Recorder>,
+    recorder: Arc<Recorder>,
     /// The line of its thread.
-    pub(crate) line: AsyncPacer,
+    line: AsyncPacer,
     /// Its number.
-    pub(crate) index: usize,
+    index: usize,
     /// None if it has to be opened.
-    pub(crate) session: Option<T::Session>,
+    session: Option<T::Session>,
     /// What calls are kept to.
-    pub(crate) guarded: Guarded,
+    guarded: Guarded,
 }
 
 impl<T: Backend> Worker<T> {
+    /// A worker whose session is not open yet.
+    pub(crate) fn new(
+        target: Arc<T>,
+        shared: &Arc<RunShared>,
+        recorder: &Arc<Recorder>,
+        line: &AsyncPacer,
+        index: usize,
+    ) -> Worker<T> {
+        Worker {
+            guarded: Guarded::new(shared.timeout, target.keeps_to_timeout()),
+            target,
+            shared: Arc::clone(shared),
+            recorder: Arc::clone(recorder),
+            line: line.clone(),
+            index,
+            session: None,
+        }
+    }
+
     /// Opens the session, which no slot could have since `opening`. If it cannot be opened now, the first
     /// call tries again.
     pub(crate) async fn prepare(&mut self, opening: Start) {

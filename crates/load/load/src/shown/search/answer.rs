@@ -146,10 +146,10 @@ impl Answer<'_> {
 fn unfinished(promise: &str, kept: Option<f64>, missed: Option<f64>) -> String {
     match (kept.map(rate), missed.map(rate)) {
         (Some(kept), Some(missed)) => {
-            format!("So far {kept} kept {promise}, and {missed} did not.")
+            format!("At least {kept} keeps {promise}; {missed} did not.")
         }
         (Some(kept), None) => {
-            format!("So far {kept} kept {promise}, and no higher rate was judged.")
+            format!("At least {kept} keeps {promise}; no higher rate was judged.")
         }
         (None, Some(missed)) => {
             format!("So far {missed} did not keep {promise}, and no lower rate was judged.")

@@ -131,7 +131,7 @@ mod tests {
             ),
             (
                 Conclusion::Unfinished { kept: Some(1.5), missed: Some(2.0) },
-                "So far 1.5/s kept p99 response < 20ms, and 2/s did not.",
+                "At least 1.5/s keeps p99 response < 20ms; 2/s did not.",
             ),
             (Conclusion::Unfinished { kept: None, missed: None }, "No step was judged."),
         ] {

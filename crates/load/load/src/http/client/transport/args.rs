@@ -11,33 +11,33 @@ use std::time::Duration;
 
 /// Where connections go, and whom they trust.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Connections")]
 pub(crate) struct ConnectionArgs {
-    /// Have the kernel stamp what is sent and what comes (Linux; plain TCP with HTTP/1.1): the report tells how much of
-    /// the service time was the generator's own, and requirements may be about it: "p99 reading < 100us"
+    /// Record the kernel's times of sending and receiving (Linux; HTTP/1.1 without TLS) [see: help requirements]
     #[arg(long)]
     pub(crate) kernel_timestamps: bool,
 
-    /// Give up opening a connection after this time; the request counts as failed
+    /// Give up connecting after this time and count the request as failed
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_duration)]
     pub(crate) connect_timeout: Duration,
 
-    /// Connect to this Unix socket; the URL still gives path and Host header
+    /// Connect to this Unix socket; the URL still sets path and Host header
     #[arg(long, value_name = "PATH")]
     pub(crate) unix_socket: Option<PathBuf>,
 
-    /// Use these addresses for a host, as HOST:PORT:ADDRESS[,ADDRESS...]; may be given again
+    /// Use these addresses for a host, as HOST:PORT:ADDRESS[,ADDRESS...]; repeatable
     #[arg(long, value_name = "WHERE", conflicts_with = "unix_socket")]
     pub(crate) resolve: Vec<Resolve>,
 
-    /// Trust only the certificates in this PEM file, instead of the system's
+    /// Trust only the certificates in this PEM file, not those of the system
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub(crate) cacert: Option<PathBuf>,
 
-    /// PEM file with the certificate of the client, for servers that ask for one
+    /// Present the client certificate in this PEM file
     #[arg(long, value_name = "FILE")]
     pub(crate) cert: Option<PathBuf>,
 
-    /// PEM file with the private key of --cert [default: the file of --cert]
+    /// Read the private key of --cert from this PEM file [default: the file of --cert]
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub(crate) key: Option<PathBuf>,
 
@@ -45,8 +45,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, short = 'k')]
     pub(crate) insecure: bool,
 
-    /// Send requests through this proxy, as http://USER:PASSWORD@HOST:PORT; host and port are enough. Times are the
-    /// proxy's as well
+    /// Send requests through this proxy, HOST:PORT or http://USER:PASSWORD@HOST:PORT; times include it
     #[arg(long, value_name = "URL", conflicts_with = "unix_socket")]
     pub(crate) proxy: Option<Proxy>,
 }

@@ -4,6 +4,7 @@ use super::addresses::Addresses;
 use super::args::ConnectionArgs;
 use super::stamped_stream;
 use super::stream::Io;
+use crate::console::unreachable::Unreachable;
 use crate::http::client::failure::Failure;
 use crate::net::tls::Name;
 use anyhow::{Context, bail};
@@ -121,7 +122,7 @@ fn route(host: &str, port: u16, args: &ConnectionArgs) -> anyhow::Result<Route> 
         Some(resolve) => resolve.addresses.iter().map(|ip| (*ip, port).into()).collect(),
         None => (host, port)
             .to_socket_addrs()
-            .with_context(|| format!("cannot resolve {host:?}"))?
+            .with_context(|| Unreachable(format!("cannot resolve {host:?}")))?
             .collect(),
     };
     let addresses = Addresses::new(format!("{host}:{port}"), addresses);

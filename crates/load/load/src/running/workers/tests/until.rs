@@ -3,13 +3,12 @@
 use super::{CommandLine, Told, done, run_with};
 use crate::judged::checks::Finding;
 use crate::judged::summary::Summary;
-use crate::load::backend::Backend;
 use crate::running::setup::Setup;
 use clap::Parser;
 use std::sync::mpsc;
 
 /// Underscores stand for blanks.
-fn set_up(options: &str) -> Result<Setup<impl Backend + use<>>, String> {
+fn set_up(options: &str) -> Result<Setup, String> {
     let words = "test -c 4 --threads 1".split(' ').map(str::to_owned);
     let options = options.split(' ').map(|word| word.replace('_', " "));
     let line =

@@ -1,0 +1,61 @@
+//! Shortens the page of `-h` to the options of a first run. The page of `--help` has all options in groups.
+
+use clap::{Arg, Command};
+use std::ffi::OsString;
+
+/// The options of a run or a search that `-h` shows, in this order.
+const FIRST: [&str; 13] = [
+    "until",
+    "from",
+    "max",
+    "step",
+    "rate",
+    "duration",
+    "requests",
+    "connections",
+    "header",
+    "body",
+    "fail_if",
+    "html",
+    "svg",
+];
+
+/// The position of the first of them on a page: after options of others, before `--help`.
+const FIRST_PLACE: usize = 500;
+
+/// Keeps the rare options of a run or a search out of the page of `-h`. It shows all options that `own` has.
+pub(crate) fn hide_rare(command: Command, own: &Command) -> Command {
+    command.mut_args(|option| {
+        let is_own = own.get_arguments().any(|it| it.get_id() == option.get_id());
+        let is_rare = !is_own && place(&option).is_none();
+        option.hide_short_help(is_rare)
+    })
+}
+
+/// Lays out the help pages of a command and its subcommands for a command line.
+///
+/// clap prints two kinds of pages. Both `-h` and `--help` get the short kind, which is a table, so `--help` has to show
+/// what `-h` hides.
+pub(crate) fn pages(command: Command, words: &[OsString]) -> Command {
+    let page = if words.iter().any(|word| word == "--help") { whole } else { short };
+    page(command.mut_subcommands(page))
+}
+
+fn whole(command: Command) -> Command {
+    command.mut_args(|option| option.hide_short_help(false))
+}
+
+/// A page with few options needs no groups.
+fn short(command: Command) -> Command {
+    if !command.get_arguments().any(Arg::is_hide_short_help_set) {
+        return command;
+    }
+    command.mut_args(|option| match place(&option) {
+        Some(place) => option.help_heading(None).display_order(FIRST_PLACE + place),
+        None => option,
+    })
+}
+
+fn place(option: &Arg) -> Option<usize> {
+    FIRST.iter().position(|id| option.get_id() == id)
+}

@@ -1,0 +1,71 @@
+//! Says what to write instead of the options and commands of other load generators.
+
+use clap::Error;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Words of ab, autocannon, bombardier, hey, k6, Locust, oha, vegeta, wrk and wrk2, and the advice about them.
+const ADVICE: [(&[&str], &str); 22] = [
+    (
+        &["--rps", "--qps", "--tps", "--query-per-second", "--throughput", "-q", "-r", "-R"],
+        "write --rate 100/s; it is the sum over all connections",
+    ),
+    (
+        &["--vus", "--users", "--concurrency", "--clients", "--workers", "-u"],
+        "write --connections 50; each has one request in flight at most",
+    ),
+    (&["--time", "--run-time", "--runtime", "--timelimit"], "write --duration 30s"),
+    (&["--iterations", "--amount", "--number", "--count", "-i"], "write --requests 1000"),
+    (
+        &["--stage", "--stages", "--spawn-rate", "--ramp-up", "--rampup"],
+        "write --shape \"ramp 0/s..1k/s 1min, hold 5min\"",
+    ),
+    (
+        &["--output", "--out", "--output-format", "--summary-export", "--format", "-o"],
+        "write --json FILE; with --json - the results go to standard output",
+    ),
+    (&["-e", "-g"], "write --csv FILE"),
+    (&["--post-file", "-p"], "write --body-file FILE"),
+    (&["--content-type", "-T"], "write --header \"Content-Type: application/json\""),
+    (&["--accept", "-A"], "write --header \"Accept: text/html\"; a login is --basic-auth"),
+    (&["--cookie", "-C"], "write --header \"Cookie: NAME=VALUE\""),
+    (&["--user-agent"], "write --header \"User-Agent: NAME\""),
+    (&["--host"], "write --header \"Host: NAME\""),
+    (&["-x"], "write --proxy localhost:3128"),
+    (&["--script", "--locustfile", "-s", "-f"], "write --scenario FILE; see help scenarios"),
+    (&["--threshold", "--thresholds"], "write --fail-if \"p99 response < 50ms\""),
+    (&["--no-verify", "--insecure-skip-tls-verify"], "write --insecure"),
+    (&["--headless", "--no-color"], "write --no-tui"),
+    (
+        &["--latency", "--latencies", "--latency-correction", "--percentiles", "-l"],
+        "leave it out; each report has percentiles, corrected for late starts",
+    ),
+    (
+        &["--keepalive", "--keep-alive", "--redirect", "--redirects", "--disable-redirects"],
+        "leave it out; connections are kept open, and redirects are not followed",
+    ),
+    (&["attack", "bench", "benchmark", "load", "start", "test"], "write run, or no command"),
+    (&["report", "plot", "encode", "dump"], "write run --json FILE or run --html FILE"),
+];
+
+/// Options that only exist with the feature `otlp`.
+const OTLP: [&str; 2] = ["--otlp", "--otlp-interval"];
+
+/// Returns the message about an unknown word that another load generator has, or another build of this one.
+pub(super) fn about(error: &Error) -> Option<String> {
+    let kinds = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
+    let is_unknown =
+        matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand);
+    let word = kinds.into_iter().find_map(|kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    });
+    let word = word.filter(|_| is_unknown)?;
+    if OTLP.contains(&word) {
+        let install = "cargo install nanopace-cli --features otlp";
+        return Some(format!(
+            "{word} is not built in: {install}; programs of your own need it of nanopace-load"
+        ));
+    }
+    let (_, advice) = ADVICE.iter().find(|(words, _)| words.contains(&word))?;
+    Some(format!("{word} belongs to another load generator: {advice}"))
+}

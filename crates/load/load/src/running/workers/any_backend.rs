@@ -1,0 +1,74 @@
+//! Hides the type of a target from all code outside its calls, so that little is compiled for each target.
+
+use super::shared::RunShared;
+use super::worker::Worker;
+use crate::load::backend::Backend;
+use crate::load::target::{Done, Failure, Slot};
+use crate::recorded::lateness::Start;
+use crate::running::recording::recorder::Recorder;
+use nanopace_async::AsyncPacer;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// A future of any type. There is one for each session, and none for each call.
+type Boxed<'a, R> = Pin<Box<dyn Future<Output = R> + Send + 'a>>;
+
+/// A backend of any type.
+pub(crate) trait AnyBackend: Backend {
+    /// Checks that the target is there.
+    fn probe_boxed(&self) -> Boxed<'_, Result<(), Failure>>;
+
+    /// Opens a session and does one operation, outside of a load.
+    fn call_alone(&self) -> Boxed<'_, Result<Done, Failure>>;
+
+    /// Makes the worker with this number, for a thread with this recorder and this line.
+    fn worker(
+        self: Arc<Self>,
+        shared: &Arc<RunShared>,
+        recorder: &Arc<Recorder>,
+        line: &AsyncPacer,
+        index: usize,
+    ) -> Box<dyn Work>;
+}
+
+/// A worker for a target of any type.
+pub(crate) trait Work: Send {
+    /// As [`Worker::prepare`].
+    fn prepare(&mut self, opening: Start) -> Boxed<'_, ()>;
+
+    /// As [`Worker::work`].
+    fn work(self: Box<Self>) -> Boxed<'static, ()>;
+}
+
+impl<T: Backend> AnyBackend for T {
+    fn probe_boxed(&self) -> Boxed<'_, Result<(), Failure>> {
+        Box::pin(self.probe())
+    }
+
+    fn call_alone(&self) -> Boxed<'_, Result<Done, Failure>> {
+        Box::pin(async {
+            let mut session = self.connect(0).await?;
+            self.call(&mut session, Slot::ALONE).await
+        })
+    }
+
+    fn worker(
+        self: Arc<Self>,
+        shared: &Arc<RunShared>,
+        recorder: &Arc<Recorder>,
+        line: &AsyncPacer,
+        index: usize,
+    ) -> Box<dyn Work> {
+        Box::new(Worker::new(self, shared, recorder, line, index))
+    }
+}
+
+impl<T: Backend> Work for Worker<T> {
+    fn prepare(&mut self, opening: Start) -> Boxed<'_, ()> {
+        Box::pin(Worker::prepare(self, opening))
+    }
+
+    fn work(self: Box<Self>) -> Boxed<'static, ()> {
+        Box::pin(Worker::work(*self))
+    }
+}

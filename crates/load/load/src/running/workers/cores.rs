@@ -1,0 +1,57 @@
+//! Pins threads to cores.
+
+pub(crate) use system::{Core, allowed, pin};
+
+#[cfg(target_os = "linux")]
+mod system {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+    /// The number of a core.
+    pub(crate) type Core = usize;
+
+    /// Returns the cores that this process may use. None are known if the system does not say.
+    pub(crate) fn allowed() -> Vec<Core> {
+        let allowed = sched_getaffinity(None).unwrap_or_default();
+        (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect()
+    }
+
+    /// Keeps this thread on a core. If that fails, it runs where the scheduler puts it: its starts may be less even, but
+    /// they are not wrong.
+    pub(crate) fn pin(core: Core) {
+        let mut cores = CpuSet::new();
+        cores.set(core);
+        let _ = sched_setaffinity(None, &cores);
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use std::thread;
+
+        #[test]
+        fn a_pinned_thread_has_one_core() {
+            for core in allowed() {
+                let pinned = thread::spawn(move || {
+                    pin(core);
+                    allowed()
+                });
+                assert_eq!(pinned.join().unwrap(), [core]);
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    pub(crate) use core_affinity::CoreId as Core;
+
+    /// Returns the cores that this process may use. None are known if the system does not say.
+    pub(crate) fn allowed() -> Vec<Core> {
+        core_affinity::get_core_ids().unwrap_or_default()
+    }
+
+    /// Keeps this thread on a core, if the system allows it.
+    pub(crate) fn pin(core: Core) {
+        core_affinity::set_for_current(core);
+    }
+}
