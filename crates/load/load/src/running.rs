@@ -2,7 +2,6 @@
 
 pub(crate) mod args;
 mod before_start;
-pub(crate) mod closed_loop;
 pub(crate) mod compare;
 pub(crate) mod control;
 pub(crate) mod controller;
@@ -19,7 +18,7 @@ pub(crate) mod policy;
 pub(crate) mod push;
 pub(crate) mod recording;
 pub(crate) mod run;
+mod run_mode;
 pub(crate) mod search;
 pub(crate) mod setup;
-pub(crate) mod until;
 pub(crate) mod workers;

@@ -1,7 +1,6 @@
 //! The set-up of a run. Everything that can be wrong is found here, before any load.
 
 use super::args::RunArgs;
-use super::closed_loop;
 use super::compare;
 use super::control::ControlListener;
 use super::files::{self, Input};
@@ -11,7 +10,7 @@ use super::open_files;
 use super::policy::Policy;
 #[cfg(feature = "otlp")]
 use super::push::collector::Collector;
-use super::until;
+use super::run_mode;
 use super::workers::apart::{apart, held};
 use super::workers::guarded::Guarded;
 use super::workers::length::{Counted, RunLength, Spacing};
@@ -82,8 +81,8 @@ impl<T: Backend> Setup<T> {
         inputs: &[Input<'_>],
         make: impl FnOnce(&RunArgs) -> anyhow::Result<T>,
     ) -> anyhow::Result<Setup<T>> {
-        closed_loop::settle(&mut args)?;
-        until::check(&args)?;
+        run_mode::settle_closed_loop(&mut args)?;
+        run_mode::check_until_confident(&args)?;
         files::check(&args, inputs)?;
         let invitation = Invitation::new(&args, DEFAULT_DURATION)?;
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
@@ -220,7 +219,7 @@ impl<T: Backend> Setup<T> {
         let args = &self.args;
         let has_length = args.schedule.has_length() || self.ends_with_load();
         let is_limited = args.requests.is_some() || has_length;
-        let longest = args.duration.or_else(|| until::longest(args));
+        let longest = args.duration.or_else(|| run_mode::longest(args));
         let default = if is_limited { Duration::MAX } else { DEFAULT_DURATION };
         Ok(RunLength {
             warmup: args.warmup,

@@ -1,0 +1,73 @@
+//! Checks the options of runs that do not simply last for a time: closed loops (`--rate max`) and runs that go on
+//! until a percentile is known well enough (`--until-confident`).
+//!
+//! In a closed loop each connection starts its next request when it has its response, so no request is late. For
+//! the engine it is the fastest rate, which never catches up: a slot is due when a worker asks for one.
+
+use super::args::RunArgs;
+use crate::judged::criteria::Criterion;
+use anyhow::{bail, ensure};
+use nanopace::Strictness;
+use std::time::Duration;
+
+/// Options about a schedule.
+const OF_A_SCHEDULE: [&str; 7] =
+    ["arrivals", "har", "strictness", "max-backlog", "skip-later-than", "shard", "run"];
+
+/// Gives a closed loop its late policy, if the run is one.
+///
+/// # Errors
+/// There is an option about a schedule, which a closed loop does not have, or a requirement that always holds
+/// without a schedule.
+pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
+    if !args.schedule.is_closed {
+        return Ok(());
+    }
+    if let Some(name) = OF_A_SCHEDULE.iter().find(|name| args.given.contains(**name)) {
+        bail!("--{name}: --rate max has no schedule: leave one of them out");
+    }
+    let is_about_ratio = args.criteria().iter().any(Criterion::names_ratio);
+    ensure!(
+        !is_about_ratio,
+        "--fail-below and requirements on the ratio always hold with --rate max, which asks for no rate; write for \
+         example --fail-if \"achieved > 1k/s\""
+    );
+    args.strictness = Strictness::STRICT;
+    Ok(())
+}
+
+/// The longest run with `--until-confident`, by default.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// The longest time of a run with `--until-confident`, without the warm-up.
+pub(crate) fn longest(args: &RunArgs) -> Option<Duration> {
+    args.until_confident.as_ref().map(|_| args.longest.unwrap_or(LONGEST))
+}
+
+/// Refuses options that end a run in other ways, and loads whose times cannot become surer.
+pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
+    if args.until_confident.is_none() {
+        return Ok(());
+    }
+    for (name, is_given) in
+        [("duration", args.duration.is_some()), ("requests", args.requests.is_some())]
+    {
+        ensure!(
+            !is_given,
+            "--until-confident: the run ends when the percentile is sure: leave out --{name}, and write --longest TIME"
+        );
+    }
+    ensure!(
+        args.fleet.run_name.is_none(),
+        "--until-confident: no node of a fleet knows the times of all: leave it out, or --run"
+    );
+    ensure!(
+        args.schedule.shard.is_none(),
+        "--until-confident: the parts of a load would end at different times: leave it out, or --shard"
+    );
+    ensure!(
+        args.schedule.constant_hz()?.is_some(),
+        "--until-confident: times of a load that changes do not become surer: write --rate RATE, without --shape or a recording"
+    );
+    Ok(())
+}
