@@ -15,11 +15,10 @@
 //! more or not yet, 411 no body, 413 a body that is too long, 503 a run that has no time.
 
 pub(crate) mod args;
-mod body;
 mod connections;
 mod guard;
 mod handlers;
-mod refused;
+mod responses;
 mod route;
 mod server;
 mod state;

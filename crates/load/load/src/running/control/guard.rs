@@ -4,7 +4,7 @@
 //! leave out the header Origin where it matters, and if its own name is made to mean the loopback,
 //! the header Host has that name.
 
-use super::refused::Refused;
+use super::responses::Refused;
 use anyhow::ensure;
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
 use hyper::http::uri::Authority;

@@ -1,8 +1,7 @@
 //! Handles requests to the control server: answers from the last snapshot, and passes commands to the controller.
 
-use super::body::{json, text_of};
 use super::guard::Guard;
-use super::refused::Refused;
+use super::responses::{Refused, json, text_of};
 use super::route::Route;
 use super::state::State;
 use crate::load::action::Action;

@@ -1,6 +1,6 @@
 //! What can be asked, and how.
 
-use super::refused::Refused;
+use super::responses::Refused;
 use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, StatusCode};
 

@@ -1,13 +1,29 @@
-//! What is not done, and why.
+//! Responses of the control server: JSON objects, text, and refusals with their reason.
 
-use super::body::json;
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 
-/// The answer to a request that changes nothing.
+/// A response with one object.
+pub(super) fn json(object: &impl Serialize) -> Response<Full<Bytes>> {
+    // All keys of our objects are strings.
+    let mut text = serde_json::to_string(object).unwrap_or_default();
+    text.push('\n');
+    text_of("application/json", text)
+}
+
+/// A response that must not be cached.
+pub(super) fn text_of(content_type: &'static str, text: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(text));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// The response to a request that is refused.
 #[derive(Debug)]
 pub(super) struct Refused {
     status: StatusCode,
@@ -25,7 +41,7 @@ impl Refused {
         Refused { status, reason: reason.into(), header: None }
     }
 
-    /// With this header.
+    /// Adds a header.
     pub(super) fn with(self, name: HeaderName, value: HeaderValue) -> Refused {
         Refused { header: Some((name, value)), ..self }
     }
@@ -35,7 +51,7 @@ impl Refused {
         self.status
     }
 
-    /// As JSON.
+    /// The response, as JSON.
     pub(super) fn response(self) -> Response<Full<Bytes>> {
         let mut response = json(&Reason { error: &self.reason });
         *response.status_mut() = self.status;
