@@ -7,15 +7,13 @@
 //! is what people write first, is not in its language.
 
 mod dots;
-pub(crate) mod near;
-mod piece;
+pub(crate) mod piece;
 pub(crate) mod values;
 
 use super::data::Data;
 use crate::net::url;
 use dots::Part;
 use hyper::Uri;
-use near::near;
 pub(crate) use piece::Form;
 use piece::Piece;
 use std::borrow::Cow;
@@ -305,6 +303,16 @@ fn unknown(inside: &str, names: Names<'_>) -> String {
     format!(
         "{inside:?} is nothing that can be filled in; {told}, or {{{{\"{{{{\"}}}} for two braces"
     )
+}
+
+/// The least likeness of a name to a word that stands for it.
+const ALIKE: f64 = 0.75;
+
+/// The name that is most like a word, if there is one.
+pub(crate) fn near<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let likeness = |name: &'a str| (strsim::jaro(word, name), name);
+    let alike = names.map(likeness).filter(|(likeness, _)| *likeness >= ALIKE);
+    alike.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
 #[cfg(test)]
