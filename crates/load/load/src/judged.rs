@@ -3,7 +3,6 @@
 pub(crate) mod checks;
 pub(crate) mod comparison;
 pub(crate) mod criteria;
-pub(crate) mod requirement;
 pub(crate) mod search;
 pub(crate) mod shortages;
 pub(crate) mod summary;

@@ -1,7 +1,9 @@
-//! What fails a comparison: `p99 response slower by 5%`.
+//! The two kinds of requirements of `--fail-if`: a limit of a figure (`p99 response < 50ms`), and a change from a
+//! baseline that must not be (`p99 response slower by 5%`).
 
 use super::{Comparison, Figure, Row, Word};
 use crate::console::human::percent;
+use crate::judged::criteria::Criterion;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
@@ -79,5 +81,26 @@ fn worse(figure: Figure) -> Word {
         Figure::Rate => Word::Lower,
         Figure::Errors => Word::Higher,
         Figure::Response(_) | Figure::Service(_) => Word::Slower,
+    }
+}
+
+/// What `--fail-if` of a run requires.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Requirement {
+    /// `p99 response < 50ms`
+    Figure(Criterion),
+    /// `p99 response slower by 5%`
+    Change(Demand),
+}
+
+impl FromStr for Requirement {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Requirement, String> {
+        if text.contains(" by ") {
+            return text.parse().map(Requirement::Change);
+        }
+        let criterion = text.parse::<Criterion>().map_err(|error| error.to_string());
+        criterion.map(Requirement::Figure)
     }
 }
