@@ -8,4 +8,3 @@ pub(crate) mod arrivals;
 pub(crate) mod help;
 pub(crate) mod recording;
 pub(crate) mod table;
-pub(crate) mod tally;

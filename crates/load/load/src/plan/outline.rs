@@ -2,7 +2,6 @@
 
 use super::load::PlannedLoad;
 use crate::console::human;
-use crate::load::schedule::tally::tally;
 use std::time::Duration;
 
 /// How many columns are kept. Those of the picture and of usual terminals are made of them.
@@ -61,4 +60,29 @@ fn resample(counts: &[f64], columns: usize) -> Vec<f64> {
         before + (after - before) * human::float(rest as u64) / human::float(columns as u64)
     };
     (0..=columns).map(count).collect()
+}
+
+/// The number of starts by the beginning and by the end of each of these columns. All starts are before `end`.
+fn tally(starts: impl Iterator<Item = Duration>, end: Duration, columns: usize) -> Vec<f64> {
+    let mut counts = vec![0.0; columns + 1];
+    for start in starts {
+        let column = start.as_nanos() * columns as u128 / end.as_nanos();
+        counts[usize::try_from(column).map_or(columns, |column| column + 1)] += 1.0;
+    }
+    for index in 1..=columns {
+        counts[index] += counts[index - 1];
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_start_is_in_its_column() {
+        let starts = [0, 9, 10, 39].map(Duration::from_nanos);
+        let counts = tally(starts.into_iter(), Duration::from_nanos(40), 4);
+        assert_eq!(counts, [0.0, 2.0, 3.0, 3.0, 4.0]);
+    }
 }
