@@ -8,7 +8,7 @@ use crate::load::backend::Backend;
 use crate::running::compare::{self, CompareArgs};
 use crate::running::fleet;
 use crate::running::fleet::args::FleetCommand;
-use crate::running::fleet::ask;
+use crate::running::fleet::report;
 use crate::running::member::Member;
 use crate::running::run::{self, NotJoined, Ran};
 use crate::running::search::Job;
@@ -122,7 +122,7 @@ fn finish<T: Backend>(
         ran.summary.require(&criteria);
         return Ok(None);
     };
-    let mut whole = ask::whole(&control, &at.name).map_err(|error| at.told(error))?;
+    let mut whole = report::whole(&control, &at.name).map_err(|error| at.told(error))?;
     whole.require(&criteria);
     Ok(Some(whole))
 }

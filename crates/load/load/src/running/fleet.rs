@@ -1,9 +1,8 @@
 //! Fleets: many machines that issue one load. What the program does besides being a node.
 
 pub(crate) mod args;
-pub(crate) mod ask;
 mod live_status;
-mod report;
+pub(crate) mod report;
 
 use super::member::address::RunAddress;
 use crate::console::Output;
@@ -26,13 +25,13 @@ pub(crate) fn perform(command: &FleetCommand) -> anyhow::Result<Shown> {
         }
         FleetCommand::Status { run, json, .. } => {
             let output = Output::create(json.json.as_deref())?;
-            let status = ask(run, |control, at| ask::status(control, &at.name))?;
+            let status = ask(run, |control, at| live_status::status(control, &at.name))?;
             let written = output.write_json(|| StatusObject::new(&status));
             Ok((written.and(output.write_text(&status)), true))
         }
         FleetCommand::Report(args) => {
             let places = Places::new(args)?;
-            let mut whole = ask(&args.run, |control, at| ask::whole(control, &at.name))?;
+            let mut whole = ask(&args.run, |control, at| report::whole(control, &at.name))?;
             whole.require(&args.fail_if);
             Ok((places.write(&whole), whole.is_well()))
         }

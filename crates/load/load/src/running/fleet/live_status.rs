@@ -1,7 +1,6 @@
 //! Shows a fleet while it runs, for `nanopace fleet status --watch`: a full view each second on a terminal, and a
 //! line each second elsewhere.
 
-use super::ask;
 use crate::console::human;
 use crate::judged::whole;
 use crate::recorded::nodes::tellings::{Done, Tellings};
@@ -41,7 +40,7 @@ struct FleetView {
 pub(super) fn show(control: &Control, at: &RunAddress) -> anyhow::Result<io::Result<()>> {
     let is_terminal = io::stdout().is_terminal();
     let mut tellings = Tellings::default();
-    let first = ask::status(control, &at.name).map_err(|error| at.told(error))?;
+    let first = status(control, &at.name).map_err(|error| at.told(error))?;
     let id = first.run.id.clone();
     let mut without_run = 0;
     loop {
@@ -69,7 +68,7 @@ fn may_pass(error: &FleetError) -> bool {
 }
 
 fn look(control: &Control, name: &str, tellings: &mut Tellings) -> Result<FleetView, FleetError> {
-    let status = ask::status(control, name)?;
+    let status = status(control, name)?;
     tellings.look(&control.results()?);
     Ok(FleetView { status, last: tellings.last(), all: tellings.all() })
 }
@@ -152,4 +151,11 @@ fn redraw(text: &str) -> io::Result<()> {
     }
     queue!(stdout, Clear(ClearType::FromCursorDown))?;
     stdout.flush()
+}
+
+/// The state of a run, and its account once it has started.
+pub(crate) fn status(control: &Control, name: &str) -> Result<Status, FleetError> {
+    let run = control.status()?;
+    let account = run.has_started.then(|| control.account()).transpose()?;
+    Ok(Status::new(name, run, account))
 }

@@ -7,6 +7,7 @@ use crate::shown::csv_log;
 use crate::shown::fleet::object::WholeObject;
 use crate::shown::fleet::page;
 use anyhow::ensure;
+use nanopace_fleet::{Control, FleetError};
 use std::io;
 
 /// Where it goes.
@@ -55,4 +56,10 @@ impl Places {
 
 fn named(what: &str, written: io::Result<()>) -> io::Result<()> {
     written.map_err(|error| io::Error::other(format!("cannot write {what}: {error}")))
+}
+
+/// The state, the account and the results of a run.
+pub(crate) fn whole(control: &Control, name: &str) -> Result<Whole, FleetError> {
+    let (status, account) = (control.status()?, control.account()?);
+    Ok(Whole::new(name, status, account, &control.results()?))
 }
