@@ -133,15 +133,7 @@ fn unix(answer: Vec<u8>, path: &Path) {
 
 #[cfg(feature = "tls")]
 fn tls(answer: Vec<u8>) -> String {
-    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-    let key = rustls::pki_types::PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key);
-    let config = Arc::new(config.unwrap());
+    let config = super::server::tls_config();
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
     let refuse = move |stream: TcpStream| {
@@ -191,6 +183,10 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
         assert_refused(&tcp(answer.clone()), &[], status);
         #[cfg(target_os = "linux")]
         assert_refused(&tcp(answer.clone()), &["--kernel-timestamps"], status);
+        // How a long answer is read does not depend on what is below.
+        if answer.len() > 1_000_000 {
+            continue;
+        }
         #[cfg(feature = "tls")]
         assert_refused(&tls(answer.clone()), &[], status);
         #[cfg(unix)]

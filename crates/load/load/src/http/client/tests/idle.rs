@@ -140,15 +140,8 @@ fn a_request_that_is_sent_again_is_one() {
 #[cfg(feature = "tls")]
 #[test]
 fn connections_with_tls_may_be_closed_while_idle() {
-    use rustls::pki_types::PrivateKeyDer;
-    use rustls::{ServerConfig, ServerConnection, Stream};
-    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
-    let provider = rustls::crypto::ring::default_provider().into();
-    let config =
-        ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.unwrap().with_no_client_auth();
-    let config = Arc::new(config.with_single_cert(vec![made.cert.der().clone()], key).unwrap());
+    use rustls::{ServerConnection, Stream};
+    let config = super::server::tls_config();
     for words in ["ac aa", "ar aa"] {
         let config = Arc::clone(&config);
         let address = serve_by(words, move |tcp, acts| {

@@ -135,3 +135,17 @@ fn body(stream: &mut impl BufRead, request: &mut Vec<u8>) -> io::Result<()> {
     let length = length.map_or(0, |length| length.trim().parse().unwrap());
     stream.take(length).read_to_end(request).map(drop)
 }
+
+/// A server that speaks TLS, with a certificate of its own.
+#[cfg(feature = "tls")]
+pub(super) fn tls_config() -> std::sync::Arc<rustls::ServerConfig> {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+    let provider = rustls::crypto::ring::default_provider().into();
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key);
+    config.unwrap().into()
+}
