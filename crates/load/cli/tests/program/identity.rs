@@ -83,9 +83,9 @@ fn who_has_the_certificate_is_let_in_and_nobody_else() {
     let url = format!("https://localhost:{port}/");
     let (pem, key) = (client.cert.pem(), client.signing_key.serialize_pem());
     let cert = file("identity-cert.pem", &pem);
-    let both = file("identity-both.pem", &format!("{key}{pem}"));
+    let both = file("identity-both.pem", format!("{key}{pem}"));
     let other_key = other.signing_key.serialize_pem();
-    let other_both = file("identity-other-both.pem", &format!("{}{other_key}", other.cert.pem()));
+    let other_both = file("identity-other-both.pem", format!("{}{other_key}", other.cert.pem()));
     let key = file("identity-key.pem", &key);
     for options in [&["--cert", &cert, "--key", &key][..], &["--cert", &both]] {
         for http2 in
@@ -114,7 +114,7 @@ fn files_that_are_wrong_are_told() {
     let (pem, key) = (client.cert.pem(), client.signing_key.serialize_pem());
     let cert = file("identity-wrong-cert.pem", &pem);
     let key_file = file("identity-wrong-key.pem", &key);
-    let other = file("identity-wrong-other.pem", &other.signing_key.serialize_pem());
+    let other = file("identity-wrong-other.pem", other.signing_key.serialize_pem());
     let empty = file("identity-wrong-empty.pem", "");
     let torn = file("identity-wrong-torn.pem", &pem[..pem.len() / 2]);
     let no_der = "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n";

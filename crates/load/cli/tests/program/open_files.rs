@@ -28,9 +28,10 @@ fn ten_servers() -> String {
     let (address, _) = server();
     let port = address.rsplit(':').next().unwrap();
     let hosts = || (0..10).map(|host| format!("h{host}.invalid:{port}"));
-    let targets: String = hosts().map(|host| format!("GET http://{host}/\n\n")).collect();
-    let resolve: String = hosts().map(|host| format!(" --resolve={host}:127.0.0.1")).collect();
-    format!("--targets {}{resolve}", file(&format!("servers-{port}.txt"), targets))
+    let targets: Vec<_> = hosts().map(|host| format!("GET http://{host}/\n\n")).collect();
+    let resolve: Vec<_> = hosts().map(|host| format!(" --resolve={host}:127.0.0.1")).collect();
+    let targets = file(&format!("servers-{port}.txt"), targets.concat());
+    format!("--targets {targets}{}", resolve.concat())
 }
 
 const LOAD: &str = "--rate 2k/s -n 700 --json -";

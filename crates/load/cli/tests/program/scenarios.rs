@@ -105,7 +105,7 @@ fn labels(results: &Value) -> BTreeMap<String, (u64, u64)> {
 #[test]
 fn what_is_taken_from_an_answer_is_in_the_next_requests() {
     let (address, asked) = server::answering(shop);
-    let file = written("shop.toml", &SHOP.replace("URL", &format!("http://{address}")));
+    let file = written("shop.toml", SHOP.replace("URL", &format!("http://{address}")));
     let output = run(&file, &["-n", "40", "-c", "4", "--data", &users()]);
     assert!(output.status.success(), "{output:?}");
     let results = object(&output);
@@ -171,7 +171,7 @@ fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
         ),
     ] {
         assert!(file.contains(from));
-        let path = written("failing.toml", &file.replacen(from, to, 1));
+        let path = written("failing.toml", file.replacen(from, to, 1));
         let few = ["-n", "12", "-c", "3", "--fail-if", "errors <= 1%"];
         let output = run(&path, &[&few[..], &["--data", &users()]].concat());
         assert_eq!(output.status.code(), Some(3), "{output:?}");
@@ -269,7 +269,7 @@ fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
         ),
     ] {
         assert!(file.contains(from), "{from}");
-        let path = written("wrong.toml", &file.replacen(from, to, 1));
+        let path = written("wrong.toml", file.replacen(from, to, 1));
         let stderr = refusal(run(&path, &["--data", &data, "-n", "1"]));
         let is_told =
             stderr.starts_with("error: --scenario: ") && stderr.contains("wrong.toml line ");
@@ -313,7 +313,7 @@ fn answers_are_compared_with_what_is_filled_in() {
     let (address, _asked) = server::answering(doubled);
     let twice = [0, 2, 4, 6, 8, 10, 12, 15, 16, 18];
     let rows = (0..10).map(|n| format!("{n},{}\n", twice[n])).collect::<Vec<_>>().concat();
-    let data = written("compared.csv", &format!("n,twice\n{rows}"));
+    let data = written("compared.csv", format!("n,twice\n{rows}"));
     let text = format!(
         "[[scenario]]\nname = \"two\"\n[[scenario.step]]\nname = \"one\"\nurl = \"http://{address}/?{{{{n}}}}\"\n\
          take.double = {{ header = \"x-twice\" }}\n\
@@ -401,7 +401,7 @@ fn think_times_that_hold_the_connections_are_told_as_that() {
     let report = String::from_utf8(output.stderr).unwrap();
     assert_eq!(report.contains("are needed, and some to spare"), is_quiet, "{report}");
     // One that is over at once is none.
-    let output = run(&written("thinking.toml", &text.replace("500ms", "0s")), &["-n", "20"]);
+    let output = run(&written("thinking.toml", text.replace("500ms", "0s")), &["-n", "20"]);
     assert!(output.status.success(), "{output:?}");
 }
 
@@ -433,7 +433,7 @@ fn the_example_of_the_manual_is_taken() {
         let is_paid = asked.header("authorization") == "Bearer x";
         answer("200 OK", "", &json!({"token": "x", "paid": is_paid}).to_string())
     });
-    let file = written("manual.toml", &text.replace("127.0.0.1:8080", &address));
+    let file = written("manual.toml", text.replace("127.0.0.1:8080", &address));
     let load = |requirement| {
         let data = users();
         run(&file, &["-n", "4", "-c", "4", "--data", &data, "--fail-if", requirement])

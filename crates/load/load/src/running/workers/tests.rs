@@ -8,6 +8,7 @@ mod until;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
 use crate::load::backend::Backend;
+use crate::load::blocking::BlockingTarget;
 use crate::load::target::{Done, Failure, Slot, Target};
 use crate::recorded::lateness::Lateness;
 use crate::recorded::stats::OperationStats;
@@ -19,6 +20,7 @@ use crate::running::setup::Setup;
 use crate::running::workers::any_backend::AnyBackend;
 use crate::shown::live::Live;
 use clap::Parser;
+use std::collections::BTreeSet;
 use std::fmt::{self, Debug, Formatter};
 use std::future::{pending, ready};
 use std::ops::{Deref, Range};
@@ -26,7 +28,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
@@ -123,28 +125,27 @@ type Called = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
 /// What becomes of a call or an opening with this number.
 type Becomes<T> = Box<dyn Fn(u64) -> T + Send + Sync>;
 
-/// A target that does as it is told. It is of one type whatever that is, because the run is compiled for each.
-struct Told {
+/// A target that does as it is told, and whose calls are of this type. All targets whose calls await are of one type,
+/// and so are all that block, because the run is compiled for each type.
+struct Told<C> {
     /// What becomes of which opening, counted from 0, which is the one to see whether it is there.
     open: Becomes<Result<(), Failure>>,
     /// What becomes of the call for which slot.
-    call: Becomes<Called>,
+    call: Becomes<C>,
     opened: AtomicU64,
-    /// The slots of all calls.
-    calls: Mutex<Vec<u64>>,
+    /// The slots of all calls, and the sessions and threads that they were on.
+    calls: Mutex<Vec<(u64, usize, ThreadId)>>,
 }
 
-impl Target for Told {
-    type Session = ();
+impl Target for Told<Called> {
+    type Session = usize;
 
-    async fn connect(&self, _index: usize) -> Result<(), Failure> {
-        // Relaxed: a number of its own for each opening. No loom model: one atomic.
-        (self.open)(self.opened.fetch_add(1, Ordering::Relaxed))
+    async fn connect(&self, index: usize) -> Result<usize, Failure> {
+        self.opens(index)
     }
 
-    async fn call(&self, _session: &mut (), slot: Slot) -> Result<Done, Failure> {
-        self.calls.lock().unwrap().push(slot.number());
-        (self.call)(slot.number()).await
+    async fn call(&self, session: &mut usize, slot: Slot) -> Result<Done, Failure> {
+        self.calls(*session, slot).await
     }
 
     fn name(&self) -> String {
@@ -152,25 +153,50 @@ impl Target for Told {
     }
 }
 
-impl Told {
+impl BlockingTarget for Told<Result<Done, Failure>> {
+    type Session = usize;
+
+    fn connect(&self, index: usize) -> Result<usize, Failure> {
+        self.opens(index)
+    }
+
+    fn call(&self, session: &mut usize, slot: Slot) -> Result<Done, Failure> {
+        self.calls(*session, slot)
+    }
+
+    fn name(&self) -> String {
+        "test".to_owned()
+    }
+}
+
+impl<C> Told<C> {
     fn new(
         open: impl Fn(u64) -> Result<(), Failure> + Send + Sync + 'static,
-        call: impl Fn(u64) -> Called + Send + Sync + 'static,
-    ) -> Told {
+        call: impl Fn(u64) -> C + Send + Sync + 'static,
+    ) -> Told<C> {
         let (open, call) = (Box::new(open), Box::new(call));
         Told { open, call, opened: AtomicU64::new(0), calls: Mutex::default() }
+    }
+
+    fn opens(&self, index: usize) -> Result<usize, Failure> {
+        // Relaxed: a number of its own for each opening. No loom model: one atomic.
+        (self.open)(self.opened.fetch_add(1, Ordering::Relaxed)).map(|()| index)
+    }
+
+    fn calls(&self, session: usize, slot: Slot) -> C {
+        let thread = thread::current().id();
+        self.calls.lock().unwrap().push((slot.number(), session, thread));
+        (self.call)(slot.number())
     }
 
     /// How often it was opened, and how many calls there were. There was one for each slot that was
     /// started on a session, and for no slot two.
     fn seen(&self) -> (u64, u64) {
-        let mut calls = self.calls.lock().unwrap().clone();
-        let count = calls.len();
-        calls.sort_unstable();
-        calls.dedup();
-        assert_eq!(calls.len(), count, "{calls:?}");
-        // Relaxed: the threads have been joined.
-        (self.opened.load(Ordering::Relaxed), u64::try_from(count).unwrap())
+        let calls = self.calls.lock().unwrap();
+        let slots: BTreeSet<_> = calls.iter().map(|(slot, ..)| slot).collect();
+        assert_eq!(slots.len(), calls.len(), "{calls:?}");
+        // Relaxed: the threads have done their work.
+        (self.opened.load(Ordering::Relaxed), calls.len() as u64)
     }
 }
 
@@ -356,7 +382,7 @@ fn a_panic_in_a_call_is_a_failure_of_the_target() {
     let setup = set_up(Told::new(refuses(0..0), panics), "-c 4").unwrap();
     let summary = run(&setup);
     let calls = setup.target.calls.lock().unwrap().clone();
-    let panicked = u64::try_from(calls.iter().filter(|slot| *slot % 10 == 3).count()).unwrap();
+    let panicked = u64::try_from(calls.iter().filter(|(slot, ..)| slot % 10 == 3).count()).unwrap();
     assert_eq!(failures(&summary), of_kind("panic: slot of the 3rd kind", panicked));
     let (opened, called) = setup.target.seen();
     assert_eq!(called, summary.stats.started());

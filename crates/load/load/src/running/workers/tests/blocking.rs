@@ -1,67 +1,19 @@
 //! Targets whose calls block.
 
 use super::{
-    Becomes, TAKES, WHOLE, balance, failures, hangs_until, of_kind, run, run_until_hung, run_with,
-    set_up, that_need_each_other,
+    TAKES, Told, WHOLE, balance, failures, hangs_until, of_kind, refuses, run, run_until_hung,
+    run_with, set_up, that_need_each_other,
 };
 use crate::judged::verdict::Verdict;
-use crate::load::blocking::BlockingTarget;
-use crate::load::target::{Done, Failure, Slot};
+use crate::load::target::{Done, Failure};
 use crate::running::message::Message;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver};
-use std::thread::{self, ThreadId};
+use std::thread;
 
-/// A target that does as it is told.
-pub(super) struct Told {
-    /// What becomes of which opening, counted from 0, which is the one to see whether it is there.
-    open: Becomes<Result<(), Failure>>,
-    /// What becomes of the call for which slot.
-    call: Becomes<Result<Done, Failure>>,
-    opened: AtomicU64,
-    /// The slots of all calls, and the sessions and threads that they were on.
-    calls: Mutex<Vec<(u64, usize, ThreadId)>>,
-}
-
-impl BlockingTarget for Told {
-    type Session = usize;
-
-    fn connect(&self, index: usize) -> Result<usize, Failure> {
-        // Relaxed: a number of its own for each opening. No loom model: one atomic.
-        (self.open)(self.opened.fetch_add(1, Ordering::Relaxed)).map(|()| index)
-    }
-
-    fn call(&self, session: &mut usize, slot: Slot) -> Result<Done, Failure> {
-        let thread = thread::current().id();
-        self.calls.lock().unwrap().push((slot.number(), *session, thread));
-        (self.call)(slot.number())
-    }
-
-    fn name(&self) -> String {
-        "test".to_owned()
-    }
-}
-
-impl Told {
-    pub(super) fn new(
-        open: impl Fn(u64) -> Result<(), Failure> + Send + Sync + 'static,
-        call: impl Fn(u64) -> Result<Done, Failure> + Send + Sync + 'static,
-    ) -> Told {
-        let (open, call) = (Box::new(open), Box::new(call));
-        Told { open, call, opened: AtomicU64::new(0), calls: Mutex::default() }
-    }
-
-    /// How often it was opened, and how many calls there were, no two of which for the same slot.
-    fn seen(&self) -> (u64, u64) {
-        let calls = self.calls.lock().unwrap();
-        let mut slots: Vec<_> = calls.iter().map(|(slot, ..)| *slot).collect();
-        slots.sort_unstable();
-        slots.dedup();
-        assert_eq!(slots.len(), calls.len(), "{calls:?}");
-        // Relaxed: the threads have done their work.
-        (self.opened.load(Ordering::Relaxed), u64::try_from(slots.len()).unwrap())
-    }
+#[expect(clippy::unnecessary_wraps, reason = "a call that could fail")]
+fn done(_: u64) -> Result<Done, Failure> {
+    Ok(Done::new())
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "a call that could fail")]
@@ -70,15 +22,10 @@ fn slow(_: u64) -> Result<Done, Failure> {
     Ok(Done::new())
 }
 
-/// Refuses the second opening and some after it.
-fn refuses(count: u64) -> impl Fn(u64) -> Result<(), Failure> {
-    move |n| if (1..=count).contains(&n) { Err(Failure::new("refused")) } else { Ok(()) }
-}
-
 #[test]
 fn each_session_has_a_thread_of_its_own() {
     // Whatever was asked for.
-    let setup = set_up(Told::new(refuses(0), slow), "-c 3 --threads 1").unwrap();
+    let setup = set_up(Told::new(refuses(0..0), slow), "-c 3 --threads 1").unwrap();
     let summary = run(&setup);
     assert_eq!(setup.target.seen(), (4, summary.stats.completed()));
     let calls = setup.target.calls.lock().unwrap();
@@ -91,7 +38,7 @@ fn each_session_has_a_thread_of_its_own() {
 
 #[test]
 fn skipped_slots_are_counted() {
-    let setup = set_up(Told::new(refuses(0), slow), "-c 2 --skip-later-than 20ms").unwrap();
+    let setup = set_up(Told::new(refuses(0..0), slow), "-c 2 --skip-later-than 20ms").unwrap();
     let summary = run(&setup);
     assert!(summary.stats.skipped > 0, "{summary:?}");
     assert_eq!(setup.target.seen(), (3, summary.stats.completed()));
@@ -106,7 +53,7 @@ fn what_panics_breaks_or_fails_is_a_failure_of_its_kind() {
         40 => Err(Failure::new("no")),
         _ => Ok(Done::new()),
     };
-    let setup = set_up(Told::new(refuses(3), calls), &format!("{WHOLE} -c 1")).unwrap();
+    let setup = set_up(Told::new(refuses(1..4), calls), &format!("{WHOLE} -c 1")).unwrap();
     let summary = run(&setup);
     let once = ["gone", "no", "panic: oh"].map(|kind| of_kind(kind, 1)).concat();
     // One of the refusals came before the schedule began.
@@ -119,7 +66,7 @@ fn what_panics_breaks_or_fails_is_a_failure_of_its_kind() {
 #[test]
 fn a_panic_in_connect_is_a_failure_of_the_call_that_needs_the_session() {
     let panics = |n| if n > 0 { panic!("no door") } else { Ok(()) };
-    let setup = set_up(Told::new(panics, |_| Ok(Done::new())), "-c 4").unwrap();
+    let setup = set_up(Told::new(panics, done), "-c 4").unwrap();
     let summary = run(&setup);
     let started = summary.stats.started();
     assert_eq!(failures(&summary), of_kind("panic: no door", started));
@@ -128,8 +75,7 @@ fn a_panic_in_connect_is_a_failure_of_the_call_that_needs_the_session() {
 
 #[test]
 fn the_last_of_so_many_requests_ends_the_run() {
-    let done = |_| Ok(Done::new());
-    let target = Told::new(refuses(0), done);
+    let target = Told::new(refuses(0..0), done);
     let setup = set_up(target, "-c 4 --duration 1h --requests 10").unwrap();
     let (sender, messages) = mpsc::channel();
     let summary = run_with(&setup, &sender, &messages);
@@ -143,13 +89,13 @@ fn calls_that_hang_when_the_run_is_given_up_are_unfinished() {
     let (hung, begun) = mpsc::channel();
     let (end, ends) = mpsc::channel::<()>();
     let ends: Mutex<Receiver<()>> = Mutex::new(ends);
-    let hangs = move |_| {
+    let hangs = move |_| -> Result<Done, Failure> {
         hung.send(()).unwrap();
         // Until the end of the test.
         let _ = ends.lock().map(|ends| ends.recv());
         Ok(Done::new())
     };
-    let setup = set_up(Told::new(refuses(0), hangs), "-c 4 --duration 1h").unwrap();
+    let setup = set_up(Told::new(refuses(0..0), hangs), "-c 4 --duration 1h").unwrap();
     run_until_hung(&setup, begun);
     assert_eq!(setup.target.seen(), (5, 4));
     drop(end);
@@ -159,7 +105,7 @@ fn calls_that_hang_when_the_run_is_given_up_are_unfinished() {
 fn a_target_that_hangs_before_the_load_is_not_there() {
     let (end, ends) = mpsc::channel();
     let hangs = hangs_until(ends);
-    let target = Told::new(move |_| hangs(), |_| Ok(Done::new()));
+    let target = Told::new(move |_| hangs(), done);
     let error = set_up(target, "--timeout 50ms").unwrap_err();
     assert_eq!(error.to_string(), "no answer from test: timeout");
     drop(end);
@@ -211,7 +157,7 @@ fn one_stop_ends_a_run_whose_sessions_are_not_open() {
         hung.send(()).unwrap();
         hangs()
     };
-    let target = Told::new(opens, |_| Ok(Done::new()));
+    let target = Told::new(opens, done);
     let setup = set_up(target, "-c 4 --duration 1h --timeout 1h").unwrap();
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();

@@ -1,9 +1,9 @@
 //! Sessions that can't connect, in a closed loop and in a load with a schedule.
 
-use super::{CommandLine, LOAD, Told, blocking, done, failures, of_kind, refuses, run_with};
+use super::{Called, CommandLine, LOAD, Told, done, failures, of_kind, refuses, run_with};
 use crate::judged::summary::Summary;
 use crate::load::backend::Backend;
-use crate::load::target::Done;
+use crate::load::target::{Done, Failure};
 use crate::running::setup::Setup;
 use clap::Parser;
 use std::sync::mpsc;
@@ -17,13 +17,12 @@ fn run<T: Backend>(target: T, options: &str, is_closed: bool) -> Summary {
     run_with(&Setup::new(args, &[], |_| Ok(target)).unwrap(), &sender, &messages)
 }
 
-fn refused() -> Told {
+fn refused() -> Told<Called> {
     Told::new(refuses(1..u64::MAX), |_| done())
 }
 
-fn refused_blocking() -> blocking::Told {
-    let refuses = refuses(1..u64::MAX);
-    blocking::Told::new(refuses, |_| Ok(Done::new()))
+fn refused_blocking() -> Told<Result<Done, Failure>> {
+    Told::new(refuses(1..u64::MAX), |_| Ok(Done::new()))
 }
 
 /// Two sessions make at most 10 000 attempts in a second, and one more each.
@@ -57,7 +56,7 @@ fn a_load_with_a_schedule_has_all_its_requests_although_nothing_can_connect() {
 /// Failures of calls are the target's answers.
 #[test]
 fn calls_that_fail_wait_for_nothing() {
-    let fails = |_| super::fails(crate::load::target::Failure::new("no"));
+    let fails = |_| super::fails(Failure::new("no"));
     let options = "--rate max --duration 2h --requests 10000";
     let summary = run(Told::new(refuses(0..0), fails), options, true);
     assert_eq!(failures(&summary), of_kind("no", 10_000));
