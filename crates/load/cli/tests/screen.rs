@@ -144,20 +144,20 @@ fn it_starts_is_resized_takes_keys_and_goes() {
     }
     terminal.type_and_see("+", "of 1100/s");
     terminal.type_and_see("-", "of 1000/s");
-    terminal.type_and_see("?", "raises the rate");
+    terminal.type_and_see("?", "raise the rate");
     // What follows at once would be a key with Alt. Some of what the help covers may not be covered
     // yet.
     terminal.session.send("\x1b").unwrap();
     terminal.session.flush().unwrap();
     terminal.until("end of the help", |screen| {
         let shown = screen.contents();
-        shown.contains("last second") && !shown.contains("raises the rate")
+        shown.contains("last second") && !shown.contains("raise the rate")
     });
     terminal.type_and_see(" ", "paused");
     terminal.type_and_see(" ", "running");
     terminal.type_and_see("25q", "rate> 25q");
     terminal.type_and_see("\x7f0\r", "of 250/s");
-    terminal.type_and_see("q", "verdict");
+    terminal.type_and_see("q", " scheduled: ");
     terminal.is_as_before(&ENDED);
     assert_eq!(results(&json)["settings"]["rate"], "1k/s");
 }
@@ -174,7 +174,7 @@ fn a_shape_is_typed_and_put_right() {
     terminal.see("of 200");
     terminal.type_and_see("sq", "shape> q");
     terminal.type_and_see("\x1b", "faster");
-    terminal.type_and_see("q", "verdict");
+    terminal.type_and_see("q", " scheduled: ");
     terminal.is_as_before(&ENDED);
 }
 
@@ -218,7 +218,7 @@ fn signals_end_it_with_a_report() {
         terminal.see("running");
         let process = terminal.word_behind("process ");
         assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
-        terminal.see("verdict");
+        terminal.see(" scheduled: ");
         terminal.is_as_before(&ENDED);
     }
 }
@@ -238,7 +238,7 @@ fn a_shell_can_suspend_and_continue_it() {
     // All of it is drawn again, and keys are read one by one.
     terminal.see("? help");
     terminal.type_and_see("+", "of 110/s");
-    terminal.type_and_see("q", "verdict");
+    terminal.type_and_see("q", " scheduled: ");
     assert!(!terminal.parser.screen().alternate_screen());
     // A shell forgets what was typed before its prompt.
     terminal.until("a prompt", |screen| screen.contents().trim_end().ends_with(['$', '#']));
@@ -255,7 +255,7 @@ fn it_covers_what_others_write() {
     fs::write(name, "\x1b[3;1Hsomebody else was here").unwrap();
     terminal.see("somebody else was here");
     terminal.until("the view", |screen| !screen.contents().contains("somebody"));
-    terminal.type_and_see("q", "verdict");
+    terminal.type_and_see("q", " scheduled: ");
     terminal.is_as_before(&ENDED);
 }
 
@@ -266,7 +266,7 @@ fn lines_are_shown_if_they_are_wanted_or_nothing_else_is_possible() {
         command.args(["-c", AROUND, "sh", env!("CARGO_BIN_EXE_nanopace"), "run"]);
         command.args(["--duration", "1s"]).args(options.split(' ')).env("TERM", name);
         let mut terminal = Terminal::new(command);
-        terminal.see("verdict");
+        terminal.see(" scheduled: ");
         // A busy machine may not start even half of it.
         terminal.is_as_before(&["0", "3", "4"]);
         assert!(!terminal.written().contains("\x1b[?1049"), "{}", terminal.written());

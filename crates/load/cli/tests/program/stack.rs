@@ -34,7 +34,7 @@ fn a_file_that_may_not_get_longer_costs_only_that_file() {
         assert_eq!(output.status.code(), Some(1), "{option}: {output:?}");
         assert!(error.contains(&format!("cannot write {option}")), "{option}: {error}");
         let report = String::from_utf8_lossy(&output.stdout);
-        assert!(report.contains("3000 due"), "{option}: {report}");
+        assert!(report.contains("3000 scheduled: "), "{option}: {report}");
         if option == "--json" {
             assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         }
