@@ -184,8 +184,8 @@ fn an_interrupt_ends_it_while_a_text_is_typed() {
     let mut terminal = Terminal::run(options, &scratch("interrupted.json"));
     terminal.see("running");
     terminal.type_and_see("squit", "shape> quit");
-    terminal.type_and_see("\x03", "waiting for answers");
-    terminal.type_and_see("\x03", "3 unfinished");
+    terminal.type_and_see("\x03", "waiting for responses");
+    terminal.type_and_see("\x03", "3 given up");
     terminal.is_as_before(&["4"]);
 }
 
@@ -194,9 +194,9 @@ fn an_interrupt_ends_it_while_a_text_is_typed() {
 fn a_stall_that_lasts_is_the_targets() {
     let options = "--rate 200 -c 2 --duration 10min --timeout 10min --target-stall 10min@1s";
     let mut terminal = Terminal::run(options, &scratch("lasting.json"));
-    terminal.see("in all: target 9");
-    terminal.type_and_see("q", "waiting for 2 answers");
-    terminal.type_and_see("q", "2 unfinished");
+    terminal.see("lateness: target 9");
+    terminal.type_and_see("q", "waiting for 2 responses");
+    terminal.type_and_see("q", "2 given up");
     terminal.is_as_before(&["4"]);
 }
 

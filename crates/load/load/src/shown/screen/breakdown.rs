@@ -31,7 +31,7 @@ impl Widget for Breakdown<'_> {
             [human::visible(&name), count.to_string(), share, String::new()]
         };
         let endings = errors.into_iter().chain(statuses).map(ending).collect();
-        draw(["error or status", "requests", "share", ""], endings, rest, buffer);
+        draw(["outcome", "requests", "share", ""], endings, rest, buffer);
     }
 }
 

@@ -140,8 +140,7 @@ fn a_large_terminal_shows_labels_statuses_and_errors() {
     snapshot.tally.failures.insert(FailureKind::new("timeout"), 4);
     snapshot.tally.expect(&["read", "write"]);
     let picture = picture(snapshot);
-    let parts =
-        ["label ", "mean service", "read ", "write ", "error or status", "share", "timeout "];
+    let parts = ["label ", "mean service", "read ", "write ", "outcome ", "share", "timeout "];
     assert_shown(&picture, (200, 60), &parts);
     // The charts take at most 20 of the 60 lines.
     let large = shown(&picture, 200, 60);
