@@ -1,8 +1,10 @@
-//! What is judged: how a run was, who was too slow, and whether it was as it is required to be.
+//! Judges runs: the verdict, the requirements, the summary; decides what a search does next.
 
+pub(crate) mod advice;
 pub(crate) mod checks;
 pub(crate) mod comparison;
 pub(crate) mod criteria;
+pub(crate) mod headline;
 pub(crate) mod search;
 pub(crate) mod shortages;
 pub(crate) mod summary;

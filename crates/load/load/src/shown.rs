@@ -1,15 +1,15 @@
-//! What is shown: reports, pages, logs, metrics, and the view of a run that goes on.
+//! Shows runs: reports, pages, logs, metrics, and the view of a run in progress.
 
 pub(crate) mod compared;
 pub(crate) mod comparison;
 pub(crate) mod confidence;
 pub(crate) mod csv_log;
 pub(crate) mod curve;
+mod details;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub(crate) mod fleet;
 pub(crate) mod hdr_log;
-pub(crate) mod headline;
 pub(crate) mod json;
 pub(crate) mod junit;
 pub(crate) mod keys;
@@ -23,6 +23,7 @@ pub(crate) mod pace;
 pub(crate) mod page;
 pub(crate) mod rates;
 pub(crate) mod report;
+pub(crate) mod run_title;
 pub(crate) mod screen;
 pub(crate) mod search;
 pub(crate) mod snapshot;

@@ -139,20 +139,20 @@ fn it_starts_is_resized_takes_keys_and_goes() {
     }
     terminal.type_and_see("+", "of 1100/s");
     terminal.type_and_see("-", "of 1000/s");
-    terminal.type_and_see("?", "raises the rate");
+    terminal.type_and_see("?", "raise the rate");
     // What follows at once would be a key with Alt. Some of what the help covers may not be covered
     // yet.
     terminal.session.send("\x1b").unwrap();
     terminal.session.flush().unwrap();
     terminal.until("end of the help", |screen| {
         let shown = screen.contents();
-        shown.contains("last second") && !shown.contains("raises the rate")
+        shown.contains("last second") && !shown.contains("raise the rate")
     });
     terminal.type_and_see(" ", "paused");
     terminal.type_and_see(" ", "running");
     terminal.type_and_see("25q", "rate> 25q");
     terminal.type_and_see("\x7f0\r", "of 250/s");
-    terminal.type_and_see("q", "verdict");
+    terminal.type_and_see("q", " scheduled: ");
     terminal.is_as_before(&ENDED);
     assert_eq!(results(&json)["settings"]["rate"], "1k/s");
 }
@@ -169,7 +169,7 @@ fn a_shape_is_typed_and_put_right() {
     terminal.see("of 200");
     terminal.type_and_see("sq", "shape> q");
     terminal.type_and_see("\x1b", "faster");
-    terminal.type_and_see("q", "verdict");
+    terminal.type_and_see("q", " scheduled: ");
     terminal.is_as_before(&ENDED);
 }
 
@@ -179,8 +179,8 @@ fn an_interrupt_ends_it_while_a_text_is_typed() {
     let mut terminal = Terminal::run(options, &scratch("interrupted.json"));
     terminal.see("running");
     terminal.type_and_see("squit", "shape> quit");
-    terminal.type_and_see("\x03", "waiting for answers");
-    terminal.type_and_see("\x03", "3 unfinished");
+    terminal.type_and_see("\x03", "waiting for responses");
+    terminal.type_and_see("\x03", "3 given up");
     terminal.is_as_before(&["4"]);
 }
 
@@ -189,9 +189,9 @@ fn an_interrupt_ends_it_while_a_text_is_typed() {
 fn a_stall_that_lasts_is_the_targets() {
     let options = "--rate 200 -c 2 --duration 10min --timeout 10min --target-stall 10min@1s";
     let mut terminal = Terminal::run(options, &scratch("lasting.json"));
-    terminal.see("in all: target 9");
-    terminal.type_and_see("q", "waiting for 2 answers");
-    terminal.type_and_see("q", "2 unfinished");
+    terminal.see("lateness: target 9");
+    terminal.type_and_see("q", "waiting for 2 responses");
+    terminal.type_and_see("q", "2 given up");
     terminal.is_as_before(&["4"]);
 }
 
@@ -212,7 +212,7 @@ fn signals_end_it_with_a_report() {
         let mut terminal = Terminal::run("--rate 100 --duration 10min", &json);
         terminal.see("running");
         signal(terminal.word_behind("process ").parse().unwrap(), name);
-        terminal.see("verdict");
+        terminal.see(" scheduled: ");
         terminal.is_as_before(&ENDED);
     }
 }
@@ -232,7 +232,7 @@ fn a_shell_can_suspend_and_continue_it() {
     // All of it is drawn again, and keys are read one by one.
     terminal.see("? help");
     terminal.type_and_see("+", "of 110/s");
-    terminal.type_and_see("q", "verdict");
+    terminal.type_and_see("q", " scheduled: ");
     assert!(!terminal.parser.screen().alternate_screen());
     // A shell forgets what was typed before its prompt.
     terminal.until("a prompt", |screen| screen.contents().trim_end().ends_with(['$', '#']));
@@ -249,7 +249,7 @@ fn it_covers_what_others_write() {
     fs::write(name, "\x1b[3;1Hsomebody else was here").unwrap();
     terminal.see("somebody else was here");
     terminal.until("the view", |screen| !screen.contents().contains("somebody"));
-    terminal.type_and_see("q", "verdict");
+    terminal.type_and_see("q", " scheduled: ");
     terminal.is_as_before(&ENDED);
 }
 
@@ -260,7 +260,7 @@ fn lines_are_shown_if_they_are_wanted_or_nothing_else_is_possible() {
         command.args(["-c", AROUND, "sh", env!("CARGO_BIN_EXE_nanopace"), "run"]);
         command.args(["--duration", "1s"]).args(options.split(' ')).env("TERM", name);
         let mut terminal = Terminal::new(command);
-        terminal.see("verdict");
+        terminal.see(" scheduled: ");
         // A busy machine may not start even half of it.
         terminal.is_as_before(&["0", "3", "4"]);
         assert!(!terminal.written().contains("\x1b[?1049"), "{}", terminal.written());

@@ -41,7 +41,7 @@ fn keys_change_the_rate_and_end_the_run() {
     // Terminals send Ctrl-\ as Ctrl-4. It is no digit, and Enter then sets nothing.
     type_and_see(&mut session, "\x1c\r", "of 250/s");
     type_and_see(&mut session, "0\r", "rate");
-    type_and_see(&mut session, "q", "verdict");
+    type_and_see(&mut session, "q", " scheduled: ");
     session.exp_eof().unwrap();
     let results: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
     assert_eq!(results["settings"]["rate"], "1k/s");
@@ -58,7 +58,7 @@ fn keys_end_a_shape() {
     type_and_see(&mut session, " ", "/s  backlog");
     type_and_see(&mut session, "+", "of 1100/s");
     type_and_see(&mut session, "2k\r", "of 2000/s");
-    type_and_see(&mut session, "q", "verdict");
+    type_and_see(&mut session, "q", " scheduled: ");
     session.exp_eof().unwrap();
     let results: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
     assert_eq!(results["settings"]["shape"], "ramp 1k/s..1k/s 5min, hold 5min");
@@ -74,7 +74,7 @@ fn a_shape_without_requests_left_takes_no_rate() {
     type_and_see(&mut session, "2k\r", "the load has no requests left");
     type_and_see(&mut session, "1", "> 1");
     type_and_see(&mut session, "+", "the load has no requests left");
-    type_and_see(&mut session, "q", "verdict");
+    type_and_see(&mut session, "q", " scheduled: ");
     session.exp_eof().unwrap();
     let results: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
     assert_eq!((&results["due"], &results["started"]), (&100.into(), &100.into()), "{results}");
@@ -88,7 +88,7 @@ fn keys_set_the_speed_of_a_recording() {
     let mut session = spawn(&line(&options, &json), TIMEOUT_MS).unwrap();
     begin(&mut session);
     // It ends with its last request, and not where that lay before.
-    type_and_see(&mut session, "2k\r", "verdict");
+    type_and_see(&mut session, "2k\r", " scheduled: ");
     session.exp_eof().unwrap();
     let results: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
     assert_eq!((&results["due"], &results["started"]), (&4.into(), &4.into()), "{results}");
@@ -110,7 +110,7 @@ fn a_shell_can_suspend_and_continue_it() {
     shell.exp_string("of 110/s").unwrap();
     shell.send("q").unwrap();
     shell.flush().unwrap();
-    shell.exp_string("verdict").unwrap();
+    shell.exp_string(" scheduled: ").unwrap();
     // Until the program is gone, it reads what is typed.
     shell.exp_regex(r"bash-[0-9.]+[$#] ").unwrap();
     shell.send_line("exit").unwrap();

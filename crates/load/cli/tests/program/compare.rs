@@ -126,7 +126,7 @@ fn what_cannot_be_compared_is_refused() {
 #[test]
 fn a_run_is_compared_with_its_baseline() {
     let good = run("baseline-good.json", "");
-    let bad = "run --rate 500 --duration 2s --no-tui --target-errors 50%";
+    let bad = "run --rate 500 --duration 2s --no-tui -v --target-errors 50%";
     let mut command = nanopace(bad);
     command.args(["--fail-if", "errors < 90%", "--fail-if", "errors higher by 10%", "--json", "-"]);
     let refused = command.output().unwrap();
@@ -135,7 +135,7 @@ fn a_run_is_compared_with_its_baseline() {
     let failed = command.arg("--baseline").arg(&good).output().unwrap();
     assert_eq!(failed.status.code(), Some(3), "{failed:?}");
     let report = text(&failed.stderr);
-    assert!(report.contains("baseline  is A, and this run is B"), "{report}");
+    assert!(report.contains("baseline  A is the baseline, B is this run"), "{report}");
     assert!(report.contains("missed    errors are higher by "), "{report}");
     let object = object(&failed);
     assert_eq!(object["comparison"]["figures"][1]["word"], "higher");
@@ -157,7 +157,7 @@ fn a_run_is_compared_with_its_baseline() {
 #[test]
 fn a_run_that_came_to_another_length_is_not_compared() {
     let good = run("baseline-length.json", "");
-    let mut shorter = nanopace("run --rate 500 --requests 500 --no-tui --json - --fail-if");
+    let mut shorter = nanopace("run --rate 500 --requests 500 --no-tui -v --json - --fail-if");
     let shorter = shorter.args(["rate lower by 1%", "--baseline"]).arg(&good).output().unwrap();
     assert_eq!(shorter.status.code(), Some(3), "{shorter:?}");
     let object = object(&shorter);

@@ -19,7 +19,7 @@ fn a_full_disk_loses_only_what_was_to_be_on_it() {
     let output = ran("--json /dev/full");
     let report = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(report.contains("20 completed") && report.contains("verdict"), "{output:?}");
+    assert!(report.contains("20 completed") && report.contains("rate  "), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("No space left"), "{output:?}");
 
     let output = ran("--hdr /dev/full --json -");
@@ -55,7 +55,7 @@ fn two_signals_give_up_the_answers() {
     let (child, mut progress) = at_work(&format!("{stalled} --json -"));
     signal(child.id(), "-INT");
     let mut read = String::new();
-    while !read.contains("waiting for 4 answers") {
+    while !read.contains("waiting for 4 responses") {
         read.clear();
         assert_ne!(progress.errors.read_line(&mut read).unwrap(), 0, "it has ended");
     }

@@ -23,22 +23,24 @@ fn server() -> String {
     format!("http://{address}/")
 }
 
-const RUN: &str = "run --rate 1M/s --timeout 1min -c 1 --json -";
+const RUN: &str = "run --rate 1M/s --timeout 1min -c 1 -v --json -";
 
 #[test]
 fn requests_that_are_sent_again_are_counted() {
     let output = output(&format!("{RUN} --url {} -n 12", server()));
     let (results, report) = (object(&output), String::from_utf8_lossy(&output.stderr));
     assert_eq!((&results["completed"], &results["retried"]), (&12.into(), &5.into()), "{results}");
-    let told = "\n          5 sent again: their connection was closed while idle\n";
+    let told = "\nretried   5 requests, because an idle connection was closed\n";
     assert!(output.status.success() && report.contains(told), "{report}");
 }
 
 #[test]
 fn other_requests_fail_by_name() {
-    let results = object(&output(&format!("{RUN} --url {} -n 12 --no-retry-idle", server())));
+    let output = output(&format!("{RUN} --url {} -n 12 --no-retry-idle", server()));
+    let results = object(&output);
     assert_eq!(results["failures"], serde_json::json!({"closed while idle": 4}), "{results}");
     assert_eq!((&results["completed"], &results["retried"]), (&8.into(), &0.into()));
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("retried  "), "{output:?}");
 }
 
 /// Each of them counts as the request that it is.

@@ -109,9 +109,9 @@ fn the_page_begins_with_ten_jobs_that_can_be_done_as_they_are_written() {
     let numbered = jobs.into_iter().zip(ASKED).enumerate();
     let running: Vec<_> = numbered.map(|one| thread::spawn(move || job(one))).collect();
     let reports: Vec<_> = running.into_iter().map(|job| job.join().unwrap()).collect();
-    let verdicts = reports.iter().filter(|report| report.contains("\nverdict   "));
+    let runs = reports.iter().filter(|report| report.contains("\nrequests  "));
     // All but the search, and the comparison behind its two runs.
-    assert_eq!(verdicts.count(), 9, "{reports:#?}");
+    assert_eq!(runs.count(), 9, "{reports:#?}");
     assert!(
         reports[9].contains("first item") && reports[9].contains("item gaps"),
         "{}",

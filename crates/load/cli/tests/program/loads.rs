@@ -143,9 +143,9 @@ fn the_rate_over_time_follows_the_shape() {
         assert!((asked - shape(to)).abs() < 0.001, "{asked} until {to}: {results}");
     }
     assert!((asked - 550.0).abs() < 0.001, "{results}");
-    let output = output("run --shape \"hold 200/s 2100ms\"");
+    let output = output("run -v --shape \"hold 200/s 2100ms\"");
     let report = String::from_utf8(output.stdout).unwrap();
-    assert!(report.contains("over time, from       target     achieved"), "{report}");
+    assert!(report.contains("over time, from    requested     achieved"), "{report}");
     let shown = String::from_utf8(output.stderr).unwrap();
     assert!(shown.contains("hold 200/s 2100ms, 16 connections"), "{shown}");
     assert!(shown.contains("/s of 200.0/s  backlog"), "{shown}");

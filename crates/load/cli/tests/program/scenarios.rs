@@ -399,7 +399,11 @@ fn think_times_that_hold_the_connections_are_told_as_that() {
     let is_quiet = lateness["think_times_seconds"].as_f64().unwrap() >= all * 2.0 / 3.0;
     assert_eq!(results["verdict"] == "think-times", is_quiet, "{results}");
     let report = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(report.contains("are needed, and some to spare"), is_quiet, "{report}");
+    assert_eq!(
+        report.contains("advice    raise --connections: this rate keeps about "),
+        is_quiet,
+        "{report}"
+    );
     // One that is over at once is none.
     let output = run(&written("thinking.toml", text.replace("500ms", "0s")), &["-n", "20"]);
     assert!(output.status.success(), "{output:?}");

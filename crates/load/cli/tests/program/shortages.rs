@@ -51,11 +51,11 @@ fn too_many_open_files_are_the_generators_failure() {
     // A connection may still have been in the queue of the target, which could not accept it either.
     assert!(failed > 0, "{results}");
     assert_eq!(results["verdict"], "generator-failing", "{results}");
-    let told = format!(
-        "warning   {failed} requests failed by a limit of the generator's machine, {kind}: raise the limit of open files \
-         (ulimit -n), or use fewer connections\n"
-    );
-    assert!(report.contains(&told), "{report}");
+    let told =
+        format!("caution   {failed} requests failed by a limit of the generator's machine, ");
+    let advice =
+        "\nadvice    raise the limit of open files (ulimit -n), or use fewer connections\n";
+    assert!(report.contains(&told) && report.contains(advice), "{report}");
 }
 
 /// It answers one request, and takes no more connections from its queue.

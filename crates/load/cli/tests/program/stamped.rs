@@ -112,7 +112,7 @@ fn every_answer_is_stamped_or_counted() {
         assert_eq!(known + unknown, results["completed"].as_u64().unwrap(), "{results}");
         assert!(known > 0 && max(&results, times) <= max(&results, "service_time_ns"), "{results}");
     }
-    assert!(report.contains("         sending         reading\n"), "{report}");
+    assert!(report.contains("     sending     reading\n"), "{report}");
     let without = nanopace("run --rate 500/s -n 3 --json -").output().unwrap();
     assert!(object(&without)["reading_time_ns"].is_null());
 }

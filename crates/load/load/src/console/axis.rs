@@ -53,7 +53,12 @@ impl TimeAxis {
             steps.iter().map(move |step| (step * unit, (name, unit)))
         });
         let fits = |&(step, _): &(u64, _)| end_ns / step <= most;
-        let (step_ns, unit) = steps.into_iter().find(fits).unwrap_or((u64::MAX, ("ns", 1)));
+        let (step_ns, mut unit) = steps.into_iter().find(fits).unwrap_or((u64::MAX, ("ns", 1)));
+        // 0.5s, 1s and 1.5s are read more easily than 500ms, 1000ms and 1500ms.
+        let decimal = UNITS[..4].windows(2).find(|pair| pair[0].1 == unit.1 && end_ns >= pair[1].1);
+        if let Some([_, next]) = decimal {
+            unit = (next.0, next.1);
+        }
         TimeAxis { end_ns, step_ns, unit }
     }
 
@@ -67,7 +72,11 @@ impl TimeAxis {
         (0..=self.end_ns / self.step_ns).map(move |tick| {
             let ns = tick * self.step_ns;
             let (name, unit) = self.unit;
-            let label = if tick == 0 { "0".to_owned() } else { format!("{}{name}", ns / unit) };
+            let label = if tick == 0 {
+                "0".to_owned()
+            } else {
+                format!("{}{name}", human::float(ns) / human::float(unit))
+            };
             (human::float(ns) / human::float(self.end_ns), label)
         })
     }
@@ -163,7 +172,9 @@ mod tests {
     #[test]
     fn moments_are_round() {
         for (ms, shown) in [
-            (1, "0 200us 400us 600us 800us 1000us"),
+            (1, "0 0.2ms 0.4ms 0.6ms 0.8ms 1ms"),
+            (2_000, "0 0.5s 1s 1.5s 2s"),
+            (900, "0 200ms 400ms 600ms 800ms"),
             (150_000, "0 30s 60s 90s 120s 150s"),
             (90_000, "0 20s 40s 60s 80s"),
             (600_000, "0 2min 4min 6min 8min 10min"),

@@ -1,5 +1,6 @@
 //! Numbers as people read and write them.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 /// A time to three digits, in the unit that suits it: `62.1us`, `2.00s`.
@@ -55,7 +56,29 @@ fn with_unit(time: Duration) -> (f64, &'static str) {
 /// A rate per second: four decimals below 10/s, one above.
 #[must_use]
 pub(crate) fn hz(hz: f64) -> String {
-    if (1e-4..10.0).contains(&hz) { format!("{hz:.4}/s") } else { format!("{hz:.1}/s") }
+    hz_beside(hz, hz)
+}
+
+/// A rate per second with as many decimals as a greater one beside it.
+#[must_use]
+pub(crate) fn hz_beside(hz: f64, most: f64) -> String {
+    // 9.99999 has one decimal, as the 10.0 that it is rounded to.
+    let decimals = if (1e-4..9.999_95).contains(&most) { 4 } else { 1 };
+    format!("{hz:.decimals$}/s")
+}
+
+/// Two rates that are read together, with the same number of decimals.
+#[must_use]
+pub(crate) fn two_hz([first, second]: [f64; 2]) -> [String; 2] {
+    [first, second].map(|hz| hz_beside(hz, first.max(second)))
+}
+
+/// A count with its noun: `1 request`, `2 requests`.
+#[must_use]
+pub(crate) fn count(count: impl Display, noun: &str) -> String {
+    let count = count.to_string();
+    let plural = if count == "1" { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
 /// A rate per second to three digits: `33.3k/s`. It has at most nine characters.
@@ -144,6 +167,24 @@ mod tests {
         {
             assert_eq!(four_digits(value), round);
         }
+    }
+
+    #[test]
+    fn rates_that_are_read_together_have_the_same_decimals() {
+        for (rates, shown) in [
+            ([10.0, 9.999], ["10.0/s", "10.0/s"]),
+            ([9.0, 8.999], ["9.0000/s", "8.9990/s"]),
+            ([5_000.0, 1.5], ["5000.0/s", "1.5/s"]),
+            ([0.0, 0.0], ["0.0/s", "0.0/s"]),
+        ] {
+            assert_eq!(two_hz(rates), shown);
+        }
+        assert_eq!([9.999_99, 10.0, 0.5].map(hz), ["10.0/s", "10.0/s", "0.5000/s"]);
+    }
+
+    #[test]
+    fn a_noun_is_singular_after_one() {
+        assert_eq!([0, 1, 2].map(|of| count(of, "slot")), ["0 slots", "1 slot", "2 slots"]);
     }
 
     #[test]

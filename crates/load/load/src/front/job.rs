@@ -100,7 +100,8 @@ fn publish(
     ran: &mut Ran,
     member: Option<Member>,
 ) -> (io::Result<()>, anyhow::Result<Option<Whole>>) {
-    let text = setup.output.write_text(&RunReport(&ran.summary));
+    let report = RunReport { summary: &ran.summary, detail: setup.args.report.detail() };
+    let text = setup.output.write_text(&report);
     let node = member.as_ref().map(ToString::to_string);
     let finished = member.map_or(Ok(None), |member| finish(setup, ran, member));
     let text = text.and(match (&finished, node) {

@@ -6,7 +6,7 @@ use crate::load::own_times::Part;
 use crate::recorded::confidence::{Batched, Range};
 use crate::recorded::labels::Labelled;
 use crate::recorded::percentiles::Sample;
-use crate::shown::report::RunReport as Text;
+use crate::shown::report::{Detail, RunReport};
 use crate::shown::{json, page};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
@@ -219,10 +219,11 @@ impl Report {
     }
 }
 
-/// The report for people, of many lines.
+/// The report for people: at most 16 lines; everything with `{:#}`.
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Text(&self.summary).fmt(f)
+        let detail = if f.alternate() { Detail::All } else { Detail::Brief };
+        RunReport { summary: &self.summary, detail }.fmt(f)
     }
 }
 

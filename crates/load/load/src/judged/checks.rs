@@ -8,7 +8,7 @@ mod trend;
 pub(crate) use machine::{machine, quota};
 
 use super::criteria::{Goal, Percentile};
-use crate::console::human::{self, float, percent};
+use crate::console::human::{self, count, float, percent};
 use crate::load::own_times::{OwnTimes, Part};
 use crate::recorded::confidence::Confidence;
 use crate::recorded::gaps::Quality;
@@ -45,11 +45,9 @@ pub(crate) fn even(gaps: Quality) -> Finding {
     let is_well = gaps.within_25_percent >= LEAST_EVEN;
     let near = percent(gaps.within_25_percent);
     let text = if is_well {
-        "followed the even arrivals that were asked for".to_owned()
+        "starts followed the requested even arrivals".to_owned()
     } else {
-        format!(
-            "were not even, as was asked for: only {near} of the gaps are within 25 % of nominal"
-        )
+        format!("starts were not even: only {near} of the gaps are within 25 % of nominal")
     };
     Finding { check: "starts", is_well, text }
 }
@@ -59,10 +57,9 @@ pub(crate) fn poisson(randomness: Randomness) -> Finding {
     let Randomness { gaps, distance, alike } = randomness;
     let is_near = |off: f64, chance: f64| off <= NEAR + chance / gaps.sqrt();
     let is_well = is_near(distance, CHANCE) && is_near(alike.abs(), CHANCE_ALIKE);
-    let is_so = if is_well { "followed" } else { "did not follow" };
+    let is_so = if is_well { "starts are Poisson" } else { "starts are not Poisson" };
     let text = format!(
-        "{is_so} the Poisson arrivals that were asked for: gaps are off by {distance:.3} \
-         (Kolmogorov-Smirnov), and neighbours correlate by {alike:.3}"
+        "{is_so}: distance {distance:.3} (Kolmogorov-Smirnov), correlation of neighbours {alike:.3}"
     );
     Finding { check: "starts", is_well, text }
 }
@@ -75,14 +72,12 @@ pub(crate) fn steady(confidence: &Confidence<'_>) -> Option<Finding> {
     }
     let change = trend::change(&batched);
     let text = match change {
-        None => "no lasting change of the response times is seen".to_owned(),
+        None => "response times did not change lastingly".to_owned(),
         Some(split) => {
             let [before, after] =
                 trend::medians(&batched, split).map(|ns| human::time(Duration::from_nanos(ns)));
             let at = human::time(confidence.batches[split].from);
-            format!(
-                "response times changed for long: p50 {before} until {at}, {after} from then on"
-            )
+            format!("response times changed: p50 is {before} before {at}, {after} afterwards")
         }
     };
     Some(Finding { check: "steady", is_well: change.is_none(), text })
@@ -98,8 +93,7 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
     let delay = own_at_most(stats, reported).min(response);
     let beside = delay / response.max(1.0);
     let text = format!(
-        "{} of all response time is the generator's own delay, whose {reported} is about {} at most: {} of the \
-         {reported} of response times",
+        "generator delay: {} of response time; at most {} ({}) of the response {reported}",
         percent(share),
         human::time(Duration::from_secs_f64(delay * 1e-9)),
         percent(beside)
@@ -128,7 +122,7 @@ pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Find
     let OwnTimes { times, unknown, .. } = own?;
     let answers = times.len() + unknown;
     if times.is_empty() {
-        let text = format!("the kernel stamped none of {answers} answers");
+        let text = format!("the kernel stamped none of {}", count(answers, "response"));
         return Some(Finding { check: "reading", is_well: false, text });
     }
     let at = |quantile| [times, service].map(|of| percentiles::at(of, quantile));
@@ -138,11 +132,9 @@ pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Find
     let [median, tail] = [p50, p99].map(told);
     let rest = match unknown {
         0 => String::new(),
-        _ => format!("; of {unknown} of {answers} answers it is not known"),
+        _ => format!("; unknown for {unknown} of {}", count(answers, "response")),
     };
-    let text = format!(
-        "the generator's own part of the service time is {median} at p50 and {tail} at p99{rest}"
-    );
+    let text = format!("generator delay in the service time: p50 {median}, p99 {tail}{rest}");
     Some(Finding { check: "reading", is_well: is_small(p50) && is_small(p99), text })
 }
 
@@ -169,16 +161,15 @@ mod tests {
             let found = reading(&own, &of(1_000_000, 10)).unwrap();
             (found.is_well, found.text)
         };
-        let part = "the generator's own part of the service time is";
-        let well = format!("{part} 250us of 1.00ms at p50 and 250us of 1.00ms at p99");
-        assert_eq!(told(249_900, 10, 0), (true, well));
+        let well = "generator delay in the service time: p50 250us of 1.00ms, p99 250us of 1.00ms";
+        assert_eq!(told(249_900, 10, 0), (true, well.to_owned()));
         let (is_well, text) = told(260_000, 8, 2);
-        assert!(!is_well && text.ends_with("; of 2 of 10 answers it is not known"), "{text}");
+        assert!(!is_well && text.ends_with("; unknown for 2 of 10 responses"), "{text}");
         let mut some_late = of(1_000, 98);
         some_late += of(900_000, 2);
         let own = [OwnTimes { part: Part::Reading, times: some_late, unknown: 0 }];
         assert!(!reading(&own, &of(1_000_000, 100)).unwrap().is_well);
-        let none = "the kernel stamped none of 10 answers".to_owned();
+        let none = "the kernel stamped none of 10 responses".to_owned();
         assert_eq!(told(1, 0, 10), (false, none));
         assert!(reading(&[], &of(1, 1)).is_none());
         let own = [OwnTimes { part: Part::Reading, times: of(1, 1), unknown: 0 }];
@@ -191,7 +182,7 @@ mod tests {
             let finding = even(Quality { within_25_percent, coefficient_of_variation: 0.4 });
             (finding.is_well, finding.text)
         };
-        assert_eq!(even(0.9), (true, "followed the even arrivals that were asked for".to_owned()));
+        assert_eq!(even(0.9), (true, "starts followed the requested even arrivals".to_owned()));
         assert!(!even(0.4).0 && even(0.4).1.contains("only 40.0 % of the gaps"));
         let poisson = |distance, alike| poisson(Randomness { gaps: 1e4, distance, alike });
         assert!(poisson(0.06, -0.07).is_well);
@@ -216,7 +207,10 @@ mod tests {
         let [p50, p99] = [50.0, 99.0].map(Percentile);
         assert_eq!(own(&OperationStats::new(), p99), None);
         let told = own(&late(0.06, 20), p50).unwrap();
-        assert!(told.is_well && told.text.starts_with("8.0 % of all response time"), "{told:?}");
+        assert!(
+            told.is_well && told.text.starts_with("generator delay: 8.0 % of response time"),
+            "{told:?}"
+        );
         assert!(own(&late(0.06, 200), p50).is_some_and(|told| !told.is_well));
     }
 
@@ -224,15 +218,15 @@ mod tests {
     fn beside_a_percentile_the_generators_own_delay_is_as_long_as_it_may_be() {
         for (generator, queued_ms, percent, told) in [
             // The mean, 0.1 ms, twice: half of them may have all of it.
-            (0.01, 0, 50.0, "p50 is about 200us at most: 2.0 % of the p50"),
+            (0.01, 0, 50.0, "at most 200us (2.0 %) of the response p50"),
             // One in a hundred may have all of it; but none waited for longer than 4 ms.
-            (0.01, 0, 99.0, "p99 is about 4.00ms at most: 40.0 % of the p99"),
-            (0.000_1, 0, 99.0, "p99 is about 100us at most: 1.0 % of the p99"),
-            (0.01, 100, 99.9, "p99.9 is about 5.00ms at most: 50.0 % of the p99.9"),
-            (0.0, 0, 100.0, "p100 is about 0ns at most: 0.0 % of the p100"),
+            (0.01, 0, 99.0, "at most 4.00ms (40.0 %) of the response p99"),
+            (0.000_1, 0, 99.0, "at most 100us (1.0 %) of the response p99"),
+            (0.01, 100, 99.9, "at most 5.00ms (50.0 %) of the response p99.9"),
+            (0.0, 0, 100.0, "at most 0ns (0.0 %) of the response p100"),
         ] {
             let found = own(&late(generator, queued_ms), Percentile(percent)).unwrap();
-            assert!(found.text.ends_with(&format!("{told} of response times")), "{found:?}");
+            assert!(found.text.ends_with(told), "{found:?}");
         }
     }
 
@@ -245,8 +239,8 @@ mod tests {
         };
         // 100 of 110 started, at most 4 ms late. The mean is 9.09 ms.
         let text = told(90.0);
-        assert!(text.contains("whose p90 is about 4.00ms at most"), "{text}");
+        assert!(text.contains("at most 4.00ms ("), "{text}");
         let text = told(99.0);
-        assert!(text.contains("p99 is about 90.0ms at most: 100.0 % of the p99"), "{text}");
+        assert!(text.contains("at most 90.0ms (100.0 %) of the response p99"), "{text}");
     }
 }

@@ -70,6 +70,14 @@ pub(crate) struct Criterion {
     limit: Limit,
 }
 
+/// A requirement, the value of its figure, and a sentence if it was missed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Required {
+    pub(crate) text: String,
+    pub(crate) value: String,
+    pub(crate) missed: Option<String>,
+}
+
 /// A criterion that did not hold, and the figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Missed<'run> {
@@ -197,6 +205,11 @@ impl Criterion {
         (!actual.is_some_and(holds)).then_some(Missed { criterion: self, actual })
     }
 
+    fn judged(&self, figures: &Figures<'_>) -> Required {
+        let missed = self.check(figures).map(|missed| missed.to_string());
+        Required { text: self.to_string(), value: self.shown(figures), missed }
+    }
+
     fn holds(&self, value: f64) -> bool {
         self.operator.holds(value, self.limit.value)
     }
@@ -204,18 +217,12 @@ impl Criterion {
 
 /// What does not hold, in words.
 pub(crate) fn missed(criteria: &[Criterion], figures: &Figures<'_>) -> Vec<String> {
-    judged(criteria, figures).into_iter().filter_map(|(_, missed)| missed).collect()
+    judged(criteria, figures).into_iter().filter_map(|required| required.missed).collect()
 }
 
-/// What is required, and in words if it does not hold.
-pub(crate) fn judged(
-    criteria: &[Criterion],
-    figures: &Figures<'_>,
-) -> Vec<(String, Option<String>)> {
-    let judged = |criterion: &Criterion| {
-        (criterion.to_string(), criterion.check(figures).map(|missed| missed.to_string()))
-    };
-    criteria.iter().map(judged).collect()
+/// Judges each criterion.
+pub(crate) fn judged(criteria: &[Criterion], figures: &Figures<'_>) -> Vec<Required> {
+    criteria.iter().map(|criterion| criterion.judged(figures)).collect()
 }
 
 impl FromStr for Criterion {

@@ -2,10 +2,10 @@
 
 use super::checks::{self, Finding};
 use super::comparison::Comparison;
-use super::criteria::{self, Criterion, Figures, Goal, Percentile};
+use super::criteria::{self, Criterion, Figures, Goal, Percentile, Required};
 use super::shortages;
 use super::verdict::{Evidence, Verdict};
-use crate::console::human::{self, float};
+use crate::console::human::{self, count, float};
 use crate::console::machine::Machine;
 use crate::load::own_times::{OwnTimes, Part};
 use crate::recorded::asked::RunEnd;
@@ -53,6 +53,8 @@ pub(crate) struct Summary {
     pub(crate) resolved_in: Duration,
     /// Times that only the target knows.
     pub(crate) own_times: Vec<OwnTimes>,
+    /// Whether there was no schedule.
+    pub(crate) is_closed: bool,
     /// Whether the run was on schedule, and what was too slow if not.
     pub(crate) verdict: Verdict,
     /// What makes the results less certain.
@@ -71,13 +73,6 @@ pub(crate) struct Summary {
     pub(crate) beside: Option<Result<Comparison, String>>,
 }
 
-/// A requirement, and in words if it does not hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Required {
-    pub(crate) text: String,
-    pub(crate) missed: Option<String>,
-}
-
 /// What tells a run from others.
 #[derive(Clone, Debug)]
 pub(crate) struct Title {
@@ -91,6 +86,8 @@ pub(crate) struct Title {
     pub(crate) settings: Table,
     /// The names of those that were given.
     pub(crate) given: BTreeSet<String>,
+    /// Whether nobody chose the rate at which a server was loaded.
+    pub(crate) rate_is_default: bool,
     /// What it ran on.
     pub(crate) machine: Machine,
 }
@@ -194,6 +191,7 @@ impl Summary {
             processor: results.processor,
             resolved_in: results.resolved_in,
             own_times: Vec::new(),
+            is_closed: results.is_closed,
             verdict: if is_recorded {
                 Verdict::new(&evidence).of_closed_loop(results.is_closed)
             } else {
@@ -221,14 +219,14 @@ impl Summary {
         (items > 0 || is_looked_for).then_some(items)
     }
 
-    /// The verdict in a sentence.
+    /// The verdict in sentences.
     pub(crate) fn sentence(&self) -> String {
-        let told = self.verdict.sentence(&self.stats.lateness);
-        if self.verdict != Verdict::ThinkTimes || self.stats.completed() == 0 {
-            return told;
-        }
-        let needed = (self.target_hz * self.stats.service.mean() * 1e-9).ceil();
-        format!("{told} At this rate about {needed} are needed, and some to spare.")
+        self.verdict.sentence(&self.stats.lateness)
+    }
+
+    /// Whether this check found something that makes the figures doubtful.
+    pub(crate) fn has_caution(&self, check: &str) -> bool {
+        self.findings.iter().any(|found| !found.is_well && found.check == check)
     }
 
     /// Notes which of the criteria are missed. If one is about how much of the load was started, it decides
@@ -240,9 +238,7 @@ impl Summary {
         (self.missed, self.required) = (Vec::new(), Vec::new());
         let confidence = self.confidence();
         let figures = Figures { confidence: Some(&confidence), ..self.figures() };
-        for (text, missed) in criteria::judged(criteria, &figures) {
-            self.note(text, missed);
-        }
+        criteria::judged(criteria, &figures).into_iter().for_each(|required| self.note(required));
     }
 
     /// Notes times that only the target knows, and what they say.
@@ -253,10 +249,10 @@ impl Summary {
         self.own_times = own_times;
     }
 
-    /// Notes what was required, and in words if it does not hold.
-    pub(crate) fn note(&mut self, text: String, missed: Option<String>) {
-        self.missed.extend(missed.clone());
-        self.required.push(Required { text, missed });
+    /// Notes a requirement that was judged.
+    pub(crate) fn note(&mut self, required: Required) {
+        self.missed.extend(required.missed.clone());
+        self.required.push(required);
     }
 
     /// The ratio, unless nothing was due.
@@ -326,7 +322,8 @@ fn ratio(started: f64, required: f64) -> f64 {
 fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
     let Ending { is_cut_short, overdue } = ending?;
     if is_cut_short && overdue > 0 {
-        return Some(format!("ended early, when {overdue} slots were overdue"));
+        let were = if overdue == 1 { "was" } else { "were" };
+        return Some(format!("ended early, when {} {were} overdue", count(overdue, "slot")));
     }
     let late = float(stats.unstarted.saturating_sub(overdue));
     let missing = (required - float(stats.started())).floor();
@@ -351,9 +348,9 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
     let each = stats.queued.checked_div(answers)?;
     let waited = match human::time(each) {
         _ if each.is_zero() => String::new(),
-        each => format!(": answers waited {each} each for the processor"),
+        each => format!(": each response waited {each} for the CPU"),
     };
-    is_scarce.then(|| format!("processor time was scarce{waited}"))
+    is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }
 
 /// Says so if load threads were stopped while a percent of the answers or more were awaited: these have
@@ -363,8 +360,8 @@ fn stopping(stats: &OperationStats) -> Option<String> {
     is_a_percent(answers, stats).then(|| {
         let most = human::time(most);
         format!(
-            "the generator was stopped while {answers} answers were awaited: their service times may be up to \
-             {most} too long"
+            "the generator was stopped while {} were awaited: service times may be {most} too long",
+            count(answers, "response")
         )
     })
 }
@@ -374,8 +371,8 @@ fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<Strin
     (late > 0 && late * 100 >= over).then(|| {
         let most = human::time(most);
         format!(
-            "{late} of {over} think times ended more than 10 ms late by the generator, up to {most}: the response \
-             times of what followed have that in them"
+            "the generator ended {late} of {} more than 10 ms late, up to {most}",
+            count(over, "think time")
         )
     })
 }
@@ -384,8 +381,12 @@ fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<Strin
 fn unopened(sessions: usize) -> Option<String> {
     (sessions > 0).then(|| {
         format!(
-            "sessions that were not open when the load began: {sessions}. Their connect held its thread for longer \
-             than the timeout"
+            "{} not open when the load began: connecting took longer than --timeout",
+            if sessions == 1 {
+                "1 session was".to_owned()
+            } else {
+                format!("{sessions} sessions were")
+            }
         )
     })
 }
@@ -396,9 +397,8 @@ fn holding(stats: &OperationStats) -> Option<String> {
     is_a_percent(calls, stats).then(|| {
         let most = human::time(most);
         format!(
-            "{calls} calls held their thread for up to {most} at a time, and other sessions waited for it: \
-             they blocked, computed for long, or lost the processor to others. Calls that block need a \
-             thread each, as a BlockingTarget's have"
+            "{} held a thread for up to {most}: use BlockingTarget for calls that block",
+            count(calls, "call")
         )
     })
 }
@@ -531,10 +531,10 @@ mod tests {
         assert_eq!(told(second / 8, second / 2, &stats), None);
         stats.service.record_n(1_000_000, 100).unwrap();
         // Threads that have a session each have no answers that wait.
-        let bare = "processor time was scarce";
+        let bare = "CPU time was scarce";
         assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(bare));
         stats.queued = Duration::from_millis(4);
-        let warning = "processor time was scarce: answers waited 40.0us each for the processor";
+        let warning = "CPU time was scarce: each response waited 40.0us for the CPU";
         assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(warning));
         assert_eq!(told(second / 4, second / 2, &stats), None);
         // Threads that need little have it.
@@ -549,8 +549,7 @@ mod tests {
         stats.answered(Duration::ZERO, Duration::from_millis(900));
         assert_eq!(stopping(&stats), None);
         stats.answered(Duration::ZERO, Duration::from_millis(300));
-        let warning = "the generator was stopped while 2 answers were awaited: their service times may be up \
-                       to 900ms too long";
+        let warning = "the generator was stopped while 2 responses were awaited: service times may be 900ms too long";
         assert_eq!(stopping(&stats).as_deref(), Some(warning));
     }
 
@@ -562,7 +561,7 @@ mod tests {
         stats.held(Duration::from_millis(30));
         assert_eq!(holding(&stats), None);
         stats.held(Duration::from_millis(20));
-        let warning = "2 calls held their thread for up to 30.0ms at a time, and other sessions waited for it";
+        let warning = "2 calls held a thread for up to 30.0ms: ";
         assert!(holding(&stats).is_some_and(|told| told.starts_with(warning)), "{stats:?}");
     }
 }

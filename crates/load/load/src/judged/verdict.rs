@@ -132,40 +132,51 @@ impl Verdict {
         }
     }
 
-    /// The verdict in a sentence, on a run with this lateness.
-    pub(crate) fn sentence(self, lateness: &Lateness) -> String {
-        let told = match self {
+    /// Whether no request was late and few failed.
+    pub(crate) fn is_well(self) -> bool {
+        matches!(self, Verdict::OnSchedule | Verdict::ClosedLoop)
+    }
+
+    /// The verdict in one line, on a run with this lateness.
+    pub(crate) fn headline(self, lateness: &Lateness) -> String {
+        let text = match self {
             Verdict::BothBehind => return both(lateness),
-            Verdict::OnSchedule => "on schedule: the load is the one that was asked for.",
+            Verdict::OnSchedule => "On schedule: requests started when they were due",
             Verdict::TargetBehind => {
-                "the target could not keep up: slots fell due while all connections were waiting for answers. \
-                 If it should be able to, try more connections."
+                "The target could not keep up: requests were due while all connections were busy"
             }
             Verdict::ThinkTimes => {
-                "too few connections: slots fell due while think times held them. The target was not too slow for that; \
-                 a scenario has its connection until its last answer."
+                "Too few connections: requests were due while think times held all connections"
             }
             Verdict::GeneratorBehind => {
-                "the generator could not keep up: slots fell due while its threads had no processor time, woke up late or were stopped. \
-                 The results say more about this machine than about the target."
+                "The generator could not keep up: its threads lacked CPU time, woke late or were stopped"
             }
             Verdict::ClosedLoop => {
-                "closed loop: each request started when a connection had its last answer, so no waiting is seen. \
-                 Users who come at a rate of their own would wait longer; --rate shows that."
+                "Closed loop: each request waited for the response before it, so queueing is not seen"
             }
             Verdict::NothingRecorded => {
-                "nothing was recorded: the run ended before it began, or in its warm-up."
+                "Nothing was recorded: the run ended before it began, or during its warm-up"
             }
             Verdict::TargetFailing => {
-                "the target is failing: more than 1 % of the requests had no good answer. \
-                 The times of the others say little."
+                "The target is failing: more than 1 % of the requests got no good response"
             }
             Verdict::GeneratorFailing => {
-                "the generator is failing: more than 1 % of the requests failed, half of them or more by limits of its own machine. \
-                 The results say nothing about the target."
+                "The generator is failing: most of the failed requests met a limit of this machine"
             }
         };
-        told.to_owned() + &left_out(self, lateness)
+        text.to_owned()
+    }
+
+    /// The verdict in sentences, with its consequences.
+    pub(crate) fn sentence(self, lateness: &Lateness) -> String {
+        let consequence = match self {
+            Verdict::GeneratorBehind => " The results describe this machine more than the target.",
+            Verdict::BothBehind => " The results describe this machine as much as the target.",
+            Verdict::TargetFailing => " The times of the other requests say little.",
+            Verdict::GeneratorFailing => " The results say nothing about the target.",
+            _ => "",
+        };
+        format!("{}.{consequence}{}", self.headline(lateness), left_out(self, lateness))
     }
 }
 
@@ -178,8 +189,8 @@ fn left_out(verdict: Verdict, lateness: &Lateness) -> String {
     let shares = [lateness.target_share(), lateness.queued_share()];
     let [target, queued] = shares.map(|share| percent(share.unwrap_or(0.0)));
     format!(
-        " {target} of the lateness is the target's; up to {queued} is time for which the generator waited for \
-         the CPU while other programs ran."
+        " The target caused {target} of the lateness; during up to {queued} of it the generator waited for the CPU \
+         while other programs ran."
     )
 }
 
@@ -191,13 +202,11 @@ fn both(lateness: &Lateness) -> String {
     if resting > 0.0 {
         let resting = percent(resting);
         return format!(
-            "the load was late for more than one reason: {target} of the lateness is the target's, {generator} the \
-             generator's, and {resting} that of think times, for which there were too few connections."
+            "Late for several reasons: target {target}, generator {generator}, think times {resting} of the lateness"
         );
     }
     format!(
-        "the target and the generator could not keep up: {target} of the lateness is the target's, \
-         {generator} the generator's. The results say as much about this machine as about the target."
+        "Target and generator could not keep up: they caused {target} and {generator} of the lateness"
     )
 }
 
@@ -286,9 +295,9 @@ mod tests {
             let lateness = Lateness { target, generator, queued, ..Lateness::default() };
             TargetBehind.sentence(&lateness)
         };
-        assert!(of(80.0, 20.0, 20.0).ends_with("try more connections."));
-        let told = " 60.0 % of the lateness is the target's; up to 35.0 % is time for which the generator waited for \
-                    the CPU while other programs ran.";
+        assert!(of(80.0, 20.0, 20.0).ends_with("all connections were busy."));
+        let told = " The target caused 60.0 % of the lateness; during up to 35.0 % of it the generator waited for the \
+                    CPU while other programs ran.";
         assert!(of(60.0, 40.0, 35.0).ends_with(told), "{}", of(60.0, 40.0, 35.0));
     }
 
@@ -333,15 +342,14 @@ mod tests {
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.02), GeneratorBehind);
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.01), OnSchedule);
         let told = BothBehind.sentence(&of(0.4, 0.3, 0.3));
-        assert!(told.contains("30.0 % the generator's, and 30.0 % that of think times"), "{told}");
+        assert!(told.contains("generator 30.0 %, think times 30.0 %"), "{told}");
     }
 
     #[test]
     fn where_both_were_behind_the_shares_are_told() {
         let lateness = Lateness { target: 1.0, generator: 2.0, held: 2.0, ..Lateness::default() };
         let sentence = BothBehind.sentence(&lateness);
-        let told = "the target and the generator could not keep up: 60.0 % of the lateness is the target's, \
-                    40.0 % the generator's.";
+        let told = "Target and generator could not keep up: they caused 60.0 % and 40.0 % of the lateness.";
         assert!(sentence.starts_with(told), "{sentence}");
     }
 }

@@ -71,22 +71,18 @@ impl Shortage {
         match self {
             OpenFiles => "raise the limit of open files (ulimit -n), or use fewer connections",
             OpenFilesOfSystem => {
-                "raise the system's limit of open files (sysctl fs.file-max), or use fewer connections"
+                "raise the limit of open files (sysctl fs.file-max), or use fewer connections"
             }
             Ports => {
-                "all local ports are used, or this machine has no such address: keep connections open, load more addresses of the target, or widen the range of local ports \
-                 (sysctl net.ipv4.ip_local_port_range)"
+                "keep connections open, or widen the local ports (sysctl net.ipv4.ip_local_port_range)"
             }
             Buffers => {
-                "raise the memory for sockets (sysctl net.ipv4.tcp_mem, net.core.wmem_max), or use fewer connections"
+                "raise net.ipv4.tcp_mem and net.core.wmem_max (sysctl), or use fewer connections"
             }
             Memory => "give the generator more memory, or use fewer connections",
-            Watches => {
-                "raise the limit of watched files (sysctl fs.epoll.max_user_watches), or use fewer connections"
-            }
+            Watches => "raise fs.epoll.max_user_watches (sysctl), or use fewer connections",
             Queue => {
-                "the queue of the Unix socket is full: raise the server's backlog and sysctl net.core.somaxconn, or use \
-                 fewer connections"
+                "raise the server's backlog and sysctl net.core.somaxconn, or use fewer connections"
             }
         }
     }
@@ -154,6 +150,13 @@ mod tests {
 
     fn error(errno: Errno) -> io::Error {
         io::Error::from_raw_os_error(errno.raw_os_error())
+    }
+
+    #[test]
+    fn advice_fits_into_a_line_of_the_report() {
+        for shortage in ALL {
+            assert!(shortage.advice().len() <= 90, "{shortage}");
+        }
     }
 
     #[derive(Debug)]

@@ -52,6 +52,18 @@ impl Lateness {
         self.target + self.generator + self.held + self.resting
     }
 
+    /// The share of each cause that made requests late. Empty without lateness.
+    pub(crate) fn shares(&self) -> Vec<(&'static str, f64)> {
+        let causes = [
+            ("target", self.target),
+            ("generator", self.generator),
+            ("burst ratio", self.held),
+            ("think times", self.resting),
+        ];
+        let causes = causes.into_iter().filter(|(_, seconds)| *seconds > 0.0);
+        causes.map(|(cause, seconds)| (cause, seconds / self.total())).collect()
+    }
+
     /// Both together.
     pub(crate) fn plus(self, other: Lateness) -> Lateness {
         Lateness {

@@ -4,8 +4,10 @@ use super::labels::Labelled;
 use super::lateness::Lateness;
 use super::stats::OperationStats;
 use super::think_times::ThinkTimes;
+use crate::console::human::float;
 use crate::load::details::Traffic;
 use crate::load::kind::FailureKind;
+use crate::load::shortage::GENERATOR;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -128,6 +130,12 @@ impl Tally {
         self.failures.values().sum()
     }
 
+    /// Operations that failed by limits of the generator's machine.
+    pub(crate) fn failed_by_generator(&self) -> u64 {
+        let own = self.failures.iter().filter(|(kind, _)| kind.group() == GENERATOR);
+        own.map(|(_, count)| count).sum()
+    }
+
     /// Operations that were started, have no end yet, and do not rest.
     pub(crate) fn in_flight(&self) -> u64 {
         let ended = self.completed + self.failed() + self.unfinished;
@@ -145,6 +153,25 @@ pub(crate) struct Buckets {
 }
 
 impl Buckets {
+    /// The mean. None without any time.
+    pub(crate) fn mean(&self) -> Option<Duration> {
+        let all: u64 = self.counts.iter().sum();
+        (all > 0).then(|| self.sum.div_f64(float(all)))
+    }
+
+    /// The upper bound of the bucket in which this quantile lies.
+    pub(crate) fn at_most(&self, quantile: f64) -> Duration {
+        let all: u64 = self.counts.iter().sum();
+        let longest = Duration::MAX;
+        let mut below = 0;
+        let bounds = BOUNDS_NS.iter().map(|ns| Duration::from_nanos(*ns)).chain([longest]);
+        let reached = self.counts.iter().zip(bounds).find(|(count, _)| {
+            below += **count;
+            float(below) >= quantile * float(all)
+        });
+        reached.map_or(longest, |(_, bound)| bound)
+    }
+
     /// Adds the times of a histogram. Of those that it does not tell apart, the lowest says which
     /// bucket they belong to, and the middle how long they are.
     pub(crate) fn add(&mut self, times: &Histogram<u64>) {
@@ -173,6 +200,9 @@ mod tests {
         buckets.add(&histogram);
         assert_eq!((buckets.counts[0], buckets.counts[1], buckets.counts[4]), (4, 2, 2));
         assert_eq!((buckets.counts[BOUNDS_NS.len()], buckets.counts.iter().sum::<u64>()), (2, 10));
+        assert_eq!(buckets.at_most(0.5), Duration::from_nanos(20_000));
+        assert_eq!(buckets.at_most(0.8), Duration::from_nanos(200_000));
+        assert_eq!(buckets.at_most(0.99), Duration::MAX);
         let (sum, exact) = (buckets.sum.as_secs_f64(), 2.0 * 500.000_170_101);
         assert!((sum / exact - 1.0).abs() < 1e-3, "{sum}");
     }

@@ -12,6 +12,7 @@ use crate::judged::comparison::demand::Requirement;
 use crate::judged::criteria::{Criterion, Goal};
 use crate::load::schedule;
 use crate::load::schedule::args::ScheduleArgs;
+use crate::shown::report::Detail;
 use clap::{ArgMatches, Args, Command, Parser};
 use nanopace::Strictness;
 use std::collections::BTreeSet;
@@ -73,6 +74,9 @@ pub(crate) struct RunArgs {
     /// Pin thread i to core i, starting over after the last core
     #[arg(long, help_heading = "Connections")]
     pub(crate) pin: bool,
+
+    #[command(flatten)]
+    pub(crate) report: DetailArgs,
 
     /// Print a line each second instead of the full-screen view
     #[arg(long, help_heading = "While it runs")]
@@ -149,6 +153,29 @@ pub(crate) struct RunArgs {
     pub(crate) push: PushArgs,
 }
 
+/// The options of the report.
+#[derive(Debug, Args)]
+pub(crate) struct DetailArgs {
+    /// Report everything: rates over time, percentiles with their intervals, CPU time, lateness, labels
+    #[arg(long, short = 'v', help_heading = "Results")]
+    verbose: bool,
+
+    /// Report the result in one line
+    #[arg(long, conflicts_with = "verbose", help_heading = "Results")]
+    quiet: bool,
+}
+
+impl DetailArgs {
+    /// How much of a run the report shows.
+    pub(crate) fn detail(&self) -> Detail {
+        match (self.quiet, self.verbose) {
+            (true, _) => Detail::Headline,
+            (_, true) => Detail::All,
+            _ => Detail::Brief,
+        }
+    }
+}
+
 #[derive(Debug, Parser)]
 struct DefaultRun {
     #[command(flatten)]
@@ -183,6 +210,13 @@ impl RunArgs {
         } else if !is_rate_given && self.schedule.shape.is_none() {
             self.settings.insert("rate_is_default".to_owned(), true.into());
         }
+    }
+
+    /// Whether a server is loaded at a rate that nobody chose.
+    pub(crate) fn rate_is_default(&self) -> bool {
+        let is_given = |name: &&str| self.given.contains(*name);
+        let is_server = ["url", "targets", "scenario"].iter().any(is_given);
+        is_server && self.settings.contains_key("rate_is_default")
     }
 
     /// What the results must be like.

@@ -6,9 +6,10 @@ use crate::console::{Output, ResultFile, is_stdout, keep_apart};
 use crate::judged::comparison::Comparison;
 use crate::judged::comparison::demand::Demand;
 use crate::judged::comparison::recording::Recording;
+use crate::judged::criteria::Required;
 use crate::judged::summary::Summary;
 use crate::shown::compared;
-use crate::shown::comparison::{ComparisonObject, ComparisonText};
+use crate::shown::comparison::{ComparisonObject, ComparisonText, difference};
 use crate::shown::json;
 use anyhow::{Context, anyhow, ensure};
 use clap::Args;
@@ -129,7 +130,9 @@ pub(crate) fn beside<'a>(
             Ok(comparison) => demand.check(comparison),
             Err(_) => Some(format!("{demand} is unknown: the baseline was not compared")),
         };
-        summary.note(format!("not {demand}"), missed);
+        let row = beside.as_ref().ok().and_then(|comparison| demand.row(comparison));
+        let value = row.map(difference).unwrap_or_default();
+        summary.note(Required { text: format!("not {demand}"), value, missed });
     }
     summary.beside = Some(beside);
 }

@@ -16,6 +16,7 @@ use super::policy::Policy;
 use super::workers::shared::RunShared;
 use super::workers::span::RunSpan;
 use super::workers::threads::{self, Threads};
+use crate::console::human::count;
 use crate::judged::summary::{Ending, RunResults, Summary, Title};
 use crate::load::action::{Action, Refusal};
 use crate::recorded::asked::RunEnd;
@@ -266,16 +267,20 @@ impl Answers<'_, '_> {
     }
 }
 
-/// What is waited for.
+/// The open requests and think times of a run whose schedule has ended, as a message.
 fn missing(answers: u64, rests: u64, stuck: usize) -> String {
+    if answers + rests == 0 && stuck == 0 {
+        return String::new();
+    }
+    let counts = [(answers, "response"), (rests, "think time")];
+    let counts = counts.into_iter().filter(|(of, _)| *of > 0).map(|(of, noun)| count(of, noun));
+    let counts = counts.collect::<Vec<_>>().join(" and ");
     let stuck = match stuck {
-        0 if answers + rests == 0 => return String::new(),
         0 => String::new(),
-        1 => ", a thread is stuck".to_owned(),
-        threads => format!(", {threads} threads are stuck"),
+        1 => "; 1 thread is stuck".to_owned(),
+        threads => format!("; {threads} threads are stuck"),
     };
-    let rests = if rests == 0 { String::new() } else { format!(" and {rests} think times") };
-    format!("waiting for {answers} answers{rests}{stuck}; Ctrl-C gives them up")
+    format!("waiting for {counts}{stuck}; Ctrl-C gives up")
 }
 
 impl Stage for Answers<'_, '_> {
@@ -308,18 +313,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_is_told_for_what() {
-        let told = "waiting for 3 answers; Ctrl-C gives them up";
+    fn a_message_counts_what_a_run_waits_for() {
+        let told = "waiting for 3 responses; Ctrl-C gives up";
         assert_eq!((missing(0, 0, 0), missing(3, 0, 0)), (String::new(), told.to_owned()));
-        let thinking = "waiting for 0 answers and 2 think times; Ctrl-C gives them up";
+        let thinking = "waiting for 2 think times; Ctrl-C gives up";
         assert_eq!(missing(0, 2, 0), thinking);
-        assert_eq!(
-            missing(1, 0, 1),
-            "waiting for 1 answers, a thread is stuck; Ctrl-C gives them up"
-        );
+        assert_eq!(missing(1, 0, 1), "waiting for 1 response; 1 thread is stuck; Ctrl-C gives up");
         assert_eq!(
             missing(3, 0, 2),
-            "waiting for 3 answers, 2 threads are stuck; Ctrl-C gives them up"
+            "waiting for 3 responses; 2 threads are stuck; Ctrl-C gives up"
         );
     }
 }

@@ -171,6 +171,7 @@ pub(crate) fn perform(
         start: span.began,
         settings: setup.args.settings.clone(),
         given: setup.args.given.clone(),
+        rate_is_default: setup.args.rate_is_default(),
         machine: Machine::here(),
     };
     let (mut summary, logged) = controller.sum_up(run_end, title, setup.target.resolved_in());

@@ -18,15 +18,15 @@ use super::workers::guarded::Guarded;
 use super::workers::length::{Counted, RunLength, Spacing};
 use super::workers::threads;
 use crate::console::unreachable::Unreachable;
-use crate::console::{Output, ResultFile, is_stdout};
+use crate::console::{Output, ResultFile, human, is_stdout};
 use crate::judged::comparison::recording::Recording;
 use crate::judged::criteria::{Criterion, Percentile};
 use crate::load::backend::Backend;
 use crate::load::schedule::args::ScheduleArgs;
 use crate::shown::csv_log::CsvLog;
 use crate::shown::hdr_log::HdrLog;
-use crate::shown::headline::Headline;
 use crate::shown::logs::Logs;
+use crate::shown::run_title::RunTitle;
 use anyhow::{Context, bail, ensure};
 use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, Shape, Shard, Strictness};
 use std::fmt::{self, Debug, Formatter};
@@ -269,15 +269,15 @@ impl Setup {
     }
 
     /// Where requests go, the load, and by what.
-    pub(crate) fn title(&self, member: Option<&Member>) -> Headline {
+    pub(crate) fn title(&self, member: Option<&Member>) -> RunTitle {
         let args = &self.args;
-        Headline {
+        RunTitle {
             url: format!("{}{}", self.target.name(), self.target.remark()),
             load: member.map_or_else(|| args.schedule.title(), Member::load),
             by: format!(
-                "{} connections on {} threads, {}",
-                args.connections,
-                self.connections().len(),
+                "{} on {}, {}",
+                human::count(args.connections, "connection"),
+                human::count(self.connections().len(), "thread"),
                 member.map_or_else(|| self.catching_up(), Member::title)
             ),
         }

@@ -1,16 +1,16 @@
-//! The page of a comparison: both sides in one file, made of the same parts as that of a run.
+//! Writes the page of a comparison: both sides in one file, with the parts of a run's page.
 
-use super::comparison::{BESIDE, sides};
+use super::comparison::{BESIDE, sides, upshot};
 use super::page::baseline::table;
 use super::page::document;
 use super::page::spectrum_chart::{ABOUT, Spectrum, spectra};
 use crate::console::human;
-use crate::judged::comparison::{Comparison, Row, Word};
+use crate::judged::comparison::Comparison;
 use crate::recorded::percentiles::Sample;
 use maud::{Markup, html};
 use std::path::PathBuf;
 
-/// The page of a comparison that failed by these. The sides are from these files.
+/// The page of a comparison of these files, with the requirements that it failed.
 pub(crate) fn html(comparison: &Comparison, files: [&[PathBuf]; 2], failed: &[String]) -> String {
     let [a, b] = sides(comparison);
     let files = files.map(names);
@@ -31,16 +31,6 @@ pub(crate) fn html(comparison: &Comparison, files: [&[PathBuf]; 2], failed: &[St
 fn names(files: &[PathBuf]) -> String {
     let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
     human::visible(&names.join(", "))
-}
-
-fn upshot(rows: &[Row]) -> String {
-    let count = |word: Word| rows.iter().filter(|row| row.word == word).count();
-    let (all, few, same) = (rows.len(), count(Word::TooFew), count(Word::NoDifference));
-    match all - few - same {
-        0 if same == 0 => Word::TooFew.to_string(),
-        0 => format!("{} in {same} of {all} figures", Word::NoDifference),
-        differ => format!("{differ} of {all} figures differ"),
-    }
 }
 
 /// The response times of both sides, over each other.
@@ -109,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_from_outside_is_text() {
+    fn texts_from_outside_are_escaped() {
         let page = page(&compared(|run| run.url = HOSTILE.to_owned()), &[HOSTILE.to_owned()]);
         assert_eq!(page.matches("<script").count(), 1);
         assert!(!page.contains("\"onload=\""));
@@ -129,18 +119,5 @@ mod tests {
         assert_eq!(rows[0], ["percentile", "A", "B"]);
         assert!(cell("p50")[2] != "–" && cell("p99")[1] != "–" && cell("max")[2] != "–");
         assert_eq!(cell("p99")[2], "–");
-    }
-
-    #[test]
-    fn a_heading_says_what_has_come_of_it() {
-        let comparison = compared(|_| ());
-        let upshot = |word: Word, times: usize| {
-            let row = |index| if index < times { word } else { Word::TooFew };
-            let rows = comparison.rows.iter().enumerate();
-            upshot(&rows.map(|(at, it)| Row { word: row(at), ..it.clone() }).collect::<Vec<_>>())
-        };
-        assert_eq!(upshot(Word::TooFew, 0), "too few samples to say");
-        assert_eq!(upshot(Word::NoDifference, 1), "no difference seen in 1 of 12 figures");
-        assert_eq!(upshot(Word::Slower, 3), "3 of 12 figures differ");
     }
 }

@@ -1,18 +1,18 @@
-//! A comparison of runs, as text and as it is written to JSON.
+//! Writes a comparison of runs as text and as a JSON object.
 
 use super::times::NONE;
 use crate::console::human;
-use crate::judged::comparison::{Comparison, Difference, Estimate, Figure, Row};
+use crate::judged::comparison::{Comparison, Difference, Estimate, Figure, Row, Word};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// What differences are.
+/// The title of the differences.
 pub(crate) const BESIDE: &str = "B beside A";
 
-const NOTE: &str = "in brackets: 95 % confidence intervals; ~: too few requests to be sure";
-const FEW_RUNS: &str =
-    "from three runs of each side on, what changes from run to run is counted, too";
+const NOTE: &str =
+    "in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval";
+const FEW_RUNS: &str = "with three runs of each side, changes from run to run are counted too";
 
 /// Below a comparison.
 pub(crate) fn notes(comparison: &Comparison) -> impl Iterator<Item = &'static str> {
@@ -20,11 +20,21 @@ pub(crate) fn notes(comparison: &Comparison) -> impl Iterator<Item = &'static st
     [NOTE].into_iter().chain(is_few.then_some(FEW_RUNS))
 }
 
-/// How many runs each side has, in words.
+/// The number of runs on each side, in words.
 pub(crate) fn sides(comparison: &Comparison) -> [String; 2] {
-    let runs = |count| if count == 1 { "1 run".to_owned() } else { format!("{count} runs") };
-    let [a, b] = comparison.runs.map(runs);
+    let [a, b] = comparison.runs.map(|runs| human::count(runs, "run"));
     [format!("A: {a}"), format!("B: {b}")]
+}
+
+/// The result of a comparison in one line.
+pub(crate) fn upshot(rows: &[Row]) -> String {
+    let count = |word: Word| rows.iter().filter(|row| row.word == word).count();
+    let (all, few, same) = (rows.len(), count(Word::TooFew), count(Word::NoDifference));
+    match all - few - same {
+        0 if same == 0 => Word::TooFew.to_string(),
+        0 => format!("{} in {same} of {all} figures", Word::NoDifference),
+        differ => format!("{differ} of {all} figures differ"),
+    }
 }
 
 /// Shows a comparison as text of many lines, and by what it failed.
@@ -70,7 +80,7 @@ pub(crate) fn estimate(figure: Figure, estimate: Option<Estimate>) -> String {
     format!("{about}{} ({} to {})", show(value), show(low), show(high))
 }
 
-/// How the second side differs: in percent of the first, and errors in percent of the requests.
+/// The difference of the second side in percent of the first; for errors, in percent of the requests.
 pub(crate) fn difference(row: &Row) -> String {
     let is_share = row.figure == Figure::Errors;
     let relative = if is_share { row.difference } else { row.relative() };
@@ -157,4 +167,21 @@ impl DifferenceObject {
 
 fn known(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upshot_counts_the_figures_that_differ() {
+        let rows = |word: Word, times: usize| -> Vec<Row> {
+            let words = (0..12).map(|index| if index < times { word } else { Word::TooFew });
+            let row = |(figure, word)| Row { figure, sides: [None; 2], difference: None, word };
+            Figure::all().zip(words).map(row).collect()
+        };
+        assert_eq!(upshot(&rows(Word::TooFew, 0)), "too few samples to say");
+        assert_eq!(upshot(&rows(Word::NoDifference, 1)), "no difference seen in 1 of 12 figures");
+        assert_eq!(upshot(&rows(Word::Slower, 3)), "3 of 12 figures differ");
+    }
 }

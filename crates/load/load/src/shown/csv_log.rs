@@ -25,12 +25,12 @@ pub(crate) struct CsvLog {
     has_labels: bool,
 }
 
-/// What happened in a second. Moments are times since the start of the schedule.
+/// The results of a second. Moments are times since the start of the schedule.
 #[derive(Debug)]
 pub(crate) struct Second<'run> {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    /// Slots asked for.
+    /// The requested starts.
     pub(crate) asked: f64,
     /// The backlog at its end.
     pub(crate) backlog: Backlog,
@@ -106,7 +106,7 @@ fn line(
     counts + &kinds.map(cells).concat()
 }
 
-/// What nobody knows by label is empty.
+/// Fields that are not known by label are empty.
 fn label_line([from, to]: [Duration; 2], labelled: &Labelled) -> String {
     let [from, to] = [from, to].map(|time| time.as_secs_f64());
     let Labelled { label, service, response, .. } = labelled;
@@ -121,7 +121,7 @@ fn cells(times: &Histogram<u64>) -> String {
     POINTS.map(|(_, quantile)| format!(",{}", cell(times, quantile))).concat()
 }
 
-/// A time that nobody measured is empty, not zero.
+/// A time that was not measured is empty, not zero.
 fn cell(times: &Histogram<u64>, quantile: f64) -> String {
     if times.is_empty() { String::new() } else { at(times, quantile).as_nanos().to_string() }
 }

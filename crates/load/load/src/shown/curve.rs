@@ -1,5 +1,4 @@
-//! The uncorrected curve beside the corrected one: what a closed-loop tool would report, and what
-//! really happened.
+//! Draws the uncorrected times, which a closed-loop tool would report, beside the corrected ones.
 
 use super::times::{AT_LEAST, NONE};
 use crate::console::human;
@@ -22,13 +21,12 @@ const POINTS: [(&str, f64); 9] = [
     ("max", 1.0),
 ];
 
-/// The first character of a bar stands for 10 us, and each further one for 1.58 times as much: five
-/// characters are a factor of ten.
+/// The first character of a bar is 10 us, and each further one is a factor of 1.58: five characters are a factor of ten.
 const FIRST: Duration = Duration::from_micros(10);
 const STEP: f64 = 1.584_893;
 
-const NOTHING_COMPLETED: &str = "No request completed: a closed-loop tool would have no times to report, and the \
-    response times are lower bounds.";
+const NOTHING_COMPLETED: &str =
+    "No request completed: there are no service times, and the response times are lower bounds.";
 
 /// The bars are cut where the next column starts.
 const WIDTH: usize = 30;
@@ -62,9 +60,9 @@ impl Display for Curve<'_> {
 }
 
 impl Curve<'_> {
-    /// A sentence about what a closed-loop tool would have hidden, at the point where it hides most; or that the curves
-    /// agree. There is none about a difference if the generator was behind, and none at all in a closed loop: then
-    /// the corrected curve is not right either.
+    /// A sentence about the time that a closed-loop tool would have hidden, at the point where it hides most, or that the
+    /// curves agree. None about a difference if the generator was late, and none in a closed loop: the corrected curve is
+    /// wrong, too.
     pub(crate) fn hidden(&self) -> Option<String> {
         if self.corrected.is_empty() || self.verdict == Verdict::ClosedLoop {
             return None;
@@ -78,7 +76,9 @@ impl Curve<'_> {
             POINTS.into_iter().max_by_key(|&(_, quantile)| hidden(quantile)).unwrap_or(POINTS[0]);
         let (reported, right) = (at(uncorrected, quantile), at(corrected, quantile));
         if hidden(quantile) * 10 <= right {
-            return Some("The curves agree to within 10 %: waiting hides little here.".to_owned());
+            return Some(
+                "The curves agree to within 10 %: a closed loop would hide little here.".to_owned(),
+            );
         }
         let is_of_generator =
             [Verdict::GeneratorBehind, Verdict::BothBehind, Verdict::GeneratorFailing];
@@ -89,7 +89,7 @@ impl Curve<'_> {
         let [reported, right] = [reported, right].map(human::time);
         let at_least = if self.corrected.is_at_least(quantile) { "at least " } else { "" };
         Some(format!(
-            "At {name} a closed-loop tool would have reported {reported} where {at_least}{right} is right, {at_least}{times:.1} times as much."
+            "At {name} a closed-loop tool would report {reported}. Users waited for {at_least}{right}, {at_least}{times:.1} times as long."
         ))
     }
 }
@@ -142,7 +142,7 @@ mod tests {
             let sentence = Curve { uncorrected, corrected, verdict }.hidden().unwrap();
             assert!(
                 sentence.starts_with(
-                    "At p99 a closed-loop tool would have reported 1.00ms where 1.94s"
+                    "At p99 a closed-loop tool would report 1.00ms. Users waited for 1.94s"
                 ),
                 "{sentence}"
             );
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_to_be_right_if_the_generator_was_behind() {
+    fn a_late_generator_gets_no_sentence_about_hidden_times() {
         let times = stall();
         let [uncorrected, corrected] = [&times[0], &times[1]].map(Sample::exact);
         let shown = |verdict| Curve { uncorrected, corrected, verdict }.to_string();
@@ -180,20 +180,20 @@ mod tests {
             let corrected = Sample::bounded(&given_up, &given_up);
             let shown = Curve { uncorrected, corrected, verdict }.to_string();
             assert!(shown.contains("\nNo request completed: "), "{shown}");
-            assert!(!shown.contains("times as much") && !shown.contains(" 0ns"), "{shown}");
+            assert!(!shown.contains("times as long") && !shown.contains(" 0ns"), "{shown}");
             let nothing = Curve { uncorrected, corrected: uncorrected, verdict };
             assert_eq!(nothing.hidden(), None);
         }
     }
 
     #[test]
-    fn where_a_lower_bound_is_right_more_may_be() {
+    fn a_lower_bound_is_named_in_the_sentence() {
         let (fast, bounds) = (histogram([1; 90]), histogram([2_000; 10]));
         let all = histogram([1; 90].into_iter().chain([2_000; 10]));
         let (uncorrected, corrected) = (Sample::exact(&fast), Sample::bounded(&all, &bounds));
         let curve = Curve { uncorrected, corrected, verdict: Verdict::TargetBehind };
         let sentence = curve.hidden().unwrap();
-        assert!(sentence.contains("where at least 2.00s is right, at least 1"), "{sentence}");
+        assert!(sentence.contains("Users waited for at least 2.00s, at least 1"), "{sentence}");
         let shown = curve.to_string();
         assert!(shown.contains(" >=2.00s ####") && shown.contains("p90      1.00ms"), "{shown}");
     }

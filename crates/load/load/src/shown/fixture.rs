@@ -1,4 +1,4 @@
-//! Summaries of runs that nobody made, for tests.
+//! Makes up summaries of runs for tests.
 
 use crate::console::human::float;
 use crate::console::machine::Machine;
@@ -14,7 +14,7 @@ use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer, Rate};
 use std::time::{Duration, SystemTime};
 
-/// A run of which nothing was recorded.
+/// A run without any record.
 pub(crate) fn empty() -> Summary {
     let title = Title {
         scenario_hash: None,
@@ -22,6 +22,7 @@ pub(crate) fn empty() -> Summary {
         start: SystemTime::UNIX_EPOCH,
         settings: toml::from_str("rate = '5k/s'\nheader = []\npin = false").unwrap(),
         given: ["rate".to_owned()].into(),
+        rate_is_default: false,
         machine: Machine { cores: 2, system: "linux".to_owned(), processor: None },
     };
     Summary {
@@ -38,6 +39,7 @@ pub(crate) fn empty() -> Summary {
         processor: None,
         resolved_in: Duration::ZERO,
         own_times: Vec::new(),
+        is_closed: false,
         verdict: Verdict::OnSchedule,
         warnings: Vec::new(),
         incomplete: None,
@@ -49,8 +51,7 @@ pub(crate) fn empty() -> Summary {
     }
 }
 
-/// A run of so many seconds at this rate, with times of all lengths from 50 us to 10 s; they get
-/// longer and shorter again, and again.
+/// A run of this length and rate, with times from 50 us to 10 s that get longer and shorter in turn.
 pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
     let mut summary = empty();
     for second in 0..seconds {

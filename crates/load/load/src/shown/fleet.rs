@@ -1,4 +1,4 @@
-//! What is shown of a fleet.
+//! Shows fleets.
 
 pub(crate) mod account;
 pub(crate) mod object;

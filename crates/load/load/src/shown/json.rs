@@ -75,7 +75,7 @@ pub(crate) struct Object<F> {
     fleet: Option<F>,
 }
 
-/// Times of the parts of answers, by name.
+/// Times of the parts of responses, by name.
 pub(crate) fn own_times(own: &[OwnTimes]) -> BTreeMap<&'static str, OwnObject> {
     let mut by_name = BTreeMap::new();
     by_name.extend(own.iter().map(|own| (own.part.key(), OwnObject::new(own))));
@@ -87,7 +87,7 @@ pub(crate) fn own_times(own: &[OwnTimes]) -> BTreeMap<&'static str, OwnObject> {
 pub(crate) struct OwnObject {
     #[serde(flatten)]
     times: Percentiles,
-    /// Of how many more the time is not known.
+    /// The number of further responses whose time is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<u64>,
 }
@@ -99,7 +99,7 @@ impl OwnObject {
     }
 }
 
-/// What happened, on one machine or on all nodes of a fleet.
+/// The results of one machine or of all nodes of a fleet.
 #[derive(Debug, Serialize)]
 pub(crate) struct ResultsObject {
     started: u64,
@@ -137,7 +137,7 @@ pub(crate) struct IntervalObject {
     by_intended_start: DueObject,
 }
 
-/// What became of the slots that were due in an interval.
+/// The outcomes of the requests that were due in an interval.
 #[derive(Debug, Serialize)]
 struct DueObject {
     due: u64,
@@ -193,7 +193,7 @@ struct Gaps {
     coefficient_of_variation: Option<f64>,
 }
 
-/// What a run found when it looked at itself.
+/// A check of a run.
 #[derive(Debug, Serialize)]
 struct CheckObject {
     check: &'static str,

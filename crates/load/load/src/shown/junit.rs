@@ -1,32 +1,32 @@
-//! What was required of a run, as `JUnit` XML: a test case each, for programs that build and test.
+//! Writes the requirements of a run as `JUnit` XML, with a test case for each, for CI systems.
 
 use crate::console::human;
-use crate::judged::summary::{Required, Summary};
+use crate::judged::summary::Summary;
 use maud::{Markup, html};
 
-/// Why nobody knows whether a load would have been complete.
+/// The reason why the completeness of a load is unknown.
 const CUT_SHORT: &str = "somebody ended the run before its load was over";
 
 /// The file.
 pub(crate) fn xml(summary: &Summary) -> String {
-    let load =
-        Required { text: "the load is complete".to_owned(), missed: summary.incomplete.clone() };
-    let cases = summary.required.iter().chain([&load]);
-    let failures = cases.clone().filter(|case| case.missed.is_some()).count();
-    let skipped = (summary.is_cut_short && load.missed.is_none()).then_some(CUT_SHORT);
+    let required = summary.required.iter().map(|of| (of.text.as_str(), of.missed.as_deref()));
+    let load = ("the load is complete", summary.incomplete.as_deref());
+    let cases = required.clone().chain([load]);
+    let failures = cases.clone().filter(|(_, missed)| missed.is_some()).count();
+    let skipped = (summary.is_cut_short && load.1.is_none()).then_some(CUT_SHORT);
     let seconds = format!("{:.3}", summary.duration.as_secs_f64());
     let suite = html! {
         testsuites {
             testsuite name="nanopace" tests=(cases.count()) failures=(failures) skipped=(skipped.iter().len()) time=(seconds) {
-                @for required in &summary.required { (case(required, None)) }
-                (case(&load, skipped))
+                @for required in required { (case(required, None)) }
+                (case(load, skipped))
             }
         }
     };
     format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", suite.into_string())
 }
 
-fn case(Required { text, missed }: &Required, skipped: Option<&str>) -> Markup {
+fn case((text, missed): (&str, Option<&str>), skipped: Option<&str>) -> Markup {
     // XML does not have all characters.
     let text = human::visible(text);
     html! {
@@ -40,6 +40,7 @@ fn case(Required { text, missed }: &Required, skipped: Option<&str>) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judged::criteria::Required;
     use crate::shown::fixture::long;
     use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
@@ -48,7 +49,7 @@ mod tests {
         Report::deserialize_from_str(&xml(summary)).unwrap().test_suites
     }
 
-    /// What such a program would have written of two seconds with these cases, with its own counts of them.
+    /// The suite that a CI system would write for two seconds with these cases, with its own counts.
     fn suite(cases: &[(&str, TestCaseStatus)]) -> Vec<TestSuite> {
         let mut suite = TestSuite::new("nanopace");
         suite.set_time(std::time::Duration::from_secs(2));
@@ -78,6 +79,7 @@ mod tests {
         let hostile = "p99 <\"&'\u{1}\u{ffff}ü> 5ms";
         let required = |text: &str, missed: Option<&str>| Required {
             text: text.to_owned(),
+            value: "1".to_owned(),
             missed: missed.map(str::to_owned),
         };
         summary.required = vec![required("errors <= 1%", None), required(hostile, Some(hostile))];

@@ -1,19 +1,20 @@
-//! What typed keys mean.
+//! Maps typed keys to actions.
 
 use super::typed::Typed;
+use crate::console::human;
 use crate::load::action::Action;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use nanopace::{Rate, Shape, ShapeSyntaxError};
 
-/// A key, or several for the same.
+/// A key, or several with the same meaning.
 #[derive(Debug)]
 pub(crate) struct Binding {
     chars: &'static str,
-    /// The key as it is shown.
+    /// The displayed name of the key.
     pub(crate) label: &'static str,
-    /// What it does, in a word or two.
+    /// Its action, in a word or two.
     pub(crate) brief: &'static str,
-    /// What it does, for whoever asks for help.
+    /// Its action, for the help.
     pub(crate) help: &'static str,
     meaning: Meaning,
 }
@@ -29,74 +30,74 @@ enum Meaning {
     Help,
 }
 
-/// All keys, as they are shown and as they act.
+/// All keys, in the order in which they are shown.
 pub(crate) const BINDINGS: [Binding; 7] = [
     Binding {
         chars: "+=",
         label: "+",
         brief: "faster",
-        help: "raises the rate by a tenth",
+        help: "raise the rate by a tenth",
         meaning: Meaning::Faster,
     },
     Binding {
         chars: "-",
         label: "-",
         brief: "slower",
-        help: "lowers the rate by a tenth",
+        help: "lower the rate by a tenth",
         meaning: Meaning::Slower,
     },
     Binding {
         chars: " ",
         label: "space",
         brief: "pause",
-        help: "pauses, and goes on",
+        help: "pause or continue",
         meaning: Meaning::TogglePause,
     },
     Binding {
         chars: "0123456789",
         label: "2k Enter",
         brief: "rate",
-        help: "a number sets the rate; units as in 2.5k/s or 90/min",
+        help: "type a rate, with units as in 2.5k/s or 90/min",
         meaning: Meaning::Rate,
     },
     Binding {
         chars: "s",
         label: "s",
         brief: "shape",
-        help: "asks for a shape to follow, as in: ramp 100/s..5k/s 30s, hold 60s",
+        help: "type a shape, as in: ramp 100/s..5k/s 30s, hold 60s",
         meaning: Meaning::Shape,
     },
     Binding {
         chars: "q",
         label: "q",
         brief: "stop",
-        help: "ends the run with its report; again, it gives up missing answers",
+        help: "end the run with its report; again: give up open requests",
         meaning: Meaning::Stop,
     },
     Binding {
         chars: "?",
         label: "?",
         brief: "help",
-        help: "shows this, and hides it",
+        help: "show or hide this help",
         meaning: Meaning::Help,
     },
 ];
 
-/// Whether this key ends a run, when nothing is being typed.
+/// Whether this key ends a run while no text is being typed.
 pub(crate) fn is_stop(key: KeyEvent) -> bool {
     matches!(Prompt::default().press(key), Some(Action::Stop))
 }
 
-/// What is being typed, if anything.
+/// The state of the keyboard: the text that is being typed, and the error in the last one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prompt {
     typing: Option<(PromptKind, Typed)>,
-    /// What is wrong with what was entered last, until the next key.
+    /// The error in the last entry or key, until the next key.
     wrong: String,
     is_help_wanted: bool,
 }
 
-/// What is typed into a prompt.
+/// The kind of the typed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PromptKind {
     Rate,
@@ -104,7 +105,7 @@ pub(crate) enum PromptKind {
 }
 
 impl Prompt {
-    /// What `key` asks for, after the keys before it.
+    /// Returns the action of `key`, after the keys before it.
     pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Action> {
         // With Ctrl or Alt, a key is not the character that it is printed with.
         if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
@@ -117,7 +118,7 @@ impl Prompt {
                 let (kind, text) = (*kind, typed.text());
                 return self.enter(kind, &text);
             }
-            // These are in no rate. They act, and what was typed is forgotten.
+            // No rate contains these keys. They act, and the typed text is dropped.
             (Some((PromptKind::Rate, _)), KeyCode::Char('+' | '=' | '-' | ' ')) | (None, _) => {
                 self.typing = None;
                 return self.begin(key.code);
@@ -132,13 +133,17 @@ impl Prompt {
         None
     }
 
-    /// What a key asks for that is not part of a text, but may begin one.
+    /// Returns the action of a key outside of a text. It may begin a text.
     fn begin(&mut self, key: KeyCode) -> Option<Action> {
         let KeyCode::Char(char) = key else {
             self.is_help_wanted &= key != KeyCode::Esc;
             return None;
         };
-        let binding = BINDINGS.iter().find(|binding| binding.chars.contains(char))?;
+        let Some(binding) = BINDINGS.iter().find(|binding| binding.chars.contains(char)) else {
+            self.wrong =
+                format!("unknown key {}: press ? for help", human::visible(&char.to_string()));
+            return None;
+        };
         match binding.meaning {
             Meaning::Faster => return Some(Action::Faster),
             Meaning::Slower => return Some(Action::Slower),
@@ -158,7 +163,7 @@ impl Prompt {
     fn enter(&mut self, kind: PromptKind, text: &str) -> Option<Action> {
         let entered = match kind {
             PromptKind::Rate => text.parse::<Rate>().map(Action::SetRate).map_err(|error| {
-                // It is soon typed again.
+                // A rate is quickly typed again.
                 self.typing = None;
                 error.to_string()
             }),
@@ -179,29 +184,29 @@ impl Prompt {
         }
     }
 
-    /// Moves the cursor where a shape is wrong.
+    /// Moves the cursor to the error in a shape.
     fn point_out(&mut self, error: &ShapeSyntaxError) {
         if let Some((_, typed)) = &mut self.typing {
             typed.move_to(error.column().saturating_sub(1));
         }
     }
 
-    /// What is being typed.
+    /// The text that is being typed.
     pub(crate) fn typing(&self) -> Option<(PromptKind, &Typed)> {
         self.typing.as_ref().map(|(kind, typed)| (*kind, typed))
     }
 
-    /// What is wrong with what was entered last; empty if nothing is.
+    /// The error in the last entry or key; empty without one.
     pub(crate) fn wrong(&self) -> &str {
         &self.wrong
     }
 
-    /// Whether the keys are to be explained.
+    /// Whether the help is shown.
     pub(crate) fn is_help_wanted(&self) -> bool {
         self.is_help_wanted
     }
 
-    /// All of it in one line.
+    /// The typed text and the error in one line.
     pub(crate) fn line(&self) -> String {
         let typed = match &self.typing {
             Some((PromptKind::Rate, typed)) => format!("> {}", typed.text()),
@@ -217,7 +222,7 @@ impl Prompt {
 mod tests {
     use super::*;
 
-    /// The actions that the characters of `text` ask for; `\n`, `\x08` and `\x1b` are Enter,
+    /// The actions of the characters of `text`; `\n`, `\x08` and `\x1b` are Enter,
     /// Backspace and Escape.
     fn actions(text: &str) -> Vec<String> {
         let mut prompt = Prompt::default();
@@ -262,14 +267,14 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_ignored() {
+    fn other_text_does_nothing() {
         for text in ["\n", "x\n", "k5", "\x08\n", "0\n", "12zz\n", "1\x08\n"] {
             assert!(actions(text).is_empty(), "{text:?}");
         }
     }
 
     #[test]
-    fn a_key_with_ctrl_or_alt_is_another_key() {
+    fn keys_with_ctrl_or_alt_do_nothing() {
         // Terminals send Ctrl-\\ as Ctrl-4.
         for modifiers in [KeyModifiers::CONTROL, KeyModifiers::ALT] {
             let mut prompt = Prompt::default();
@@ -290,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_is_an_error_and_forgotten() {
+    fn a_wrong_rate_is_an_error_and_dropped() {
         assert_eq!(pressed("0").line(), "> 0");
         let prompt = pressed("0\n");
         assert!(prompt.typing().is_none() && !prompt.wrong().is_empty());
@@ -337,6 +342,13 @@ mod tests {
             prompt.press(KeyCode::Esc.into());
             assert_eq!(prompt.is_help_wanted(), is_wanted);
         }
+    }
+
+    #[test]
+    fn an_unknown_key_says_so() {
+        assert_eq!(pressed("x").line(), "unknown key x: press ? for help");
+        assert_eq!(pressed("x\n").line(), "");
+        assert_eq!(pressed("xs").line(), "shape> ");
     }
 
     #[test]

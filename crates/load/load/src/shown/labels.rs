@@ -1,4 +1,4 @@
-//! The operations of each label, as text and as they are written to JSON.
+//! Writes the requests of each label as text and as JSON objects.
 
 use super::times::{AT_LEAST, NONE};
 use crate::console::human;

@@ -1,7 +1,7 @@
-//! What people see while a run goes on: the full-screen view, or lines.
+//! Shows a run in progress: the full-screen view, or lines.
 
-use super::headline::Headline;
 use super::keys::Prompt;
+use super::run_title::RunTitle;
 use super::screen::Screen;
 use super::snapshot::Snapshot;
 use super::status::{self, Status};
@@ -20,15 +20,15 @@ pub(crate) enum Live {
 
 impl Live {
     /// The full-screen view, if it is wanted and keys come from a terminal that can show it.
-    pub(crate) fn new(headline: &Headline, has_keys: bool, is_screen_wanted: bool) -> Live {
+    pub(crate) fn new(title: &RunTitle, has_keys: bool, is_screen_wanted: bool) -> Live {
         if has_keys
             && is_screen_wanted
-            && let Some(screen) = Screen::open(headline.clone())
+            && let Some(screen) = Screen::open(title.clone())
         {
             return Live::Screen(screen, Vec::new());
         }
         let progress = Progress::of_a_job();
-        status::introduce(&progress, headline, has_keys);
+        status::introduce(&progress, title, has_keys);
         Live::Lines(progress)
     }
 

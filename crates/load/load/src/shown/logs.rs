@@ -1,4 +1,4 @@
-//! The logs that are written while the run goes on. What cannot be written ends its log, and not the
+//! Writes the logs of a run in progress. A write error ends its log, and not the
 //! run.
 
 use super::csv_log::{CsvLog, Second};
@@ -12,7 +12,7 @@ pub(crate) struct Logs {
     csv: Option<CsvLog>,
     /// Why a log is not complete.
     lost: Option<anyhow::Error>,
-    /// What is before this belongs to the warm-up, since the start of the schedule.
+    /// The end of the warm-up, since the start of the schedule.
     recorded_from: Duration,
 }
 

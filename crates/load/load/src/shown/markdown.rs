@@ -1,8 +1,9 @@
-//! A run in short, as Markdown.
+//! Writes a short summary of a run as Markdown.
 
 use super::times::{AT_LEAST, Cell, NONE};
 use crate::console::human;
-use crate::judged::summary::{Required, Summary};
+use crate::judged::criteria::Required;
+use crate::judged::summary::Summary;
 use crate::recorded::percentiles::Sample;
 use crate::recorded::stats::OperationStats;
 use std::fmt::{self, Display, Formatter};
@@ -29,7 +30,7 @@ impl Display for Markdown<'_> {
             return Ok(());
         }
         writeln!(f, "\n| required | |\n|---|---|")?;
-        summary.required.iter().try_for_each(|Required { text, missed }| {
+        summary.required.iter().try_for_each(|Required { text, missed, .. }| {
             let missed = missed.as_ref().map_or("holds".to_owned(), |missed| plain(missed));
             writeln!(f, "| {} | {missed} |", plain(text))
         })
@@ -38,7 +39,7 @@ impl Display for Markdown<'_> {
 
 fn figures(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     let (stats, confidence) = (&summary.stats, summary.confidence());
-    let [asked, achieved] = [summary.target_hz, summary.achieved_hz].map(human::hz);
+    let [asked, achieved] = human::two_hz([summary.target_hz, summary.achieved_hz]);
     writeln!(f, "| | service | response |\n|---|---|---|")?;
     for (name, quantile) in POINTS {
         let [service, response] = [confidence.service(), confidence.response()].map(|times| {
@@ -72,7 +73,7 @@ fn labels(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     })
 }
 
-/// How many failed, and why.
+/// The failures by kind.
 fn failures(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     if !stats.failures.is_empty() {
         writeln!(f, "\n| failed | |\n|---|---|")?;
@@ -138,8 +139,8 @@ mod tests {
         summary.incomplete = Some("ended *early*".to_owned());
         let missed = Some("p99 response is 7ms, wanted < 5ms".to_owned());
         summary.required = vec![
-            Required { text: "errors <= 1%".to_owned(), missed: None },
-            Required { text: "p99 response < 5ms".to_owned(), missed },
+            Required { text: "errors <= 1%".to_owned(), value: "0.00%".to_owned(), missed: None },
+            Required { text: "p99 response < 5ms".to_owned(), value: "7ms".to_owned(), missed },
         ];
         let lines = read(&Markdown(&summary).to_string());
         assert_eq!(lines[..2], [[r"http://x/|<b>\n*a*"], [&summary.sentence()]]);

@@ -1,6 +1,6 @@
-//! What is told of a run in metrics: counts, gauges and distributions, in no format yet.
+//! The metrics of a run: counters, gauges and distributions, independent of a format.
 //!
-//! How many there are does not grow with the run: labels have values from short lists.
+//! Their number does not grow with the run, because labels have values from short lists.
 
 #[cfg(feature = "otlp")]
 pub(crate) mod otlp;
@@ -22,7 +22,7 @@ pub(crate) struct Family<'run> {
     pub(crate) data: Data<'run>,
 }
 
-/// What is counted or measured, if it is not things.
+/// The unit of a metric, if it does not count things.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Seconds,
@@ -44,7 +44,7 @@ pub(crate) struct Point<V> {
     pub(crate) value: V,
 }
 
-/// What tells kinds of requests apart.
+/// A label of a metric.
 const LABEL: &str = "label";
 const SERVICE: &str = "From sending to the end of the answer, if complete";
 const RESPONSE: &str =
@@ -59,7 +59,7 @@ const PHASES: [(Option<Phase>, &str); 6] = [
     (Some(Phase::Over), "over"),
 ];
 
-/// What the run does, in a word; before the schedule starts there is no snapshot.
+/// The phase of the run in a word; before the schedule starts there is no snapshot.
 pub(crate) fn phase(snapshot: Option<&Snapshot>) -> &'static str {
     let phase = snapshot.map(|snapshot| snapshot.phase);
     PHASES.iter().find(|(known, _)| *known == phase).map_or("", |(_, name)| name)

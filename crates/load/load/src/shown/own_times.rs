@@ -1,4 +1,4 @@
-//! Times that only a target knows, as a table.
+//! Writes a table of the times that the target measured itself.
 
 use super::times::{AT_LEAST, NONE, POINTS};
 use crate::load::own_times::OwnTimes;

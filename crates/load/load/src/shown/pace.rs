@@ -1,4 +1,4 @@
-//! How fast a fleet is, and what became of its requests.
+//! Describes the rate, the errors and the response times of a fleet in part of a line.
 
 use super::times::{AT_LEAST, NONE};
 use crate::console::human::{self, float};
@@ -7,7 +7,7 @@ use crate::recorded::stats::OperationStats;
 use nanopace::Shape;
 use std::fmt::{self, Display, Formatter};
 
-/// What all nodes together do.
+/// The results of all nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace<'fleet> {
     pub(crate) asked_hz: f64,
@@ -16,7 +16,7 @@ pub(crate) struct Pace<'fleet> {
 }
 
 impl<'fleet> Pace<'fleet> {
-    /// How fast that was, of this load.
+    /// The pace of these results, for this load.
     pub(crate) fn of(done: &'fleet Done, shape: &Shape) -> Pace<'fleet> {
         let (from, to) = done.span;
         let asked = shape.count_at(to) - shape.count_at(from);

@@ -1,8 +1,8 @@
-//! The page of a run: everything about it in one file, which loads nothing from anywhere.
+//! Writes the page of a run: one self-contained HTML file.
 //!
-//! It is a function of the [`Summary`] alone. Texts from outside, such as the URL, are escaped by
-//! `maud`; the page's own policy (`Content-Security-Policy`) forbids all but its own style and
-//! script. Without the script everything is there; with it, figures follow the pointer.
+//! It is a function of the [`Summary`] alone. `maud` escapes texts from outside, such as the URL; the page's
+//! `Content-Security-Policy` allows only its own style and script. The script shows the figures under the pointer. The
+//! page is complete without it.
 
 pub(crate) mod baseline;
 mod chart;
@@ -20,7 +20,10 @@ pub(crate) mod tests;
 mod times_table;
 
 use super::curve::Curve;
+use super::report::notes;
 use crate::console::human;
+use crate::judged::advice::advice;
+use crate::judged::headline::{Grade, Headline};
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
 use crate::recorded::confidence::Confidence;
@@ -68,31 +71,25 @@ pub(crate) fn document(title: &str, content: &Markup) -> String {
     .into_string()
 }
 
-/// The verdict first.
 fn heading(summary: &Summary) -> Markup {
-    let sentence = summary.sentence();
-    let (short, why) = sentence.split_once(": ").unwrap_or((&sentence, ""));
-    let is_good = summary.verdict == Verdict::OnSchedule
-        && summary.missed.is_empty()
-        && summary.incomplete.is_none();
+    let Headline { grade, result, why } = Headline::new(summary);
     let start = humantime::format_rfc3339_seconds(summary.title.start);
     html! {
         header {
-            h1.good[is_good] { (short) }
-            p.verdict { (why) }
-            @for warning in &summary.warnings { p.verdict { "Warning: " (warning) } }
-            @for finding in &summary.findings {
-                p.note { (finding.check) ": " @if !finding.is_well { "caution: " } (finding.text) }
+            h1.good[grade == Grade::Good].doubtful[grade == Grade::Doubtful] { (result) }
+            @if summary.missed.is_empty() { p.verdict { (why) } }
+            @for (kind, text) in notes(summary) {
+                p.note.missed[["missed", "load"].contains(&kind)] { (kind) ": " (text) }
             }
-            @if let Some(why) = &summary.incomplete { p.missed { "Incomplete: " (why) } }
-            @for missed in &summary.missed { p.missed { "Missed: " (missed) } }
+            @if let Some(advice) = advice(summary) { p.note { "advice: " (advice) } }
             p.what { bdi { (summary.title.url) } " · " (start) " · " (human::time(summary.duration)) " recorded" }
             (facts::key_figures(summary))
         }
+        section { h2 { "Settings" } (facts::settings(summary)) }
     }
 }
 
-/// What happened over time, and the percentiles, with what there is to say about these.
+/// The charts over time and the percentiles.
 pub(crate) fn charts(over_time: &OverTime, stats: &OperationStats, hidden: Option<&str>) -> Markup {
     let times = Times::new(over_time);
     html! {
@@ -117,24 +114,25 @@ pub(crate) fn charts(over_time: &OverTime, stats: &OperationStats, hidden: Optio
     }
 }
 
-/// What a closed-loop tool would not have shown.
+/// A sentence about the times that a closed-loop tool would have hidden.
 pub(crate) fn hidden(stats: &OperationStats, verdict: Verdict) -> Option<String> {
     let (uncorrected, corrected) = (Sample::exact(&stats.service), stats.responses());
     Curve { uncorrected, corrected, verdict }.hidden()
 }
 
 fn tables(summary: &Summary) -> Markup {
+    let of_schedule = [
+        ("Lateness", facts::lateness(&summary.stats.lateness)),
+        ("Ledger", facts::ledger(summary)),
+    ];
     let sections = [
         ("Counts", facts::counts(summary)),
         ("Errors", facts::errors(&summary.stats)),
-        ("Lateness", facts::lateness(summary.stats.lateness)),
-        ("Ledger", facts::ledger(summary)),
-        ("Starts", facts::evenness(summary)),
+        ("Starts", facts::starts(summary)),
         ("Connections", facts::connections(summary)),
         ("Machine", facts::machine(summary)),
-        ("Settings", facts::settings(summary)),
     ];
-    side_by_side(sections)
+    side_by_side(sections.into_iter().chain(of_schedule.into_iter().filter(|_| !summary.is_closed)))
 }
 
 /// Short sections.

@@ -1,74 +1,172 @@
-//! The report for people.
+//! The report of a run for people: one line, at most 16 lines, or everything.
 
-use super::comparison::ComparisonText;
-use super::curve::Curve;
-use super::labels::LabelLines;
-use super::own_times::OwnTable;
-use super::rates::Rates;
-use super::times::{AT_LEAST, NONE, TimesTable};
-use crate::console::human::{self, float};
-use crate::judged::checks::Finding;
+#[cfg(test)]
+mod tests;
+
+use super::comparison::upshot;
+use super::details::Details;
+use super::times::{BriefTable, TimesTable};
+use crate::console::human::{self, count};
+use crate::judged::advice::advice;
+use crate::judged::criteria::Required;
+use crate::judged::headline::{Headline, cautions};
 use crate::judged::summary::Summary;
-use crate::load::details::Traffic;
-use crate::recorded::percentiles::Sample;
-use crate::recorded::stats::{OperationStats, SetUps};
-use hdrhistogram::Histogram;
+use crate::recorded::stats::OperationStats;
+use std::cmp::Reverse;
 use std::fmt::{self, Display, Formatter};
-use std::time::Duration;
 
-/// Shows a summary as text of many lines.
+/// The brief report has no more lines, and no line has more characters.
+const LINES: usize = 16;
+const COLUMNS: usize = 100;
+
+/// How much of a run a report shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    Headline,
+    Brief,
+    All,
+}
+
+/// Shows a summary as text.
 #[derive(Debug)]
-pub(crate) struct RunReport<'run>(pub(crate) &'run Summary);
+pub(crate) struct RunReport<'run> {
+    pub(crate) summary: &'run Summary,
+    pub(crate) detail: Detail,
+}
 
 impl Display for RunReport<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let summary = self.0;
-        counts(f, summary)?;
-        requests(f, &summary.stats)?;
-        statuses(f, &summary.stats)?;
-        write!(f, "{}", LabelLines(&summary.stats))?;
-        write!(f, "{}", Rates(&summary.over_time))?;
-        write!(f, "{}", TimesTable(summary.confidence()))?;
-        write!(f, "{}", OwnTable(&summary.own_times))?;
-        let (stats, verdict) = (&summary.stats, summary.verdict);
-        let (uncorrected, corrected) = (Sample::exact(&stats.service), stats.responses());
-        write!(f, "{}", Curve { uncorrected, corrected, verdict })?;
-        gaps(f, summary)?;
-        ledger(f, summary)?;
-        spinning(f, summary)?;
-        lateness(f, summary)?;
-        processor(f, summary)?;
-        connections(f, summary)?;
-        baseline(f, summary)?;
-        writeln!(f, "verdict   {}", summary.sentence())?;
-        findings(f, summary)?;
-        summary.warnings.iter().try_for_each(|warning| writeln!(f, "warning   {warning}"))?;
-        summary.incomplete.iter().try_for_each(|why| writeln!(f, "load      incomplete: {why}"))?;
-        write!(f, "{}", MissedLines(&summary.missed))
-    }
-}
-
-/// What the run found when it looked at itself; what is not well has a word before it.
-fn findings(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    summary.findings.iter().try_for_each(|Finding { check, is_well, text }| {
-        let sign = if *is_well { "" } else { "caution: " };
-        writeln!(f, "{check:<9} {sign}{text}")
-    })
-}
-
-/// How the run is beside a baseline, if it has one.
-fn baseline(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    match &summary.beside {
-        None => Ok(()),
-        Some(Err(why)) => writeln!(f, "baseline  not compared: {why}"),
-        Some(Ok(comparison)) => {
-            writeln!(f, "\nbaseline  is A, and this run is B")?;
-            writeln!(f, "{}", ComparisonText(comparison, &[]))
+        let summary = self.summary;
+        match self.detail {
+            Detail::Headline => writeln!(f, "{}", Headline::new(summary)),
+            Detail::Brief => {
+                let table = BriefTable(summary).to_string();
+                let mut rest: Vec<_> =
+                    table.lines().map(str::to_owned).chain(advised(summary)).collect();
+                if head(summary, usize::MAX).len() + rest.len() > LINES {
+                    // The blank line above the table.
+                    rest.remove(0);
+                }
+                let room = LINES.saturating_sub(rest.len());
+                let mut lines = head(summary, room).into_iter().chain(rest);
+                lines.try_for_each(|line| writeln!(f, "{}", cut(&line)))
+            }
+            Detail::All => {
+                let mut head = head(summary, usize::MAX).into_iter().chain(advised(summary));
+                head.try_for_each(|line| writeln!(f, "{line}"))?;
+                let is_closed = summary.is_closed;
+                write!(f, "{}", TimesTable { confidence: summary.confidence(), is_closed })?;
+                write!(f, "{}", Details(summary))
+            }
         }
     }
 }
 
-/// What was required and does not hold, a line each.
+/// The lines above the percentiles: the headline, its reasons, the figures, the cautions. Notes that do not fit into
+/// this number of lines are left out.
+fn head(summary: &Summary, room: usize) -> Vec<String> {
+    let (top, figures) = (top(summary), figures(summary));
+    let line = |(kind, text): (_, String)| format!("{kind:<9} {}", human::visible(&text));
+    let mut notes: Vec<_> = notes(summary).into_iter().map(line).collect();
+    let room = room.saturating_sub(top.len() + figures.len());
+    if notes.len() > room {
+        let left_out = notes.split_off(room.saturating_sub(1)).len();
+        notes.push(format!("more      {} with -v", count(left_out, "line")));
+    }
+    let is_reason = |line: &String| !line.starts_with("caution") && !line.starts_with("more");
+    let (reasons, cautions) = notes.into_iter().partition(is_reason);
+    [top, reasons, figures, cautions].concat()
+}
+
+/// Cuts a line that is too long.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(COLUMNS) {
+        None => line.to_owned(),
+        Some(_) => line.chars().take(COLUMNS - 1).chain(['…']).collect(),
+    }
+}
+
+fn top(summary: &Summary) -> Vec<String> {
+    let rate = human::hz(summary.target_hz);
+    let note = format!("Default rate of {rate}: choose another with --rate, as in --rate 500");
+    let note = summary.title.rate_is_default.then_some(note);
+    let headline = Headline::new(summary);
+    // The requirements that were missed follow, a line each.
+    let is_missed = !summary.missed.is_empty();
+    let headline = if is_missed { headline.result } else { headline.to_string() };
+    note.into_iter().chain([headline]).collect()
+}
+
+/// Everything that qualifies the headline, with its kind, the most important first.
+pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
+    let is_missed = !summary.missed.is_empty();
+    let is_well = summary.verdict.is_well();
+    let mut notes: Vec<_> =
+        summary.missed.iter().map(|missed| ("missed", missed.clone())).collect();
+    if let Some(why) = summary.incomplete.as_ref().filter(|_| is_missed) {
+        notes.push(("load", format!("incomplete: {why}")));
+    }
+    if !is_well && (is_missed || summary.incomplete.is_some()) {
+        notes.push(("verdict", summary.verdict.headline(&summary.stats.lateness)));
+    }
+    notes.extend(summary.beside.as_ref().map(|beside| match beside {
+        Ok(comparison) => ("baseline", upshot(&comparison.rows)),
+        Err(why) => ("baseline", format!("not compared: {why}")),
+    }));
+    let passed = summary.required.iter().filter(|required| required.missed.is_none());
+    let passed = passed.map(|Required { text, value, .. }| ("passed", format!("{text}: {value}")));
+    notes.extend(passed);
+    let reached = summary.findings.iter().filter(|found| found.is_well && found.check == "sure");
+    notes.extend(reached.map(|found| ("passed", found.text.clone())));
+    // Where the load was late, the other cautions repeat the verdict.
+    let most = if is_well { usize::MAX } else { summary.warnings.len() };
+    notes.extend(cautions(summary).take(most).map(|text| ("caution", text.to_owned())));
+    notes
+}
+
+fn figures(summary: &Summary) -> Vec<String> {
+    let stats = &summary.stats;
+    [rate(summary), requests(stats, summary.is_closed)].into_iter().chain(errors(stats)).collect()
+}
+
+fn rate(summary: &Summary) -> String {
+    let span = human::time(summary.duration);
+    if summary.is_closed {
+        return format!("rate      {} over {span}", human::hz(summary.achieved_hz));
+    }
+    let [requested, achieved] = human::two_hz([summary.target_hz, summary.achieved_hz]);
+    let share = summary.ratio * 100.0;
+    format!("rate      {achieved} of {requested} requested ({share:.2} %) over {span}")
+}
+
+/// How many requests ended in which way.
+pub(crate) fn requests(stats: &OperationStats, is_closed: bool) -> String {
+    let (completed, failed) = (stats.completed(), stats.failed());
+    let scheduled = if is_closed { String::new() } else { format!("{} scheduled: ", stats.due()) };
+    let rest = [
+        (stats.unfinished, "given up"),
+        (stats.skipped, "skipped"),
+        (stats.unstarted, "never started"),
+    ];
+    let rest = rest.into_iter().filter(|(count, _)| *count > 0);
+    let rest: String = rest.map(|(count, name)| format!(", {count} {name}")).collect();
+    format!("requests  {scheduled}{completed} completed, {failed} failed{rest}")
+}
+
+/// How many requests failed by each kind, the most frequent first.
+pub(crate) fn errors(stats: &OperationStats) -> Option<String> {
+    let mut kinds: Vec<_> =
+        stats.failures.iter().map(|(kind, count)| (Reverse(*count), *kind)).collect();
+    kinds.sort_unstable();
+    let kinds: Vec<_> = kinds.iter().map(|(count, kind)| format!("{kind}: {}", count.0)).collect();
+    (!kinds.is_empty()).then(|| human::visible(&format!("errors    {}", kinds.join(", "))))
+}
+
+fn advised(summary: &Summary) -> Option<String> {
+    advice(summary).map(|advice| format!("advice    {advice}"))
+}
+
+/// The requirements that were missed, a line each.
 #[derive(Debug)]
 pub(crate) struct MissedLines<'run>(pub(crate) &'run [String]);
 
@@ -76,128 +174,4 @@ impl Display for MissedLines<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|missed| writeln!(f, "missed    {missed}"))
     }
-}
-
-fn counts(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    let (stats, duration) = (&summary.stats, human::time(summary.duration));
-    let (target, achieved) = (human::hz(summary.target_hz), human::hz(summary.achieved_hz));
-    let ratio = summary.ratio;
-    writeln!(
-        f,
-        "rate      target {target}, achieved {achieved} over {duration}: ratio {ratio:.4}"
-    )?;
-    writeln!(
-        f,
-        "slots     {} due = {} started + {} skipped + {} unstarted",
-        stats.due(),
-        stats.started(),
-        stats.skipped,
-        stats.unstarted
-    )
-}
-
-/// The counts of requests, of failures by kind, and of requests that were sent again.
-pub(crate) fn requests(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
-    let (completed, failed, unfinished) = (stats.completed(), stats.failed(), stats.unfinished);
-    writeln!(f, "requests  {completed} completed, {failed} failed, {unfinished} unfinished")?;
-    for (kind, count) in &stats.failures {
-        writeln!(f, "          {count} failed: {kind}")?;
-    }
-    match stats.traffic.retried {
-        0 => Ok(()),
-        count => {
-            writeln!(f, "          {count} sent again: their connection was closed while idle")
-        }
-    }
-}
-
-/// How many answers had which status.
-fn statuses(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
-    if stats.statuses.is_empty() {
-        return Ok(());
-    }
-    let counts = stats.statuses.iter().map(|(status, count)| format!("{count} with {status}"));
-    writeln!(f, "statuses  {}", counts.collect::<Vec<_>>().join(", "))
-}
-
-fn gaps(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    match summary.gaps {
-        Some(gaps) => {
-            let near = human::percent(gaps.within_25_percent);
-            let variation = gaps.coefficient_of_variation;
-            writeln!(
-                f,
-                "gaps      {near} within 25 % of nominal, coefficient of variation {variation:.3}"
-            )
-        }
-        None => writeln!(f, "gaps      not judged: too few starts, or arrivals that are not even"),
-    }
-}
-
-fn ledger(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    let ledger = &summary.ledger;
-    let [elapsed, allocated, idle, waiting, backlog] =
-        [ledger.elapsed, ledger.allocated, ledger.idle, ledger.waiting, ledger.backlog]
-            .map(human::time);
-    writeln!(
-        f,
-        "ledger    elapsed {elapsed} = allocated {allocated} + idle {idle} + waiting {waiting} + backlog {backlog}"
-    )
-}
-
-/// Whose lateness it was, summed over slots.
-fn lateness(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    let lateness = &summary.stats.lateness;
-    let [target, generator, held, resting] =
-        [lateness.target, lateness.generator, lateness.held, lateness.resting]
-            .map(|seconds| human::time(Duration::from_secs_f64(seconds)));
-    write!(f, "lateness  by the target {target}, by the generator {generator}")?;
-    if lateness.held > 0.0 {
-        write!(f, ", held back by the burst ratio {held}")?;
-    }
-    if lateness.resting > 0.0 {
-        write!(f, ", while think times held connections {resting}")?;
-    }
-    writeln!(f, "; summed over slots")
-}
-
-fn processor(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    let Some(time) = summary.processor else { return Ok(()) };
-    let [had, wanted] = [time.had, time.wanted].map(human::time);
-    writeln!(f, "processor {had} of the {wanted} that the load threads wanted")
-}
-
-fn connections(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    let SetUps { connect, tls, .. } = &summary.stats.set_ups;
-    let spread = |times: &Histogram<u64>| {
-        let [median, most] = [0.5, 1.0].map(|quantile| {
-            Sample::exact(times).shown(quantile, AT_LEAST).unwrap_or_else(|| NONE.to_owned())
-        });
-        format!("p50 {median}, max {most}")
-    };
-    let Traffic { read, written, .. } = summary.stats.traffic;
-    writeln!(f, "bytes     {read} read, {written} written")?;
-    if let Some(items) = summary.items() {
-        let rate = human::hz(float(items) / summary.duration.as_secs_f64());
-        writeln!(f, "items     {items}: {rate}")?;
-    }
-    write!(f, "set-up    {} connections: {}", connect.len(), spread(connect))?;
-    if !tls.is_empty() {
-        write!(f, "; TLS {}", spread(tls))?;
-    }
-    writeln!(f, "; names resolved in {}", human::time(summary.resolved_in))
-}
-
-/// Writes nothing if no thread spun.
-fn spinning(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    if summary.stats.spun.is_zero() {
-        return Ok(());
-    }
-    let share =
-        human::percent(summary.stats.spun.as_secs_f64() / summary.ledger.elapsed.as_secs_f64());
-    writeln!(
-        f,
-        "spinning  {}: {share} of a core, all threads together",
-        human::time(summary.stats.spun)
-    )
 }

@@ -1,9 +1,9 @@
 //! The full-screen view of a run.
 //!
-//! The controller hands over pictures, and a thread of its own draws them, so that a slow terminal
-//! holds nobody up. A picture that comes while two others wait is not drawn; the next one is a
-//! quarter of a second away.
+//! The controller sends pictures to a thread that draws them, so that a slow terminal does not block the controller. A
+//! picture is dropped while two others wait; the next one follows within a quarter of a second.
 
+mod breakdown;
 mod course;
 mod figures;
 mod footer;
@@ -16,8 +16,8 @@ mod tests;
 mod times;
 mod view;
 
-use super::headline::Headline;
 use super::keys::Prompt;
+use super::run_title::RunTitle;
 use super::snapshot::Snapshot;
 use crate::console::{alternate, panics};
 use crate::recorded::over_time::OverTime;
@@ -36,13 +36,13 @@ use std::time::Duration;
 /// size.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// How many pictures make a round. Its first is drawn from scratch, over what others have written.
+/// The number of pictures in a round. The first one is drawn from scratch, over the output of other programs.
 const ROUND: u32 = 20;
 
 /// A view that is shown until it is dropped. Then the terminal is as it was.
 #[derive(Debug)]
 pub(crate) struct Screen {
-    headline: Arc<Headline>,
+    title: Arc<RunTitle>,
     /// Taken to end the drawing.
     pictures: Option<SyncSender<Picture>>,
     drawing: Option<JoinHandle<()>>,
@@ -50,19 +50,19 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// A view on standard error. None if the terminal has no size, or cannot move its cursor.
-    pub(crate) fn open(headline: Headline) -> Option<Screen> {
+    pub(crate) fn open(title: RunTitle) -> Option<Screen> {
         if env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb") {
             return None;
         }
         let canvas = Canvas::new().ok()?;
-        let headline = Arc::new(headline);
+        let title = Arc::new(title);
         let (pictures, drawn) = mpsc::sync_channel(1);
-        let first = Picture::opening(&headline);
+        let first = Picture::opening(&title);
         panics::hook();
         alternate::enter();
         let drawing = thread::Builder::new().name("screen".to_owned());
         let drawing = drawing.spawn(move || canvas.draw_all(&drawn, first)).ok();
-        let screen = Screen { headline, pictures: Some(pictures), drawing };
+        let screen = Screen { title, pictures: Some(pictures), drawing };
         screen.drawing.is_some().then_some(screen)
     }
 
@@ -71,7 +71,7 @@ impl Screen {
         if let Some(pictures) = &self.pictures {
             // Full, if the terminal is slow; closed, if drawing has failed.
             let _ = pictures.try_send(Picture {
-                headline: Arc::clone(&self.headline),
+                title: Arc::clone(&self.title),
                 snapshot: Some(Arc::clone(snapshot)),
                 course: Span::all(over_time),
                 prompt: prompt.clone(),
@@ -125,8 +125,7 @@ impl Canvas {
     fn draw(&mut self, picture: &Picture, turn: u32) -> io::Result<()> {
         let next = (self.drawn.1 + 1) % ROUND;
         if self.drawn.0 != turn || next == 0 {
-            // Unlike `clear`, it does not ask the terminal for the cursor, whose answer would come
-            // as a key.
+            // Unlike `clear`, it does not query the cursor, whose position would arrive as a key.
             let size = self.terminal.size()?;
             self.terminal.resize(size.into())?;
         }
@@ -137,7 +136,7 @@ impl Canvas {
     }
 }
 
-/// What is to be written, until all of it is there.
+/// Collects the bytes of a picture.
 #[derive(Clone, Debug, Default)]
 struct Ink(Arc<Mutex<Vec<u8>>>);
 

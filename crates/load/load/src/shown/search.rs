@@ -1,4 +1,4 @@
-//! What is shown of a search.
+//! Shows searches.
 
 pub(crate) mod answer;
 pub(crate) mod chart;

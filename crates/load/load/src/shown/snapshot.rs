@@ -1,10 +1,13 @@
-//! How a run is going: one picture for the live views and for programs that ask.
+//! The state of a run in progress, for the live views and for programs.
 
 use super::standing::Standing;
-use crate::console::human;
+use crate::console::human::{self, float};
+use crate::judged::verdict::{Evidence, Verdict};
+use crate::load::schedule::args::MAX;
 use crate::recorded::lateness::Lateness;
 use crate::recorded::over_time::{Backlog, Brief, Interval};
 use crate::recorded::tally::Tally;
+use crate::recorded::think_times::HICCUP;
 use nanopace::Ledger;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -13,7 +16,7 @@ use std::time::{Duration, SystemTime};
 /// The last intervals make up a second.
 pub(crate) const RECENT: usize = 4;
 
-/// How a run is going.
+/// The state of a run at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     /// When the schedule started.
@@ -21,32 +24,32 @@ pub(crate) struct Snapshot {
     pub(crate) start: SystemTime,
     /// Time since then.
     pub(crate) elapsed: Duration,
-    /// When the schedule is to end, since its start; none if nobody knows.
+    /// The planned end of the schedule, since its start, if it is known.
     pub(crate) planned_end: Option<Duration>,
     pub(crate) phase: Phase,
-    /// The rate or the shape that is asked for, as it is written.
+    /// The requested rate or shape, as it is written.
     pub(crate) load: String,
     /// Whether that is a shape.
     pub(crate) is_shape: bool,
-    /// Whether all requests of the load have come, so that no more are asked for.
+    /// Whether all requests of the load have been due.
     pub(crate) is_load_over: bool,
     /// The pacer's ledger.
     pub(crate) ledger: Ledger,
-    /// What is due and has not started.
+    /// The requests that are due and have not started.
     pub(crate) backlog: Backlog,
-    /// What the last second was like.
+    /// The results of the last second.
     pub(crate) recent: Recent,
-    /// What has happened since the end of the warm-up.
+    /// The counts since the end of the warm-up.
     pub(crate) tally: Tally,
-    /// What lateness was spent on, that of slots that wait now too.
+    /// The lateness by cause, with the lateness of requests that wait now.
     pub(crate) lateness: Lateness,
-    /// What is being typed, or what was wrong with it.
+    /// The text that is being typed, or the error in it.
     pub(crate) note: String,
-    /// How it is in its fleet, if there is one.
+    /// The state in the fleet, if there is one.
     pub(crate) fleet: Option<Standing>,
 }
 
-/// What the run does.
+/// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Phase {
@@ -54,13 +57,33 @@ pub(crate) enum Phase {
     WarmUp,
     Running,
     Paused,
-    /// The schedule has ended, and answers are missing.
+    /// The schedule has ended, and responses are missing.
     WaitingForAnswers,
     Over,
 }
 
 impl Snapshot {
-    /// The rate that is asked for; of a shape and of a load that is over, the mean in the last second.
+    /// The verdict on the run so far. None before the first request.
+    pub(crate) fn verdict(&self) -> Option<Verdict> {
+        let Tally { started, wait, service, think_times, .. } = &self.tally;
+        let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
+        // Requests that have just become due are not late.
+        let overdue = if self.backlog.time > HICCUP { self.backlog.slots } else { 0 };
+        let evidence = Evidence {
+            ratio: share(*started, started.saturating_add(overdue)),
+            wait_p99: wait.at_most(0.99),
+            service_p99: service.at_most(0.99),
+            lateness: self.lateness,
+            others: 0.0,
+            failed: share(self.tally.failed(), *started),
+            failed_by_generator: share(self.tally.failed_by_generator(), *started),
+            late: share(think_times.late, think_times.over),
+        };
+        let verdict = Verdict::new(&evidence).of_closed_loop(self.load == MAX);
+        (*started > 0).then_some(verdict)
+    }
+
+    /// The requested rate; for a shape and for a load that is over, its mean in the last second.
     pub(crate) fn rate(&self) -> String {
         if self.is_shape || self.is_load_over {
             human::hz(self.recent.asked_hz)
@@ -70,18 +93,18 @@ impl Snapshot {
     }
 }
 
-/// What happened in the last second.
+/// The results of the last second.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent {
     /// Operations started per second.
     pub(crate) hz: f64,
-    /// Slots asked for per second.
+    /// Requested starts per second.
     pub(crate) asked_hz: f64,
     pub(crate) brief: Brief,
 }
 
 impl Recent {
-    /// The sum of these intervals, which were asked for `asked_hz` slots per second.
+    /// The sum of these intervals, with this requested rate.
     pub(crate) fn new(intervals: &VecDeque<Interval>, asked_hz: f64) -> Recent {
         let mut brief = Brief::new();
         for interval in intervals {

@@ -1,4 +1,4 @@
-//! A distribution at more and more nines: how long the slowest of ten take, of a hundred, and so on.
+//! Percentiles with more and more nines: the time of the slowest of ten, of a hundred, and so on.
 
 use crate::console::human::float;
 use hdrhistogram::Histogram;
@@ -25,7 +25,7 @@ pub(crate) fn points(times: &Histogram<u64>) -> Vec<Point> {
     known.chain((!times.is_empty()).then(|| at(1.0))).collect()
 }
 
-/// Round quantiles beyond which there is at least one of so many times.
+/// Round quantiles beyond which at least one of `times` times lies.
 fn quantiles(times: u64) -> impl Iterator<Item = f64> {
     let round = (1..=NINES).flat_map(|nines| STEPS.map(|step| (step, 10_u64.pow(nines))));
     round
@@ -33,7 +33,7 @@ fn quantiles(times: u64) -> impl Iterator<Item = f64> {
         .map(|(step, of)| float(of - step) / float(of))
 }
 
-/// How many nines a quantile has: 0.9 has one, 0.99 has two.
+/// The number of nines of a quantile: one of 0.9, two of 0.99.
 pub(crate) fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }

@@ -1,26 +1,26 @@
-//! How a node is in its fleet, in a few words.
+//! Describes the state of a node in its fleet in a few words.
 
+use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// How a node is in its fleet.
+/// The state of a node in its fleet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(crate) nodes: u32,
-    /// For how long this one has been without the store.
+    /// The time without a connection to the store.
     pub(crate) blind: Option<Duration>,
     pub(crate) is_paused: bool,
-    /// What all nodes did in the last second, if this is the node that shows it.
+    /// The results of all nodes in the last second, if this node shows them.
     pub(crate) all: Option<String>,
-    /// The fleet goes on without this node, or not at all.
+    /// Whether the fleet continues without this node, or has ended.
     pub(crate) is_over: bool,
 }
 
 impl Display for Standing {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let plural = if self.nodes == 1 { "" } else { "s" };
-        write!(f, "{} node{plural}", self.nodes)?;
+        write!(f, "{}", human::count(self.nodes, "node"))?;
         if let Some(blind) = self.blind {
             write!(f, ", blind for {:.1} s", blind.as_secs_f64())?;
         }

@@ -1,17 +1,17 @@
-//! How a run is going, as one line.
+//! Shows the progress of a run as one line.
 
-use super::headline::Headline;
+use super::run_title::RunTitle;
 use super::snapshot::{Phase, Snapshot};
 use crate::console::{Progress, human};
 use crate::recorded::percentiles;
 use hdrhistogram::Histogram;
 use std::fmt;
 
-const LEGEND: &str = "elapsed, rate achieved of asked, backlog, p50/p99 of wait and response time in the last second";
+const LEGEND: &str = "time, achieved of requested rate, backlog, p50/p99 of wait and response times in the last second";
 const KEYS: &str = "keys: + and - change the rate, space pauses, 2k and Enter sets it, q stops";
 
 /// Shows the run's title and explains its status line, and its keys if they can be used.
-pub(crate) fn introduce(progress: &Progress, title: &Headline, has_keys: bool) {
+pub(crate) fn introduce(progress: &Progress, title: &RunTitle, has_keys: bool) {
     progress.add_line(&title.to_string());
     progress.add_line(LEGEND);
     if has_keys {
@@ -40,7 +40,7 @@ impl fmt::Display for Status<'_> {
         let (slots, backlog) = (backlog.slots, human::time(backlog.time));
         let [wait, response] = [&recent.brief.wait, &recent.brief.response].map(spread);
         let fleet = self.0.fleet.as_ref().map_or_else(String::new, |fleet| format!("  {fleet}"));
-        // What is being typed must be seen, however narrow the terminal is.
+        // The typed text must be visible in a narrow terminal.
         let note = if note.is_empty() { String::new() } else { format!("{note}  ") };
         write!(
             f,

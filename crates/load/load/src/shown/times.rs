@@ -1,8 +1,9 @@
-//! Wait, service and response times as a table of percentiles.
+//! Tables of percentiles: wait, service and response times, brief or with confidence intervals.
 
-use crate::console::human;
+use crate::console::human::{self, float};
+use crate::judged::summary::Summary;
 use crate::recorded::confidence::{Batched, Confidence};
-use crate::recorded::percentiles;
+use crate::recorded::percentiles::{self, Sample};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
@@ -10,19 +11,64 @@ use std::time::Duration;
 pub(crate) const POINTS: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("max", 1.0)];
 
-/// What a text shows before a lower bound, and where there is no time.
+/// The signs for a lower bound and for a time that does not exist.
 pub(crate) const AT_LEAST: &str = ">=";
 pub(crate) const NONE: &str = "-";
 
-/// What the brackets are.
-const NOTE: &str = "(in brackets: 95 % confidence intervals; ~: too few requests to be sure)";
+const NOTE: &str =
+    "(in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval)";
 
-/// What a text shows before a time that too few requests tell.
+/// The sign for a time that follows from too few requests.
 const ABOUT: &str = "~";
+
+/// Without this many longer times, a percentile is not shown in the brief table: chance decides it.
+const LONGER: f64 = 5.0;
+
+/// The percentiles that the samples carry, with the times that only the target knows.
+#[derive(Debug)]
+pub(crate) struct BriefTable<'run>(pub(crate) &'run Summary);
+
+impl Display for BriefTable<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let stats = &self.0.stats;
+        let service = ("service", Sample::exact(&stats.service));
+        let three =
+            [("wait", Sample::exact(&stats.wait)), service, ("response", stats.responses())];
+        // Without a schedule there is no wait time, and the response time is the service time.
+        let columns = if self.0.is_closed { &three[1..2] } else { &three[..] };
+        let own = self.0.own_times.iter().map(|own| (own.part.name(), Sample::exact(&own.times)));
+        let columns: Vec<_> = columns.iter().copied().chain(own).collect();
+        let row = |f: &mut Formatter<'_>, name: &str, cells: Vec<String>| {
+            let cells: String = cells.iter().map(|cell| format!("{cell:>12}")).collect();
+            writeln!(f, "{name:<8}{cells}")
+        };
+        writeln!(f)?;
+        row(f, "", columns.iter().map(|(name, _)| (*name).to_owned()).collect())?;
+        for (name, quantile) in POINTS {
+            let is_carried = |sample: &Sample<'_>| is_carried(sample.times.len(), quantile);
+            if columns.iter().any(|(_, sample)| is_carried(sample)) {
+                let cell = |(_, sample): &(&str, Sample<'_>)| {
+                    let time = is_carried(sample).then(|| sample.shown(quantile, AT_LEAST));
+                    time.flatten().unwrap_or_else(|| NONE.to_owned())
+                };
+                row(f, name, columns.iter().map(cell).collect())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether this many times are enough for a percentile. The median and the longest time are always shown.
+fn is_carried(times: u64, quantile: f64) -> bool {
+    [0.5, 1.0].contains(&quantile) || (float(times) * (1.0 - quantile)).round() >= LONGER
+}
 
 /// Shows the three side by side; service and response times with their intervals.
 #[derive(Debug)]
-pub(crate) struct TimesTable<'run>(pub(crate) Confidence<'run>);
+pub(crate) struct TimesTable<'run> {
+    pub(crate) confidence: Confidence<'run>,
+    pub(crate) is_closed: bool,
+}
 
 /// A time, and the interval in which it lies, if that is known.
 #[derive(Debug, Default)]
@@ -54,12 +100,17 @@ impl Cell {
 
 impl Display for TimesTable<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let columns = [self.0.wait(), self.0.service(), self.0.response()];
+        let confidence = &self.confidence;
+        let columns = [confidence.wait(), confidence.service(), confidence.response()];
         let percentile =
             |quantile| columns.each_ref().map(|times| Cell::percentile(times, quantile, AT_LEAST));
         let percentiles = POINTS.map(|(name, quantile)| (name, percentile(quantile)));
         let width = percentiles.iter().map(|(_, [_, cell, _])| cell.range.len()).max().unwrap_or(0);
         let row = |f: &mut Formatter<'_>, name: &str, [wait, service, response]: [Cell; 3]| {
+            if self.is_closed {
+                let line = format!("{name:<8}{:>10} {}", service.time, service.range);
+                return writeln!(f, "{}", line.trim_end());
+            }
             let service = format!("{:>12} {:<width$}", service.time, service.range);
             let response = format!("{:>12} {}", response.time, response.range);
             let line = format!("{name:<8}{:>10} {service}{response}", wait.time);
@@ -69,10 +120,12 @@ impl Display for TimesTable<'_> {
         let samples = columns.each_ref().map(|times| times.sample);
         writeln!(f)?;
         row(f, "", titles(["wait", "service", "response"]))?;
-        row(f, "", titles(["", "uncorrected", "corrected"]))?;
+        if !self.is_closed {
+            row(f, "", titles(["", "uncorrected", "corrected"]))?;
+        }
         row(f, "count", samples.map(|sample| Cell::new(Some(sample.times.len().to_string()))))?;
-        let at_least = self.0.response().sample.at_least();
-        if at_least > 0 {
+        let at_least = confidence.response().sample.at_least();
+        if at_least > 0 && !self.is_closed {
             row(f, "at least", titles(["", "", &at_least.to_string()]))?;
         }
         row(f, "mean", samples.map(|sample| Cell::new(sample.shown_mean(AT_LEAST))))?;
@@ -86,15 +139,17 @@ mod tests {
     use super::*;
     use crate::recorded::over_time::OverTime;
     use crate::recorded::stats::OperationStats;
-    use crate::shown::fixture::long;
+    use crate::shown::fixture::{empty, long};
 
     #[test]
-    fn what_is_a_lower_bound_or_was_not_measured_is_not_shown_as_a_time() {
+    fn lower_bounds_have_a_sign_and_missing_times_a_dash() {
         let mut stats = OperationStats::new();
         for times in [&mut stats.wait, &mut stats.response, &mut stats.bounds] {
             times.record_n(6_000_000, 4).unwrap();
         }
-        let shown = TimesTable(Confidence::new(&stats, &OverTime::new())).to_string();
+        let over_time = OverTime::new();
+        let confidence = Confidence::new(&stats, &over_time);
+        let shown = TimesTable { confidence, is_closed: false }.to_string();
         assert!(shown.contains("max         6.00ms            -     >=6.00ms\n"), "{shown}");
         assert!(shown.contains("mean        6.00ms            -     >=6.00ms\n"), "{shown}");
         assert!(shown.contains("at least                                   4\n"), "{shown}");
@@ -103,12 +158,37 @@ mod tests {
     #[test]
     fn a_percentile_has_its_interval_and_a_rough_one_fewer_digits() {
         let summary = long(40, 500);
-        let shown = TimesTable(Confidence::new(&summary.stats, &summary.over_time)).to_string();
+        let confidence = summary.confidence();
+        let shown = TimesTable { confidence, is_closed: false }.to_string();
         let line = |name: &str| shown.lines().find(|line| line.starts_with(name)).unwrap();
         assert!(line("p50").ends_with("ms)"), "{shown}");
         assert!(line("p99.99").contains(" or more)"), "{shown}");
         assert!(line("p99.99").contains('~'), "{shown}");
         assert!(!line("max").contains('('), "{shown}");
         assert!(shown.ends_with(")\n") && !shown.contains(" \n"), "{shown}");
+    }
+
+    #[test]
+    fn the_brief_table_is_as_deep_as_the_samples_carry() {
+        for (requests, deepest) in [(1, "p50"), (50, "p90"), (499, "p99"), (5_000, "p99.9")] {
+            let mut summary = empty();
+            summary.stats.service.record_n(1_000_000, requests).unwrap();
+            let shown = BriefTable(&summary).to_string();
+            let names: Vec<_> = shown.lines().skip(2).map(|line| &line[..8]).collect();
+            assert_eq!(names[names.len() - 2..], [format!("{deepest:8}"), format!("{:8}", "max")]);
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_has_one_column() {
+        let closed = Summary { is_closed: true, ..long(40, 500) };
+        let brief = BriefTable(&closed).to_string();
+        let all = TimesTable { confidence: closed.confidence(), is_closed: true }.to_string();
+        for shown in [brief, all] {
+            assert!(shown.contains("service"), "{shown}");
+            for absent in ["wait", "response", "corrected", "at least", " \n"] {
+                assert!(!shown.contains(absent), "{absent}: {shown}");
+            }
+        }
     }
 }

@@ -1,8 +1,8 @@
-//! A line of text that is being typed.
+//! Edits a line of text that is being typed.
 
 use crossterm::event::KeyCode;
 
-/// The most characters that are taken: as long as any shape that a person types or pastes.
+/// The greatest number of characters: longer than any shape that a person types or pastes.
 const MOST: usize = 4_000;
 
 /// A text, and where in it the next character goes.
@@ -13,7 +13,7 @@ pub(crate) struct Typed {
 }
 
 impl Typed {
-    /// Changes the text as the key asks. Other keys than those for texts change nothing.
+    /// Applies a key to the text. Keys that do not edit text have no effect.
     pub(crate) fn press(&mut self, key: KeyCode) {
         match key {
             KeyCode::Char(c) if self.text.len() < MOST => {
@@ -40,8 +40,8 @@ impl Typed {
 
     /// The text before the cursor, and the text after it.
     pub(crate) fn parts(&self) -> (String, String) {
-        let (before, behind) = self.text.split_at(self.cursor);
-        (before.iter().collect(), behind.iter().collect())
+        let (before, after) = self.text.split_at(self.cursor);
+        (before.iter().collect(), after.iter().collect())
     }
 
     /// All of it.
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_an_end_to_it() {
+    fn the_length_has_a_bound() {
         assert_eq!(typed(&vec![Char('x'); MOST + 10]).0.len(), MOST);
     }
 

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::console::human;
-use crate::console::human::{float, percent};
+use crate::console::human::{count, float, percent};
 use crate::judged::criteria::Percentile;
 use crate::recorded::machine_cpu::Meanwhile;
 use crate::recorded::quota::Quota;
@@ -23,12 +23,12 @@ pub(crate) fn machine(meanwhile: Meanwhile, reported: Percentile) -> impl Iterat
     let is_much = stolen > 0.0 && stolen >= reported.beyond().min(MUCH_STOLEN);
     let stolen = is_much.then(|| {
         let share = percent(stolen);
-        format!("the host of this machine took {share} of its processor time: times beyond the {reported} may be due to that")
+        format!("the host took {share} of this machine's CPU time, which may explain times above {reported}")
     });
     let are_many = others >= MUCH && idle < ENOUGH_IDLE;
     let others = are_many.then(|| {
         let [others, idle] = [others, idle].map(percent);
-        format!("other programs had {others} of the machine's processor time, and {idle} was idle")
+        format!("other programs used {others} of this machine's CPU time; {idle} was idle")
     });
     let frequency = khz.and_then(frequency);
     let told = [("stolen", stolen), ("others", others), ("frequency", frequency)];
@@ -41,7 +41,8 @@ pub(crate) fn quota(quota: Quota) -> Finding {
     let Quota { periods, throttled, time } = quota;
     let time = human::time(time);
     let text = format!(
-        "the CPU quota of this program's container (cgroup) was used up in {throttled} of {periods} periods, and its threads could not run for {time} in all: raise the quota or lower the load"
+        "the CPU quota of the container stopped the generator for {time}, in {throttled} of {}",
+        count(periods, "period")
     );
     Finding { check: "quota", is_well: false, text }
 }
@@ -49,9 +50,8 @@ pub(crate) fn quota(quota: Quota) -> Finding {
 fn frequency(khz: [u64; 2]) -> Option<String> {
     let [first, last] = khz.map(|khz| khz / 1_000);
     let [slow, fast] = [first.min(last), first.max(last)].map(float);
-    (slow < SLOWER * fast).then(|| {
-        format!("the fastest processor ran at {first} MHz at the beginning, and at {last} MHz at the end")
-    })
+    (slow < SLOWER * fast)
+        .then(|| format!("the CPU frequency changed from {first} MHz to {last} MHz (fastest core)"))
 }
 
 #[cfg(test)]
@@ -95,7 +95,8 @@ mod tests {
             let told = told(percent, Meanwhile { stolen, ..QUIET });
             assert_eq!(!told.is_empty(), is_told, "{percent} {stolen}");
         }
-        let text = "the host of this machine took 1.1 % of its processor time: times beyond the p99 may be due to that";
+        let text =
+            "the host took 1.1 % of this machine's CPU time, which may explain times above p99";
         let found = told(99.0, Meanwhile { stolen: 0.011, ..QUIET });
         assert_eq!(found, [("stolen", text.to_owned())]);
     }
@@ -105,8 +106,8 @@ mod tests {
         let reached =
             Quota { periods: 80, throttled: 41, time: std::time::Duration::from_millis(3_200) };
         let Finding { check, is_well, text } = quota(reached);
-        let told = "the CPU quota of this program's container (cgroup) was used up in 41 of 80 periods, and its threads \
-                    could not run for 3.20s in all: raise the quota or lower the load";
+        let told =
+            "the CPU quota of the container stopped the generator for 3.20s, in 41 of 80 periods";
         assert_eq!((check, is_well, text.as_str()), ("quota", false, told));
     }
 
@@ -115,10 +116,8 @@ mod tests {
         let busy =
             Meanwhile { others: 0.43, idle: 0.12, khz: Some([3_400_000, 2_000_000]), ..QUIET };
         let found = told(99.0, busy);
-        let others =
-            "other programs had 43.0 % of the machine's processor time, and 12.0 % was idle";
-        let speed =
-            "the fastest processor ran at 3400 MHz at the beginning, and at 2000 MHz at the end";
+        let others = "other programs used 43.0 % of this machine's CPU time; 12.0 % was idle";
+        let speed = "the CPU frequency changed from 3400 MHz to 2000 MHz (fastest core)";
         assert_eq!(found, [("others", others.to_owned()), ("frequency", speed.to_owned())]);
         let faster = Meanwhile { khz: Some([1_200_000, 3_400_000]), ..QUIET };
         assert_eq!(told(99.0, faster).len(), 1);

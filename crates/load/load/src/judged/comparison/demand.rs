@@ -21,9 +21,14 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
+    /// The row that it is about.
+    pub(crate) fn row<'a>(&self, comparison: &'a Comparison) -> Option<&'a Row> {
+        comparison.rows.iter().find(|row| row.figure == self.figure)
+    }
+
     /// Says so if a comparison fails by it, or can't tell.
     pub(crate) fn check(&self, comparison: &Comparison) -> Option<String> {
-        let row = comparison.rows.iter().find(|row| row.figure == self.figure)?;
+        let row = self.row(comparison)?;
         self.failed(row).or_else(|| {
             let why = match row.word {
                 Word::TooFew => "there are too few samples to say",

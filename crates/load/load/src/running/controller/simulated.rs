@@ -265,6 +265,7 @@ fn run(options: &str, course: &Course) -> Ran {
         start: SystemTime::UNIX_EPOCH,
         settings: Table::new(),
         given: BTreeSet::new(),
+        rate_is_default: false,
         machine: Machine::here(),
     };
     let (summary, _) = controller.sum_up(run_end, title, Duration::ZERO);

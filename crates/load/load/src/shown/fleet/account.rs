@@ -1,4 +1,4 @@
-//! What became of each slot of a fleet, for people and for programs.
+//! Writes the account of a fleet: the fate of each slot, as text and as a JSON object.
 
 use crate::console::human;
 use nanopace_fleet::{Account, NodeAccount};
@@ -15,7 +15,7 @@ impl Display for AccountText<'_> {
         let account = self.0;
         let outcome = match (account.closes(), account.is_told()) {
             (true, _) => "the account closes",
-            (_, false) => "it does not close, because not all is told",
+            (_, false) => "it does not close, because results are missing",
             (_, true) => "IT DOES NOT CLOSE",
         };
         writeln!(
@@ -70,7 +70,7 @@ fn steps(stepped: impl Iterator<Item = (u16, Duration)>) -> Option<String> {
     Some(format!("the clock of {nodes} was set, by up to {by}, to follow the store's clock"))
 }
 
-/// What is known although not all nodes have told what they did.
+/// The bounds that are known although some nodes have not reported all results.
 struct Bounds<'run>(&'run Account);
 
 impl Display for Bounds<'_> {
@@ -83,13 +83,13 @@ impl Display for Bounds<'_> {
         let mut silent = account.nodes.iter().filter(is_silent).map(|node| node.number).peekable();
         if silent.peek().is_some() {
             let nodes = listed(silent);
-            writeln!(f, "          {nodes} died or was cut off, and has not told all")?;
+            writeln!(f, "          {nodes} died or lost the store, with results missing")?;
         }
         if account.forgotten > 0 {
             writeln!(
                 f,
-                "          the store was emptied: of {} nodes nothing is known",
-                account.forgotten
+                "          the store was emptied: {} unknown",
+                human::count(account.forgotten, "node")
             )?;
         }
         let (fired, twice) = (account.fired(), account.twice());

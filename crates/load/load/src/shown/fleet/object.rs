@@ -1,4 +1,4 @@
-//! A run of a fleet, all nodes together, as it is written to JSON.
+//! Writes the results of all nodes of a fleet as a JSON object.
 
 use super::account::AccountObject;
 use crate::judged::verdict::Verdict;

@@ -1,4 +1,4 @@
-//! The page of a fleet: all nodes together in one file, made of the same parts as that of a run.
+//! Writes the page of a fleet: all nodes together in one file, with the parts of a run's page.
 
 use crate::console::human;
 use crate::judged::whole::Whole;
@@ -28,11 +28,11 @@ pub(crate) fn html(whole: &Whole) -> String {
 fn heading(whole: &Whole, stats: &OperationStats) -> Markup {
     let account = &whole.account;
     let sentence = if account.is_exact() {
-        "each slot was started once"
+        "Each slot was started once"
     } else if !account.is_told() {
-        "not all nodes have told what they did"
+        "The results of some nodes are missing"
     } else {
-        "not each slot was started once"
+        "Some slots were not started once"
     };
     let run = &whole.status;
     let end = if run.has_ended { "over" } else { "not over yet" };
@@ -43,10 +43,10 @@ fn heading(whole: &Whole, stats: &OperationStats) -> Markup {
             @for missed in &whole.missed { p.missed { "Missed: " (missed) } }
             @if let Some(steps) = clock_steps(account) { p.verdict { (steps) "." } }
             @for (node, until) in &whole.told.so_far {
-                p.verdict { "Of node " (node) " it is known what it did up to " (human::time(*until)) "." }
+                p.verdict { "The requests of node " (node) " are known up to " (human::time(*until)) "." }
             }
             p.what {
-                bdi { (whole.name) } " · " (account.nodes.len()) " nodes · " (run.shape) ", " (run.arrivals)
+                bdi { (whole.name) } " · " (human::count(account.nodes.len(), "node")) " · " (run.shape) ", " (run.arrivals)
                 " arrivals · " (human::time(account.span)) ", " (end)
             }
             (key_figures(whole, stats))
@@ -56,12 +56,12 @@ fn heading(whole: &Whole, stats: &OperationStats) -> Markup {
 
 fn key_figures(whole: &Whole, stats: &OperationStats) -> Markup {
     let account = &whole.account;
-    let [asked, achieved] = whole.rates().map(human::hz);
+    let [requested, achieved] = human::two_hz(whole.rates());
     let response = |quantile| time(stats.responses(), quantile);
     html! {
         dl.figures {
-            (figure("asked for", &asked))
-            (figure("achieved", &achieved))
+            (figure("requested rate", &requested))
+            (figure("achieved rate", &achieved))
             (figure("completed", &count(stats.completed())))
             (bad_figure("failed", stats.failed(), stats.started()))
             (bad_figure("lost", account.lost().max(0).unsigned_abs(), account.expected))
@@ -83,7 +83,7 @@ fn tables(whole: &Whole, stats: &OperationStats) -> Markup {
         ("Account", fates(&whole.account)),
         ("Requests", shares(&ends, stats.started())),
         ("Errors", facts::errors(stats)),
-        ("Lateness", facts::lateness(stats.lateness)),
+        ("Lateness", facts::lateness(&stats.lateness)),
     ];
     let own = whole.own_times();
     let parts = (!own.is_empty()).then(|| ("Answers", facts::parts(own)));
@@ -93,7 +93,7 @@ fn tables(whole: &Whole, stats: &OperationStats) -> Markup {
     }
 }
 
-/// What became of all slots.
+/// The fates of all slots.
 fn fates(account: &Account) -> Markup {
     let Account { expected, .. } = account;
     let lost = account.lost();
@@ -112,7 +112,7 @@ fn fates(account: &Account) -> Markup {
     }
 }
 
-/// What is known to lie between two counts.
+/// A count that lies between two bounds.
 fn bounds(least: u64, most: u64) -> String {
     if least == most { count(least) } else { format!("{} to {}", count(least), count(most)) }
 }

@@ -1,4 +1,4 @@
-//! How a run of a fleet is, for `nanopace fleet status`.
+//! Writes the status of a fleet for `nanopace fleet status`.
 
 use super::account::{AccountObject, AccountText};
 use crate::console::human;
@@ -7,10 +7,10 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// A node that is not finished and has been silent for so long is shown as silent.
+/// A node that has not finished is shown as silent after this time without a report.
 const SILENT: Duration = Duration::from_millis(500);
 
-/// How a run is now.
+/// The status of a run.
 #[derive(Debug)]
 pub(crate) struct Status {
     name: String,
@@ -20,7 +20,7 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    /// How the run with this name is.
+    /// The status of the run with this name.
     pub(crate) fn new(name: &str, run: RunStatus, account: Option<Account>) -> Status {
         Status { name: name.to_owned(), run, account }
     }
@@ -34,33 +34,33 @@ impl Status {
         }
     }
 
-    /// How far the run is, and its load.
+    /// The progress of the run, and its load.
     pub(crate) fn head(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let RunStatus { nodes, awaited, elapsed, duration, shape, arrivals, frame, .. } = &self.run;
-        let state = self.state();
+        let (state, all) = (self.state(), human::count(*nodes, "node"));
         match duration {
             _ if !self.run.has_started => {
-                writeln!(f, "{}: {state}, {nodes} of {awaited} nodes are here", self.name)?;
+                writeln!(f, "{}: {state}, {nodes} of {awaited} nodes have joined", self.name)?;
             }
             Some(duration) => {
                 let [elapsed, duration] = [*elapsed, *duration].map(human::time);
-                writeln!(f, "{}: {state}, {elapsed} of {duration}, {nodes} nodes", self.name)?;
+                writeln!(f, "{}: {state}, {elapsed} of {duration}, {all}", self.name)?;
             }
             None => {
                 let elapsed = human::time(*elapsed);
-                writeln!(f, "{}: {state}, {elapsed}, no end, {nodes} nodes", self.name)?;
+                writeln!(f, "{}: {state}, {elapsed}, no end, {all}", self.name)?;
             }
         }
         let frame = human::time(*frame);
         writeln!(f, "load      {shape}, {arrivals} arrivals, frames of {frame}")
     }
 
-    /// What became of each slot so far.
+    /// The fate of each slot so far.
     pub(crate) fn account(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Some(account) = &self.account else { return Ok(()) };
         write!(f, "{}", AccountText(account))?;
         if !self.run.has_ended && account.lost() > 0 {
-            writeln!(f, "what has started just now, and is not told yet, counts as lost")?;
+            writeln!(f, "requests that have started but are not reported yet count as lost")?;
         }
         account.nodes.iter().filter_map(trouble).try_for_each(|line| writeln!(f, "{line}"))
     }
@@ -73,14 +73,14 @@ impl Display for Status {
     }
 }
 
-/// What is not as it should be with a node.
+/// The problems of a node.
 fn trouble(node: &NodeAccount) -> Option<String> {
     let mut parts = Vec::new();
     if node.is_finished {
         return None;
     }
     if node.silent > SILENT {
-        parts.push(format!("not heard of for {}", human::time(node.silent)));
+        parts.push(format!("silent for {}", human::time(node.silent)));
     }
     if !node.blind.is_zero() {
         parts.push(format!("without the store for {}", human::time(node.blind)));

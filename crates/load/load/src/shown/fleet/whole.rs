@@ -1,4 +1,4 @@
-//! A run of a fleet, all nodes together, as text.
+//! Writes the results of all nodes of a fleet as text.
 
 use super::account::AccountText;
 use crate::console::human;
@@ -7,7 +7,7 @@ use crate::judged::whole::{Told, Whole};
 use crate::recorded::confidence::Confidence;
 use crate::shown::labels::LabelLines;
 use crate::shown::own_times::OwnTable;
-use crate::shown::report::{MissedLines, requests};
+use crate::shown::report::{MissedLines, errors, requests};
 use crate::shown::times::TimesTable;
 use std::fmt::{self, Display, Formatter};
 
@@ -15,23 +15,39 @@ impl Display for Whole {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let nodes = self.account.nodes.len();
         let Told { given, so_far, unreadable, .. } = &self.told;
-        writeln!(f, "fleet     {}: {nodes} nodes, of which {given} have given results", self.name)?;
+        let nodes = human::count(nodes, "node");
+        writeln!(f, "fleet     {}: {nodes}, {given} with results", self.name)?;
         for (node, until) in so_far {
             let until = human::time(*until);
-            writeln!(f, "          node {node} has not: what it did is known up to {until}")?;
+            writeln!(
+                f,
+                "          node {node} has no results: its requests are known up to {until}"
+            )?;
         }
         if *unreadable > 0 {
-            writeln!(f, "          {unreadable} results can't be read: another version")?;
+            writeln!(
+                f,
+                "          {} of another version cannot be read",
+                human::count(*unreadable, "result")
+            )?;
         }
-        let [asked, achieved] = self.rates().map(human::hz);
+        let [requested, achieved] = human::two_hz(self.rates());
         let span = human::time(self.account.span);
-        writeln!(f, "rate      target {asked}, achieved {achieved} over {span}")?;
+        writeln!(f, "rate      {achieved} of {requested} requested over {span}")?;
         write!(f, "{}", AccountText(&self.account))?;
         if let Some(stats) = self.stats() {
             writeln!(f)?;
-            requests(f, stats)?;
+            writeln!(f, "{}", requests(stats, true))?;
+            errors(stats).iter().try_for_each(|errors| writeln!(f, "{errors}"))?;
             write!(f, "{}", LabelLines(stats))?;
-            write!(f, "{}", TimesTable(Confidence::new(stats, &self.over_time())))?;
+            write!(
+                f,
+                "{}",
+                TimesTable {
+                    confidence: Confidence::new(stats, &self.over_time()),
+                    is_closed: false
+                }
+            )?;
             write!(f, "{}", OwnTable(self.own_times()))?;
             self.sentence().iter().try_for_each(|verdict| writeln!(f, "\nverdict   {verdict}"))?;
             let warnings = shortages::warnings(stats);

@@ -39,7 +39,7 @@ impl Format {
         if open > 0.0 && open >= plain { Format::OpenMetrics } else { Format::Plain }
     }
 
-    /// What the header Content-Type says of it.
+    /// Its value for the header Content-Type.
     pub(crate) fn content_type(self) -> &'static str {
         match self {
             Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",

@@ -1,4 +1,4 @@
-//! A run beside its baseline, in a table.
+//! Shows the comparison of a run with its baseline in a table.
 
 use crate::console::human;
 use crate::judged::comparison::{Comparison, Row};
@@ -6,7 +6,7 @@ use crate::judged::summary::Summary;
 use crate::shown::comparison::{difference, estimate, notes};
 use maud::{Markup, html};
 
-/// What `--baseline` has come to, if it was given.
+/// The comparison with the `--baseline`, if there is one.
 pub(crate) fn section(summary: &Summary) -> Markup {
     html! {
         @if let Some(beside) = &summary.beside {
@@ -21,7 +21,7 @@ pub(crate) fn section(summary: &Summary) -> Markup {
     }
 }
 
-/// What differs besides, and each figure, in columns of these names.
+/// Other differences of the sides, and a row for each figure, in columns of these names.
 pub(crate) fn table(comparison: &Comparison, columns: [&str; 4]) -> Markup {
     html! {
         @for told in &comparison.told { p.note { "They differ: " (human::visible(told)) } }

@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 /// The width of what is drawn, from left to right, in units of its own. Heights are in dots.
 pub(crate) const WIDTH: f64 = 1_000.0;
 
-/// How long a stroke is that stands for a lower bound, in dots.
+/// The length of the stroke of a lower bound, in dots.
 const UPWARD: u32 = 6;
 
-/// From each of them to the next, at least.
+/// The least distance between two strokes.
 const DISTANCE: f64 = WIDTH / 60.0;
 
 /// A chart.
@@ -19,10 +19,10 @@ pub(crate) struct Chart {
     /// Unique on the page.
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
-    /// What it shows, in a sentence.
+    /// A sentence about the content.
     pub(crate) about: String,
     pub(crate) height: u32,
-    /// Parts of the width in which no answer came.
+    /// Parts of the width in which no response came.
     pub(crate) silent: Vec<(f64, f64)>,
     /// Parts of the width, with labels.
     pub(crate) across: Vec<(f64, String)>,
@@ -119,7 +119,7 @@ fn key_silent() -> Markup {
     html! {
         span {
             svg.swatch.silent width="26" height="12" aria-hidden="true" { rect width="26" height="12" {} }
-            " no answer came"
+            " no response came"
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a run was like, in tables.
+//! Shows the figures of a run in tables.
 
 use super::numbers::{AT_LEAST, NONE, count, time};
 use crate::console::human::{self, float, percent};
@@ -16,16 +16,17 @@ use maud::{Markup, html};
 use std::time::Duration;
 use toml::Value;
 
-/// What people look at first.
+/// The most important figures, as tiles.
 pub(crate) fn key_figures(summary: &Summary) -> Markup {
     let stats = &summary.stats;
     let (responses, due) = (stats.responses(), stats.due());
     let never_started = stats.unstarted + stats.skipped;
     let response = |quantile| time(responses, quantile);
+    let [requested, achieved] = human::two_hz([summary.target_hz, summary.achieved_hz]);
     html! {
         dl.figures {
-            (figure("asked for", &human::hz(summary.target_hz)))
-            (figure("achieved", &human::hz(summary.achieved_hz)))
+            @if !summary.is_closed { (figure("requested rate", &requested)) }
+            (figure("achieved rate", &achieved))
             (figure("completed", &count(stats.completed())))
             (bad_figure("failed", stats.failed(), stats.started()))
             (bad_figure("never started", never_started, due))
@@ -38,8 +39,8 @@ pub(crate) fn key_figures(summary: &Summary) -> Markup {
         }
         @if responses.at_least() > 0 {
             p.note {
-                (AT_LEAST) " is at least: " (count(responses.at_least())) " of " (count(due))
-                " slots had no good answer, and would have taken longer."
+                (AT_LEAST) " marks lower bounds: " (count(responses.at_least())) " of " (count(due))
+                " requests got no good response, and would have taken longer."
             }
         }
     }
@@ -49,7 +50,7 @@ pub(crate) fn figure(name: &str, figure: &str) -> Markup {
     html! { div { dt { (name) } dd { (figure) } } }
 }
 
-/// What should be none, and its share of `all`.
+/// A count that is bad unless it is zero, with its share of `all`.
 pub(crate) fn bad_figure(name: &str, figure: u64, all: u64) -> Markup {
     html! {
         div {
@@ -62,20 +63,23 @@ pub(crate) fn bad_figure(name: &str, figure: u64, all: u64) -> Markup {
     }
 }
 
-/// Which slots and requests there were.
+/// The counts of requests.
 pub(crate) fn counts(summary: &Summary) -> Markup {
     let stats = &summary.stats;
-    let slots =
-        [("started", stats.started()), ("skipped", stats.skipped), ("unstarted", stats.unstarted)];
+    let slots = [
+        ("started", stats.started()),
+        ("skipped", stats.skipped),
+        ("never started", stats.unstarted),
+    ];
     let ends = [
         ("completed", stats.completed()),
         ("failed", stats.failed()),
-        ("unfinished", stats.unfinished),
+        ("given up", stats.unfinished),
     ];
     html! {
-        h3 { "Slots that were due: " (count(stats.due())) }
+        h3 { "Scheduled requests: " (count(stats.due())) }
         (shares(&slots, stats.due()))
-        h3 { "Requests that were started: " (count(stats.started())) }
+        h3 { "Started requests: " (count(stats.started())) }
         (shares(&ends, stats.started()))
     }
 }
@@ -101,8 +105,8 @@ pub(crate) fn percentiles(confidence: &Confidence<'_>) -> Markup {
                 }
             }
         }
-        p.note { "In brackets: 95 % confidence intervals. ~: too few requests to be sure." }
-        p.note { "Service is uncorrected: what a closed-loop tool would report. Response is corrected: from the intended start, of every slot." }
+        p.note { "In brackets: 95 % confidence intervals. ~: too few requests for a reliable interval." }
+        p.note { "Service time is uncorrected: a closed-loop tool would report it. Response time is corrected: it begins at the intended start, and every scheduled request has one." }
     }
 }
 
@@ -112,7 +116,7 @@ fn percentile(times: &Batched<'_>, quantile: f64) -> Markup {
     html! { td { (time) @if !range.is_empty() { " " small { (range) } } } }
 }
 
-/// Failures by kind, and answers by status.
+/// Failures by kind, and responses by status where calls have one.
 pub(crate) fn errors(stats: &OperationStats) -> Markup {
     let failures: Vec<_> = stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect();
     let statuses: Vec<_> =
@@ -121,15 +125,16 @@ pub(crate) fn errors(stats: &OperationStats) -> Markup {
         h3 { "Failures" }
         @if failures.is_empty() { p { "No request failed." } } @else { (shares(&failures, stats.started())) }
         @if stats.traffic.retried > 0 {
-            p.note { "Sent again, because their connection was closed while idle: " (count(stats.traffic.retried)) }
+            p.note { "Retried, because an idle connection was closed: " (count(stats.traffic.retried)) }
         }
-        h3 { "Answers by status" }
-        @if statuses.is_empty() { p { "There was no answer." } }
-        @else { (shares(&statuses, stats.statuses.values().sum())) }
+        @if !statuses.is_empty() {
+            h3 { "Responses by status" }
+            (shares(&statuses, stats.statuses.values().sum()))
+        }
     }
 }
 
-/// How long it took to open connections.
+/// The times to open connections, and the traffic.
 pub(crate) fn connections(summary: &Summary) -> Markup {
     let set_ups = &summary.stats.set_ups;
     let columns = [("TCP", &set_ups.connect), ("TLS", &set_ups.tls), ("all", &set_ups.all)];
@@ -150,18 +155,18 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
     }
 }
 
-/// Times of the parts of answers, if there are any.
+/// Times of the parts of responses, if there are any.
 pub(crate) fn parts(own: &[OwnTimes]) -> Markup {
     let columns: Vec<_> = own.iter().map(|own| (own.part.name(), &own.times)).collect();
     html! {
         @if !columns.is_empty() { (quantiles(&columns)) }
         @for own in own.iter().filter(|own| own.unknown > 0) {
-            p.note { (own.part.name()) ": of " (count(own.unknown)) " more it is not known." }
+            p.note { (own.part.name()) ": unknown for " (count(own.unknown)) " responses." }
         }
     }
 }
 
-/// A column for each kind of times.
+/// A table with a column for each kind of times.
 fn quantiles(columns: &[(&str, &Histogram<u64>)]) -> Markup {
     html! {
         table {
@@ -176,19 +181,16 @@ fn quantiles(columns: &[(&str, &Histogram<u64>)]) -> Markup {
     }
 }
 
-/// Whose the lateness was.
-pub(crate) fn lateness(lateness: Lateness) -> Markup {
-    let parts = [
-        ("by the target", lateness.target),
-        ("by the generator", lateness.generator),
-        ("held back by the burst ratio", lateness.held),
-        ("while think times held connections", lateness.resting),
-    ];
-    let parts = parts.map(|(name, seconds)| (name, Duration::from_secs_f64(seconds)));
-    html! { (times(&parts)) p.note { "Summed over all slots." } }
+/// The share of each cause that made requests late.
+pub(crate) fn lateness(lateness: &Lateness) -> Markup {
+    let shares = lateness.shares();
+    html! {
+        @if shares.is_empty() { p { "No request was late." } }
+        @else { (bars(shares.into_iter().map(|(cause, share)| (cause, String::new(), share)))) }
+    }
 }
 
-/// Where the schedule's time went.
+/// The parts of the schedule's time.
 pub(crate) fn ledger(summary: &Summary) -> Markup {
     let ledger = &summary.ledger;
     let parts = [
@@ -199,39 +201,45 @@ pub(crate) fn ledger(summary: &Summary) -> Markup {
     ];
     html! {
         (times(&parts))
-        p.note { "Together the " (human::time(ledger.elapsed)) " of the schedule, warm-up included." }
+        p.note { "Together they are the " (human::time(ledger.elapsed)) " of the schedule, with the warm-up." }
     }
 }
 
-/// How even the starts were, and what the load threads had of the processor.
-pub(crate) fn evenness(summary: &Summary) -> Markup {
-    let mut facts = vec![("ratio of starts to those asked for", format!("{:.4}", summary.ratio))];
+/// How even the starts were, the checks of the run, and the CPU time of the load threads.
+pub(crate) fn starts(summary: &Summary) -> Markup {
+    let mut facts = Vec::new();
+    if !summary.is_closed {
+        facts.push(("started of the requested load", format!("{:.2} %", summary.ratio * 100.0)));
+    }
     if let Some(gaps) = summary.gaps {
         facts.push(("gaps within 25 % of nominal", percent(gaps.within_25_percent)));
         facts.push((
             "coefficient of variation of gaps",
             format!("{:.3}", gaps.coefficient_of_variation),
         ));
-    } else {
-        facts
-            .push(("gaps", "not judged: too few starts, or arrivals that are not even".to_owned()));
+    } else if !summary.is_closed {
+        let why = "not judged: too few starts, or arrivals that are not even";
+        facts.push(("gaps", why.to_owned()));
     }
     if let Some(time) = summary.processor {
-        facts.push(("processor time wanted", human::time(time.wanted)));
-        facts.push(("processor time had", human::time(time.had)));
+        facts.push(("CPU time needed", human::time(time.wanted)));
+        facts.push(("CPU time received", human::time(time.had)));
     }
     if !summary.stats.spun.is_zero() {
         facts.push(("spinning, all threads together", human::time(summary.stats.spun)));
     }
-    rows(&facts)
+    html! {
+        (rows(&facts))
+        @for found in summary.findings.iter().filter(|found| found.is_well) { p.note { (found.text) } }
+    }
 }
 
-/// What it ran on.
+/// The machine of the generator.
 pub(crate) fn machine(summary: &Summary) -> Markup {
     let machine = &summary.title.machine;
     rows(&[
         ("cores", machine.cores.to_string()),
-        ("processor", machine.processor.clone().unwrap_or_else(|| NONE.to_owned())),
+        ("CPU", machine.processor.clone().unwrap_or_else(|| NONE.to_owned())),
         ("system", machine.system.clone()),
         ("nanopace", env!("CARGO_PKG_VERSION").to_owned()),
     ])
@@ -243,7 +251,7 @@ pub(crate) fn settings(summary: &Summary) -> Markup {
     let given = settings.iter().filter(|(name, _)| given.contains(*name));
     let facts: Vec<_> = given.map(|(name, value)| (name.as_str(), setting(name, value))).collect();
     if facts.is_empty() {
-        return html! { p { "No option was given: all had their defaults." } };
+        return html! { p { "No option was given. All options have their defaults." } };
     }
     rows(&facts)
 }

@@ -1,4 +1,4 @@
-//! The heat map: how many slots had which response time, by when they were due.
+//! Draws the heat map: the number of requests with each response time, by the time at which they were due.
 
 use super::chart::{Chart, WIDTH};
 use super::over_time::{Times, log_axis};
@@ -49,19 +49,19 @@ pub(crate) fn map(times: &Times) -> Markup {
     };
     Chart {
         about:
-            "How many slots had which response time, by when they were due: the colour of a spot \
-                says how many there were in a second."
+            "The number of requests with each response time, by the time at which they were due. \
+                The colour of a spot is the number per second."
                 .to_owned(),
         height: u32::from(ROWS * ROW),
         up: axis.ticks().collect(),
         key: html! {
             (key("s", "answered", scale))
             @if columns.iter().flatten().any(Spot::is_bound) {
-                (key("u", "no good answer: at least", scale))
+                (key("u", "no good response: at least", scale))
             }
         },
         body,
-        ..times.chart("heat", "Response times of all slots", COLUMNS)
+        ..times.chart("heat", "Response times of all requests", COLUMNS)
     }
     .figure()
 }
@@ -112,7 +112,7 @@ fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     spots
 }
 
-/// How many times there are in a second, and in which row.
+/// The number of times per second, and their row.
 fn rates(times: &Histogram<u64>, seconds: f64, axis: LogTimeAxis) -> Vec<(usize, f64)> {
     let steps = times.iter_recorded();
     let rate = |step: IterationValue<u64>| {

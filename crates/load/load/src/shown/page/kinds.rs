@@ -1,4 +1,4 @@
-//! Percentiles of the kinds of time, over time.
+//! Draws percentiles of wait, service and response times over time.
 
 use super::chart::{Chart, key, key_at_least, line, upward};
 use super::over_time::{HEIGHT, Times, log_axis};
@@ -15,29 +15,29 @@ pub(crate) const POINTS: [(&str, f64, &str); 4] = [
     ("max", 1.0, "line d"),
 ];
 
-/// The kinds of time: their charts, their columns in the table, and what they are.
+/// The kinds of time, with their charts and their columns in the table.
 pub(crate) const KINDS: [Kind; 3] = [
     Kind {
         id: "wait",
         name: "Wait time",
         columns: "10 11 12 13",
-        about: "How late requests were started, by when they were due. What never started has no such time.",
+        about: "The lateness of each start, by the time at which the request was due. Requests that never started have no wait time.",
         of: |interval| Sample::exact(&interval.due.wait),
     },
     Kind {
         id: "service",
         name: "Service time, uncorrected",
         columns: "14 15 16 17",
-        about: "From sending to the end of the answer, of completed requests, by when the answer \
-                came, as a closed-loop tool has it.",
+        about: "From sending a request to the end of its response, for completed requests, by the time of \
+                the response. A closed-loop tool reports this time.",
         of: |interval| Sample::exact(&interval.brief.service),
     },
     Kind {
         id: "response",
         name: "Response time, corrected",
         columns: "18 19 20 21",
-        about: "From the intended start to the end, of every slot, by when it was due: what users \
-                lived through.",
+        about: "From the intended start to the end of the response, for every request, by the time at which \
+                it was due. Users see this time.",
         of: |interval| interval.due.responses(),
     },
 ];

@@ -1,9 +1,8 @@
-//! What had no good answer, over time.
+//! Draws the requests without a good response over time.
 
 use super::chart::{Chart, key, line};
 use super::numbers::count;
-use super::over_time::{Times, ticks};
-use crate::console::axis::ValueAxis;
+use super::over_time::{RateAxis, Times};
 use crate::console::human::float;
 use crate::recorded::outcome::Ending;
 use crate::recorded::over_time::Interval;
@@ -11,9 +10,9 @@ use maud::{Markup, html};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-const NAME: &str = "Without a good answer";
+const NAME: &str = "Without a good response";
 
-/// How the lines of the most frequent endings look. The last one stands for all others.
+/// The classes of the lines, the most frequent ending first. The last one stands for all others.
 const CLASSES: [&str; 4] = ["line c", "line b", "line a", "line d"];
 
 /// A line of the chart.
@@ -32,25 +31,26 @@ impl Series {
     }
 }
 
-/// The chart of failed requests by kind, and of slots that were left over. When those that were skipped
-/// were due, nobody knows.
+/// The chart of failed requests by kind, and of requests that never started. The times at which skipped requests were
+/// due are not known.
 pub(crate) fn chart(times: &Times, skipped: u64) -> Markup {
     let not_drawn = match skipped {
         0 => String::new(),
-        _ => format!(" {} skipped slots are in no chart over time.", count(skipped)),
+        1 => " 1 skipped request is in no chart over time.".to_owned(),
+        _ => format!(" {} skipped requests are in no chart over time.", count(skipped)),
     };
     let series = series(times.intervals());
     if series.is_empty() {
-        return html! { h3 { (NAME) } p { "No request failed, and no slot was left over at the end." (not_drawn) } };
+        return html! { h3 { (NAME) } p { "No request failed, and none was left over at the end." (not_drawn) } };
     }
     let rates = series.iter().flat_map(|series| times.intervals().iter().map(|of| series.hz(of)));
-    let axis = ValueAxis::new(rates.fold(0.0, f64::max), 4);
+    let axis = RateAxis::new(rates.fold(0.0, f64::max));
     let path = |series: &Series| times.path(|interval| Some(axis.part(series.hz(interval))));
     Chart {
         about: format!(
-            "Slots per second that failed, or that never started, by when they were due.{not_drawn}"
+            "Requests that failed or never started, by the time at which they were due.{not_drawn}"
         ),
-        up: ticks(axis, "/s"),
+        up: axis.ticks(),
         key: html! { @for series in &series { (key(series.class, &series.name)) } },
         body: html! { @for series in series.iter().rev() { (line(series.class, &path(series))) } },
         ..times.chart("missing", NAME, "6 7 8 9")

@@ -1,11 +1,11 @@
-//! Numbers as the page shows them.
+//! Formats numbers for the page.
 
 use crate::recorded::percentiles::Sample;
 
-/// What is shown where nothing was measured.
+/// The sign for a time that was not measured.
 pub(crate) const NONE: &str = "–";
 
-/// What is shown before a lower bound.
+/// The sign before a lower bound.
 pub(crate) const AT_LEAST: &str = "≥";
 
 /// A count with its digits in threes, between which a line is not broken.

@@ -1,4 +1,4 @@
-//! What happened over time: the axis that the charts share, the rates and the backlog.
+//! Draws rates and backlog over time, and has the axis that all charts over time share.
 
 use super::chart::{Chart, key, line, steps, surface};
 use super::numbers::count;
@@ -16,13 +16,13 @@ pub(crate) const HEIGHT: u32 = 180;
 /// The table with the figures.
 pub(crate) const TABLE: &str = "times";
 
-/// The intervals that are drawn, and the axes that their charts share.
+/// The intervals of the charts, and their common axis.
 #[derive(Debug)]
 pub(crate) struct Times {
     intervals: Vec<Interval>,
     /// The end of the last one.
     end: Duration,
-    /// When no answer came.
+    /// The times without any response.
     silences: Vec<Silence>,
 }
 
@@ -41,7 +41,6 @@ impl Times {
             }
         }
         let end = intervals.last().map_or(Duration::ZERO, |last| last.to);
-        // As it happened: a short one may end it.
         Times { intervals, end, silences: silences(all) }
     }
 
@@ -86,16 +85,16 @@ impl Times {
         }
     }
 
-    /// The rate that was asked for and the one that was achieved.
+    /// The chart of the requested and the achieved rate.
     pub(crate) fn rates(&self) -> Markup {
         let rates = self.intervals.iter().flat_map(|of| [of.asked_hz(), of.achieved_hz()]);
-        let axis = ValueAxis::new(rates.fold(0.0, f64::max), 4);
+        let axis = RateAxis::new(rates.fold(0.0, f64::max));
         let path = |hz: fn(&Interval) -> f64| self.path(|interval| Some(axis.part(hz(interval))));
         let achieved = path(Interval::achieved_hz);
         Chart {
-            about: "Requests started per second, and how many were asked for.".to_owned(),
-            up: ticks(axis, "/s"),
-            key: html! { (key("line achieved", "achieved")) (key("line asked", "asked for")) },
+            about: "The rates at which requests were started and requested.".to_owned(),
+            up: axis.ticks(),
+            key: html! { (key("line achieved", "achieved")) (key("line asked", "requested")) },
             body: html! {
                 (self.below(&achieved, "surface achieved"))
                 (line("line achieved", &achieved))
@@ -106,13 +105,13 @@ impl Times {
         .figure()
     }
 
-    /// What was due and had not started.
+    /// The chart of the requests that were due and had not started.
     pub(crate) fn backlog(&self) -> Markup {
         let slots = self.intervals.iter().map(|of| of.backlog.slots).max().unwrap_or_default();
         if slots == 0 {
             return html! {
                 h3 { "Backlog" }
-                p { "Whenever it was looked at, four times a second, no slot was due and not started." }
+                p { "No request was due without having started, at four looks per second." }
             };
         }
         let axis = ValueAxis::new(human::float(slots.max(4)), 4);
@@ -120,12 +119,12 @@ impl Times {
         let longest = self.intervals.iter().map(|of| of.backlog.time).max().unwrap_or_default();
         Chart {
             about: format!(
-                "Slots that were due and had not started: at most {}, or {} of the load.",
+                "Requests that were due and had not started: at most {}, or {} of the load.",
                 count(slots),
                 human::time(longest)
             ),
-            up: ticks(axis, ""),
-            key: key("line backlog", "slots"),
+            up: axis.ticks().map(|value| (axis.part(value), round_count(value))).collect(),
+            key: key("line backlog", "requests"),
             body: html! {
                 (self.below(&path, "surface backlog"))
                 (line("line backlog", &path))
@@ -159,9 +158,34 @@ pub(crate) fn log_axis<'a>(times: impl Iterator<Item = &'a Histogram<u64>>) -> L
     LogTimeAxis::new(least, most)
 }
 
-/// Round values of an axis, with their unit.
-pub(crate) fn ticks(axis: ValueAxis, unit: &str) -> Vec<(f64, String)> {
-    axis.ticks().map(|value| (axis.part(value), round_count(value) + unit)).collect()
+/// An axis for rates, in the unit that suits the highest one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RateAxis {
+    axis: ValueAxis,
+    unit: (&'static str, f64),
+}
+
+/// Units of rates, and the seconds in each.
+const RATE_UNITS: [(&str, f64); 4] =
+    [("/s", 1.0), ("/min", 60.0), ("/h", 3_600.0), ("/d", 86_400.0)];
+
+impl RateAxis {
+    pub(crate) fn new(most_hz: f64) -> RateAxis {
+        let is_fine = |(_, seconds): &&(&str, f64)| most_hz * seconds >= 1.0;
+        let unit = *RATE_UNITS.iter().find(is_fine).unwrap_or(&RATE_UNITS[0]);
+        RateAxis { axis: ValueAxis::new(most_hz * unit.1, 4), unit }
+    }
+
+    /// The place of a rate on the axis, as a part of it.
+    pub(crate) fn part(self, hz: f64) -> f64 {
+        self.axis.part(hz * self.unit.1)
+    }
+
+    /// Round rates.
+    pub(crate) fn ticks(self) -> Vec<(f64, String)> {
+        let tick = |value| (self.axis.part(value), round_count(value) + self.unit.0);
+        self.axis.ticks().map(tick).collect()
+    }
 }
 
 #[cfg(test)]
@@ -178,6 +202,21 @@ mod tests {
         assert_eq!(ends, [250, 502]);
         let started = |all: &[Interval]| all.iter().map(|of| of.brief.started()).sum::<u64>();
         assert_eq!(started(times.intervals()), started(all.intervals()));
+    }
+
+    #[test]
+    fn a_rate_axis_has_a_unit_that_suits_it() {
+        for (hz, shown) in [
+            (5_000.0, "0/s 2k/s 4k/s 6k/s"),
+            (1.0, "0/s 0.5/s 1/s"),
+            (0.05, "0/min 1/min 2/min 3/min"),
+            (5.0 / 3_600.0, "0/h 2/h 4/h 6/h"),
+            (1.5 / 86_400.0, "0/d 0.5/d 1/d 1.5/d"),
+            (0.0, "0/s 0.5/s 1/s"),
+        ] {
+            let ticks: Vec<_> = RateAxis::new(hz).ticks().into_iter().map(|tick| tick.1).collect();
+            assert_eq!(ticks.join(" "), shown);
+        }
     }
 
     #[test]

@@ -1,21 +1,21 @@
-//! The times in which no answer came although some were awaited.
+//! Finds the times in which no response came although some were awaited.
 
 use crate::recorded::over_time::Interval;
 use std::time::Duration;
 
-/// With fewer slots than this, an answer may well be absent by chance.
+/// With fewer requests than this, a response may be absent by chance.
 const SLOTS: f64 = 10.0;
 
-/// A time without answers.
+/// A time without responses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Silence {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    /// The slots asked for in it.
+    /// The requests of the load in this time.
     asked: f64,
 }
 
-/// All of them, in order. Neighbouring intervals are one time.
+/// All of them, in order. Neighbouring intervals are joined.
 pub(crate) fn silences(intervals: &[Interval]) -> Vec<Silence> {
     let mut in_flight = 0;
     let mut silences: Vec<Silence> = Vec::new();
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
     use crate::recorded::over_time::tests::over_time;
 
-    /// What is silent of seconds in which so many requests were started, answered and timed out.
+    /// The silent ones of seconds with these counts of requests that started, were answered and timed out.
     fn silent(seconds: &[(u64, u64, u64)]) -> Vec<(u64, u64)> {
         let ends = (0..).map(|second| second * 1_000);
         let all = over_time(ends.zip(seconds).map(|(at, of)| (at, at + 1_000, 8.0, of.0)));
@@ -57,9 +57,9 @@ mod tests {
     fn without_an_answer_that_is_awaited_it_is_silent() {
         assert_eq!(silent(&[(8, 7, 0), (1, 0, 0), (0, 0, 0), (0, 2, 0), (8, 8, 0)]), [(1, 3)]);
         assert_eq!(silent(&[(8, 0, 0), (0, 0, 0), (0, 0, 0)]), [(0, 3)]);
-        // A timeout is no answer.
+        // A timeout is not a response.
         assert_eq!(silent(&[(8, 0, 0), (8, 0, 8), (0, 0, 8)]), [(0, 3)]);
-        // Nothing is in flight, and nobody waits.
+        // Nothing is in flight.
         assert_eq!(silent(&[(8, 8, 0), (0, 0, 0), (0, 0, 0), (8, 8, 0)]), []);
         // A short one may be chance.
         assert_eq!(silent(&[(8, 7, 0), (1, 0, 0), (8, 9, 0)]), []);

@@ -1,4 +1,4 @@
-//! Percentile spectra: what a closed-loop tool would report and what users saw, or the sides of a comparison.
+//! Draws percentile spectra: uncorrected and corrected times of a run, or the two sides of a comparison.
 
 use super::chart::{Chart, key, key_at_least, line, steps, upward};
 use super::numbers::{NONE, time};
@@ -14,8 +14,8 @@ use maud::{Markup, html};
 const HEIGHT: u32 = 260;
 const TABLE: &str = "spectrum-table";
 
-/// What there is to say where nothing else is.
-pub(crate) const ABOUT: &str = "Each label along the bottom has one nine more.";
+/// The text below a chart that needs no other.
+pub(crate) const ABOUT: &str = "Each label along the bottom has one more nine.";
 
 /// Times as a line of the chart and a column of the table.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Spectrum<'run> {
     pub(crate) sample: Sample<'run>,
 }
 
-/// Those of a run. `hidden` is what there is to say about it.
+/// The spectra of a run, with the text below them.
 pub(crate) fn spectrum(stats: &OperationStats, hidden: Option<&str>) -> Markup {
     let service = Spectrum {
         name: "service, uncorrected",
@@ -50,7 +50,7 @@ pub(crate) fn spectrum(stats: &OperationStats, hidden: Option<&str>) -> Markup {
 pub(crate) fn spectra(name: &'static str, about: &str, both: [Spectrum<'_>; 2]) -> Markup {
     let shown: Vec<_> = both.into_iter().filter(|one| !one.sample.is_empty()).collect();
     let Some(longest) = shown.iter().map(|one| one.sample.times).max_by_key(|it| it.len()) else {
-        return html! { p { "No slot was due: there are no response times." } };
+        return html! { p { "No request was due, so there are no response times." } };
     };
     let axis = log_axis(shown.iter().map(|one| one.sample.times));
     let most = extent(longest);
@@ -77,7 +77,7 @@ pub(crate) fn spectra(name: &'static str, about: &str, both: [Spectrum<'_>; 2]) 
     html! { (chart.figure()) (table(longest, both)) }
 }
 
-/// How many nines so many times have. At least one, so that a run of a few requests has a width.
+/// The number of nines of the longest of these times. At least one, so that a run of a few requests has a width.
 fn extent(times: &Histogram<u64>) -> f64 {
     human::float(times.len()).log10().max(1.0)
 }

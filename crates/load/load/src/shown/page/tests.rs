@@ -1,4 +1,4 @@
-//! What a page must be, whatever the run was like.
+//! The laws of pages, for runs of many kinds.
 
 use super::html;
 use crate::console::human;
@@ -47,7 +47,7 @@ fn all() -> Vec<(&'static str, Summary)> {
     ]
 }
 
-/// A run beside itself, told to be elsewhere.
+/// A comparison of a run with itself, with a hostile difference.
 fn comparison() -> Comparison {
     let json = serde_json::to_string(&Object::new(&long(40, 500), None::<()>)).unwrap();
     let [first, second] = [(); 2].map(|()| [serde_json::from_str::<Recording>(&json).unwrap()]);
@@ -106,12 +106,12 @@ fn a_page_loads_nothing() {
 }
 
 #[test]
-fn what_comes_from_outside_is_text() {
+fn texts_from_outside_are_escaped() {
     let page = html(&hostile());
     assert_eq!(page.matches("<script").count(), 1);
     assert!(!page.contains("\"onload=\""));
     assert!(page.contains("http://x/&lt;script&gt;alert('1')&lt;/script&gt;&quot;onload="));
-    // What turns the direction of reading around ends with it.
+    // A sign that reverses the direction of reading ends with its element.
     assert!(page.contains("ü/日本/\u{202e}</bdi>"));
 }
 
@@ -234,7 +234,7 @@ fn figures_are_those_of_the_json_object() {
     }
 }
 
-/// What the tiles say, by name.
+/// The figures of the tiles, by name.
 fn tiles(page: &str) -> BTreeMap<String, String> {
     let page = xml(page);
     let document = Document::parse(&page).unwrap();
@@ -247,7 +247,7 @@ fn tiles(page: &str) -> BTreeMap<String, String> {
     labels.map(text).zip(figures.map(text)).collect()
 }
 
-/// A run of so many slots, each due a second before the end, of which only the first completed.
+/// A run of `slots` requests, due a second before the end. Only the first one completed.
 fn of_which_one_completed(slots: u64) -> Summary {
     let mut summary = empty();
     let stats = &mut summary.stats;
@@ -275,7 +275,7 @@ fn labels_are_in_a_table_if_there_are_several() {
 }
 
 #[test]
-fn what_never_started_is_among_the_first_figures() {
+fn requests_that_never_started_are_among_the_tiles() {
     let tiles = tiles(&html(&of_which_one_completed(20_000)));
     let expected = [
         ("completed", "1"),
@@ -299,21 +299,21 @@ fn lower_bounds_are_named_only_where_there_are_some() {
 }
 
 #[test]
-fn skipped_slots_are_said_to_be_in_no_chart() {
+fn skipped_requests_are_counted_below_the_chart() {
     let mut summary = long(40, 500);
-    assert!(!html(&summary).contains("skipped slots are in no chart"));
+    assert!(!html(&summary).contains("skipped requests are in no chart"));
     summary.stats.skipped(7, Duration::from_secs(1));
     let page = html(&summary);
-    assert!(page.contains(" 7 skipped slots are in no chart over time."));
+    assert!(page.contains(" 7 skipped requests are in no chart over time."));
     assert!(tiles(&page)["never started"].starts_with("7 "));
 }
 
 #[test]
-fn where_nothing_completed_no_ratio_is_told() {
+fn no_ratio_is_shown_if_nothing_completed() {
     let mut summary = of_which_one_completed(20);
     (summary.stats.service, summary.verdict) = (empty().stats.service, Verdict::TargetFailing);
     let page = html(&summary);
-    assert!(page.contains("No request completed: ") && !page.contains("times as much"));
+    assert!(page.contains("No request completed: ") && !page.contains("times as long"));
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn only_the_options_that_were_given_are_shown() {
     assert!(!page.contains("<th scope=\"row\">pin</th>"));
     let mut summary = empty();
     summary.title.given.clear();
-    assert!(html(&summary).contains("all had their defaults"));
+    assert!(html(&summary).contains("All options have their defaults"));
 }
 
 /// For `just page`, which looks at them in a browser.

@@ -1,4 +1,4 @@
-//! The table of all that is drawn over time.
+//! Writes the table with the figures of all charts over time.
 
 use super::kinds::{KINDS, POINTS};
 use super::numbers::{count, time};
@@ -9,21 +9,21 @@ use crate::recorded::over_time::Interval;
 use maud::{Markup, html};
 use std::time::Duration;
 
-/// The first columns. Those of times follow, for each kind of time.
+/// The first columns. The columns for each kind of time follow.
 const COLUMNS: [&str; 10] = [
     "from",
     "to",
-    "asked",
+    "requested",
     "achieved",
     "backlog",
     "backlog time",
     "due",
     "failed",
-    "unfinished",
+    "given up",
     "never started",
 ];
 
-/// All figures. What is under the pointer is shown from here.
+/// All figures. The script takes the ones under the pointer from here.
 pub(crate) fn table(times: &Times) -> Markup {
     html! {
         details {

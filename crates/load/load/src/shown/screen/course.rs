@@ -1,4 +1,4 @@
-//! The rate asked for and the rate achieved, over time.
+//! Draws the requested and the achieved rate over time.
 
 use super::figures::{ACHIEVED, ASKED};
 use super::picture::Span;
@@ -13,8 +13,11 @@ use ratatui::text::Line;
 use ratatui::widgets::{Axis, Block, Borders, Chart, Dataset, GraphType, Widget};
 use std::time::Duration;
 
-/// The heights of the chart that are round, within a factor of ten.
+/// Round heights of the chart, within a factor of ten.
 const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
+
+/// The columns from one dot to the next.
+const DISTANCE: u16 = 4;
 
 /// The chart of the rates.
 #[derive(Debug)]
@@ -27,24 +30,28 @@ impl Widget for Course<'_> {
     fn render(self, area: Rect, buffer: &mut Buffer) {
         let title = Line::from(vec![
             "requests per second: ".into(),
-            "asked".fg(ASKED),
+            "• requested".fg(ASKED),
             ", ".into(),
-            "achieved".fg(ACHIEVED),
+            "⠤ achieved".fg(ACHIEVED),
         ]);
         let block = Block::new().borders(Borders::TOP).title(title);
-        let [asked, achieved] =
-            [steps(self.spans, |span| span.asked_hz), steps(self.spans, |span| span.achieved_hz)];
+        let achieved = steps(self.spans);
+        let asked = dots(self.spans, area.width / DISTANCE);
         let (Some(first), Some(last)) = (self.spans.first(), self.spans.last()) else {
             let warm_up = if self.phase == Phase::WarmUp { "nothing is recorded yet" } else { "" };
             let inner = block.inner(area);
             block.render(area, buffer);
             return Line::from(warm_up).render(inner, buffer);
         };
-        let hz = asked.iter().chain(&achieved).map(|point| point.1).fold(0.0, f64::max);
+        let rates = self.spans.iter().flat_map(|span| [span.asked_hz, span.achieved_hz]);
+        let hz = rates.fold(0.0, f64::max);
         let top = round_up(if hz > 0.0 { hz } else { 1.0 }, &ROUND);
-        let lines = [(&asked, ASKED), (&achieved, ACHIEVED)].map(|(points, colour)| {
+        // Single dots over a line are told apart without colours, also where both are in one row.
+        let line = (&achieved, ACHIEVED, Marker::Braille, GraphType::Line);
+        let dots = (&asked, ASKED, Marker::Dot, GraphType::Scatter);
+        let lines = [line, dots].map(|(points, colour, marker, kind)| {
             let line = Dataset::default().data(points).style(Style::new().fg(colour));
-            line.marker(Marker::Braille).graph_type(GraphType::Line)
+            line.marker(marker).graph_type(kind)
         });
         Chart::new(lines.to_vec())
             .block(block)
@@ -59,9 +66,20 @@ fn axis(bounds: [f64; 2], labels: [String; 2]) -> Axis<'static> {
     Axis::default().bounds(bounds).labels(labels)
 }
 
-/// The rate is level within a span.
-fn steps(spans: &[Span], hz: fn(&Span) -> f64) -> Vec<(f64, f64)> {
-    spans.iter().flat_map(|span| [(span.from, hz(span)), (span.to, hz(span))]).collect()
+/// The achieved rate, which is level within a span.
+fn steps(spans: &[Span]) -> Vec<(f64, f64)> {
+    let ends = |span: &Span| [(span.from, span.achieved_hz), (span.to, span.achieved_hz)];
+    spans.iter().flat_map(ends).collect()
+}
+
+/// The requested rate at this number of moments.
+fn dots(spans: &[Span], count: u16) -> Vec<(f64, f64)> {
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Vec::new() };
+    let length = last.to - first.from;
+    let moments =
+        (0..count).map(|dot| first.from + length * (f64::from(dot) + 0.5) / f64::from(count));
+    let dot = |at| Some((at, spans.iter().find(|span| at < span.to)?.asked_hz));
+    moments.filter_map(dot).collect()
 }
 
 fn moment(seconds: f64) -> String {

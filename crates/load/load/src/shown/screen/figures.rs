@@ -1,4 +1,4 @@
-//! How far the run is, and its rates and backlog as figures.
+//! Draws the progress of the run, its rates and its backlog.
 
 use crate::console::human;
 use crate::shown::snapshot::{Phase, Snapshot};
@@ -9,13 +9,13 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Gauge, Widget};
 use std::time::Duration;
 
-/// The colours of what was asked for and of what was achieved.
+/// The colours of the requested and of the achieved rate.
 pub(super) const ASKED: Color = Color::Yellow;
 pub(super) const ACHIEVED: Color = Color::Green;
-/// What should not be.
+/// The colour of failures.
 pub(super) const BAD: Color = Color::Red;
 
-/// The phase, and a bar of the time that is over.
+/// The phase, and a bar of the elapsed time.
 #[derive(Debug)]
 pub(crate) struct Progress<'run>(pub(crate) &'run Snapshot);
 
@@ -25,7 +25,7 @@ impl Progress<'_> {
             Phase::WarmUp => "warm-up",
             Phase::Running => "running",
             Phase::Paused => "paused",
-            Phase::WaitingForAnswers => "waiting for answers",
+            Phase::WaitingForAnswers => "waiting for responses",
             Phase::Over => "over",
         }
     }

@@ -1,4 +1,4 @@
-//! What is being typed, what was said about it, and the keys.
+//! Draws the typed text, messages, the keys and their help.
 
 use super::figures::BAD;
 use super::layout::Wishes;
@@ -14,7 +14,7 @@ use ratatui::widgets::{Block, Borders, Paragraph, Widget, Wrap};
 /// The width of the keys in the help.
 const LABEL: usize = 10;
 
-/// How the layout depends on what is typed.
+/// The requirements of a picture on the layout.
 pub(crate) fn wishes(picture: &Picture, width: u16) -> Wishes {
     let prompt = &picture.prompt;
     Wishes {
@@ -27,7 +27,7 @@ pub(crate) fn wishes(picture: &Picture, width: u16) -> Wishes {
     }
 }
 
-/// How many lines a text takes, of which words may leave a tenth empty; at most three.
+/// The number of lines that a text takes, at most three. Words may leave a tenth of a line empty.
 fn lines(text: &str, width: u16) -> u16 {
     let filled = usize::from(width - width / 10).max(1);
     u16::try_from(1 + Span::from(text).width() / filled).unwrap_or(u16::MAX).min(3)
@@ -41,7 +41,7 @@ fn note(picture: &Picture) -> &str {
     picture.snapshot.as_ref().map_or("", |now| &now.note)
 }
 
-/// Draws the text that is being typed, with a cursor in it; otherwise what was said.
+/// Draws the text that is being typed, with a cursor in it; otherwise the message.
 pub(crate) fn draw_prompt(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
     let Some((kind, typed)) = picture.prompt.typing() else {
         frame.render_widget(Line::from(note(picture)).fg(BAD).bold(), area);
@@ -51,24 +51,24 @@ pub(crate) fn draw_prompt(frame: &mut Frame<'_>, area: Rect, picture: &Picture) 
         PromptKind::Rate => "rate> ",
         PromptKind::Shape => "shape> ",
     };
-    let (before, behind) = typed.parts();
-    // As much of the text as fits is shown, with the cursor in it.
+    let (before, after) = typed.parts();
+    // The shown part of a long text contains the cursor.
     let before = ending(&format!("{name}{before}"), area.width.saturating_sub(1).into());
     let cursor = u16::try_from(Span::from(before.as_str()).width()).unwrap_or(u16::MAX);
-    frame.render_widget(Line::from(before + &behind).bold(), area);
+    frame.render_widget(Line::from(before + &after).bold(), area);
     if cursor < area.width {
         frame.set_cursor_position((area.x + cursor, area.y));
     }
 }
 
-/// The end of a text that is so wide at most.
+/// The longest end of a text that has at most this width.
 fn ending(text: &str, width: usize) -> String {
     let mut from = text.char_indices().map(|(index, _)| index).chain([text.len()]);
     let fitting = from.find(|&from| Span::from(&text[from..]).width() <= width);
     text[fitting.unwrap_or(text.len())..].to_owned()
 }
 
-/// The keys that may be pressed now; or what is wrong with what was entered.
+/// The keys that can be pressed now, or the error in the entered text.
 #[derive(Debug)]
 pub(crate) struct Keys<'run>(pub(crate) &'run Prompt);
 
@@ -76,13 +76,13 @@ impl Widget for Keys<'_> {
     fn render(self, area: Rect, buffer: &mut Buffer) {
         match self.0.typing() {
             Some(_) if !self.0.wrong().is_empty() => wrapped(self.0).render(area, buffer),
-            Some(_) => Line::from("Enter sets it, Esc leaves").dim().render(area, buffer),
+            Some(_) => Line::from("Enter applies, Esc cancels").dim().render(area, buffer),
             None => keys(area.width).render(area, buffer),
         }
     }
 }
 
-/// The keys with what they do, if there is room for that.
+/// The keys, with their actions if there is room.
 fn keys(width: u16) -> Line<'static> {
     let named = BINDINGS
         .iter()
@@ -94,7 +94,7 @@ fn keys(width: u16) -> Line<'static> {
     BINDINGS.iter().flat_map(|binding| [binding.label.bold(), "  ".into()]).collect()
 }
 
-/// What the keys do, and what the figures are.
+/// Explains the keys and the figures.
 #[derive(Debug)]
 pub(crate) struct Help;
 
@@ -108,11 +108,11 @@ impl Widget for Help {
         };
         let keys = BINDINGS.iter().map(|binding| key(binding.label, binding.help));
         let figures = [
-            key("Ctrl-C", "as q, also while you type; a third one ends the program at once"),
+            key("Ctrl-C", "as q, also while typing; the third one ends the program at once"),
             key("wait", "from the intended start to the start"),
-            key("service", "from the sending to the end of the answer"),
-            key("response", "from the intended start to the end of the answer"),
-            key("backlog", "requests that are due and not started, and their time"),
+            key("service", "from sending the request to the end of the response"),
+            key("response", "from the intended start to the end of the response"),
+            key("backlog", "requests that are due and have not started, and their time"),
         ];
         for (line, area) in keys.chain(figures).zip(inner.rows()) {
             line.render(area, buffer);

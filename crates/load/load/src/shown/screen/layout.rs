@@ -1,4 +1,4 @@
-//! Which parts of the view are shown in a terminal of a given height, and where.
+//! Places the parts of the view in a terminal of a given height.
 
 use ratatui::layout::Rect;
 
@@ -9,38 +9,45 @@ pub(crate) enum Part {
     Load,
     Progress,
     Figures,
+    Verdict,
     Charts,
     Times,
     Outcomes,
+    /// Labels, statuses and errors, if there is room for more than the lines above.
+    Breakdown,
     Prompt,
     Keys,
 }
 
-/// What changes the layout.
+/// The requirements on the layout.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wishes {
-    /// Something is being typed, or was said: this comes before everything else.
+    /// A text is being typed or a message is shown. Both come before everything else.
     pub(crate) prompt: bool,
-    /// How many lines the keys need.
+    /// The number of lines that the keys need.
     pub(crate) keys: u16,
-    /// The help is in the place of the charts, and of most other parts.
+    /// The help replaces the charts and most other parts.
     pub(crate) help: bool,
 }
 
-/// All parts from above, with their heights and how important they are: 0 is the most. The charts
-/// get all that is left, if it is so much.
-fn parts(wishes: Wishes) -> [(Part, u16, u8); 9] {
+/// The greatest height of the charts. Further lines show the breakdown.
+const CHARTS: u16 = 20;
+
+/// All parts from top to bottom, with their least heights and ranks: 0 is the most important.
+fn parts(wishes: Wishes) -> [(Part, u16, u8); 11] {
     let unless_helping = |rank| if wishes.help { u8::MAX } else { rank };
     [
         (Part::Url, 1, 3),
-        (Part::Load, 1, 7),
+        (Part::Load, 1, 8),
         (Part::Progress, 1, 2),
         (Part::Figures, 1, 1),
-        (Part::Charts, 5, if wishes.help { 1 } else { 8 }),
+        (Part::Verdict, 1, unless_helping(6)),
+        (Part::Charts, 5, if wishes.help { 1 } else { 9 }),
         (Part::Times, 4, unless_helping(4)),
         (Part::Outcomes, 3, unless_helping(5)),
-        (Part::Prompt, 1, if wishes.prompt { 0 } else { 6 }),
-        (Part::Keys, wishes.keys, 6),
+        (Part::Breakdown, 0, unless_helping(10)),
+        (Part::Prompt, 1, if wishes.prompt { 0 } else { 7 }),
+        (Part::Keys, wishes.keys, 7),
     ]
 }
 
@@ -60,7 +67,14 @@ pub(crate) fn placed(area: Rect, wishes: Wishes) -> Vec<(Part, Rect)> {
     let mut y = area.y;
     let mut placed = Vec::new();
     for (part, height, _) in parts.into_iter().filter(|(part, ..)| chosen.contains(part)) {
-        let height = if part == Part::Charts { height + left } else { height };
+        let most = match part {
+            Part::Charts if !wishes.help => CHARTS,
+            Part::Charts | Part::Breakdown => area.height,
+            _ => height,
+        };
+        let more = left.min(most.saturating_sub(height));
+        left -= more;
+        let height = height + more;
         placed.push((part, Rect { y, height, ..area }));
         y += height;
     }
@@ -73,12 +87,13 @@ mod tests {
 
     fn names(height: u16, wishes: Wishes) -> Vec<Part> {
         let area = Rect::new(0, 0, 80, height);
-        placed(area, wishes).into_iter().map(|(part, _)| part).collect()
+        let placed = placed(area, wishes).into_iter().filter(|(_, area)| area.height > 0);
+        placed.map(|(part, _)| part).collect()
     }
 
     #[test]
     fn the_less_important_goes_first() {
-        use Part::{Charts, Figures, Keys, Outcomes, Progress, Prompt, Times, Url};
+        use Part::{Charts, Figures, Keys, Outcomes, Progress, Prompt, Times, Url, Verdict};
         let usual = Wishes { keys: 1, ..Wishes::default() };
         let prompted = Wishes { prompt: true, ..usual };
         let help = Wishes { help: true, ..usual };
@@ -89,20 +104,32 @@ mod tests {
             (2, prompted, &[Figures, Prompt]),
             (3, usual, &[Url, Progress, Figures]),
             (7, usual, &[Url, Progress, Figures, Times]),
-            (12, prompted, &[Url, Progress, Figures, Times, Outcomes, Prompt, Keys]),
+            (13, prompted, &[Url, Progress, Figures, Verdict, Times, Outcomes, Prompt, Keys]),
             (8, help, &[Url, Progress, Figures, Charts]),
         ] {
             assert_eq!(names(height, wishes), expected, "{height}");
         }
-        assert_eq!(names(24, usual).len(), 9);
+        assert_eq!(names(24, usual).len(), 10);
         assert!(!names(60, help).contains(&Times));
+    }
+
+    #[test]
+    fn a_high_terminal_shows_the_breakdown_and_no_higher_charts() {
+        let wishes = Wishes { keys: 1, ..Wishes::default() };
+        let height = |terminal, wanted| {
+            let placed = placed(Rect::new(0, 0, 200, terminal), wishes);
+            placed.iter().find(|(part, _)| *part == wanted).unwrap().1.height
+        };
+        let heights = |terminal| [Part::Charts, Part::Breakdown].map(|part| height(terminal, part));
+        assert_eq!([24, 34, 40, 60].map(heights), [[10, 0], [20, 0], [20, 6], [20, 26]]);
     }
 
     #[test]
     fn parts_lie_below_each_other_in_the_area() {
         for height in 0..200 {
             for flags in 0..4 {
-                let wishes = Wishes { prompt: flags & 1 > 0, help: flags & 2 > 0, keys: 2 };
+                let (prompt, help) = (flags & 1 > 0, flags & 2 > 0);
+                let wishes = Wishes { prompt, help, keys: 2 };
                 let placed = placed(Rect::new(0, 0, 80, height), wishes);
                 let is_dense = placed.windows(2).all(|pair| pair[0].1.bottom() == pair[1].1.y);
                 let is_inside = placed.iter().all(|(_, area)| area.bottom() <= height);

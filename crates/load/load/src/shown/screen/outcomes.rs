@@ -1,8 +1,8 @@
-//! What became of requests, and whose the lateness was.
+//! Draws the counts of requests, their statuses and errors, and the causes of lateness.
 
 use super::figures::BAD;
 use crate::console::human;
-use crate::load::kind::{FailureKind, STATUS};
+use crate::load::kind::STATUS;
 use crate::recorded::lateness::Lateness;
 use crate::recorded::tally::Tally;
 use crate::shown::snapshot::Snapshot;
@@ -12,10 +12,8 @@ use ratatui::style::Stylize;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 use std::cmp::Reverse;
-use std::fmt::Display;
-use std::time::Duration;
 
-/// Three lines: counts, statuses and errors, lateness. All since the end of the warm-up.
+/// Three lines since the end of the warm-up: counts, statuses and errors, lateness.
 #[derive(Debug)]
 pub(crate) struct Outcomes<'run>(pub(crate) &'run Snapshot);
 
@@ -30,47 +28,41 @@ impl Widget for Outcomes<'_> {
         if ledger.skipped > 0 {
             counts.push(format!("   skipped {}", ledger.skipped).into());
         }
-        let lines = [counts.into(), Line::from(answers(tally)), Line::from(causes(lateness))];
+        let lines = [counts.into(), Line::from(responses(tally)), Line::from(causes(lateness))];
         for (line, area) in lines.into_iter().zip(area.rows()) {
             line.render(area, buffer);
         }
     }
 }
 
-/// Errors and statuses, each with its count; the most frequent errors first.
-fn answers(tally: &Tally) -> String {
-    let is_no_answer = |failure: &FailureKind| failure.group() != STATUS;
-    let mut errors: Vec<_> = tally.failures.iter().filter(|(why, _)| is_no_answer(why)).collect();
-    errors.sort_unstable_by_key(|&(why, count)| (Reverse(count), why));
+/// Errors, the most frequent first; statuses, failures first. Each has its count.
+pub(super) fn endings(tally: &Tally) -> [Vec<(String, u64)>; 2] {
+    let errors = tally.failures.iter().filter(|(kind, _)| kind.group() != STATUS);
+    let mut errors: Vec<_> = errors.map(|(kind, count)| (kind.to_string(), *count)).collect();
+    errors.sort_by_key(|(_, count)| Reverse(*count));
     let mut statuses: Vec<_> = tally.statuses.iter().collect();
     statuses.sort_unstable_by_key(|&(status, count)| (*status < 400, Reverse(count), status));
-    let [errors, statuses] = [list(errors), list(statuses)];
-    match (errors.is_empty(), statuses.is_empty()) {
-        (true, true) => "no answers yet".to_owned(),
-        (true, false) => format!("statuses {statuses}"),
-        (false, true) => format!("errors {errors}"),
-        (false, false) => format!("errors {errors}   statuses {statuses}"),
-    }
+    [errors, statuses.into_iter().map(|(status, count)| (status.to_string(), *count)).collect()]
 }
 
-fn list(counts: Vec<(impl Display, &u64)>) -> String {
-    let shown = counts.into_iter().map(|(what, count)| format!("{what}: {count}"));
+fn responses(tally: &Tally) -> String {
+    let parts = ["errors ", "statuses "].into_iter().zip(endings(tally));
+    let parts = parts.filter(|(_, counts)| !counts.is_empty());
+    let parts = parts.map(|(name, counts)| name.to_owned() + &list(&counts));
+    parts.collect::<Vec<_>>().join("   ")
+}
+
+fn list(counts: &[(String, u64)]) -> String {
+    let shown = counts.iter().map(|(name, count)| format!("{name}: {count}"));
     shown.collect::<Vec<_>>().join(", ")
 }
 
 fn causes(lateness: &Lateness) -> String {
-    let total = lateness.total();
-    if total <= 0.0 {
+    let shares = lateness.shares();
+    if shares.is_empty() {
         return "no lateness".to_owned();
     }
-    let each = [
-        ("target", lateness.target),
-        ("generator", lateness.generator),
-        ("burst ratio", lateness.held),
-        ("think times", lateness.resting),
-    ];
-    let shares = each.into_iter().filter(|(_, part)| *part > 0.0);
-    let shares = shares.map(|(whose, part)| format!("{whose} {}", human::percent(part / total)));
-    let sum = human::time(Duration::try_from_secs_f64(total).unwrap_or(Duration::MAX));
-    format!("lateness {sum} in all: {}", shares.collect::<Vec<_>>().join(", "))
+    let share = |(cause, share): (_, f64)| format!("{cause} {}", human::percent(share));
+    let shares: Vec<_> = shares.into_iter().map(share).collect();
+    format!("lateness: {}", shares.join(", "))
 }

@@ -1,16 +1,16 @@
-//! What is drawn: everything that the view needs to know, at one moment.
+//! The input of the view at one moment.
 
 use crate::console::human;
 use crate::recorded::over_time::{Interval, OverTime};
-use crate::shown::headline::Headline;
 use crate::shown::keys::Prompt;
+use crate::shown::run_title::RunTitle;
 use crate::shown::snapshot::Snapshot;
 use std::sync::Arc;
 
-/// How a run looks at a moment.
+/// A run at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
-    pub(crate) headline: Arc<Headline>,
+    pub(crate) title: Arc<RunTitle>,
     /// None before the schedule starts.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
     /// The rates since the end of the warm-up.
@@ -20,9 +20,9 @@ pub(crate) struct Picture {
 
 impl Picture {
     /// Before the schedule starts.
-    pub(crate) fn opening(headline: &Arc<Headline>) -> Picture {
+    pub(crate) fn opening(title: &Arc<RunTitle>) -> Picture {
         Picture {
-            headline: Arc::clone(headline),
+            title: Arc::clone(title),
             snapshot: None,
             course: Vec::new(),
             prompt: Prompt::default(),
@@ -41,11 +41,11 @@ pub(crate) struct Span {
 
 /// At most this many spans are drawn.
 const MOST: usize = 150;
-/// At least this many slots are asked for in a span: fewer would be up or down at random.
+/// The least number of requests in a span. The rates of fewer would vary at random.
 const LEAST_SLOTS: f64 = 10.0;
 
 impl Span {
-    /// The spans of a run. What does not fill one yet is left out, unless there is nothing else.
+    /// The spans of a run. The last one is left out until it is full, unless it is the only one.
     pub(crate) fn all(over_time: &OverTime) -> Vec<Span> {
         let intervals = match over_time.intervals() {
             // The warm-up ends shortly before a collection.

@@ -1,4 +1,4 @@
-//! How response times are spread, on a logarithmic scale.
+//! Draws the distribution of response times on a logarithmic scale.
 
 use crate::console::chart::eighths;
 use crate::console::human;
@@ -59,7 +59,7 @@ impl Scale {
         decades / f64::from(self.last - self.first)
     }
 
-    /// The names of the powers, and the columns where they begin. What has no room is left out.
+    /// The names of the powers, and their columns. A name without room is left out.
     fn labels(self, width: u16) -> Vec<(u16, String)> {
         let decades = self.last - self.first;
         let mut free = 0;
@@ -85,7 +85,7 @@ fn name(power: u32) -> String {
     format!("{}{unit}", 10_u64.pow(power - power.min(9) / 3 * 3))
 }
 
-/// How many times belong to each column.
+/// The number of times in each column.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a column")]
 fn bars(times: &Histogram<u64>, scale: Scale, columns: usize) -> Vec<u64> {
     let mut bars = vec![0; columns];

@@ -2,12 +2,13 @@
 
 use super::picture::{Picture, Span};
 use super::view;
+use crate::load::kind::FailureKind;
 use crate::recorded::lateness::Lateness;
 use crate::recorded::over_time::tests::over_time;
 use crate::recorded::over_time::{Backlog, Brief, OverTime};
 use crate::recorded::tally::Tally;
-use crate::shown::headline::Headline;
 use crate::shown::keys::Prompt;
+use crate::shown::run_title::RunTitle;
 use crate::shown::snapshot::{Phase, Recent, Snapshot};
 use crossterm::event::KeyCode;
 use nanopace::{ManualClock, Pacer, Rate};
@@ -17,8 +18,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn headline() -> Arc<Headline> {
-    Arc::new(Headline {
+fn title() -> Arc<RunTitle> {
+    Arc::new(RunTitle {
         url: "http://例え.テスト/é?q=1".to_owned(),
         load: "5000/s".to_owned(),
         by: "16 connections on 2 threads, strictness 0".to_owned(),
@@ -69,7 +70,7 @@ fn picture(snapshot: Snapshot) -> Picture {
     Picture {
         snapshot: Some(Arc::new(snapshot)),
         course: Span::all(&course),
-        ..Picture::opening(&headline())
+        ..Picture::opening(&title())
     }
 }
 
@@ -101,12 +102,12 @@ fn assert_shown(picture: &Picture, (width, height): (u16, u16), parts: &[&str]) 
 }
 
 #[test]
-fn what_must_be_seen_is_seen() {
+fn the_parts_are_seen_in_terminals_of_four_sizes() {
     let parts = [
         "5000/s, 16 connections",
         "running  5s of 20s",
         "4321.0/s of 5000/s   backlog 501 (5.00s)   in flight 34",
-        "requests per second: asked, achieved",
+        "requests per second: • requested, ⠤ achieved",
         "5.00k/s",
         "response times, last second",
         "p50      p90      p99      max",
@@ -120,6 +121,39 @@ fn what_must_be_seen_is_seen() {
     let small = ["running  5s of 20s", "4321.0/s of 5000/s", "p50      p99"];
     assert_shown(&picture(snapshot()), (35, 8), &small);
     assert_shown(&picture(snapshot()), (20, 1), &["4321.0/s of 5000/s"]);
+}
+
+#[test]
+fn the_verdict_so_far_is_seen() {
+    let late = Lateness { target: 3.0, generator: 1.0, ..Lateness::default() };
+    let snapshot = Snapshot { lateness: late, ..snapshot() };
+    let parts =
+        ["so far: The target could not keep up: requests were due", "lateness: target 75.0 %"];
+    assert_shown(&picture(snapshot.clone()), (80, 24), &parts);
+    let nothing = Snapshot { tally: Tally::default(), ..snapshot };
+    assert!(!shown(&picture(nothing), 80, 24).contains("so far"));
+}
+
+#[test]
+fn a_large_terminal_shows_labels_statuses_and_errors() {
+    let mut snapshot = snapshot();
+    snapshot.tally.failures.insert(FailureKind::new("timeout"), 4);
+    snapshot.tally.expect(&["read", "write"]);
+    let picture = picture(snapshot);
+    let parts = ["label ", "mean service", "read ", "write ", "outcome ", "share", "timeout "];
+    assert_shown(&picture, (200, 60), &parts);
+    // The charts take at most 20 of the 60 lines.
+    let large = shown(&picture, 200, 60);
+    let line = |text: &str| large.lines().position(|line| line.contains(text)).unwrap();
+    assert_eq!(line("last second  ") - line("requests per second"), 20, "{large}");
+}
+
+#[test]
+fn the_two_lines_of_the_chart_differ_without_colours() {
+    let text = shown(&picture(snapshot()), 80, 24);
+    let is_braille = |char: &char| ('\u{2801}'..='\u{28ff}').contains(char);
+    let achieved = text.chars().filter(is_braille).count();
+    assert!(text.matches('•').count() > 5 && achieved > 10, "{text}");
 }
 
 #[test]
@@ -144,16 +178,16 @@ fn a_prompt_is_seen_with_what_is_wrong() {
 fn help_has_every_key() {
     let mut picture = picture(snapshot());
     picture.prompt = typed("?");
-    let parts = ["raises the rate", "asks for a shape", "Ctrl-C", "missing answers", "backlog   "];
+    let parts = ["raise the rate", "type a shape", "Ctrl-C", "open requests", "backlog   "];
     assert_shown(&picture, (80, 24), &parts);
 }
 
 #[test]
-fn what_was_said_is_seen() {
-    let note = "waiting for 3 answers; Ctrl-C gives them up".to_owned();
+fn a_message_is_seen() {
+    let note = "waiting for 3 responses; Ctrl-C gives up".to_owned();
     let picture = picture(Snapshot { note, phase: Phase::WaitingForAnswers, ..snapshot() });
     for size in [(80, 24), (80, 1)] {
-        assert_shown(&picture, size, &["waiting for 3 answers; Ctrl-C gives them up"]);
+        assert_shown(&picture, size, &["waiting for 3 responses; Ctrl-C gives up"]);
     }
 }
 
@@ -168,7 +202,7 @@ fn odd() -> Vec<Picture> {
     (huge.recent.hz, huge.recent.asked_hz, huge.is_shape) = (f64::MAX, f64::MAX, true);
     huge.recent.brief.response.record_n(u64::MAX / 2, 1_000_000).unwrap();
     (huge.tally.started, huge.lateness.target) = (u64::MAX, f64::MAX);
-    let opening = Picture::opening(&headline());
+    let opening = Picture::opening(&title());
     let mut pictures = vec![opening, picture(snapshot()), picture(empty), picture(huge)];
     pictures[2].course = Span::all(&OverTime::new());
     pictures[3].course = Span::all(&over_time([(0, u64::MAX / 1_000_000, f64::MAX, u64::MAX)]));

@@ -1,7 +1,8 @@
-//! The whole view.
+//! Draws the whole view.
 
+use super::breakdown::Breakdown;
 use super::course::Course;
-use super::figures::{Figures, Progress};
+use super::figures::{BAD, Figures, Progress};
 use super::footer::{self, Help};
 use super::layout::{self, Part};
 use super::outcomes::Outcomes;
@@ -11,6 +12,7 @@ use super::times::Times;
 use crate::shown::snapshot::Snapshot;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Stylize;
 use ratatui::text::Line;
 
 /// The least width at which the charts are beside each other, and the least height at which they
@@ -28,10 +30,10 @@ pub(crate) fn draw(frame: &mut Frame<'_>, picture: &Picture) {
 
 fn draw_part(frame: &mut Frame<'_>, part: Part, area: Rect, picture: &Picture) {
     match (part, &picture.snapshot) {
-        (Part::Url, _) => frame.render_widget(Line::from(picture.headline.url.as_str()), area),
+        (Part::Url, _) => frame.render_widget(Line::from(picture.title.url.as_str()), area),
         (Part::Load, snapshot) => {
-            let load = snapshot.as_ref().map_or(&picture.headline.load, |now| &now.load);
-            let text = format!("{load}, {}", picture.headline.by);
+            let load = snapshot.as_ref().map_or(&picture.title.load, |now| &now.load);
+            let text = format!("{load}, {}", picture.title.by);
             frame.render_widget(Line::from(text), area);
         }
         (Part::Prompt, _) => footer::draw_prompt(frame, area, picture),
@@ -41,10 +43,18 @@ fn draw_part(frame: &mut Frame<'_>, part: Part, area: Rect, picture: &Picture) {
         (_, None) => {}
         (Part::Progress, Some(now)) => frame.render_widget(Progress(now), area),
         (Part::Figures, Some(now)) => frame.render_widget(Figures(now), area),
+        (Part::Verdict, Some(now)) => frame.render_widget(verdict(now), area),
         (Part::Charts, Some(now)) => draw_charts(frame, area, picture, now),
         (Part::Times, Some(now)) => frame.render_widget(Times(&now.recent.brief), area),
         (Part::Outcomes, Some(now)) => frame.render_widget(Outcomes(now), area),
+        (Part::Breakdown, Some(now)) => frame.render_widget(Breakdown(&now.tally), area),
     }
+}
+
+fn verdict(now: &Snapshot) -> Line<'static> {
+    let Some(verdict) = now.verdict() else { return Line::default() };
+    let text = format!("so far: {}", verdict.headline(&now.lateness));
+    if verdict.is_well() { text.into() } else { Line::from(text).fg(BAD) }
 }
 
 fn draw_charts(frame: &mut Frame<'_>, area: Rect, picture: &Picture, now: &Snapshot) {

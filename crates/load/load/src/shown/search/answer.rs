@@ -1,4 +1,4 @@
-//! The answer in sentences.
+//! Writes the answer of a search in sentences.
 
 use crate::console::human;
 use crate::judged::search::judge::{Cause, Measured, Promise};
@@ -7,7 +7,7 @@ use crate::judged::search::results::{End, Results, rate};
 use crate::judged::verdict::Verdict;
 use std::fmt::{self, Display, Formatter};
 
-/// The answer, and what it rests on.
+/// The answer, and its evidence.
 #[derive(Debug)]
 pub(crate) struct Answer<'run> {
     pub(crate) results: &'run Results,
@@ -43,8 +43,7 @@ impl Display for Answer<'_> {
             End::TargetFailing => "; the target fails",
         };
         let (count, took) = (results.steps.len(), human::time(results.took));
-        let plural = if count == 1 { "" } else { "s" };
-        writeln!(f, "effort    {count} step{plural} in {took}{ended}")
+        writeln!(f, "effort    {} in {took}{ended}", human::count(count, "step"))
     }
 }
 
@@ -102,7 +101,7 @@ impl Answer<'_> {
         }
     }
 
-    /// What ran out at a rate that was too high.
+    /// The resource that ran out at a rate that was too high.
     fn why(&self, step: &Measured) -> Option<String> {
         let (at, busy) = (rate(step.hz), step.busy.unwrap_or_default());
         let connections = self.results.connections;
@@ -114,7 +113,7 @@ impl Answer<'_> {
                     Some(most) => {
                         format!("requests failed: {errors} of them at {at}. Most often: {most}.")
                     }
-                    None => format!("no request was answered at {at}."),
+                    None => format!("no request got a response at {at}."),
                 }
             }
             Cause::Connections => {
@@ -124,20 +123,20 @@ impl Answer<'_> {
                     _ => format!("all {connections} connections were"),
                 };
                 format!(
-                    "{all} busy with answers when requests fell due. By Little's law {at} at a mean service time of {service} keep {needed:.1} busy, and need some to spare: more --connections show whether the target can do more."
+                    "{all} busy when requests were due. By Little's law {at} at a mean service time of {service} keep {needed:.1} busy, and need some to spare: more --connections show whether the target can do more."
                 )
             }
             Cause::Target => format!(
-                "the target was busy: it held {busy:.1} of {connections} connections on average at {at}, and its answers alone took too long ({service} on average). More --connections would not help."
+                "the target was busy: it held {busy:.1} of {connections} connections on average at {at}, and its service time alone was too long ({service} on average). More --connections would not help."
             ),
             Cause::Latency => format!(
-                "the target's answers took too long at {at} while connections were free: {busy:.1} of {connections} were busy on average."
+                "the target's responses took too long at {at} while connections were free: {busy:.1} of {connections} were busy on average."
             ),
             Cause::Generator if step.verdict == Verdict::GeneratorFailing => {
                 format!("at {at} {}.", step.shortages.join("; "))
             }
             Cause::Generator => format!(
-                "the generator's threads had no processor time or woke up late at {at}. Run it on a machine of its own, with more or fewer --threads."
+                "the generator's threads lacked CPU time or woke late at {at}. Run it on a machine of its own, with more or fewer --threads."
             ),
         })
     }

@@ -61,7 +61,7 @@ impl LogAxis {
 }
 
 impl Results {
-    /// What is charted: rates, seconds, and what came of them. Zero is not on a logarithmic axis.
+    /// The points of the chart: rates, seconds and outcomes. Zero is not on a logarithmic axis.
     pub(crate) fn points(&self) -> impl Iterator<Item = (f64, f64, Outcome)> + Clone {
         let seconds = |time: Duration| time.max(Duration::from_nanos(1)).as_secs_f64();
         self.steps

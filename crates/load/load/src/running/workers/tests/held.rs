@@ -34,7 +34,8 @@ fn the_load_begins_without_threads_that_connect_holds_and_leaves_them_behind() {
         if called == 0 {
             assert_eq!(summary.verdict, Verdict::TargetBehind, "{:?}", summary.stats.lateness);
         }
-        let told = format!("sessions that were not open when the load began: {unopened}. ");
+        let sessions = if unopened == 1 { "session was" } else { "sessions were" };
+        let told = format!("{unopened} {sessions} not open when the load began: ");
         assert!(summary.warnings.iter().any(|warning| warning.starts_with(&told)));
         drop(end);
     }

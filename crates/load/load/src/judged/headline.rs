@@ -1,0 +1,125 @@
+//! Puts the result of a run into one line: the worst of a missed requirement, an incomplete load, the verdict and a
+//! caution.
+
+use super::summary::Summary;
+use super::verdict::Verdict;
+use crate::console::human::{count, visible};
+use std::fmt::{self, Display, Formatter};
+
+/// How good a result is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Grade {
+    Good,
+    /// Nothing failed, but the figures need a second look.
+    Doubtful,
+    Bad,
+}
+
+/// The result of a run, and the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Headline {
+    pub(crate) grade: Grade,
+    pub(crate) result: String,
+    /// Empty if the result says all.
+    pub(crate) why: String,
+}
+
+impl Headline {
+    pub(crate) fn new(summary: &Summary) -> Headline {
+        let verdict = summary.verdict.headline(&summary.stats.lateness);
+        let (result, why) = verdict.split_once(": ").unwrap_or((&verdict, ""));
+        let is_closed = summary.verdict == Verdict::ClosedLoop;
+        let cautions = cautions(summary).count();
+        let (grade, result, why) = if let Some(first) = summary.missed.first() {
+            let all = summary.required.len().max(summary.missed.len());
+            let missed = summary.missed.len();
+            let result = format!("Missed {missed} of {}", count(all, "requirement"));
+            (Grade::Bad, result, first.as_str())
+        } else if let Some(why) = &summary.incomplete {
+            (Grade::Bad, "Incomplete".to_owned(), why.as_str())
+        } else if !summary.verdict.is_well() {
+            (Grade::Bad, result.to_owned(), why)
+        } else if cautions > 0 && !is_closed {
+            (Grade::Doubtful, format!("{result}, with {}", count(cautions, "caution")), "")
+        } else {
+            let grade = if is_closed { Grade::Doubtful } else { Grade::Good };
+            (grade, result.to_owned(), why)
+        };
+        Headline { grade, result, why: visible(why) }
+    }
+}
+
+impl Display for Headline {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let colon = if self.why.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.result, self.why)
+    }
+}
+
+/// The warnings of a run, and its checks that found something.
+pub(crate) fn cautions(summary: &Summary) -> impl Iterator<Item = &str> {
+    let found = summary.findings.iter().filter(|found| !found.is_well);
+    summary.warnings.iter().map(String::as_str).chain(found.map(|found| found.text.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judged::checks::Finding;
+    use crate::judged::criteria::Required;
+    use crate::shown::fixture::empty;
+
+    fn headline(change: impl Fn(&mut Summary)) -> (Grade, String) {
+        let mut summary = empty();
+        change(&mut summary);
+        let headline = Headline::new(&summary);
+        (headline.grade, headline.to_string())
+    }
+
+    fn doubt(summary: &mut Summary) {
+        let text = "starts were not even".to_owned();
+        summary.findings.push(Finding { check: "starts", is_well: false, text });
+    }
+
+    #[test]
+    fn the_worst_result_is_the_headline() {
+        let good = "On schedule: requests started when they were due".to_owned();
+        assert_eq!(headline(|_| ()), (Grade::Good, good));
+        let caution = "On schedule, with 1 caution".to_owned();
+        assert_eq!(headline(doubt), (Grade::Doubtful, caution));
+        let late = |summary: &mut Summary| {
+            doubt(summary);
+            summary.verdict = Verdict::TargetBehind;
+        };
+        let (grade, text) = headline(late);
+        assert!(
+            grade == Grade::Bad && text.starts_with("The target could not keep up: "),
+            "{text}"
+        );
+        let incomplete = |summary: &mut Summary| {
+            late(summary);
+            summary.incomplete = Some("9 of 10 requests never started".to_owned());
+        };
+        let expected = "Incomplete: 9 of 10 requests never started".to_owned();
+        assert_eq!(headline(incomplete), (Grade::Bad, expected));
+        let required = |missed: Option<&str>| Required {
+            text: String::new(),
+            value: String::new(),
+            missed: missed.map(str::to_owned),
+        };
+        let missed = |summary: &mut Summary| {
+            incomplete(summary);
+            summary.note(required(None));
+            summary.note(required(Some("max wait is 2s, wanted < 1s")));
+        };
+        let expected = "Missed 1 of 2 requirements: max wait is 2s, wanted < 1s".to_owned();
+        assert_eq!(headline(missed), (Grade::Bad, expected));
+    }
+
+    #[test]
+    fn a_closed_loop_is_never_a_good_result() {
+        let closed = |summary: &mut Summary| summary.verdict = Verdict::ClosedLoop;
+        let (grade, text) = headline(closed);
+        assert!(grade == Grade::Doubtful && text.starts_with("Closed loop: "), "{text}");
+    }
+}
