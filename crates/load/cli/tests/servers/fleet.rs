@@ -353,7 +353,7 @@ fn written_everywhere(server: &Server) {
     let page = parts.fold(first, |xml, part| xml + "<meta " + &part.replacen('>', "/>", 1));
     let page = roxmltree::Document::parse(&page).unwrap();
     let texts: Vec<_> = page.descendants().filter_map(|node| node.text()).collect();
-    for shown in ["Not all nodes have told", "Nodes", "Rate", "Percentiles"] {
+    for shown in ["The results of some nodes are missing", "Nodes", "Rate", "Percentiles"] {
         let is_shown = |text: &&str| text.to_lowercase().contains(&shown.to_lowercase());
         assert!(texts.iter().any(is_shown), "{shown}: {texts:?}");
     }
