@@ -180,8 +180,8 @@ mod tests {
         assert_eq!(succeeds(["ok", "never"], ""), (true, 1));
         assert_eq!(succeeds(["FAILED", "ok"], ""), (true, 2));
         assert_eq!(succeeds(["FAILED", "FAILED"], ""), (false, 2));
-        assert_eq!(succeeds(["ok", "ok"], "law: stood still for 0.4 s\n"), (true, 2));
-        assert_eq!(succeeds(["ok", "ok"], &"law: stood still\n".repeat(4)), (false, 2));
+        assert_eq!(succeeds(["ok", "ok"], "law: stalled for 0.4 s\n"), (true, 2));
+        assert_eq!(succeeds(["ok", "ok"], &"law: stalled\n".repeat(4)), (false, 2));
     }
 
     #[test]
