@@ -1,4 +1,4 @@
-//! Any command line is understood or refused with a reason.
+//! Parses any command line: it is valid or rejected with a reason.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use nanopace_cli::check;
 
 const COMMANDS: [&str; 2] = ["run", "calibrate"];
 
-/// Each takes a value of its own kind; the fuzzer chooses one and makes up the value.
+/// Options that take a value; the fuzzer chooses one and generates the value.
 const OPTIONS: [&str; 17] = [
     "--rate",
     "--duration",

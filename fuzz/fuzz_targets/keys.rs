@@ -1,4 +1,4 @@
-//! Any keys that are pressed while a load runs ask for something, or for nothing, or are no rate.
+//! Presses any keys while a load runs: they are a command, an invalid rate, or ignored.
 
 #![no_main]
 

@@ -1,7 +1,6 @@
-//! Every limiter that is a rule, with any numbers, on a clock that jumps forth and back: nothing
-//! panics or hangs; looking is deciding; what is refused changes nothing; who comes back when told
-//! gets in, and not earlier; and no more gets in within any span than the limiter's documentation
-//! says.
+//! Uses every limiter rule with any numbers, on a clock that jumps forwards and backwards. Nothing panics or hangs. A
+//! check decides like a request. A rejected request changes nothing. A request that is repeated at its retry time is
+//! admitted, and not earlier. No span admits more than the limiter's documentation says.
 
 #![no_main]
 
@@ -40,24 +39,23 @@ enum Step {
     AskForOne { obey: bool },
 }
 
-/// Which moment a request counts as made at, when it was made at an earlier one than others before
-/// it.
+/// The time at which a request counts, if it comes with an earlier time than requests before it.
 #[derive(Clone, Copy, PartialEq)]
 enum Latest {
-    /// The latest that anything was let in at.
+    /// The latest time at which a request was admitted.
     LetIn,
-    /// The latest that anybody asked at.
+    /// The latest time of any request.
     Asked,
-    /// Its own moment or a later one: what was let in before the clock went back is not compared
-    /// with it.
+    /// Its own time or a later one: it is not compared with requests that were admitted before the clock went
+    /// back.
     Own,
 }
 
 struct Subject {
     limiter: Box<dyn TryAcquire>,
-    /// The most that it lets in at once.
+    /// The largest number admitted at once.
     most: u64,
-    /// The most that it lets in within a span of so many nanoseconds, both ends included.
+    /// The largest number admitted within a span of this many nanoseconds, both ends included.
     bound: Box<dyn Fn(u64) -> u128>,
     latest: Latest,
     counts_rejected: bool,
@@ -79,7 +77,7 @@ impl Subject {
         }
     }
 
-    /// A rule in a word.
+    /// A rule whose state is one word.
     fn word<R>(rule: R, most: u64, bound: impl Fn(u64) -> u128 + 'static) -> Subject
     where
         R: Rule<State: From<u64> + Into<u64>> + 'static,
@@ -87,8 +85,8 @@ impl Subject {
         Subject::new(Atomic::new(rule), most, bound, Latest::LetIn)
     }
 
-    /// A rule that lets in `count` in each of the spans that a span of so many nanoseconds is made
-    /// of.
+    /// A rule that admits `count` in each of its own spans; `spans` is their number in a span of this many
+    /// nanoseconds.
     fn locked<R: Rule + 'static>(
         rule: R,
         count: u64,
@@ -103,7 +101,7 @@ impl Subject {
 struct Setting {
     kind: Kind,
     quota: AnyQuota,
-    /// The quota's count, if none.
+    /// By default the quota's count.
     capacity: Option<Number>,
 }
 
@@ -153,8 +151,8 @@ impl Setting {
     }
 }
 
-/// What is in a bucket, and what flows into it; less than 2 ns early where an interval is no whole
-/// number of nanoseconds.
+/// The content of a bucket and what flows into it. Less than 2 ns early if an interval is not a whole number of
+/// nanoseconds.
 fn bucket(quota: Quota, capacity: u64) -> impl Fn(u64) -> u128 + Copy + 'static {
     let early_ns = if quota.period_ns().is_multiple_of(quota.count()) { 0 } else { 2 };
     move |length_ns| {
@@ -176,11 +174,11 @@ fn ring(quota: Quota, guarding: bool) -> Subject {
 
 struct World {
     subject: Subject,
-    /// The same, asked for nothing but what was let in.
+    /// The same limiter, which gets only the admitted requests.
     twin: Subject,
     now: Nanos,
     latest: Nanos,
-    /// When each counts as let in, and how many.
+    /// The time at which each admitted request counts, and its size.
     let_in: Vec<(Nanos, u64)>,
 }
 

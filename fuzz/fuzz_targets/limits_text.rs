@@ -1,5 +1,5 @@
-//! Any text is a quota, limits of a key, or an error that says why not; what is shown is read back
-//! as the same. So are limits that were made from any numbers.
+//! Parses any string as a quota and as the limits of a key: it is valid or an error with the reason. A printed value
+//! is parsed as the same value, also if it was made from any numbers.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ use std::fmt::{Debug, Display};
 use std::num::NonZeroU16;
 use std::str::FromStr;
 
-/// What limits are written with.
+/// The words of limits.
 const WORDS: [&str; 20] = [
     "/", ", ", " in ", " burst ", " ", "k", "M", "G", "s", "ms", "us", "ns", "min", "m", "h",
     "day", "year", "month", "1", "0",

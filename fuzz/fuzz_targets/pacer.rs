@@ -1,6 +1,5 @@
-//! Any sequence of calls with any numbers, on a clock that jumps anywhere up to its end: nothing
-//! panics or hangs, nothing starts early, and the ledger accounts for every nanosecond and every
-//! slot.
+//! Makes any sequence of calls with any numbers, on a clock that jumps anywhere up to its end. Nothing panics or
+//! hangs, nothing starts early, and the ledger accounts for every nanosecond and every slot.
 
 #![no_main]
 
@@ -17,9 +16,9 @@ enum Step {
     SetClock(u64),
     Rate(u64, Duration),
     Hz(f64),
-    /// A shape as text, from its beginning or not.
+    /// A shape as a string, from its beginning or from another time.
     Shape(String),
-    /// From so many slots behind those that are taken.
+    /// From this many slots after the last taken one.
     Shard(u8, u8, u32),
     Strictness(f64),
     MaxBacklog(Option<Duration>),
@@ -80,7 +79,7 @@ struct World {
     claims: Vec<Claim<'static>>,
     started: u64,
     threshold: Duration,
-    /// Slots that were asked for in rows.
+    /// Slots requested with `acquire_many`.
     in_rows: u64,
 }
 
@@ -132,7 +131,7 @@ impl World {
         let _ = rate.map(|rate| self.pacer.set_rate(rate));
     }
 
-    /// Whether a caller would be held back for good: paused, or until the end of the clock.
+    /// Whether a caller would be held back forever: paused, or until the end of the clock.
     fn would_block(&self) -> bool {
         self.pacer.claim().and_then(|claim| claim.due()).is_ok_and(|due| due == Nanos::MAX)
     }
@@ -156,8 +155,8 @@ impl World {
         }
     }
 
-    /// Whether a row behind all that were taken would start before the end of the clock, 292 years
-    /// after its origin.
+    /// Whether a row after all taken slots would start before the end of the clock, 292 years after its
+    /// origin.
     fn comes_to_its_turn(&mut self, slots: u32) -> bool {
         self.in_rows += u64::from(slots);
         let years_left =

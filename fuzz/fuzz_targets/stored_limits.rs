@@ -1,6 +1,5 @@
-//! A stored configuration in which any bits have changed, or that has another length: it is opened
-//! with the limits that were stored, or is damaged, which is told; and a change that succeeds is
-//! there when it is opened again.
+//! Opens a stored configuration with any flipped bits or another length. It has the limits that were stored, or is
+//! reported as damaged, and a change that succeeds is found when it is opened again.
 
 #![no_main]
 
@@ -14,9 +13,9 @@ use tempfile::TempDir;
 
 #[derive(Arbitrary, Debug)]
 struct Damage {
-    /// Which of the bytes that are not zero, and which of its bits falls over.
+    /// Bits to flip: the index of a byte among those that are not zero, and of a bit in it.
     bits: Vec<(u32, u8)>,
-    /// How many bytes the file is shorter by, if it is.
+    /// The number of bytes to cut off, if any.
     cut: Option<u32>,
 }
 
@@ -42,8 +41,8 @@ fn limits(number: u32) -> Limits {
     format!("{}/s, {}/h in 60", number + 1, number + 100).parse().expect("limits")
 }
 
-/// Whether `config` has the first limits that were stored, and no others: an earlier state of the
-/// file is whole, too.
+/// Whether `config` has only the first limits that were stored, because an earlier state of the file is also
+/// valid.
 fn is_a_prefix(config: &DiskConfig) -> bool {
     let stored = |number: u32| config.limits_of(&number.to_string());
     let count = (0..20).take_while(|number| stored(*number).is_some()).count() as u32;
@@ -51,7 +50,7 @@ fn is_a_prefix(config: &DiskConfig) -> bool {
         && (count..20).all(|number| stored(number).is_none())
 }
 
-/// Damage that no checksum covers shows when something is written.
+/// Damage that no checksum covers is found by the next write.
 fn change(path: &Path, config: DiskConfig) -> Result<(), ConfigError> {
     config.set(Scope::Prefix("new"), limits(77))?;
     drop(config);

@@ -1,5 +1,5 @@
-//! Any text, any number is a strictness, a way to pause or a quota, or an error; what is shown is
-//! read back as the same.
+//! Parses any string or number as a strictness, a way to pause and a quota: it is valid or an error. A printed value
+//! is parsed as the same value.
 
 #![no_main]
 

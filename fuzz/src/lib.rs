@@ -1,20 +1,20 @@
-//! Numbers as the targets make them up.
+//! Arbitrary numbers, quotas and clock readings for the fuzz targets.
 
 use arbitrary::Arbitrary;
 use nanopace::Nanos;
 use nanopace_limits::Quota;
 use std::time::Duration;
 
-/// A number of 64 bits, of any magnitude: a plain `u64` would nearly always be a huge one.
+/// A number of 64 bits, of any magnitude: a plain `u64` would nearly always be huge.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Number {
-    /// A small one.
+    /// A small number.
     Small(u8),
-    /// A large one, or one of many digits.
+    /// A large number, or one with many digits.
     Scaled(u32, u8),
-    /// Just below the last moment, or the largest number there is.
+    /// Just below the end of time, or the largest number.
     BelowTheLastMoment(u8),
-    /// Anything.
+    /// Any number.
     Any(u64),
 }
 
@@ -30,7 +30,7 @@ impl Number {
         }
     }
 
-    /// The number, from 1 to `most` at least.
+    /// The number, limited to the range from 1 to `most`, which must not be 0.
     #[must_use]
     pub fn up_to(self, most: u64) -> u64 {
         match self.get() {
@@ -60,21 +60,21 @@ impl AnyQuota {
     }
 }
 
-/// A clock's reading that goes on and back by any spans.
+/// A change of a clock's reading, forwards or backwards by any span.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Move {
-    /// On by so many intervals of a quota, and a little more or less.
+    /// Forwards by this many intervals of a quota, and a little more or less.
     Intervals(u8, i8),
-    /// On by so many periods of a quota, and a little more or less.
+    /// Forwards by this many periods of a quota, and a little more or less.
     Periods(u8, i8),
-    /// On by any span.
+    /// Forwards by any span.
     On(Number),
-    /// Back by any span.
+    /// Backwards by any span.
     Back(Number),
 }
 
 impl Move {
-    /// Where it leads from `now`.
+    /// The reading after this move from `now`.
     #[must_use]
     pub fn from(self, now: Nanos, quota: Quota) -> Nanos {
         let moment = now.as_nanos();
