@@ -26,7 +26,7 @@ stress MINUTES="10":
 fleet-chaos *options:
     cargo run --package nanopace-trials -- chaos {{ options }}
 
-# Print CPU seconds and crates of clean builds, an edit and the test command, beside their bounds; many minutes.
+# Print CPU seconds and crates of clean builds, an edit and the test command, with their bounds; many minutes.
 cost:
     #!/usr/bin/env bash
     set -euo pipefail
@@ -69,7 +69,7 @@ figures *options:
 c-calls calls="10000000":
     NANOPACE_CALLS={{ calls }} cargo test --release -p nanopace-capi --test c -- --include-ignored every_slot
 
-# Install the library for C below the target folder and build its example with it (needs cargo-c, pkg-config and a C compiler).
+# Install the C library below the target folder and build its example with it (needs cargo-c, pkg-config and a C compiler).
 c-install:
     #!/usr/bin/env bash
     set -euo pipefail

@@ -1,11 +1,11 @@
-//! May I, now: what does a decision cost, direct and by key, and what does a key take?
+//! Measures the cost of a decision, for a single limit and by key, and the memory of a key.
 //!
 //! ```text
 //! cargo bench -p nanopace-benches --features rivals --bench limits -- [direct] [keyed] [memory]
 //! ```
 //!
-//! The baseline of direct limiters is a clock read and a compare-and-swap loop on one word. A `Limiter` with one
-//! limit and a `Keyed` are also compared with governor's. All candidates take turns in one run, and every decision
+//! The baseline of single limits is a clock read and a compare-and-swap loop on one word. A `Limiter` with one
+//! limit and a `Keyed` are also compared with governor's. All candidates alternate in one run, and every decision
 //! is checked.
 
 use crossbeam_utils::CachePadded;
@@ -25,15 +25,15 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 const SPAN: Duration = Duration::from_millis(100);
 const ROUNDS: usize = 7;
-/// What one-word limiters may cost beside the bare loop.
+/// The bound of one-word limiters, compared with the bare loop.
 const BOUND: f64 = 1.5;
-/// What a `Limiter` with one limit may cost beside governor's, and a `Keyed` by the same hasher.
+/// The bounds of a `Limiter` with one limit and of a `Keyed` with the same hasher, compared with governor.
 const BOUNDS_BESIDE_GOVERNOR: [f64; 2] = [1.0, 1.05];
 const MILLION: u64 = 1 << 20;
-/// A minute's worth at 1 G/s.
+/// One minute at 1 G/s.
 const CAPACITY: u64 = 60_000_000_000;
 
-/// A candidate's name, and a round of it in nanoseconds per decision of all threads together.
+/// The name of a candidate, and a round of it in nanoseconds per decision of all threads together.
 type Candidate<'a> = (String, Box<dyn FnMut() -> f64 + 'a>);
 
 fn main() {
@@ -51,22 +51,22 @@ fn quota(text: &str) -> Quota {
     text.parse().expect("a quota")
 }
 
-/// Lets in as many requests as a machine can make, even from a thread that was preempted for some
-/// seconds after it had read the clock.
+/// A limiter that admits every request, even from a thread that was preempted for some seconds after it
+/// had read the clock.
 fn generous() -> Gcra {
     Gcra::with_burst(quota("1G/s"), CAPACITY).expect("a burst")
 }
 
-/// Threads that each go on asking; every answer has to be yes.
+/// Threads that request repeatedly; every decision must be as expected.
 fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) -> f64 {
     let work = crew::run(threads, SPAN, || {
         let mut ask = hire();
-        move || assert!(ask(), "a request was answered otherwise than expected")
+        move || assert!(ask(), "a decision differs from the expected one")
     });
     1e9 / work.per_second()
 }
 
-/// Prints all beside the first. The `bounded` ones after it are held to the bound.
+/// Prints all candidates compared with the first. The next `bounded` candidates are judged by the bound.
 fn compare(mut candidates: Vec<Candidate<'_>>, bounded: usize, bound: f64) {
     let mut rounds: Vec<&mut dyn FnMut() -> f64> =
         candidates.iter_mut().map(|(_, round)| &mut **round as _).collect();
@@ -107,7 +107,7 @@ fn candidate<'a>(what: &str, threads: usize, ask: impl Fn() -> bool + Sync + 'a)
     (format!("{what}, {threads} threads"), Box::new(move || cost(threads, || &ask)))
 }
 
-/// What any limiter of one word costs at least.
+/// The minimum cost of a limiter with one word.
 fn bare(word: &AtomicU64, clock: &TscClock) -> bool {
     let now = clock.now().as_nanos();
     let mut seen = word.load(Relaxed);
@@ -122,7 +122,7 @@ fn asking(rule: impl Rule<State: From<u64> + Into<u64>>) -> impl Fn() -> bool + 
     move || limiter.try_acquire().is_ok()
 }
 
-/// A rate in words, and more limits at once.
+/// A limiter with a rate, and optionally more limits.
 fn front_door(more: &str) -> impl Fn() -> bool + Sync {
     let limiter = Limiter::new(generous_text(more).parse().expect("limits"));
     move || limiter.try_acquire().is_ok()
@@ -134,11 +134,11 @@ fn generous_text(more: &str) -> String {
 
 fn refusing() -> impl Fn() -> bool + Sync {
     let limiter = Clocked::new(Atomic::new(Gcra::new(quota("1/day"))), TscClock::new());
-    assert!(limiter.try_acquire().is_ok(), "the first gets in");
+    assert!(limiter.try_acquire().is_ok(), "the first request is admitted");
     move || limiter.try_acquire().is_err()
 }
 
-/// Numbers below `count`, a power of two, in no order that a cache would know.
+/// Numbers below `count`, a power of two, in an order that no cache predicts.
 fn shuffled(count: u64) -> impl FnMut() -> u64 + Send {
     static SEED: AtomicU64 = AtomicU64::new(0);
     let mut number = SEED.fetch_add(0x9E37_79B9_7F4A_7C15, Relaxed);
@@ -168,7 +168,7 @@ fn keyed() {
     }
 }
 
-/// Which keys the requests are for.
+/// The keys of the requests.
 #[derive(Clone, Copy)]
 struct Crowd {
     threads: usize,
@@ -197,7 +197,7 @@ fn key_name(key: u64) -> String {
     format!("user:{key:07}")
 }
 
-/// Each key counts for 30 s, so that none is removed before all are there.
+/// Keys that count for 30 s, so that no key is removed before all have been added.
 fn full_keyed(keys: u64, clock: impl Clock + 'static) -> Keyed<u64> {
     let burst = Keyed::per_second(1_000_000_000).burst(CAPACITY);
     let keyed = burst.max_keys(index(keys)).clock(clock).build().expect("limits");
@@ -237,8 +237,8 @@ fn memory() {
     weigh("governor, u64", || rivals::full(MILLION), rivals::clean);
 }
 
-/// Fills it with a million keys, cleans them all up, and prints what both left in memory. `tidy` returns how many
-/// keys it removed.
+/// Adds a million keys, removes them all, and prints the memory after both. `tidy` returns the number of removed
+/// keys.
 fn weigh<T>(name: &str, build: impl FnOnce() -> T, tidy: impl FnOnce(&T) -> usize) {
     let before = MEMORY.current_usage();
     let held = || float(MEMORY.current_usage().saturating_sub(before) as u64) / float(MILLION);
@@ -248,7 +248,7 @@ fn weigh<T>(name: &str, build: impl FnOnce() -> T, tidy: impl FnOnce(&T) -> usiz
     println!("| {name:<32} | {full:>9.1} | {:>14.1} |", held());
 }
 
-/// `governor`, as its own documentation says.
+/// `governor`, used as its documentation describes.
 mod rivals {
     use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
     use std::num::NonZeroU32;
@@ -260,7 +260,7 @@ mod rivals {
 
     pub(super) fn full(keys: u64) -> DefaultKeyedRateLimiter<u64> {
         let limiter = RateLimiter::keyed(Quota::per_second(NonZeroU32::MAX));
-        (0..keys).for_each(|key| limiter.check_key(&key).expect("the first gets in"));
+        (0..keys).for_each(|key| limiter.check_key(&key).expect("the first request is admitted"));
         limiter
     }
 

@@ -1,15 +1,14 @@
-//! How many requests get in that wait, with jitter beside without?
+//! Measures the throughput of waiting requests with jitter, compared with no jitter.
 //!
 //! ```text
 //! cargo bench -p nanopace-benches --features rivals --bench waiting -- [--record] [tasks] [threads]
 //! ```
 //!
-//! `--record` puts the figures into `benches/results/figures.json` and the table of
-//! docs/PERFORMANCE.md.
+//! `--record` writes the figures to `benches/results/figures.json` and to the table of docs/PERFORMANCE.md.
 //!
-//! Some requests are always waiting, for one limit or for one of several keys. A start counts when
-//! it goes on, so after its jitter. governor has nothing that waits in a thread; there a thread asks,
-//! and sleeps as long as it is told, with a part of the jitter on top.
+//! Some requests are always waiting, for one limit or for one of several keys. A start is counted when the
+//! request continues, after its jitter. governor has no blocking wait; its threads sleep for the time that
+//! it returns plus a random part of the jitter.
 
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Jitter, Quota, RateLimiter};
@@ -31,13 +30,13 @@ const ROUNDS: usize = 5;
 const WARM_UP: Duration = Duration::from_millis(200);
 const SPAN: Duration = Duration::from_millis(500);
 const JITTER: Duration = Duration::from_millis(10);
-/// All keys together are asked for as much as the one limit.
+/// All keys together have the same demand as the single limit.
 const RATE: u32 = 1_000;
 const KEYS: u32 = 10;
 const BURST: u32 = 5;
 const TASKS: usize = 50;
 const THREADS: usize = 20;
-/// What the throughput with jitter must be beside that without.
+/// The least throughput with jitter as a share of that without.
 const BOUND: f64 = 0.95;
 
 fn main() -> io::Result<()> {
@@ -60,15 +59,16 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// A round of what waits with that jitter, in starts per second.
+/// A round of one candidate with a jitter, in starts per second.
 type Round = fn(Duration) -> f64;
 
-/// Starts per second with jitter beside those without. The first two ways are ours.
+/// Compares starts per second with and without jitter. The first two candidates are nanopace's.
 fn compare(what: &str, ways: [(&str, Round); 4]) -> Vec<Figure> {
     let figure = |(index, (name, round)): (usize, (&str, Round))| {
         let samples =
             alternate(ROUNDS, &mut [&mut || round(Duration::ZERO), &mut || round(JITTER)]);
-        let name = format!("starts of {what} that wait for {name}, with jitter, beside without");
+        let name =
+            format!("starts of {what} that wait for {name}, with jitter, compared with no jitter");
         let figure = Figure::of_rounds(&name, "/s", &samples[1], &samples[0]);
         let figure = if index < 2 { figure.bound(Sense::AtLeast, BOUND) } else { figure };
         println!("{figure}");
@@ -178,16 +178,16 @@ fn quota(rate: u32) -> Quota {
     Quota::per_second(number(rate)).allow_burst(number(BURST))
 }
 
-/// Starts per second, counted by those who start, after the burst is gone.
+/// Starts per second, counted by the requests themselves after the initial burst.
 fn per_second(starts: &AtomicU64) -> f64 {
     thread::sleep(WARM_UP);
-    // Relaxed: a figure, nobody acts on it.
+    // Relaxed: a statistic that orders nothing.
     let (before, began) = (starts.load(Relaxed), Instant::now());
     thread::sleep(SPAN);
     float(starts.load(Relaxed) - before) / began.elapsed().as_secs_f64()
 }
 
-/// Tasks that wait again and again, each for a key.
+/// Tasks that wait repeatedly, each for a key.
 fn in_tasks<A, F>(make: impl FnOnce() -> A) -> f64
 where
     A: Fn(u32) -> F + Clone + Send + 'static,
@@ -209,7 +209,7 @@ where
     per_second(&starts)
 }
 
-/// Threads that do so.
+/// Threads that wait repeatedly, each for a key.
 fn in_threads(ask: impl Fn(u32) + Sync) -> f64 {
     let (starts, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
     thread::scope(|scope| {

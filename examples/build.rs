@@ -1,4 +1,4 @@
-//! The types of `proto/numbers.proto`, without the program `protoc`.
+//! Generates the types of `proto/numbers.proto`, without the program `protoc`.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! Line charts on two logarithmic axes, as SVG.
+//! Draws line charts with two logarithmic axes as SVG.
 
 use plotters::coord::Shift;
 use plotters::coord::combinators::BindKeyPoints;
@@ -9,26 +9,26 @@ use std::path::Path;
 /// One line of a chart.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// As the legend has it.
+    /// The name in the legend.
     pub name: String,
-    /// Across and up.
+    /// Points as (x, y).
     pub points: Vec<(f64, f64)>,
 }
 
-/// What a chart is about.
+/// The title and the axes of a chart.
 #[derive(Clone, Debug)]
 pub struct Chart<'a> {
-    /// Above it.
+    /// The title above the chart.
     pub title: &'a str,
-    /// What the values across are; at least two of them, in order, and how to write them. The axis
-    /// runs from the first to the last.
+    /// The name of the x axis and its marks: at least two values in ascending order, each with its label. The
+    /// axis runs from the first mark to the last.
     pub across: (&'a str, &'a [(f64, String)]),
-    /// What the values up are.
+    /// The name of the y axis.
     pub up: &'a str,
 }
 
 const SIZE: (u32, u32) = (900, 480);
-/// What the lines' names take of the width.
+/// The width of the legend.
 const LEGEND: u32 = 180;
 const COLOURS: [RGBColor; 9] = [
     RGBColor(0, 114, 178),
@@ -46,7 +46,7 @@ impl Chart<'_> {
     /// Draws the lines.
     ///
     /// # Errors
-    /// When the file can't be written.
+    /// If the file cannot be written.
     pub fn draw(&self, file: &Path, lines: &[Line]) -> Result<(), Box<dyn Error>> {
         let root = SVGBackend::new(file, SIZE).into_drawing_area();
         root.fill(&WHITE)?;

@@ -1,4 +1,4 @@
-//! Clocks that put a pacer into the state that a benchmark asks about.
+//! Clocks that make a pacer late or shorten the runs of its lanes.
 
 use crossbeam_utils::CachePadded;
 use nanopace::{Clock, Nanos, TscClock};
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The default clock, except that it can leap forwards: so a pacer is behind at once, and each
-/// reading costs what it costs in earnest.
+/// The default clock with an offset that only grows. It makes a pacer late at once, and each reading
+/// costs about as much as one of the default clock.
 #[derive(Clone, Debug)]
 pub struct LeapClock(Arc<(TscClock, AtomicU64)>);
 
 impl LeapClock {
-    /// A clock that has not leapt yet.
+    /// Creates a clock without an offset.
     #[must_use]
     pub fn new() -> LeapClock {
         LeapClock(Arc::new((TscClock::new(), AtomicU64::new(0))))
     }
 
-    /// From now on the clock is ahead by `span` more.
+    /// Moves the clock ahead by another `span`.
     ///
     /// # Panics
     /// When the span is longer than five centuries.
@@ -40,7 +40,7 @@ impl Clock for LeapClock {
     }
 }
 
-/// Where threads count their readings; more threads at a time than this may lose some.
+/// The number of counters for readings. If more threads read the clock at a time, some readings may be lost.
 const PLACES: usize = 16;
 
 static NEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
@@ -49,8 +49,8 @@ thread_local! {
     static PLACE: usize = NEXT_PLACE.fetch_add(1, Relaxed) % PLACES;
 }
 
-/// A [`LeapClock`] that runs some times as fast as time does, and counts how often it is read, each
-/// thread on a cache line of its own.
+/// A [`LeapClock`] that runs `factor` times too fast and counts its readings, with a cache line for
+/// each thread's counter.
 #[derive(Clone, Debug)]
 pub struct HurriedClock(Arc<Hurried>);
 
@@ -62,14 +62,14 @@ struct Hurried {
 }
 
 impl HurriedClock {
-    /// A clock that is `factor` times as fast as time.
+    /// Creates a clock that runs `factor` times too fast.
     #[must_use]
     pub fn new(factor: u32) -> HurriedClock {
         let (clock, factor) = (LeapClock::new(), factor.into());
         HurriedClock(Arc::new(Hurried { clock, factor, readings: Default::default() }))
     }
 
-    /// From now on the clock is ahead by `span` of its own time more.
+    /// Moves the clock ahead by another `span` of its own time.
     ///
     /// # Panics
     /// When the span is longer than five centuries.
@@ -77,7 +77,7 @@ impl HurriedClock {
         self.0.clock.leap(span.div_f64(crate::float(self.0.factor)));
     }
 
-    /// How often it has been read by threads that have ended, and by this one.
+    /// The number of readings by this thread and by threads that have ended.
     #[must_use]
     pub fn readings(&self) -> u64 {
         self.0.readings.iter().map(|readings| readings.load(Relaxed)).sum()
@@ -96,9 +96,9 @@ impl Clock for HurriedClock {
 mod tests {
     use crate::pacers;
 
-    /// All slots of a run start by one reading.
+    /// All slots of a run start at the same reading.
     #[test]
-    fn a_lane_reads_the_clock_once_a_run() {
+    fn a_lane_reads_the_clock_once_per_run() {
         let (pacer, clock) = pacers::hurried(50);
         let (mut lane, before) = (pacer.lane(), clock.readings());
         let mut starts: Vec<_> =

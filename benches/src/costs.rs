@@ -1,11 +1,11 @@
-//! What a single thread pays.
+//! Measures the cost of calls on a single thread.
 
 use crate::pacers;
 use crate::rounds::{Samples, alternate, per_call};
 use nanopace::{Grant, Pacer};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A round of cheap calls lasts some 10 ms.
+/// Calls per round; a round of cheap calls lasts about 10 ms.
 const CALLS: u64 = 1 << 21;
 
 /// Nanoseconds per call, one thread, slots due.
@@ -13,28 +13,30 @@ const CALLS: u64 = 1 << 21;
 pub struct Costs {
     /// One relaxed `fetch_add`.
     pub bare: Samples,
+    /// A plain counter in memory: a load, an addition and a store.
+    pub counter: Samples,
     /// `Pacer::acquire`.
     pub shared: Samples,
-    /// `Pacer::acquire`, and the wait time read from the grant.
+    /// `Pacer::acquire`, with the wait time read from the grant.
     pub shared_wait: Samples,
     /// `Lane::acquire`.
     pub lane: Samples,
-    /// `Lane::acquire`, and the wait time read.
+    /// `Lane::acquire`, with the wait time read from the grant.
     pub lane_wait: Samples,
-    /// `Pacer::claim`, and the start of that claim.
+    /// `Pacer::claim`, with the start of the claim.
     pub claim: Samples,
     /// `Pacer::claim` of a slot that is not due, dropped at once.
     pub dropped_claim: Samples,
 }
 
 impl Costs {
-    /// All of them in alternating rounds.
+    /// Measures all of them in alternating rounds.
     ///
     /// # Panics
-    /// When a slot is lost.
+    /// If a slot is lost.
     #[must_use]
     pub fn measure(rounds: usize) -> Costs {
-        let word = AtomicU64::new(0);
+        let (word, counter) = (AtomicU64::new(0), AtomicU64::new(0));
         let (pacer, pacer_of_lanes) = (pacers::behind(), pacers::behind());
         let (pacer_of_claims, ahead) = (pacers::behind(), Pacer::new(pacers::rate("1/d")));
         assert!(ahead.try_acquire().is_ok(), "slot 0 is due");
@@ -44,6 +46,7 @@ impl Costs {
             rounds,
             &mut [
                 &mut || per_call(CALLS, || word.fetch_add(1, Relaxed)),
+                &mut || per_call(CALLS, || count(&counter)),
                 &mut || per_call(CALLS, || pacer.acquire()),
                 &mut || per_call(CALLS, || pacer.acquire().map(Grant::wait_nanos)),
                 &mut || per_call(CALLS, || lane.acquire()),
@@ -62,8 +65,15 @@ impl Costs {
         assert_eq!(pacer_of_lanes.ledger().granted, calls, "a slot was lost");
         assert_eq!(pacer_of_claims.ledger().granted, calls / 2, "a slot was lost");
         assert_eq!(ahead.ledger().granted, 1, "a slot was granted early");
-        let [bare, shared, shared_wait, lane, lane_wait, claim, dropped_claim] =
-            all.try_into().expect("seven candidates");
-        Costs { bare, shared, shared_wait, lane, lane_wait, claim, dropped_claim }
+        let [bare, counter, shared, shared_wait, lane, lane_wait, claim, dropped_claim] =
+            all.try_into().expect("eight candidates");
+        Costs { bare, counter, shared, shared_wait, lane, lane_wait, claim, dropped_claim }
     }
+}
+
+/// Adds without a locked instruction, and returns the old value like `fetch_add`.
+fn count(counter: &AtomicU64) -> u64 {
+    let before = counter.load(Relaxed);
+    counter.store(before + 1, Relaxed);
+    before
 }

@@ -1,6 +1,7 @@
-//! The pages of the repository, so that their examples are compiled and run with the other tests.
-//! Here, because this package is not published: a published one can't reach these files. The pages
-//! of `crates/engine/core/docs` are tested with that crate.
+//! Compiles and runs the examples in the repository's pages as documentation tests.
+//!
+//! They are in this package because it is not published; a published package cannot include these files. The
+//! pages in `crates/engine/core/docs` are tested with that crate.
 
 macro_rules! pages {
     ($($name:ident = $path:literal),* $(,)?) => {

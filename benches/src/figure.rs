@@ -1,35 +1,35 @@
-//! A figure beside its bare baseline and the bound we hold ourselves to.
+//! A measured figure with its baseline, its bound and the verdict.
 
 use crate::rounds::Samples;
 use std::fmt;
 
-/// A baseline whose middle half is wider than this part of its median says nothing.
+/// A baseline is too noisy if its middle half is wider than this share of its median.
 const NOISY: f64 = 0.10;
 
-/// One row of the table.
+/// One row of the printed table.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// What was measured.
+    /// The name of the measurement.
     pub name: String,
-    /// Of `value` and `baseline`.
+    /// The unit of `value` and `baseline`.
     pub unit: &'static str,
-    /// Ours.
+    /// The measured value.
     pub value: f64,
-    /// The bare thing, in the same run; none where the bound is on the value itself.
+    /// The bare baseline from the same run; none if the bound applies to the value itself.
     pub baseline: Option<f64>,
-    /// Ours to the baseline's: the median of the rounds' ratios.
+    /// The value divided by the baseline: the median of the rounds' ratios.
     pub ratio: Option<f64>,
-    /// On the ratio, or on the value where there is none; no bound: for information.
+    /// The bound on the ratio, or on the value if there is no ratio; none for information only.
     pub bound: Option<f64>,
-    /// Which side of the bound is good.
+    /// The side of the bound on which the figure must be.
     pub sense: Sense,
-    /// None without a bound, or where the machine was too noisy to judge.
+    /// None without a bound, or if the machine was too noisy to judge.
     pub holds: Option<bool>,
-    /// How much the baseline varied between rounds, as a part of its median.
+    /// The variation of the baseline between rounds, as a share of its median.
     pub spread: Option<f64>,
 }
 
-/// Which side of its bound a figure has to be on.
+/// The side of its bound on which a figure must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sense {
     /// Less is better.
@@ -39,7 +39,7 @@ pub enum Sense {
 }
 
 impl Figure {
-    /// A value to be looked at by itself.
+    /// A value without a baseline.
     #[must_use]
     pub fn plain(name: &str, unit: &'static str, value: f64) -> Figure {
         Figure {
@@ -55,7 +55,7 @@ impl Figure {
         }
     }
 
-    /// Rounds of ours beside rounds of the baseline's.
+    /// Rounds of a candidate, compared with rounds of the baseline.
     #[must_use]
     pub fn of_rounds(name: &str, unit: &'static str, ours: &Samples, baseline: &Samples) -> Figure {
         Figure {
@@ -66,7 +66,7 @@ impl Figure {
         }
     }
 
-    /// With what has to hold of it.
+    /// Adds a bound and judges the figure against it.
     #[must_use]
     pub fn bound(mut self, sense: Sense, bound: f64) -> Figure {
         let judged = self.ratio.unwrap_or(self.value);
@@ -78,7 +78,7 @@ impl Figure {
         Figure { bound: Some(bound), sense, ..self }
     }
 
-    /// Not judged, because others took so much of the machine that it says nothing.
+    /// Removes the verdict, because other programs used too much CPU time.
     #[must_use]
     pub fn unjudged(self) -> Figure {
         Figure { holds: None, ..self }
@@ -94,7 +94,7 @@ impl Figure {
     }
 }
 
-/// The columns' names, to be printed above [`Figure`]s.
+/// The table head for [`Figure`]s.
 #[must_use]
 pub fn head() -> String {
     row("figure", "value", "bare", "ratio", "bound", "")
@@ -125,7 +125,7 @@ fn row(name: &str, value: &str, baseline: &str, ratio: &str, bound: &str, verdic
     line
 }
 
-/// Three digits that matter.
+/// Formats three significant digits.
 fn short(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 => format!("{value:.0}"),

@@ -1,4 +1,4 @@
-//! What habits of a call cost, by `nanopace-load`: what it does besides its operation, and how it waits.
+//! Measures what a call costs under `nanopace-load` when it does more than its operation, by the way it waits.
 
 use crate::float;
 use crate::library::{Calls, Nothing, ROUND, endless, ours};
@@ -12,10 +12,10 @@ use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
 const SESSIONS: u32 = 64;
-/// How long a call waits that waits.
+/// How long the waiting calls wait.
 const WAIT: Duration = Duration::from_millis(10);
 
-/// A target whose calls do this.
+/// A target whose calls run this function.
 struct Does<F>(F);
 
 impl<F, R> Target for Does<F>
@@ -34,21 +34,21 @@ where
     }
 }
 
-/// What each habit costs beside a call that only awaits something once; 64 sessions on a thread.
+/// Measures each habit, compared with a call that awaits only once; 64 sessions on a thread.
 #[must_use]
 pub fn all() -> [(&'static str, Calls); 6] {
     let lock = Arc::new(Mutex::new(()));
     [
         (
             "has a label",
-            beside(async || {
+            beside_plain(async || {
                 yield_now().await;
                 Ok(Done::new().label("read"))
             }),
         ),
         (
             "awaits once more, as by a second attempt",
-            beside(async || {
+            beside_plain(async || {
                 yield_now().await;
                 yield_now().await;
                 Ok(Done::new())
@@ -56,21 +56,21 @@ pub fn all() -> [(&'static str, Calls); 6] {
         ),
         (
             "has a timeout of its own",
-            beside(async || {
+            beside_plain(async || {
                 timeout(ROUND, yield_now()).await?;
                 Ok(Done::new())
             }),
         ),
         (
             "spawns a task and awaits it",
-            beside(async || {
+            beside_plain(async || {
                 tokio::spawn(yield_now()).await?;
                 Ok(Done::new())
             }),
         ),
         (
-            "has a lock with the other sessions",
-            beside(move || {
+            "shares a lock with the other sessions",
+            beside_plain(move || {
                 let lock = Arc::clone(&lock);
                 async move {
                     let _locked = lock.lock().await;
@@ -81,7 +81,7 @@ pub fn all() -> [(&'static str, Calls); 6] {
         ),
         (
             "fails",
-            beside(async || {
+            beside_plain(async || {
                 yield_now().await;
                 Err(Failure::new("refused"))
             }),
@@ -89,7 +89,7 @@ pub fn all() -> [(&'static str, Calls); 6] {
     ]
 }
 
-fn beside<F, R>(call: F) -> Calls
+fn beside_plain<F, R>(call: F) -> Calls
 where
     F: Fn() -> R + Clone + Send + Sync + 'static,
     R: Future<Output = Result<Done, Failure>> + Send,
@@ -98,7 +98,7 @@ where
     Calls::measure(move || ours(load(), Does(call.clone())), move || ours(load(), Nothing))
 }
 
-/// Calls that block their thread, for which each session has one.
+/// Calls that block their thread; each session has its own thread.
 struct Blocks;
 
 impl BlockingTarget for Blocks {
@@ -114,8 +114,8 @@ impl BlockingTarget for Blocks {
     }
 }
 
-/// Calls per second of 64 sessions, on 2 threads unless each has one, whose calls wait for 10 ms: how they
-/// wait, and as how many there are in rounds that take turns.
+/// Measures the calls per second of 64 sessions whose calls wait for 10 ms, in alternating rounds. A
+/// blocking target has a thread per session; the others share 2 threads.
 ///
 /// # Panics
 /// When a load can't be run.
@@ -134,7 +134,7 @@ pub fn waits() -> [(&'static str, Samples); 3] {
         &mut [&mut || rate(Does(awaits)), &mut || rate(Does(blocks)), &mut || rate(Blocks)],
     );
     let [awaits, blocks, thread] = samples.try_into().expect("three candidates");
-    [("await it", awaits), ("block their thread", blocks), ("are a `BlockingTarget`'s", thread)]
+    [("await it", awaits), ("block their thread", blocks), ("block in a `BlockingTarget`", thread)]
 }
 
 fn rate(target: impl Target) -> f64 {

@@ -1,9 +1,7 @@
-//! What the benchmarks share: pacers that are behind, rounds that alternate, crews of pinned
-//! threads, and a way to say what was found.
+//! Shared code of the benchmarks: late pacers, alternating rounds, crews of pinned threads, and figures.
 //!
-//! Figures from one machine at different times can't be compared; ratios taken in alternating
-//! rounds can. So everything here measures ours and a bare baseline in turn, in the same loop, and
-//! judges the ratio.
+//! Figures of one machine at different times cannot be compared, but ratios from alternating rounds can.
+//! Each benchmark therefore alternates the engine and a bare baseline in the same loop and judges their ratio.
 
 pub mod chart;
 pub mod clocks;
@@ -24,7 +22,7 @@ pub mod shapes;
 pub mod starts;
 pub mod sweep;
 
-/// A count as a number to calculate with; exact up to 2^53.
+/// Converts a count to a float, exactly up to 2^53.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "a figure, not a position")]
 pub fn float(count: u64) -> f64 {

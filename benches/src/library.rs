@@ -1,4 +1,4 @@
-//! What a call costs that `nanopace-load` starts and records, beside a bare loop over the same driver.
+//! Measures what `nanopace-load` adds to a call, compared with a bare loop over the same driver.
 
 use crate::rounds::{Samples, alternate};
 use crate::{float, os};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local, yield_now};
 
-/// A driver that answers as soon as its task is polled again: nothing is as cheap and still async.
+/// A driver that responds when its task is polled again, the cheapest call that is still async.
 #[derive(Debug)]
 pub(crate) struct Nothing;
 
@@ -26,7 +26,7 @@ impl Target for Nothing {
     }
 }
 
-/// The same for threads.
+/// The same for blocking calls.
 #[derive(Debug)]
 struct Blocking;
 
@@ -43,20 +43,20 @@ impl BlockingTarget for Blocking {
     }
 }
 
-/// Nanoseconds of processor time per call, by the library and by bare loops, in rounds that take turns.
+/// Nanoseconds of CPU time per call, by the library and by bare loops, in alternating rounds.
 #[derive(Debug)]
 pub struct Calls {
-    /// By the library.
+    /// With the library.
     pub ours: Samples,
-    /// By as many loops.
+    /// With as many bare loops.
     pub bare: Samples,
 }
 
 impl Calls {
-    /// Sessions that are tasks on one thread.
+    /// Measures sessions that are tasks on one thread.
     ///
     /// # Panics
-    /// When a load can't be run.
+    /// If a load cannot be run.
     #[must_use]
     pub fn of_tasks(sessions: u32) -> Calls {
         Calls::measure(
@@ -65,10 +65,10 @@ impl Calls {
         )
     }
 
-    /// Sessions with a thread each.
+    /// Measures sessions with a thread each.
     ///
     /// # Panics
-    /// When a load can't be run.
+    /// If a load cannot be run.
     #[must_use]
     pub fn of_threads(sessions: u32) -> Calls {
         Calls::measure(
@@ -83,7 +83,7 @@ impl Calls {
         Calls { ours, bare }
     }
 
-    /// What the library adds to a call.
+    /// The CPU time that the library adds to a call, in nanoseconds.
     #[must_use]
     pub fn added(&self) -> f64 {
         let pairs = self.ours.0.iter().zip(&self.bare.0);
@@ -91,10 +91,10 @@ impl Calls {
     }
 }
 
-/// So long a round is.
+/// The length of a round.
 pub(crate) const ROUND: Duration = Duration::from_secs(1);
 
-/// More than anybody can start, so nobody ever waits.
+/// A rate that no session can reach, so that no session waits.
 pub(crate) fn endless() -> Rate {
     "1G/s".parse().expect("a rate")
 }
@@ -149,17 +149,17 @@ fn bare_thread(end: Instant) -> u64 {
     calls
 }
 
-/// Nanoseconds of the process per call of some work that counts its calls.
+/// CPU time of the process per call, in nanoseconds, for work that returns its number of calls.
 fn per_call(work: impl FnOnce() -> u64) -> f64 {
     let before = os::process_time();
     let calls = work();
     os::process_time().saturating_sub(before).as_secs_f64() * 1e9 / float(calls)
 }
 
-/// 100 k/s for 5 s, over 64 sessions, of a target that does nothing.
+/// Runs 100 k/s for 5 s on 64 sessions of a target that does nothing.
 ///
 /// # Panics
-/// When the load can't be run.
+/// If the load cannot be run.
 #[must_use]
 pub fn hundred_thousand() -> Report {
     let rate = "100k/s".parse().expect("a rate");

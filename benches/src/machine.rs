@@ -1,25 +1,25 @@
-//! Where and when a figure was taken.
+//! Describes the machine and the time of a measurement, and the load by other programs.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-/// To be kept beside every figure that is written down.
+/// The machine and the time, recorded with every figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// In UTC.
     pub date: String,
-    /// As the processor calls itself, and how many of it.
+    /// The processor's name and its number of cores.
     pub processor: String,
-    /// Of the operating system.
+    /// The version of the operating system's kernel.
     pub kernel: String,
-    /// What compiled it, as far as that is known.
+    /// The compiler's version, if it is known.
     pub compiler: String,
 }
 
 impl Machine {
-    /// This one, now.
+    /// Describes this machine at this time.
     #[must_use]
     pub fn here() -> Machine {
         let name = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| model(&text));
@@ -53,7 +53,7 @@ fn model(cpuinfo: &str) -> Option<String> {
     Some(format!("{} (family {family}, model {model})", line("model name")?))
 }
 
-/// The kernel's version without what its builder appended.
+/// The kernel's version without the suffix of its distributor.
 fn first_word(text: &str) -> String {
     text.trim().split('-').next().unwrap_or_default().to_owned()
 }
@@ -63,8 +63,7 @@ fn compiler() -> Option<String> {
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }
 
-/// Watches how much of the machine others take meanwhile: whoever wakes up late may have had to
-/// wait for them.
+/// Measures the CPU time of other programs: a late wake-up may be due to them.
 #[derive(Debug)]
 pub struct Others {
     since: Instant,
@@ -73,14 +72,13 @@ pub struct Others {
 }
 
 impl Others {
-    /// From now on.
+    /// Starts to measure.
     #[must_use]
     pub fn new() -> Others {
         Others { since: Instant::now(), everyone: busy().unwrap_or_default(), own: own() }
     }
 
-    /// The part of all cores' time that was not idle and not ours; 0 where the system does not
-    /// tell.
+    /// The share of all cores' time that other programs used; 0 if the system does not report it.
     #[must_use]
     pub fn share(&self) -> f64 {
         let everyone = busy().unwrap_or_default().saturating_sub(self.everyone);
@@ -96,7 +94,7 @@ impl Default for Others {
     }
 }
 
-/// Processor time that was not idle, of all cores.
+/// The busy time of all cores.
 fn busy() -> Option<Duration> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     // user, nice, system, idle, waiting for a disk, interrupts (two kinds), stolen; in hundredths

@@ -1,4 +1,4 @@
-//! What the operating system's own clock and timers do: the bare baseline of the timed figures.
+//! The operating system's clocks and timers, as the bare baseline of timed figures.
 
 pub use platform::{least_slack, now, process_time, sleep_until, thread_time};
 
@@ -9,46 +9,46 @@ mod platform {
     use std::num::NonZeroU64;
     use std::time::Duration;
 
-    /// The calling thread's timers have the least slack from now on.
+    /// Sets the timer slack of the calling thread to 1 ns.
     ///
     /// # Panics
-    /// Where the system refuses: the baseline would be worse, and we would look better.
+    /// If the system refuses, because a worse baseline would make the engine look better.
     pub fn least_slack() {
         set_current_timer_slack(NonZeroU64::new(1))
             .expect("a thread that may set its own timer slack");
     }
 
-    /// The monotonic clock.
+    /// Reads the monotonic clock.
     ///
     /// # Panics
-    /// On a clock before its own origin.
+    /// If the clock is before its origin.
     #[must_use]
     pub fn now() -> Duration {
         duration(clock_gettime(rustix::time::ClockId::Monotonic))
     }
 
-    /// Processor time of the calling thread.
+    /// CPU time of the calling thread.
     ///
     /// # Panics
-    /// On a clock before its own origin.
+    /// If the clock is before its origin.
     #[must_use]
     pub fn thread_time() -> Duration {
         duration(clock_gettime(rustix::time::ClockId::ThreadCPUTime))
     }
 
-    /// Processor time of all threads of the process.
+    /// CPU time of all threads of the process.
     ///
     /// # Panics
-    /// On a clock before its own origin.
+    /// If the clock is before its origin.
     #[must_use]
     pub fn process_time() -> Duration {
         duration(clock_gettime(rustix::time::ClockId::ProcessCPUTime))
     }
 
-    /// The bare absolute sleep.
+    /// Sleeps until an absolute time, with nothing else around it.
     ///
     /// # Panics
-    /// On a moment that the system can't express.
+    /// If the system cannot express the time.
     pub fn sleep_until(moment: Duration) {
         let moment = Timespec::try_from(moment).expect("a moment of this century");
         while clock_nanosleep_absolute(ClockId::Monotonic, &moment).is_err() {}
@@ -66,28 +66,28 @@ mod platform {
 
     static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-    /// Other systems have no such knob.
+    /// Does nothing: other systems have no timer slack.
     pub fn least_slack() {}
 
-    /// The monotonic clock.
+    /// Reads the monotonic clock.
     #[must_use]
     pub fn now() -> Duration {
         ORIGIN.elapsed()
     }
 
-    /// Not known here: shares show as 0.
+    /// Unknown here: shares are reported as 0.
     #[must_use]
     pub fn thread_time() -> Duration {
         Duration::ZERO
     }
 
-    /// Not known here: shares show as 0.
+    /// Unknown here: shares are reported as 0.
     #[must_use]
     pub fn process_time() -> Duration {
         Duration::ZERO
     }
 
-    /// The nearest to an absolute sleep there is.
+    /// The closest to an absolute sleep on these systems.
     pub fn sleep_until(moment: Duration) {
         std::thread::sleep(moment.saturating_sub(now()));
     }

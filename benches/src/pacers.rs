@@ -1,4 +1,4 @@
-//! Pacers in the state that a benchmark asks about.
+//! Pacers whose slots are all due, for benchmarks.
 
 use crate::clocks::{HurriedClock, LeapClock};
 use nanopace::{Pacer, PacerBuilder, Rate};
@@ -6,22 +6,22 @@ use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A rate that is written down in a benchmark.
+/// Parses a rate that is written in a benchmark.
 ///
 /// # Panics
-/// On a text that is no rate.
+/// If the string is not a valid rate.
 #[must_use]
 pub fn rate(text: &str) -> Rate {
     text.parse().expect("a rate")
 }
 
-/// A pacer an hour behind its schedule of 1 G/s: every slot is due.
+/// A pacer that is an hour late on a schedule of 1 G/s, so that every slot is due.
 #[must_use]
 pub fn behind() -> Pacer {
     late(Pacer::builder(rate("1G/s")), HOUR).0
 }
 
-/// A pacer behind its schedule, and its clock.
+/// A pacer that is `span` late, and its clock.
 #[must_use]
 pub fn late(builder: PacerBuilder, span: Duration) -> (Pacer, LeapClock) {
     let clock = LeapClock::new();
@@ -30,9 +30,9 @@ pub fn late(builder: PacerBuilder, span: Duration) -> (Pacer, LeapClock) {
     (pacer, clock)
 }
 
-/// A pacer an hour behind its schedule of 10 M/s by a clock that runs `factor` times too fast: what
-/// a lane takes within 10 us of that clock is a `factor`-th of what it takes otherwise. The clock
-/// tells how many runs that were.
+/// A pacer that is an hour late on a schedule of 10 M/s, with a clock that runs `factor` times too
+/// fast. A lane takes as many slots as it grants within 10 us of its clock, so its runs are `factor`
+/// times shorter. The clock's count of readings gives the number of runs.
 #[must_use]
 pub fn hurried(factor: u32) -> (Pacer, HurriedClock) {
     let clock = HurriedClock::new(factor);

@@ -1,10 +1,9 @@
-//! The figures that the pages quote: the newest of each name, in one file, and the tables that are
-//! made from it.
+//! Stores the newest value of each figure in one file, and generates the tables in the pages from it.
 //!
-//! A table stands in a page between `<!-- figures: NAME -->` and `<!-- end of figures -->`. Its rows
-//! are the figures whose `tables` have that name; a figure that is measured again stays in them.
+//! A table stands between `<!-- figures: NAME -->` and `<!-- end of figures -->`. Its rows are the figures
+//! whose `tables` contain that name. A figure stays in its tables when it is measured again.
 //!
-//! A test below fails when a table in a page is not the one that the file makes.
+//! A test in this file fails if a table in a page differs from the file.
 
 use crate::figure::{Figure, Sense};
 use crate::machine::Machine;
@@ -13,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// The pages that have such tables.
+/// The pages with generated tables.
 const PAGES: [&str; 4] = [
     "README.md",
     "docs/PERFORMANCE.md",
@@ -24,31 +23,32 @@ const FILE: &str = "benches/results/figures.json";
 
 const BEGIN: &str = "<!-- figures: ";
 const END: &str = "<!-- end of figures -->";
-const HEAD: &str = "| | measured | must be | | machine, date |\n|---|---|---|---|---|\n";
+const HEAD: &str =
+    "| figure | measured | bound | verdict | machine, date |\n|---|---|---|---|---|\n";
 
-/// The file.
+/// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// What pages call a machine, and what it is.
+    /// The letter that pages use for a machine, and the machine.
     machines: BTreeMap<char, String>,
     figures: Vec<Quoted>,
 }
 
-/// A figure to be quoted.
+/// A figure as the file stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Quoted {
     name: String,
-    /// The tables it is in.
+    /// The tables that contain the figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tables: Vec<String>,
-    /// Ours to the baseline's where there is one, then the unit is `x`.
+    /// The ratio to the baseline with the unit `x`, or the value if there is no baseline.
     value: f64,
-    /// The other end, where several runs differ.
+    /// The other end of the range, if several runs differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to: Option<f64>,
     unit: String,
     bound: Option<Bound>,
-    /// None without a bound, or where the machine was too noisy to judge.
+    /// None without a bound, or if the machine was too noisy to judge.
     holds: Option<bool>,
     machine: char,
     /// In UTC.
@@ -63,18 +63,18 @@ enum Bound {
 }
 
 impl Record {
-    /// What is in the file.
+    /// Reads the file.
     ///
     /// # Errors
-    /// When it can't be read.
+    /// If the file cannot be read.
     pub fn read() -> io::Result<Record> {
         Ok(serde_json::from_str(&fs::read_to_string(root().join(FILE))?)?)
     }
 
-    /// Writes the file, and the tables in the pages.
+    /// Writes the file and the tables in the pages.
     ///
     /// # Errors
-    /// When one of them can't be read or written.
+    /// If a file cannot be read or written.
     pub fn write(&self) -> io::Result<()> {
         fs::write(root().join(FILE), serde_json::to_string_pretty(self)? + "\n")?;
         for page in PAGES.map(|page| root().join(page)) {
@@ -83,10 +83,10 @@ impl Record {
         Ok(())
     }
 
-    /// Puts figures in the place of those with the same names.
+    /// Adds figures, and replaces those with the same names.
     ///
     /// # Panics
-    /// With more machines than letters.
+    /// If there are more machines than letters.
     pub fn add(&mut self, figures: &[Figure], machine: &Machine) {
         let known = self.machines.iter().find(|(_, name)| **name == machine.processor);
         let letter = known.map_or_else(|| self.free_letter(), |(&letter, _)| letter);
@@ -106,7 +106,7 @@ impl Record {
         free.expect("no more than 26 machines")
     }
 
-    /// The page with new tables.
+    /// Returns the page with new tables.
     fn fill(&self, page: &str) -> String {
         let mut parts = page.split(BEGIN);
         let mut filled = parts.next().unwrap_or_default().to_owned();
@@ -165,7 +165,7 @@ impl Quoted {
     }
 }
 
-/// Three digits at most.
+/// Rounds to three significant digits.
 fn short(value: f64) -> f64 {
     format!("{value:.2e}").parse().expect("a number that was just written")
 }

@@ -1,11 +1,11 @@
-//! Rounds in which ours and the baseline take turns.
+//! Measures candidates and their baseline in alternating rounds.
 
 use crate::float;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Nanoseconds per call. What the call returns goes through a [`black_box`], in every loop that is
-/// compared: whether it does decides if the compiler unrolls, and that is worth a third of an
+/// Nanoseconds per call. The result of each call goes through a [`black_box`] in every loop that is
+/// compared. It decides whether the compiler unrolls the loop, which changes the result by a third of an
 /// atomic addition.
 #[inline(never)]
 pub fn per_call<T>(calls: u64, mut call: impl FnMut() -> T) -> f64 {
@@ -16,25 +16,25 @@ pub fn per_call<T>(calls: u64, mut call: impl FnMut() -> T) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / float(calls)
 }
 
-/// One value for each round.
+/// One value per round.
 #[derive(Clone, Debug, Default)]
 pub struct Samples(pub Vec<f64>);
 
 impl Samples {
-    /// The value that half of the rounds stay below.
+    /// The median of the rounds.
     #[must_use]
     pub fn median(&self) -> f64 {
         quantile(&self.0, 0.5)
     }
 
-    /// The middle half's width as a part of the median: how noisy the machine was.
+    /// The width of the middle half as a share of the median, a measure of the machine's noise.
     #[must_use]
     pub fn spread(&self) -> f64 {
         (quantile(&self.0, 0.75) - quantile(&self.0, 0.25)) / self.median()
     }
 
-    /// Ours to the baseline's, round by round; its median forgives a machine that slows down for
-    /// both.
+    /// The median of the ratios to the baseline, round by round. A slowdown of the machine that affects both
+    /// cancels out.
     #[must_use]
     pub fn ratio_to(&self, baseline: &Samples) -> f64 {
         let ratios: Vec<f64> =
@@ -43,7 +43,7 @@ impl Samples {
     }
 }
 
-/// The value below which the given part of the samples lies.
+/// The quantile of the samples at `part`, from 0 to 1.
 ///
 /// # Panics
 /// Without samples.
@@ -56,7 +56,7 @@ pub fn quantile(samples: &[f64], part: f64) -> f64 {
     sorted[index]
 }
 
-/// Calls each in turn, `rounds` times (A B C A B C), after one round that does not count.
+/// Calls the candidates in turn (A B C A B C) for `rounds` rounds, after one round that is not recorded.
 pub fn alternate(rounds: usize, candidates: &mut [&mut dyn FnMut() -> f64]) -> Vec<Samples> {
     let mut samples = vec![Samples::default(); candidates.len()];
     for round in 0..=rounds {

@@ -1,27 +1,26 @@
-//! What to expect of more cores than there are here: a model small enough to be checked by hand.
+//! Predicts the throughput on more cores than this machine has, with a model that can be checked by hand.
 //!
-//! A lane *thinks* while it takes a run of slots and grants them, touching nothing that others
-//! write, and is *served* by what is shared, one lane at a time. That is a closed queue with one
-//! server, and its mean value analysis is three lines. The shared `acquire` is one hand-over of a
-//! cache line per grant.
+//! A lane *thinks* while it takes a run of slots and grants them; it touches nothing that others
+//! write. It is *served* while it uses shared data, one lane at a time. This is a closed queueing network
+//! with one server, and its mean value analysis takes three lines. A shared `acquire` costs one transfer
+//! of a cache line per grant.
 //!
-//! Everything in it is measured on one and two cores; how far apart cores are is the one thing that
-//! is assumed.
+//! All parameters are measured on one and two cores, except the distance between cores, which is assumed.
 
 use serde::{Deserialize, Serialize};
 
 /// A lane takes as many slots as it grants within this time, in nanoseconds.
 const YOUNG: f64 = 10_000.0;
 
-/// But no more than this.
+/// The most slots in a run.
 const MOST_SLOTS: f64 = 2048.0;
 
-/// What lanes did, by measurement.
+/// Measured throughput of lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Runs {
-    /// Slots in a run, on average.
+    /// Average number of slots in a run.
     pub slots: f64,
-    /// Millions of grants per second by all lanes.
+    /// Millions of grants per second of all lanes together.
     pub mega: f64,
 }
 
@@ -30,22 +29,22 @@ pub struct Runs {
 pub struct Model {
     /// A shared `acquire` by one thread alone.
     pub shared: f64,
-    /// Between two of them by two threads: with the word's way from core to core.
+    /// Time between two shared `acquire` calls of two threads, with the transfer of the word between cores.
     pub hand_over: f64,
-    /// A grant out of a lane's run, and what its caller does with it.
+    /// A grant from a lane's run, and the caller's use of it.
     pub grant: f64,
-    /// What a run takes beyond its grants, alone.
+    /// The cost of a run beyond its grants, for a single lane.
     pub run: f64,
-    /// What comes on top with two lanes: what only one of them can do at a time, the lines' way.
+    /// The additional cost of a run with two lanes: the serialised part and the transfer of cache lines.
     pub served: f64,
 }
 
-/// Two cores' distance here.
+/// The distance between the two cores of this machine, as the unit.
 pub const HERE: f64 = 1.0;
 
 impl Model {
-    /// From millions of grants per second by the shared `acquire` on 1 and 2 cores, from lanes with
-    /// short runs on 1 and 2, and from one lane with long runs.
+    /// Fits the model to millions of grants per second: of the shared `acquire` on 1 and 2 cores, of lanes
+    /// with short runs on 1 and 2 cores, and of one lane with long runs.
     #[must_use]
     pub fn fit(shared: [f64; 2], short: [Runs; 2], long: Runs) -> Model {
         let nanos = |mega: f64| 1e3 / mega;
@@ -63,7 +62,7 @@ impl Model {
         model.with_served(short[1])
     }
 
-    /// The more is served one by one, the less two lanes get: halves the range until it fits.
+    /// Fits the serialised part to the throughput of two lanes, which falls as it grows, by halving the range.
     fn with_served(self, two: Runs) -> Model {
         let mut range = (0.0, 100.0 * self.run);
         for _ in 0..60 {
@@ -74,20 +73,20 @@ impl Model {
         Model { served: range.0, ..self }
     }
 
-    /// The same where an operation of so many nanoseconds follows each grant.
+    /// The same model with an operation of `nanos` nanoseconds after each grant.
     #[must_use]
     pub fn with_operations(self, nanos: f64) -> Model {
         Model { grant: self.grant + nanos, ..self }
     }
 
-    /// Millions of grants per second by the shared `acquire`. `distance`: how long a line's way
-    /// takes, in terms of here.
+    /// Millions of grants per second of the shared `acquire`. `distance` is the transfer time of a cache
+    /// line as a multiple of [`HERE`].
     #[must_use]
     pub fn shared(&self, cores: u32, distance: f64) -> f64 {
         1e3 / if cores == 1 { self.shared } else { self.hand_over * distance }
     }
 
-    /// Millions of grants per second by as many lanes as there are cores, in runs of `slots`.
+    /// Millions of grants per second of one lane per core, in runs of `slots`.
     #[must_use]
     pub fn lanes(&self, cores: u32, slots: f64, distance: f64) -> f64 {
         let think = self.grant * slots + self.run;
@@ -104,8 +103,8 @@ impl Model {
         per_nano * slots * 1e3
     }
 
-    /// How many slots the runs come to have: as many as a lane grants within 10 us at its own pace,
-    /// at most twice as many as in the run before.
+    /// The length to which runs converge: the number of slots that a lane grants within 10 us at its own
+    /// pace, at most twice the length of the run before.
     #[must_use]
     pub fn slots(&self, cores: u32, distance: f64) -> f64 {
         let next = |slots: f64| {
@@ -115,14 +114,14 @@ impl Model {
         (0..1000).fold(1.0, |slots, _| next(slots))
     }
 
-    /// From how many cores on more lanes bring nothing more.
+    /// The number of cores beyond which more lanes do not raise the throughput.
     #[must_use]
     pub fn knee(&self, slots: f64, distance: f64) -> f64 {
         (self.grant * slots + self.run + self.served * distance) / (self.served * distance)
     }
 
-    /// From how many lanes on runs come down to single slots: by the time that all have been served
-    /// once, the first one's reading is old.
+    /// The number of lanes beyond which runs shrink to single slots: when every lane has been served once,
+    /// the first lane's clock reading is too old.
     #[must_use]
     pub fn crowd(&self, distance: f64) -> f64 {
         YOUNG / (self.served * distance)
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn it_reproduces_what_it_was_fitted_to() {
+    fn the_model_reproduces_the_figures_it_was_fitted_to() {
         let (shared, short, long) =
             ([140.0, 100.0], [runs(11.0, 50.0), runs(9.0, 40.0)], runs(900.0, 800.0));
         let model = Model::fit(shared, short, long);
@@ -156,10 +155,9 @@ mod tests {
         assert!(is_near(model.lanes(1, 900.0, HERE), long.mega));
     }
 
-    /// What was measured on the machine of docs/SCALING.md, in the run whose runs of slots were
-    /// steadiest, and what the model makes of it.
+    /// Measurements from the machine of docs/SCALING.md, from the round with the steadiest runs.
     #[test]
-    fn it_predicts_what_it_was_not_fitted_to() {
+    fn the_model_predicts_figures_it_was_not_fitted_to() {
         let model =
             Model::fit([386.4, 137.2], [runs(40.0, 218.3), runs(35.0, 285.3)], runs(1007.0, 694.9));
         for (cores, slots, measured) in [(1, 95.0, 352.0), (2, 109.0, 643.5), (2, 988.0, 1360.3)] {
@@ -169,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_are_bounded_by_the_cores_and_by_what_is_shared() {
+    fn lanes_are_bounded_by_the_cores_and_by_the_serialised_part() {
         for cores in [2, 8, 64, 256] {
             let lanes = MODEL.lanes(cores, 2048.0, HERE);
             assert!(lanes < f64::from(cores) * 1e3 / MODEL.grant);
@@ -183,10 +181,9 @@ mod tests {
         assert!((1.5..2.0).contains(&gain), "{gain}");
     }
 
-    /// A run of 9800 / 101 slots, and 200 ns to take it: 10 us. Where a hundred lanes are served,
-    /// that is 10 us too.
+    /// A run of 9800 / 101 slots and the 200 ns to take it last 10 us, as long as serving a hundred lanes.
     #[test]
-    fn runs_take_ten_microseconds_until_being_served_takes_as_long() {
+    fn runs_last_ten_microseconds_until_serving_all_lanes_takes_as_long() {
         assert!(is_near(MODEL.slots(1, HERE), 2048.0));
         assert!(is_near(MODEL.with_operations(100.0).slots(1, HERE), 9_800.0 / 101.0));
         assert!(is_near(MODEL.crowd(HERE), 100.0));

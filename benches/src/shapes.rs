@@ -1,4 +1,4 @@
-//! What loads cost that are not constant, beside one that is.
+//! Measures the cost of loads that are not constant, compared with a constant load.
 
 use crate::clocks::LeapClock;
 use crate::crew::Work;
@@ -9,23 +9,23 @@ use std::time::Duration;
 
 const CALLS: u32 = 1 << 18;
 
-/// What is late by some 30 minutes may be beyond the range, and is looked at one by one.
+/// A pacer that is 30 minutes late may be out of range, where slots are handled one by one.
 const LATE: Duration = Duration::from_secs(60);
 
-/// Between the slots of the constant load.
+/// The interval of the constant load.
 const GAP: Duration = Duration::from_micros(1);
 
 /// Nanoseconds per call, one thread, slots due.
 #[derive(Debug)]
 pub struct Beside {
-    /// `Pacer::acquire`, the constant load and the other one.
+    /// `Pacer::acquire`: the constant load, then the other load.
     pub shared: [Samples; 2],
-    /// `Lane::acquire`.
+    /// `Lane::acquire`: the same two loads.
     pub lane: [Samples; 2],
 }
 
 impl Beside {
-    /// Both loads, in alternating rounds. The other one has a slot every `gap` on average.
+    /// Measures both loads in alternating rounds. `gap` is the mean interval of the other load.
     ///
     /// # Panics
     /// When a slot is missing.
@@ -71,7 +71,7 @@ fn constant() -> PacerBuilder {
     "1M/s".parse().expect("a rate")
 }
 
-/// From 0 to 1 M/s in 10 s, and back, again and again.
+/// Ramps from 0 to 1 M/s in 10 s and back, repeatedly.
 ///
 /// # Panics
 /// Never.
@@ -79,7 +79,7 @@ pub fn ramp() -> PacerBuilder {
     "ramp 0/s..1M/s 10s mirror forever".parse().expect("a shape")
 }
 
-/// From 100/s to 5 k/s in 30 s, and back, again and again.
+/// Ramps from 100/s to 5 k/s in 30 s and back, repeatedly.
 ///
 /// # Panics
 /// Never.
@@ -87,7 +87,7 @@ pub fn slow_ramp() -> PacerBuilder {
     "ramp 100/s..5k/s 30s mirror forever".parse().expect("a shape")
 }
 
-/// From 0.5 to 1.5 M/s and back within a second.
+/// A sine between 0.5 and 1.5 M/s with a period of one second.
 ///
 /// # Panics
 /// Never.
@@ -95,12 +95,12 @@ pub fn sine() -> PacerBuilder {
     "sine 500k/s..1500k/s period 1s forever".parse().expect("a shape")
 }
 
-/// 1 M/s at random moments.
+/// 1 M/s with random (Poisson) arrivals.
 pub fn poisson() -> PacerBuilder {
     constant().arrivals(Arrivals::poisson(1))
 }
 
-/// Threads that acquire at random moments from one pacer, slots due.
+/// Threads that acquire random arrivals from one pacer, slots due.
 ///
 /// # Panics
 /// When a slot is lost or granted twice.
@@ -109,7 +109,7 @@ pub fn poisson_shared(threads: usize, span: Duration) -> Work {
     sweep::by_pacer(&pacers::late(poisson(), LATE).0, threads, span, Pacer::acquire)
 }
 
-/// The same by a lane each.
+/// The same with a lane for each thread.
 ///
 /// # Panics
 /// When a slot is lost or granted twice.

@@ -1,4 +1,4 @@
-//! How exact starts are: lateness, gaps, rate, and what that costs in processor time.
+//! Measures how exact starts are (lateness, gaps and rate) and the CPU time that this costs.
 
 use crate::float;
 use crate::os;
@@ -6,14 +6,14 @@ use nanopace::{Lane, Nanos, Pacer, Pause, Rate};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What was seen of a row of starts.
+/// Measurements of a series of starts.
 #[derive(Clone, Debug, Default)]
 pub struct Starts {
-    /// How late each one was, in nanoseconds.
+    /// The lateness of each start, in nanoseconds.
     pub late_ns: Vec<f64>,
-    /// Between each two, in intervals.
+    /// The gaps between starts, as multiples of the interval.
     pub gaps: Vec<f64>,
-    /// Of one core.
+    /// CPU time as a share of one core.
     pub cpu: f64,
 }
 
@@ -24,7 +24,7 @@ impl Starts {
         Starts { late_ns, gaps, cpu }
     }
 
-    /// The part of gaps within 25 % of an interval.
+    /// The share of gaps within 25 % of the interval.
     #[must_use]
     pub fn even(&self) -> f64 {
         let even = self.gaps.iter().filter(|gap| (0.75..=1.25).contains(*gap)).count();
@@ -32,19 +32,18 @@ impl Starts {
     }
 }
 
-/// Runs in a thread of its own: what a pause strategy sets for a thread, ends with it.
+/// Runs `work` in a new thread, because a pause strategy changes settings of its thread.
 fn fresh<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join().expect("a worker that does not panic"))
 }
 
-/// Of each row of starts, what comes before the ones that count: a thread learns what its pauses
-/// are like.
+/// The start of each series is not recorded: meanwhile the thread learns how late it wakes.
 const LEARNING: Duration = Duration::from_millis(300);
 
-/// Starts by one lane of a pacer, from 0.3 s on.
+/// Starts with a lane of a pacer, recorded from 0.3 s on.
 ///
 /// # Panics
-/// When a slot is lost.
+/// If a slot is lost.
 #[must_use]
 pub fn paced(rate: Rate, pause: Pause, count: usize) -> Starts {
     fresh(|| {
@@ -71,10 +70,10 @@ pub fn paced(rate: Rate, pause: Pause, count: usize) -> Starts {
     })
 }
 
-/// The bare baseline: absolute sleeps with a timer slack of 1 ns, and nothing else.
+/// The bare baseline: only absolute sleeps with a timer slack of 1 ns.
 ///
 /// # Panics
-/// When a thread may not set its own timer slack.
+/// If a thread may not set its own timer slack.
 #[must_use]
 pub fn bare(interval: Duration, count: u32) -> Starts {
     fresh(|| {
@@ -93,10 +92,10 @@ pub fn bare(interval: Duration, count: u32) -> Starts {
     })
 }
 
-/// Achieved rate by target rate, over `span`, by the operating system's clock.
+/// The achieved rate over `span` divided by the target rate, by the operating system's clock.
 ///
 /// # Panics
-/// When a slot is lost.
+/// If a slot is lost.
 #[must_use]
 pub fn achieved(rate: Rate, span: Duration) -> f64 {
     fresh(|| {
@@ -121,11 +120,11 @@ fn start_one(lane: &mut Lane) {
     std::hint::black_box(lane.acquire()).expect("an open pacer");
 }
 
-/// From a change of rate until a caller who was asleep has started, in nanoseconds: `count`
-/// callers, one by one.
+/// The time from a change of the rate until a sleeping caller has started, in nanoseconds, for `count`
+/// callers one after the other.
 ///
 /// # Panics
-/// When a sleeper is not woken as it should be.
+/// If a sleeper is granted its slot before the change.
 #[must_use]
 pub fn reached(count: usize) -> Vec<f64> {
     (0..count).map(|_| reach_one()).collect()
@@ -148,11 +147,11 @@ fn reach_one() -> f64 {
     (started - changed).as_secs_f64() * 1e9
 }
 
-/// So many callers asleep for hours, then a change to 10 k/s: how late each starts, in nanoseconds,
-/// in the schedule's order.
+/// Lets `sleepers` callers sleep for hours, changes the rate to 10 k/s and returns the lateness of each
+/// start in nanoseconds, in the order of the schedule.
 ///
 /// # Panics
-/// When a slot is lost or started twice.
+/// If a slot is lost or started twice.
 #[must_use]
 pub fn herd(sleepers: usize) -> Vec<f64> {
     let pacer = Pacer::new("1/h".parse().expect("a rate"));
@@ -182,7 +181,7 @@ pub fn herd(sleepers: usize) -> Vec<f64> {
     starts.iter().map(|(_, late)| late.as_secs_f64() * 1e9).collect()
 }
 
-/// The processor time that this thread takes.
+/// Measures the CPU time of this thread.
 struct Usage {
     wall: Instant,
     cpu: Duration,

@@ -1,4 +1,4 @@
-//! The same load on one shared word from ever more threads.
+//! Measures the throughput of one shared word or pacer with growing numbers of threads.
 
 use crate::crew::{self, Work};
 use crate::scaling::Runs;

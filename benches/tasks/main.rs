@@ -1,4 +1,4 @@
-//! How exactly do tasks start, and what does it take, beside the other ways to pace them?
+//! Measures how exactly tasks start and what that costs, compared with other ways to pace them.
 //!
 //! ```text
 //! cargo bench -p nanopace-benches --features rivals --bench tasks
@@ -6,12 +6,11 @@
 //! cargo bench -p nanopace-benches --features rivals --bench tasks -- --rounds 9 --way nanopace
 //! ```
 //!
-//! Each figure is the median of some rounds, in which every way takes its turn.
+//! Each figure is the median of the rounds; the ways alternate in each round.
 //!
-//! Every way has the same tasks, which do nothing but start. A start's lateness is that against the
-//! moment for which its way meant it. Ways that don't tell that moment are late against the n-th
-//! interval, so one that loses rate shows it there too. The baseline is one task that waits for one
-//! timerfd, and nothing else.
+//! Every way has the same tasks, which only start. A start's lateness is measured against its intended
+//! start. For ways that do not report intended starts, it is measured against the n-th interval, so a
+//! way that loses rate becomes late. The baseline is one task that waits for one timerfd.
 
 mod ways;
 
@@ -23,7 +22,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use ways::{Start, Way};
 
-/// What a row of starts came to.
+/// The result of a series of starts.
 struct Seen {
     achieved: f64,
     late_us: [f64; 2],
@@ -32,7 +31,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// From the starts of all tasks, since the beginning.
+    /// Computes the result from the starts of all tasks, as offsets from the beginning.
     fn new(mut starts: Vec<Start>, rate: Rate, cores: f64) -> Seen {
         starts.sort_unstable_by_key(|start| start.at);
         let late = lateness(&starts, rate);
@@ -67,8 +66,8 @@ impl Seen {
     }
 }
 
-/// In seconds, sorted. A way that does not know when its starts were due is late against the n-th
-/// interval behind its earliest start.
+/// Lateness in seconds, sorted. Without an intended start, it is measured against the n-th interval after the
+/// earliest start.
 fn lateness(starts: &[Start], rate: Rate) -> Vec<f64> {
     let first = starts[0].at.as_secs_f64();
     let by_count =
@@ -117,7 +116,7 @@ fn main() {
     let args = args();
     for (name, runtime) in [("current-thread", runtime(1)), ("2 threads", runtime(2))] {
         println!("{} tasks, tokio, {name}\n", args.tasks);
-        println!("| {:>26} | {:>7} | rate | p50 us | p99 us | even | cores |", "", "asked");
+        println!("| {:>26} | {:>7} | rate | p50 us | p99 us | even | cores |", "", "target");
         println!("|---|---|---|---|---|---|---|");
         for &rate in &args.rates {
             for (way, seen) in args.ways.iter().zip(medians(&runtime, rate, &args)) {
@@ -131,11 +130,11 @@ fn main() {
             }
         }
         let [shared, lane] = runtime.block_on(runtime.spawn(due())).expect("no panic");
-        println!("\nA slot that is due: {shared:.1} ns, by a lane {lane:.1} ns.\n");
+        println!("\nA slot that is due: {shared:.1} ns, with a lane {lane:.1} ns.\n");
     }
 }
 
-/// What one task takes for a slot that is due, in nanoseconds.
+/// The cost of a due slot in one task, in nanoseconds.
 async fn due() -> [f64; 2] {
     const SLOTS: u32 = 5_000_000;
     let pacer = AsyncPacer::new(Pacer::new(Rate::FASTEST)).expect("a timer");
@@ -157,7 +156,7 @@ fn runtime(threads: usize) -> Runtime {
     builder.worker_threads(threads).enable_all().build().expect("a runtime")
 }
 
-/// What the ways come to, side by side.
+/// Prints a table of the results of all ways.
 fn medians(runtime: &Runtime, rate: Rate, args: &Args) -> Vec<Seen> {
     let mut rounds: Vec<Vec<Seen>> = args.ways.iter().map(|_| Vec::new()).collect();
     for _ in 0..args.rounds {

@@ -1,13 +1,13 @@
-//! Processor time: of the tools, and of everybody else on the machine.
+//! Measures the CPU time of the tools and of other programs on the machine.
 
 use anyhow::{Context, Result};
 use nix::sys::resource::{UsageWho, getrusage};
 use std::fs;
 
-/// Seconds of processor time so far.
+/// CPU time so far, in seconds.
 #[derive(Clone, Copy)]
 pub struct Cost {
-    /// Of all programs that we started and that have ended.
+    /// Used by child processes that have ended.
     pub children: f64,
     ours: f64,
     machine: f64,
@@ -22,7 +22,7 @@ impl Cost {
         })
     }
 
-    /// What was neither used by us nor by the programs that we started.
+    /// Used neither by this process nor by its children.
     pub fn others_since(&self, before: &Cost) -> f64 {
         let ours = self.ours - before.ours + self.children - before.children;
         (self.machine - before.machine - ours).max(0.)
@@ -36,12 +36,12 @@ fn used(who: UsageWho) -> Result<f64> {
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
-/// All that was not idle, nor spent waiting for a disk: the first line of /proc/stat, in 1/100 s.
+/// All busy time: the first line of /proc/stat, in 1/100 s, without idle time and waits for a disk.
 fn machine() -> Result<f64> {
     let text = fs::read_to_string("/proc/stat")?;
     let line = text.lines().next().context("/proc/stat is empty")?;
     let ticks: Vec<f64> = line.split_whitespace().skip(1).flat_map(str::parse).collect();
-    // user nice system idle iowait irq softirq steal; the rest is counted in user already.
+    // user nice system idle iowait irq softirq steal; the other fields are included in user.
     let busy = [0, 1, 2, 5, 6, 7].iter().filter_map(|&at| ticks.get(at)).sum::<f64>();
     Ok(busy / 100.)
 }

@@ -1,8 +1,8 @@
-//! What the moments at which operations started say about the pace.
+//! Computes the rate and the evenness of gaps from the times at which operations started.
 
 use serde::Serialize;
 
-/// How far a gap may be from the nominal one to count as even.
+/// The largest deviation from the nominal gap that counts as even.
 const TOLERANCE: f64 = 0.25;
 
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -13,7 +13,7 @@ pub struct Pace {
     pub even: f64,
 }
 
-/// Of the starts, in ns, those from `skip_s` after the first one and for `window_s`.
+/// Uses the starts, in ns, from `skip_s` after the first one and for `window_s`.
 pub fn pace(mut starts: Vec<u64>, asked: f64, skip_s: f64, window_s: f64) -> Pace {
     starts.sort_unstable();
     let Some(&first) = starts.first() else { return Pace::default() };

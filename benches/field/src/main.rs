@@ -1,7 +1,7 @@
-//! Measures published load generators beside the same ones with nanopace inside.
+//! Measures published load generators, each without and with nanopace.
 //!
-//! `build` makes both. Each run is one tool, asked for one rate for some seconds; the two builds
-//! take turns, and figures are medians of the rounds.
+//! `build` makes both builds. Each run is one tool at one rate for some seconds. The two builds alternate, and
+//! figures are medians of the rounds.
 
 mod cost;
 mod gaps;
@@ -21,9 +21,9 @@ use tools::{Run, TOOLS, Tool};
 use witness::Witness;
 
 const RATES: [u32; 4] = [1_000, 2_000, 10_000, 100_000];
-/// Until the tool has all its connections and users.
+/// The time in which a tool sets up its connections and users.
 const SKIP_S: f64 = 1.;
-/// Tools end with fewer workers than they had.
+/// The end of a run, when tools have fewer workers.
 const END_S: f64 = 0.5;
 
 const USAGE: &str = "usage: field FOLDER [--seconds N] [--rounds N] [--rates A,B] [--json FILE] \
@@ -67,7 +67,7 @@ fn main() -> Result<()> {
 fn measure(tool: &Tool, rate: u32, options: &Options, witness: &Witness) -> Result<Cell> {
     let [mut before, mut after] = [Vec::new(), Vec::new()];
     for round in 0..options.rounds {
-        // Neither always comes first.
+        // The order changes, so that neither build is always first.
         for is_after in [round % 2 == 1, round % 2 == 0] {
             let state = if is_after { "after" } else { "before" };
             let sample = once(tool, rate, options, state, witness)
@@ -97,7 +97,7 @@ fn once(
     let starts = if tool.is_seen { witness.take() } else { read_stamps(&stamps)? };
     let all = starts.len();
     let pace = pace(starts, f64::from(rate), SKIP_S, f64::from(seconds) - SKIP_S - END_S);
-    ensure!(pace.rate > 0., "no operation was seen");
+    ensure!(pace.rate > 0., "no operation was recorded");
     let children = used.children - cost.children;
     Ok(Sample {
         rate: pace.rate,
@@ -142,7 +142,7 @@ impl Options {
                 _ => bail!(USAGE),
             }
         }
-        ensure!(options.seconds >= 3 && options.rounds > 0, "at least 3 s and one round");
+        ensure!(options.seconds >= 3 && options.rounds > 0, "use at least 3 s and one round");
         Ok(options)
     }
 }

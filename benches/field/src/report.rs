@@ -1,10 +1,10 @@
-//! Medians, as a table, as JSON and as a plot.
+//! Reports medians as a table, as JSON and as a plot.
 
 use anyhow::Result;
 use serde::Serialize;
 use std::fmt;
 
-/// The rates at which the plot shows how even gaps were, and its measures.
+/// The rates for which the plot shows the share of even gaps, and its sizes.
 const PLOTTED: [u32; 2] = [2_000, 10_000];
 const LEFT: usize = 130;
 const ROOM: usize = 400;
@@ -20,9 +20,9 @@ pub struct Sample {
     pub even: f64,
     /// Cores that the tool used.
     pub cores: f64,
-    /// Processor time of the tool for one operation, in us.
+    /// CPU time of the tool per operation, in us.
     pub micros: f64,
-    /// Cores that others on the machine used meanwhile.
+    /// Cores that other programs used meanwhile.
     pub others: f64,
 }
 
@@ -90,7 +90,7 @@ impl Report {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// The shares of even gaps as bars, an SVG.
+    /// Draws the shares of even gaps as bars of an SVG.
     pub fn plot(&self) -> String {
         let cells = || self.cells.iter().filter(|cell| PLOTTED.contains(&cell.asked));
         let width = LEFT + ROOM + 70;

@@ -1,4 +1,4 @@
-//! The load generators: how each is started, and where it says when its operations start.
+//! The load generators: how each is started, and where it records its starts.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -7,12 +7,12 @@ use std::process::Command;
 pub struct Tool {
     pub name: &'static str,
     program: &'static str,
-    /// An HTTP client, whose requests the witness sees. The others stamp starts themselves.
+    /// An HTTP client, whose requests the witness records. The other tools record their starts themselves.
     pub is_seen: bool,
     arguments: fn(&Run) -> Vec<String>,
 }
 
-/// What a tool is asked for.
+/// The parameters of a tool's run.
 pub struct Run<'r> {
     pub rate: u32,
     pub seconds: u32,
@@ -82,7 +82,7 @@ pub const TOOLS: [Tool; 9] = [
     },
 ];
 
-/// Of loads of ours that are built on a tool.
+/// The arguments of nanopace's own loads that are built on a tool.
 fn rate_and_seconds(run: &Run) -> Vec<String> {
     vec![run.rate.to_string(), run.seconds.to_string()]
 }

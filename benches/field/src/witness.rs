@@ -1,7 +1,7 @@
 //! An HTTP server that records when each request arrived.
 //!
-//! The kernel stamps what arrives, in the moment in which the client sends it. So a witness that
-//! gets the processor late still tells the truth, and the figures are the client's alone.
+//! The kernel stamps each packet when the client sends it, so the stamps are exact even if the witness is
+//! scheduled late.
 
 use anyhow::{Context, Result};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -18,7 +18,7 @@ use std::thread;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const LISTENER: u64 = u64::MAX;
 
-/// A server on a loopback port, in a thread of its own.
+/// A server on a loopback port, in its own thread.
 pub struct Witness {
     pub address: SocketAddr,
     shared: Arc<Shared>,
@@ -56,7 +56,7 @@ impl Witness {
         Ok(Witness { address, shared })
     }
 
-    /// What has arrived since this was last asked, in ns of the system's clock.
+    /// Requests that arrived since the last call, in ns of the system's clock.
     pub fn take(&self) -> Vec<u64> {
         let mut arrivals = self.shared.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *arrivals)
@@ -100,7 +100,7 @@ impl Server {
         Ok(())
     }
 
-    /// Reads and answers one request; when it arrived. Clients here send one at a time, and short.
+    /// Reads and answers one request and returns its arrival. Clients send one short request at a time.
     fn answer(&mut self, client: usize) -> Option<u64> {
         let mut stream = self.clients.get(client)?.as_ref()?;
         let mut bytes = [0; 4096];
@@ -117,7 +117,7 @@ impl Server {
             }),
             Err(nix::Error::EAGAIN) => return None,
             _ => {
-                // Closing it takes it off the list that is waited for.
+                // Closing the socket removes it from the poll list.
                 self.clients[client] = None;
                 return None;
             }

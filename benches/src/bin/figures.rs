@@ -1,14 +1,15 @@
-//! Every figure that the project holds itself to, in one run of a few minutes.
+//! Measures every figure that has a bound; a run takes a few minutes.
 //!
 //! ```text
 //! cargo run --release -p nanopace-benches --bin figures -- [--tables] [--record] [PART ...]
 //! ```
 //!
-//! `--record` puts them into `benches/results/figures.json` and into the tables of README.md,
-//! docs/PERFORMANCE.md, crates/engine/core/docs/schedules.md and crates/load/load/docs/own.md. `--tables` measures nothing and writes those tables only.
+//! `--record` writes the figures to `benches/results/figures.json` and to the tables of README.md,
+//! docs/PERFORMANCE.md, crates/engine/core/docs/schedules.md and crates/load/load/docs/own.md. `--tables` only
+//! writes those tables and measures nothing.
 //!
 //! Parts: `cost`, `shapes`, `threads`, `rate`, `lateness`, `gaps`, `change`, `library`, `habits`; all by default. The
-//! exit status does not depend on what holds: figures are for reading, tests are for failing.
+//! exit status does not depend on the verdicts, because busy machines would fail the run.
 
 use nanopace::Pause;
 use nanopace_benches::costs::Costs;
@@ -30,13 +31,13 @@ use std::{env, io, thread};
 
 const USAGE: &str = "usage: figures [--tables] [--record] [cost | shapes | threads | rate | lateness | gaps | change | library | habits ...]";
 
-/// What finds a few rows.
+/// A part of the run, which measures a few figures.
 #[derive(Clone, Copy)]
 struct Part {
     name: &'static str,
     rows: fn(&mut dyn FnMut(Figure)),
-    /// Whether it is about moments: then others on the machine spoil it, where ratios of
-    /// throughputs only vary.
+    /// Whether the part measures points in time, which other programs spoil. Ratios of throughputs only
+    /// vary more.
     is_timed: bool,
 }
 
@@ -50,10 +51,10 @@ const PARTS: [Part; 10] = [
     Part { name: "change", rows: change, is_timed: true },
     Part { name: "library", rows: library, is_timed: false },
     Part { name: "library", rows: library_on_time, is_timed: true },
-    Part { name: "habits", rows: what_habits_cost, is_timed: false },
+    Part { name: "habits", rows: habits_of_calls, is_timed: false },
 ];
 
-/// Of all cores' time: more of it, and a late start may be somebody else's doing.
+/// The share of all cores' time above which late starts may be due to other programs.
 const MOST_BY_OTHERS: f64 = 0.03;
 
 fn main() -> ExitCode {
@@ -111,33 +112,31 @@ fn measure(machine: &Machine, wanted: &[&Part]) -> Vec<Figure> {
         }
     }
     println!(
-        "\nOther programs took up to {:.0} % of the processor time of a part.",
+        "\nOther programs took up to {:.0} % of the CPU time during a part.",
         most_by_others * 100.0
     );
     let noisy =
         figures.iter().filter(|figure| figure.bound.is_some() && figure.holds.is_none()).count();
     if noisy > 0 {
-        println!(
-            "The machine was too noisy to judge {noisy} figures: run again with nothing else on it."
-        );
+        println!("The machine was too noisy to judge {noisy} figures. Run again while it is idle.");
     }
     figures
 }
 
-/// One thread, slots due. The baseline is one relaxed `fetch_add` in the same loop.
+/// Calls on one thread, slots due. The baseline is one relaxed `fetch_add` in the same loop.
 fn cost(show: &mut dyn FnMut(Figure)) {
     let costs = crew::alone(|| Costs::measure(25));
-    let figure = |name, ours| Figure::of_rounds(name, "ns", ours, &costs.bare);
-    show(figure("lane `acquire`, beside one bare addition", &costs.lane).bound(AtMost, 0.2));
-    show(
-        figure("lane `acquire`, wait time read, beside one bare addition", &costs.lane_wait)
-            .bound(AtMost, 0.21),
-    );
-    show(figure("shared `acquire`, beside one bare addition", &costs.shared).bound(AtMost, 1.12));
-    show(
-        figure("shared `acquire`, wait time read, beside one bare addition", &costs.shared_wait)
-            .bound(AtMost, 1.16),
-    );
+    for (call, ours, bound) in [
+        ("lane `acquire`", &costs.lane, 1.0),
+        ("lane `acquire`, wait time read", &costs.lane_wait, 1.0),
+        ("shared `acquire`", &costs.shared, 1.12),
+        ("shared `acquire`, wait time read", &costs.shared_wait, 1.16),
+    ] {
+        let name = format!("{call}, compared with one bare addition");
+        show(Figure::of_rounds(&name, "ns", ours, &costs.bare).bound(AtMost, bound));
+    }
+    let name = "lane `acquire`, compared with a plain counter in memory";
+    show(Figure::of_rounds(name, "ns", &costs.lane, &costs.counter).bound(AtMost, 2.5));
     show(Figure::plain("a claim, with its start", "ns", costs.claim.median()));
     show(Figure::plain("a claim that is dropped", "ns", costs.dropped_claim.median()));
 }
@@ -148,7 +147,8 @@ fn shapes(show: &mut dyn FnMut(Figure)) {
     let micros = Duration::from_micros;
     let ramp = measure(loads::ramp, micros(2));
     let mut beside = |call, [constant, ramp]: &[Samples; 2], bound| {
-        let name = format!("on a ramp from 0 to 1M/s in 10 s, {call}, beside a constant rate");
+        let name =
+            format!("on a ramp from 0 to 1M/s in 10 s, {call}, compared with a constant rate");
         show(Figure::of_rounds(&name, "ns", ramp, constant).bound(AtMost, bound));
     };
     beside("shared `acquire`", &ramp.shared, 1.15);
@@ -156,7 +156,7 @@ fn shapes(show: &mut dyn FnMut(Figure)) {
     for (name, load, gap, shared, lane) in [
         ("on a ramp from 100/s to 5k/s in 30 s", loads::slow_ramp as fn() -> _, 392, 40.0, 45.0),
         ("on a sine from 500k/s to 1500k/s in 1 s", loads::sine, 1, 11.0, 10.0),
-        ("at random moments, 1M/s", loads::poisson, 1, 80.0, 60.0),
+        ("random arrivals at 1M/s", loads::poisson, 1, 80.0, 60.0),
     ] {
         let Beside { shared: [_, by_pacer], lane: [_, by_lane] } = measure(load, micros(gap));
         for (call, ours, bound) in [("shared", by_pacer, shared), ("lane", by_lane, lane)] {
@@ -173,13 +173,12 @@ fn shapes(show: &mut dyn FnMut(Figure)) {
         }],
     );
     for (call, ours) in ["shared", "lane"].into_iter().zip(&rounds) {
-        let name = format!("at random moments, 1M/s, {call} `acquire`, each of 2 threads");
+        let name = format!("random arrivals at 1M/s, {call} `acquire`, each of 2 threads");
         show(Figure::plain(&name, "ns", ours.median()).bound(AtMost, 100.0));
     }
 }
 
-/// More threads, pinned where there are cores enough. The baseline is as many threads on one bare
-/// word.
+/// Two threads, pinned if there are enough cores. The baseline is as many threads on one bare word.
 fn threads(show: &mut dyn FnMut(Figure)) {
     let span = Duration::from_millis(120);
     let mega = |work: Work| work.per_second() / 1e6;
@@ -194,24 +193,20 @@ fn threads(show: &mut dyn FnMut(Figure)) {
         ],
     );
     let [bare, shared, tried, lane, lanes] = &samples[..] else { unreachable!("five candidates") };
+    let name = "throughput of 2 lanes on 2 threads, compared with 2 threads on a bare word";
+    show(Figure::of_rounds(name, "M/s", lanes, bare));
     let mut figure = |name, ours, baseline, bound| {
         show(Figure::of_rounds(name, "M/s", ours, baseline).bound(AtLeast, bound));
     };
-    figure("throughput of 2 lanes on 2 threads, beside 1 lane", lanes, lane, 1.9);
-    figure(
-        "throughput of 2 lanes on 2 threads, beside 2 threads on a bare word",
-        lanes,
-        bare,
-        14.0,
-    );
-    let name = "throughput of shared `acquire` on 2 threads, wait time read, beside 2 threads on a bare word";
+    figure("throughput of 2 lanes on 2 threads, compared with 1 lane", lanes, lane, 1.9);
+    let name = "throughput of shared `acquire` on 2 threads, wait time read, compared with 2 threads on a bare word";
     figure(name, shared, bare, 0.65);
-    let name = "throughput of `try_acquire` on 2 threads, beside `acquire` on 2 threads";
+    let name = "throughput of `try_acquire` on 2 threads, compared with `acquire` on 2 threads";
     figure(name, tried, shared, 0.9);
     crowds(show);
 }
 
-/// Far more threads than cores.
+/// Many more threads than cores.
 fn crowds(show: &mut dyn FnMut(Figure)) {
     let mut worst = f64::INFINITY;
     for threads in sweep::THREADS.into_iter().filter(|&threads| threads > 2) {
@@ -219,12 +214,12 @@ fn crowds(show: &mut dyn FnMut(Figure)) {
         let rounds = alternate(3, &mut [&mut || mega(2), &mut || mega(threads)]);
         worst = worst.min(rounds[1].ratio_to(&rounds[0]));
     }
-    let name = "throughput of shared `acquire` on 4 to 1024 threads, beside 2 threads, the worst";
+    let name =
+        "throughput of shared `acquire` on 4 to 1024 threads, compared with 2 threads, the worst";
     show(Figure::plain(name, "x", worst).bound(AtLeast, 0.8));
 }
 
-/// Achieved rates over 10 s, the slow ones at the same time: they take no processor time to speak
-/// of.
+/// Achieved rates over 10 s. The slow rates run at the same time, because they use little CPU time.
 fn achieved_rate(show: &mut dyn FnMut(Figure)) {
     let span = Duration::from_secs(10);
     for rates in
@@ -244,7 +239,7 @@ fn achieved_rate(show: &mut dyn FnMut(Figure)) {
     }
 }
 
-/// Lateness of starts, measured by whoever starts.
+/// Lateness of starts, measured by the thread that starts.
 fn lateness(show: &mut dyn FnMut(Figure)) {
     for (text, count) in [("1k/s", 1_000), ("10k/s", 10_000)] {
         let interval = Duration::from_secs_f64(rate(text).interval_ns() / 1e9);
@@ -260,7 +255,8 @@ fn lateness(show: &mut dyn FnMut(Figure)) {
             let of = |starts: &Starts| quantile(&starts.late_ns, part) / 1e3;
             let bare = Samples(rounds.iter().map(|round| of(&round.0)).collect());
             let ours = Samples(rounds.iter().map(|round| of(&round.1)).collect());
-            let name = format!("lateness at {text}, sleeping, {name}, beside the bare sleep");
+            let name =
+                format!("lateness at {text}, sleeping, {name}, compared with the bare sleep");
             show(Figure::of_rounds(&name, "us", &ours, &bare).bound(AtMost, 1.3));
         }
     }
@@ -284,17 +280,17 @@ fn lateness(show: &mut dyn FnMut(Figure)) {
         }
         let cpu = |of: &dyn Fn(&(Starts, Starts)) -> f64| Samples(rounds.iter().map(of).collect());
         let (bare, ours) = (cpu(&|round| round.0.cpu * 100.0), cpu(&|round| round.1.cpu * 100.0));
-        let name = format!("processor time at {text}, hybrid, beside the bare sleep");
+        let name = format!("CPU time at {text}, hybrid, compared with the bare sleep");
         show(Figure::of_rounds(&name, "%", &ours, &bare).bound(AtMost, bound));
     }
     for (text, count) in [("100k/s", 300_000), ("1M/s", 3_000_000)] {
         let ours = starts::paced(rate(text), Pause::Sleep, count);
-        let name = format!("processor time at {text}, sleeping, of one core");
+        let name = format!("CPU time at {text}, sleeping, of one core");
         show(Figure::plain(&name, "%", ours.cpu * 100.0));
     }
 }
 
-/// How even starts are, one thread, the default pause.
+/// The evenness of starts on one thread.
 fn gaps(show: &mut dyn FnMut(Figure)) {
     for (text, interval_us, count, bound) in
         [("2k/s", 500, 2_000, 95.0), ("20k/s", 50, 20_000, 90.0)]
@@ -320,7 +316,7 @@ fn gaps(show: &mut dyn FnMut(Figure)) {
     }
 }
 
-/// From a change of rate until a caller who was asleep has started.
+/// The time from a change of the rate until a sleeping caller has started.
 fn change(show: &mut dyn FnMut(Figure)) {
     let reached = starts::reached(1_000);
     let p99 = quantile(&reached, 0.99) / 1e3;
@@ -330,26 +326,26 @@ fn change(show: &mut dyn FnMut(Figure)) {
     show(Figure::plain(name, "us", first.median() / 1e3).bound(AtMost, 1_000.0));
 }
 
-/// What a call costs that the library for load generators starts and records.
+/// The CPU time that the load library adds to a call.
 fn library(show: &mut dyn FnMut(Figure)) {
-    for (sessions, told) in [(1, "1 session"), (64, "64 sessions")] {
-        added(show, told, &Calls::of_tasks(sessions));
+    for (sessions, name) in [(1, "1 session"), (64, "64 sessions")] {
+        added(show, name, &Calls::of_tasks(sessions));
     }
-    for (sessions, told) in [(1, "1 blocking session"), (64, "64 blocking sessions")] {
-        added(show, told, &Calls::of_threads(sessions));
+    for (sessions, name) in [(1, "1 blocking session"), (64, "64 blocking sessions")] {
+        added(show, name, &Calls::of_threads(sessions));
     }
 }
 
 fn added(show: &mut dyn FnMut(Figure), sessions: &str, calls: &Calls) {
-    let name = format!("processor time that `nanopace-load` adds to a call, {sessions}");
+    let name = format!("CPU time that `nanopace-load` adds to a call, {sessions}");
     let figure = Figure::plain(&name, "ns", calls.added()).bound(AtMost, 1_000.0);
     show(Figure { baseline: Some(calls.bare.median()), ..figure });
 }
 
-/// What it costs what calls do besides their operation.
-fn what_habits_cost(show: &mut dyn FnMut(Figure)) {
+/// The cost of a call that does more than its operation, and of the ways to wait in a call.
+fn habits_of_calls(show: &mut dyn FnMut(Figure)) {
     for (habit, calls) in habits::all() {
-        let name = format!("a call that {habit}: processor time more");
+        let name = format!("a call that {habit}: additional CPU time");
         show(Figure::plain(&name, "ns", calls.added()));
     }
     for (wait, rate) in habits::waits() {

@@ -1,11 +1,11 @@
-//! What a fleet of up to 500 nodes does, by simulation: the figures of docs/SCALING.md.
+//! Simulates fleets of up to 500 nodes, for the figures of docs/SCALING.md.
 //!
 //! ```text
 //! cargo run --release -p nanopace-benches --bin fleet-simulation -- docs/figures/fleet.svg
 //! ```
 //!
-//! The nodes' code is real, and the store decides as the real one. Network, clocks and how long the
-//! store works are assumed. The same program prints the same figures.
+//! The code of the nodes is the real one, and the simulated store decides like the real store. Network,
+//! clocks and the store's processing times are assumed. Equal versions print equal figures.
 
 use nanopace_benches::chart::{Chart, Line};
 use nanopace_benches::float;
@@ -47,7 +47,7 @@ fn assumptions() {
     );
 }
 
-/// In microseconds, of all that is shown.
+/// The unit of all printed times, microseconds.
 fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }

@@ -1,11 +1,11 @@
-//! What a fleet of processes on this machine achieves, and what it costs the store.
+//! Measures the rate and the lateness of fleets of processes on this machine, and the load on their store.
 //!
 //! ```text
 //! cargo run --release -p nanopace-benches --bin fleet
 //! ```
 //!
-//! Each node is a process with one thread that does nothing but acquire. All of them share this
-//! machine's cores with the store, so lateness says more about the machine than about the fleet.
+//! Each node is a process whose single thread only acquires slots. All nodes share this machine's cores with
+//! the store, so their lateness depends more on the machine than on the fleet.
 
 use nanopace::Nanos;
 use nanopace_benches::machine::Machine;
@@ -23,11 +23,11 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 const RUN: &str = "figures";
 const SECONDS: u64 = 5;
 
-/// A fault comes so long after the first start.
+/// The time from the first start to the fault.
 const FAULT_AFTER: Duration = Duration::from_secs(2);
 const FREEZE: Duration = Duration::from_millis(500);
 
-/// About as many as four nodes make claims.
+/// About the number of claims that four nodes make per second.
 const PINGS: u32 = 200;
 
 /// A run to be measured.
@@ -35,7 +35,7 @@ struct Trial {
     name: &'static str,
     rate: u64,
     nodes: u32,
-    /// How long a frame is, in milliseconds.
+    /// The length of a frame, in milliseconds.
     frame_ms: u64,
     fault: Fault,
 }
@@ -45,27 +45,27 @@ enum Fault {
     None,
     /// A node is killed.
     Kill,
-    /// The store stands still.
+    /// The store is stopped for [`FREEZE`].
     Freeze,
 }
 
-/// What a node has seen.
+/// The measurements of a node.
 #[derive(Default, Serialize, Deserialize)]
 struct Seen {
     late_p50_us: f64,
     late_p99_us: f64,
     late_max_us: f64,
-    /// The most starts that were intended in one millisecond.
+    /// The largest number of intended starts in one millisecond.
     most_in_1_ms: u64,
 }
 
-/// What a run has cost the store.
+/// The load of a run on the store.
 struct Cost {
     calls: u64,
-    /// Seconds in scripts.
+    /// Seconds spent in scripts.
     scripts: f64,
     processor: f64,
-    /// Bytes of all owners.
+    /// Memory of all owners, in bytes.
     memory: f64,
 }
 
@@ -174,7 +174,7 @@ impl Trial {
     }
 }
 
-/// What the store's processor takes for as many calls that do nothing, one at a time.
+/// The store's CPU time for the same number of calls that do nothing, as a share of a core.
 fn pinged(engine: Engine) -> Outcome<f64> {
     let server = Server::start(engine)?;
     let mut connection = redis::Client::open(server.url())?.get_connection()?;
@@ -186,7 +186,7 @@ fn pinged(engine: Engine) -> Outcome<f64> {
     Ok((cost(&server)?.processor - before.processor) / began.elapsed().as_secs_f64())
 }
 
-/// Waits for the first start.
+/// Waits until the run has started.
 fn wait_for_start(control: &Control) -> Outcome<()> {
     let begun = Instant::now();
     while control.status().map_or(Duration::ZERO, |status| status.elapsed).is_zero() {
@@ -204,7 +204,7 @@ fn version(engine: Engine) -> Outcome<String> {
     Ok(text.split(" sha=").next().unwrap_or_default().to_owned())
 }
 
-/// All scripts that the store has run, and its processor time in seconds.
+/// Reads the scripts that the store has run and its CPU time in seconds.
 fn cost(server: &Server) -> Outcome<Cost> {
     let mut connection = redis::Client::open(server.url())?.get_connection()?;
     let info: redis::InfoDict = redis::cmd("INFO").arg("all").query(&mut connection)?;
@@ -224,7 +224,7 @@ fn cost(server: &Server) -> Outcome<Cost> {
     })
 }
 
-/// Takes part in the run, in this process.
+/// Takes part in the run as a node.
 fn node(url: &str, rate: u64, nodes: u32, frame_ms: u64) -> Outcome<()> {
     let shape = format!("hold {rate}/s {SECONDS}s").parse()?;
     let fleet = Fleet::new(url, RUN)?.shape(shape).nodes(nodes)?;

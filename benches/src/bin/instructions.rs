@@ -1,15 +1,15 @@
-//! How many instructions a grant takes, and whether that has grown unnoticed.
+//! Counts the instructions of a grant and fails if the count has grown.
 //!
 //! ```text
 //! cargo run --release -p nanopace-benches --bin instructions              # exit status 1 if one grew by more than 5 %
 //! cargo run --release -p nanopace-benches --bin instructions -- --record  # writes benches/results/instructions.json
 //! ```
 //!
-//! The program runs itself under valgrind, each workload at two lengths: the difference, divided by
-//! the difference in grants, is free of start-up. On a clock moved by hand the count is
-//! deterministic. That clock stands still meanwhile, so a reading of it is good for as many slots
-//! as it ever is, 2048; the cold path is in the count once for so many. It does depend on the
-//! compiler, whose version is recorded beside it.
+//! The program runs itself under valgrind, with two lengths of each workload. The difference of the counts
+//! divided by the difference in grants excludes the start of the program. A manual clock makes the count
+//! deterministic. Because that clock does not move, each reading serves the maximum of 2048 slots, and
+//! the count includes the cold path once per 2048 grants. The count depends on the compiler, so the
+//! record contains the compiler's version.
 
 use nanopace::{Grant, ManualClock, Pacer};
 use nanopace_benches::float;
@@ -26,15 +26,15 @@ use std::{env, fs};
 
 const USAGE: &str = "usage: instructions [--record]";
 
-/// More than this part more is a regression.
+/// The growth above which a workload fails.
 const MOST_GROWTH: f64 = 0.05;
 
 const GRANTS: [u64; 2] = [100_000, 300_000];
 
-/// Does something so many times.
+/// Makes a number of calls.
 type Workload = fn(u64);
 
-/// By name.
+/// The workloads by name.
 const WORKLOADS: [(&str, Workload); 7] = [
     ("loop with a bare fetch_add", bare),
     ("shared acquire, due", |grants| {
@@ -54,7 +54,7 @@ const WORKLOADS: [(&str, Workload); 7] = [
     ("lane acquire, due, wait time read", |grants| by_lane(grants, Grant::wait_nanos)),
 ];
 
-/// What is kept in `benches/results/`.
+/// The content of `benches/results/instructions.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     machine: Machine,
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Under valgrind.
+/// Runs one workload; this process runs under valgrind.
 fn run(name: &str, grants: &str) -> ExitCode {
     let workload = WORKLOADS.iter().find(|workload| workload.0 == name);
     match (workload, grants.parse()) {
@@ -119,7 +119,7 @@ fn by_lane<T>(grants: u64, mut read: impl FnMut(Grant) -> T) {
     assert_eq!(pacer.ledger().granted, grants);
 }
 
-/// Counts, and judges what was counted.
+/// Counts all workloads, and records or checks the counts.
 fn report(judge: fn(&BTreeMap<String, f64>) -> Result<bool, String>) -> ExitCode {
     match count_all().and_then(|counts| judge(&counts)) {
         Ok(true) => ExitCode::SUCCESS,
@@ -139,7 +139,7 @@ fn count_all() -> Result<BTreeMap<String, f64>, String> {
     WORKLOADS.iter().map(|(name, _)| Ok(((*name).to_owned(), per_call(name)?))).collect()
 }
 
-/// What callgrind collected while this program did the workload.
+/// The instructions that callgrind counts for this workload.
 fn count(name: &str, grants: u64) -> Result<u64, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let mut valgrind = Command::new("valgrind");
@@ -163,7 +163,7 @@ fn record(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
     check(counts)
 }
 
-/// Whether nothing has grown beyond what was recorded.
+/// Prints the counts and returns whether none has grown too much.
 fn check(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
     let text =
         fs::read_to_string(file()).map_err(|error| format!("nothing to compare with: {error}"))?;
@@ -171,7 +171,7 @@ fn check(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
     let compiler = Machine::here().compiler;
     let is_same = compiler == record.machine.compiler;
     if !is_same {
-        println!("not judged: recorded with {}, this is {compiler}", record.machine.compiler);
+        println!("not judged: recorded with {}, compiled with {compiler}", record.machine.compiler);
     }
     println!("| instructions per call | recorded | now | growth |");
     let mut holds = true;
@@ -188,7 +188,7 @@ fn check(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
     }
     if !holds {
         println!(
-            "A grant takes more instructions than recorded: mend it, or record it with --record and say why."
+            "A grant takes more instructions than recorded. Reduce them, or use --record and give the reason."
         );
     }
     Ok(holds)

@@ -1,5 +1,4 @@
-//! Fits the scaling model to what is measured here, checks it on what it was not fitted to, and
-//! extrapolates.
+//! Fits the scaling model to measurements on this machine, checks it against other measurements and extrapolates.
 //!
 //! ```text
 //! cargo run --release -p nanopace-benches --bin scaling
@@ -16,24 +15,24 @@ use std::time::Duration;
 const SPAN: Duration = Duration::from_millis(80);
 const ROUNDS: usize = 15;
 
-/// How many times too fast the clock runs, on 1 and 2 cores: for runs of about 30, of about 100 and
-/// of about 1000 slots. Shorter ones keep no steady length.
+/// The speeds of the clock on 1 and 2 cores, for runs of about 30, 100 and 1000 slots. Shorter runs do not
+/// keep a steady length.
 const FACTORS: [[u32; 2]; 3] = [[60, 45], [40, 32], [7, 7]];
 
-/// A model that is further off here says nothing about elsewhere.
+/// A model with a larger error on this machine is not extrapolated.
 const MOST_ERROR: f64 = 0.25;
 
-/// An operation, in nanoseconds.
+/// The length of an operation, in nanoseconds.
 const OPERATION: f64 = 100.0;
 
-/// Everything on 1 and 2 cores; words in millions per second.
+/// All measurements on 1 and 2 cores; throughputs in millions per second.
 struct Measured {
     bare: [f64; 2],
     shared: [f64; 2],
     lanes: [[Runs; 2]; 3],
 }
 
-/// A measured figure beside the model's.
+/// A measured figure and the model's prediction.
 struct Row {
     name: String,
     cores: u32,
@@ -48,13 +47,13 @@ fn main() {
     let measured = Measured::here();
     let [one, two] = measured.bare;
     println!("A bare fetch_add: {one:.0} M/s on 1 core, {two:.0} on 2.");
-    println!("Other programs took {:.1} % of the processor time.\n", others.share() * 100.0);
+    println!("Other programs took {:.1} % of the CPU time.\n", others.share() * 100.0);
     let model = Model::fit(measured.shared, measured.lanes[0], measured.lanes[2][0]);
     println!("{model:.1?}\n");
     let worst = most_off(&measured.beside(&model));
     if worst > MOST_ERROR {
         println!(
-            "\nThe model is {:.0} % off where it can be checked: it says nothing.",
+            "\nThe model is {:.0} % off on this machine and is not extrapolated.",
             worst * 100.0
         );
     } else {
@@ -62,7 +61,7 @@ fn main() {
     }
 }
 
-/// Shows the rows, and tells how far the model is off where it was not fitted.
+/// Prints the rows and returns the model's largest error in the rows to which it was not fitted.
 fn most_off(rows: &[Row]) -> f64 {
     println!("| M grants/s | cores | measured | model | off |");
     rows.iter().for_each(Row::print);
@@ -100,14 +99,14 @@ impl Measured {
     }
 }
 
-/// On 1 and 2 cores.
+/// Measures on 1 and 2 cores.
 fn on_word(work: fn(usize, Duration) -> Work) -> [f64; 2] {
     [1, 2].map(|threads| {
         alternate(ROUNDS, &mut [&mut || work(threads, SPAN).per_second() / 1e6])[0].median()
     })
 }
 
-/// The round in the middle: of a round with longer runs more is granted.
+/// Returns the round with the median throughput, which grows with the length of the runs.
 fn in_runs(factor: u32, threads: usize) -> Runs {
     let mut rounds: Vec<Runs> =
         (0..ROUNDS).map(|_| sweep::lanes_in_runs(factor, threads, SPAN)).collect();
@@ -128,12 +127,12 @@ impl Row {
     }
 }
 
-/// Distances: as far as here, and three times as far.
+/// Distances between cores: as on this machine, and three times as far.
 const NEAR_AND_FAR: [f64; 2] = [1.0, 3.0];
 
 fn extrapolate(model: &Model) {
     println!(
-        "\nM grants/s, and slots in a run; near: lines travel as far as here; far: three times as far\n"
+        "\nM grants/s, and slots in a run. Near: cores are as far apart as here; far: three times as far\n"
     );
     println!(
         "| cores | shared, near | far | lanes, near | far | with operations of {OPERATION} ns, near | far |"
@@ -149,17 +148,17 @@ fn extrapolate(model: &Model) {
     }
     let knees = NEAR_AND_FAR.map(|distance| model.knee(2048.0, distance));
     println!(
-        "\nMore lanes bring nothing beyond {:.0} cores (near), {:.0} (far).",
+        "\nMore lanes do not raise the throughput beyond {:.0} cores (near), {:.0} (far).",
         knees[0], knees[1]
     );
     let crowds = NEAR_AND_FAR.map(|distance| model.crowd(distance));
     println!(
-        "Runs come down to single slots from {:.0} cores on (near), {:.0} (far).",
+        "Runs shrink to single slots beyond {:.0} cores (near), {:.0} (far).",
         crowds[0], crowds[1]
     );
 }
 
-/// What lanes do in runs as long as they come to be.
+/// Formats the throughput of lanes and the length to which their runs converge.
 fn settled(model: &Model, cores: u32, distance: f64) -> String {
     let slots = model.slots(cores, distance);
     format!("{:.0} ({slots:.0})", model.lanes(cores, slots, distance))

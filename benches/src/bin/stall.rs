@@ -1,4 +1,4 @@
-//! README's first picture: how long the requests of a run took, and how long their users waited, by percentile.
+//! Draws README's first figure: service times and response times of a run with a stall, by percentile.
 //!
 //! ```text
 //! nanopace run --rate 100 -c 2 --duration 6s --target-stall 2s@2s --json - |
@@ -13,7 +13,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-/// What is drawn, and what the run's object calls it.
+/// The curves, with their names in the run's JSON object.
 const LINES: [(&str, &str); 2] =
     [("a closed loop's times", "service_time_ns"), ("what users saw", "response_time_ns")];
 
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One request in how many took longer than how many milliseconds.
+/// Converts percentiles to points: one request in x took longer than y milliseconds.
 fn points(spectrum: &Value) -> Vec<(f64, f64)> {
     let steps = spectrum.as_array().into_iter().flatten();
     let steps = steps.filter_map(|step| Some((step["quantile"].as_f64()?, step["ns"].as_f64()?)));

@@ -1,5 +1,4 @@
-//! A plain function under load: how long it takes to sort numbers, at a rate, with whatever else this
-//! machine has to do.
+//! Loads a plain function: measures how long it takes to sort numbers at a rate, while the machine does other work.
 
 use clap::Args;
 use nanopace_load::{Done, Slot};
@@ -10,12 +9,12 @@ use std::process::ExitCode;
 /// Sorts numbers.
 #[derive(Debug, Args)]
 struct Options {
-    /// How many
+    /// The number of numbers
     #[arg(long, default_value_t = 1_000)]
     numbers: u64,
 }
 
-/// Other numbers for each slot.
+/// Different numbers for each slot.
 fn numbers(slot: Slot, count: u64) -> Vec<u64> {
     let seeds = (0..count).map(|index| slot.number() + index);
     seeds.map(|seed| seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()

@@ -1,4 +1,4 @@
-//! A server for the example `grpc`: prints its address and answers.
+//! A server for the example `grpc`. It prints its address and responds to requests.
 
 use futures_util::stream::{self, BoxStream, StreamExt};
 use numbers::Number;

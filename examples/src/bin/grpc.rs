@@ -1,4 +1,4 @@
-//! A load generator for a gRPC service: one call in ten gets a stream of messages, the others one message.
+//! A load generator for a gRPC service: one call in ten receives a stream of messages, the others one message.
 
 use clap::Args;
 use nanopace_load::{Done, Failure, Slot, StreamTimes, Target};
@@ -12,13 +12,13 @@ mod numbers {
     tonic::include_proto!("numbers");
 }
 
-/// Squares numbers, and has others counted.
+/// Squares numbers, and requests streams of numbers.
 #[derive(Clone, Debug, Args)]
 struct Options {
-    /// Where the server is
+    /// The address of the server
     #[arg(long, default_value = "http://127.0.0.1:50051")]
     server: String,
-    /// How many messages a stream has
+    /// The number of messages in a stream
     #[arg(long, default_value_t = 100)]
     messages: u64,
 }
@@ -55,7 +55,7 @@ impl Target for Numbers {
     }
 }
 
-/// Failures are counted by the status. The channel opens its connection again by itself.
+/// Failures are counted by status. The channel reconnects by itself.
 fn by_code(status: Status) -> Failure {
     Failure::new(status.code())
 }

@@ -1,5 +1,5 @@
-//! Draws README's second picture: a table of PostgreSQL is locked for 2 s, under a closed loop and under an
-//! open one. `just lock-figure` runs it.
+//! Draws README's second figure: a table of PostgreSQL is locked for 2 s, under a closed loop and under an open loop.
+//! `just lock-figure` runs it.
 
 use clap::Parser;
 use nanopace_load::{Done, Failure, Load, Slot, Target};
@@ -15,7 +15,7 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 const SET_UP: &str = "CREATE TABLE IF NOT EXISTS shelves (id int PRIMARY KEY, books int NOT NULL);
     INSERT INTO shelves SELECT n, n FROM generate_series(0, 999) n ON CONFLICT DO NOTHING";
 const READ: &str = "SELECT books FROM shelves WHERE id = $1";
-/// As many changes of a table do.
+/// Locks the table, as many schema changes do.
 const LOCK: &str = "BEGIN; LOCK TABLE shelves IN ACCESS EXCLUSIVE MODE";
 
 const SESSIONS: u32 = 8;
@@ -27,23 +27,23 @@ const LOCKED_FOR: Duration = Duration::from_secs(2);
 /// Locks a table under two loads
 #[derive(Parser)]
 struct Options {
-    /// Where PostgreSQL is, and who we are
+    /// The address and the user of PostgreSQL
     #[arg(long, default_value = "host=/run/postgresql user=postgres")]
     server: Config,
-    /// The picture
+    /// The file of the figure
     #[arg(long)]
     svg: PathBuf,
 }
 
-/// From when on somebody wanted the answer, and how long it took.
+/// The intended start of a call, and its response time.
 struct Call(Instant, Duration);
 
-/// One of the two loads, and what became of it.
+/// The result of one of the two loads.
 struct Run {
     name: &'static str,
     colour: &'static str,
     calls: Vec<Call>,
-    /// From when to when the table was locked.
+    /// The times at which the table was locked and unlocked.
     lock: [Instant; 2],
     p99: Duration,
 }
@@ -67,7 +67,7 @@ impl Shelves {
         self.calls.lock().unwrap().push(Call(from, from.elapsed()));
     }
 
-    /// Locks the table, in a while, for a while.
+    /// Locks the table after [`LOCKED_FROM`] for [`LOCKED_FOR`].
     async fn lock(self) -> Answer<[Instant; 2]> {
         let client = self.open().await?;
         tokio::time::sleep(LOCKED_FROM).await;
@@ -78,7 +78,7 @@ impl Shelves {
         Ok([from, Instant::now()])
     }
 
-    /// Makes one call after the other, and measures each from when it is sent.
+    /// Makes one call after the other, and measures each from the time at which it is sent.
     async fn closed_loop(self, end: Instant) -> Answer<()> {
         let client = self.open().await?;
         let read = client.prepare(READ).await?;
@@ -139,7 +139,7 @@ async fn open(shelves: &Shelves) -> Answer<Run> {
 }
 
 impl Run {
-    /// What was measured, in two lines.
+    /// The figures in two lines.
     fn told(&self) -> [String; 2] {
         let [from, to] = self.lock;
         let met =
@@ -148,7 +148,7 @@ impl Run {
         [format!("{}: p99 {}", self.name, shown(self.p99)), met]
     }
 
-    /// The slowest call of each twentieth of a second: when it was wanted, and how long it took; in seconds.
+    /// The slowest call of each twentieth of a second: its intended start and its response time, in seconds.
     fn slowest(&self, begin: Instant) -> Vec<(f64, f64)> {
         let mut slowest = vec![None; LENGTH.as_millis() as usize / 50];
         for Call(from, took) in &self.calls {
@@ -161,7 +161,7 @@ impl Run {
         slowest.into_iter().flatten().map(seconds).collect()
     }
 
-    /// A part of the picture, which begins at this height.
+    /// The part of the figure for this run, which begins at this height.
     fn draw(&self, top: f64) -> String {
         let (x, y) =
             (|seconds: f64| 60.0 + seconds * 52.0, |seconds: f64| top + 162.0 - seconds * 50.0);
@@ -192,7 +192,7 @@ impl Run {
     }
 }
 
-/// Three digits at most.
+/// Rounds to at most three digits.
 fn shown(time: Duration) -> String {
     let ms = time.as_secs_f64() * 1e3;
     if ms < 1e3 { format!("{ms:.2} ms") } else { format!("{:.2} s", ms / 1e3) }

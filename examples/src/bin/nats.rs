@@ -1,4 +1,4 @@
-//! A load generator for NATS: each call sends a message through the broker, and waits until it is there.
+//! A load generator for NATS: each call sends a message through the broker, and waits until it has arrived.
 
 use async_nats::{Client, Subscriber};
 use clap::Args;
@@ -10,10 +10,10 @@ use std::process::ExitCode;
 /// Sends messages, and receives them.
 #[derive(Clone, Debug, Args)]
 struct Options {
-    /// Where the broker is
+    /// The address of the broker
     #[arg(long, default_value = "nats://127.0.0.1:4222")]
     server: String,
-    /// How many bytes a message has, at least 8
+    /// The size of a message in bytes, at least 8
     #[arg(long, default_value_t = 256)]
     bytes: usize,
 }

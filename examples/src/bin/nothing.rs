@@ -1,11 +1,11 @@
-//! A target that does nothing at once: what the library itself takes.
+//! A target whose calls do nothing, to measure the overhead of the library.
 
 use clap::Args;
 use nanopace_load::{Done, Failure, Slot, Target};
 use std::convert::Infallible;
 use std::process::ExitCode;
 
-/// Calls nothing.
+/// Makes calls that do nothing.
 #[derive(Debug, Args)]
 struct Options {}
 

@@ -1,4 +1,4 @@
-//! A load generator for PostgreSQL: accounts are read, and one call in ten moves money in a transaction.
+//! A load generator for PostgreSQL: one call in ten moves money in a transaction, the others read an account.
 
 use clap::Args;
 use nanopace_load::{Done, Failure, Slot, Target};
@@ -14,7 +14,7 @@ const SET_UP: &str =
 /// Reads accounts, and moves money.
 #[derive(Debug, Args)]
 struct Options {
-    /// Where the server is, and who we are
+    /// The address and the user of the server
     #[arg(long, default_value = "host=/run/postgresql user=postgres")]
     server: String,
 }

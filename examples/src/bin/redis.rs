@@ -12,7 +12,7 @@ struct Options {
     /// Address of the server
     #[arg(long, default_value = "redis://127.0.0.1/")]
     server: String,
-    /// How many keys there are
+    /// The number of keys
     #[arg(long, default_value_t = 10_000)]
     keys: u64,
 }
@@ -30,7 +30,7 @@ impl Target for Keys {
     }
 
     async fn call(&self, redis: &mut MultiplexedConnection, slot: Slot) -> Result<Done, Failure> {
-        // The same number is the same operation: in each process, each run.
+        // Equal numbers are equal operations, in each process and each run.
         let key = slot.number().wrapping_mul(0x9e37_79b9_7f4a_7c15) % self.count;
         if slot.number() % 10 == 0 {
             let () = redis.set(key, slot.number()).await?;

@@ -16,7 +16,7 @@ const READ: &str = "SELECT text FROM notes WHERE id = ?1";
 /// Reads and writes notes.
 #[derive(Clone, Debug, Args)]
 struct Options {
-    /// The database; it is made if it is not there
+    /// The file of the database, which is created if it does not exist
     #[arg(long, default_value = "notes.db")]
     file: PathBuf,
 }

@@ -1,5 +1,5 @@
-//! As little as a client can do: it writes the same request again and again, and reads answers up to the
-//! end that their length tells. Nothing is paced, timed or recorded.
+//! A minimal client: each connection repeats one request and reads each response up to its content length.
+//! Nothing is paced, timed or recorded.
 
 use crate::Fallible;
 use httparse::{EMPTY_HEADER, Response};
@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-/// Sends requests on so many connections for so long, by a thread for each core; returns how many were
-/// answered.
+/// Sends requests for `time` on this number of connections, with a thread per core, and returns the
+/// number of responses.
 pub(crate) fn run(server: SocketAddr, connections: u32, time: Duration) -> Fallible<u64> {
     let end = Instant::now() + time;
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -28,7 +28,7 @@ pub(crate) fn run(server: SocketAddr, connections: u32, time: Duration) -> Falli
     Ok(answered)
 }
 
-/// As many connections as one thread has.
+/// Runs the connections of one thread.
 fn alone(server: SocketAddr, connections: u32, end: Instant) -> io::Result<u64> {
     Builder::new_current_thread().enable_all().build()?.block_on(async {
         let mut tasks: JoinSet<io::Result<u64>> =
@@ -61,7 +61,7 @@ async fn connection(server: SocketAddr, end: Instant) -> io::Result<u64> {
     Ok(answered)
 }
 
-/// Whether a whole answer is there.
+/// Whether the response is complete.
 fn is_whole(bytes: &[u8]) -> io::Result<bool> {
     let mut headers = [EMPTY_HEADER; 16];
     let mut answer = Response::new(&mut headers);

@@ -1,15 +1,13 @@
-//! HTTP clients side by side: how many requests per second each gets out of one nginx, and what
-//! each takes of the processor.
+//! Compares HTTP clients on one nginx: requests per second and CPU time per request.
 //!
 //! ```text
 //! cargo run --profile dist -p nanopace-benches --bin clients -- [ROUNDS]
 //! ```
 //!
-//! It needs nginx and wrk, and the program `nanopace` beside itself; oha is measured if it is there. A bare
-//! loop over tokio's sockets shows what a client costs that does nothing else. The rate that is asked for
-//! cannot be reached, so that each client sends as fast as it can. Each round runs all clients, one after
-//! the other; figures are medians of the rounds' ratios to wrk. Processor time is that of the client, in
-//! its own code and in the kernel.
+//! nginx, wrk and the program `nanopace` in the same folder are required; oha is optional. A bare loop over
+//! tokio's sockets shows the minimum cost of a client. The target rate of nanopace is out of reach, so
+//! every client sends at full speed. Each round runs all clients one after the other; figures are medians of the
+//! rounds' ratios to wrk. The CPU time is the client's, in user and kernel mode.
 
 mod bare;
 
@@ -38,35 +36,35 @@ http {
 }
 ";
 const CONNECTIONS: [u32; 4] = [2, 16, 64, 256];
-/// Long beside what a program takes to start: nanopace calibrates its clock for 0.2 s.
+/// The length of a run. It is long compared with a program's start: nanopace calibrates its clock for 0.2 s.
 const SECONDS: u32 = 5;
 const ROUNDS: usize = 3;
 
-/// A rate that wrk reaches by pauses of 1 or 2 ms on each of 16 connections.
+/// A rate that wrk reaches with pauses of 1 or 2 ms on each of 16 connections.
 const PACED: &str = "function delay() return math.random(1, 2) end";
 const PACED_RATE: &str = "10k/s";
 const PACED_CONNECTIONS: u32 = 16;
 
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
-/// What a client did in a run.
+/// The result of a client's run.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// Requests answered.
+    /// Responses received.
     requests: f64,
     processor: Processor,
 }
 
-/// Seconds of processor time of a client.
+/// The CPU time of a client, in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Processor {
-    /// In its own code.
+    /// In user mode.
     user: f64,
-    /// In the kernel.
+    /// In kernel mode.
     system: f64,
 }
 
-/// A client, and how to run it at full speed.
+/// A client, with the function that runs it at full speed.
 struct Client {
     name: &'static str,
     run: fn(&Path, u32) -> Fallible<Run>,
@@ -79,7 +77,7 @@ const CLIENTS: [Client; 4] = [
     Client { name: "oha", run: oha },
 ];
 
-/// The first argument of this program where it is the bare loop.
+/// The first argument with which this program runs as the bare loop.
 const BARE: &str = "--bare";
 
 fn main() -> Fallible<()> {
@@ -106,7 +104,7 @@ fn main() -> Fallible<()> {
     Ok(())
 }
 
-/// Runs all clients in turn, and prints a line for each that is there.
+/// Runs all clients in turn and prints a row for each client that is installed.
 fn compare(bin: &Path, connections: u32, rounds: usize) -> Fallible<()> {
     let mut runs: Vec<Vec<Run>> = CLIENTS.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
@@ -142,7 +140,7 @@ fn compare(bin: &Path, connections: u32, rounds: usize) -> Fallible<()> {
     Ok(())
 }
 
-/// The median service time at a rate that is no load.
+/// Prints median service times at a rate that is no load for the server.
 fn paced(bin: &Path, rounds: usize) -> Fallible<()> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
@@ -177,7 +175,7 @@ fn wrk_p50() -> Fallible<f64> {
     Ok(humantime::parse_duration(&whole_units(p50.trim()))?.as_secs_f64() * 1e6)
 }
 
-/// `152.00us` as `152us`: no fractions.
+/// Formats `152.00us` as `152us`.
 fn whole_units(text: &str) -> String {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     format!("{}{unit}", text.split('.').next().unwrap_or_default())
@@ -191,7 +189,7 @@ fn oha(_: &Path, connections: u32) -> Fallible<Run> {
     Ok(Run { requests: number(&object, "/statusCodeDistribution/200")?, processor })
 }
 
-/// This program as another process, so that its processor time is known as that of the others.
+/// Runs this program as another process, so that its CPU time is measured like that of the other clients.
 fn bare(_: &Path, connections: u32) -> Fallible<Run> {
     let mut command = Command::new(env::current_exe()?);
     let (text, processor) = output(command.args([BARE, &connections.to_string()]))?;
@@ -204,7 +202,7 @@ fn nanopace(bin: &Path, connections: u32) -> Fallible<Run> {
     Ok(Run { requests: number(&object, "/completed")?, processor })
 }
 
-/// The report of a run, and the processor time of the whole program.
+/// The report of a run and the CPU time of the program.
 fn run_nanopace(bin: &Path, options: &[&str]) -> Fallible<(Value, Processor)> {
     let seconds = format!("{SECONDS}s");
     let mut command = Command::new(bin);
@@ -213,7 +211,7 @@ fn run_nanopace(bin: &Path, options: &[&str]) -> Fallible<(Value, Processor)> {
     Ok((serde_json::from_str(&text)?, processor))
 }
 
-/// What a program writes, and the processor time that it took.
+/// The output of a program and its CPU time.
 fn output(command: &mut Command) -> Fallible<(String, Processor)> {
     let before = processor_of_children()?;
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output()?;
@@ -222,10 +220,10 @@ fn output(command: &mut Command) -> Fallible<(String, Processor)> {
     Ok((String::from_utf8(output.stdout)?, Processor { user, system }))
 }
 
-/// Processor time of all programs that were started here and have ended.
+/// CPU time of all child processes that have ended.
 fn processor_of_children() -> Fallible<Processor> {
     let stat = fs::read_to_string("/proc/self/stat")?;
-    // After the name, which may have blanks: cutime and cstime are fields 16 and 17 of all.
+    // The fields follow the program's name, which may contain blanks: cutime and cstime are fields 16 and 17.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let mut seconds = fields.skip(13).map(|ticks| ticks.parse::<f64>().map(|ticks| ticks / 100.0));
     let mut next = || seconds.next().ok_or("no times of children")?.map_err(Box::<dyn Error>::from);
@@ -236,7 +234,7 @@ fn number(object: &Value, path: &str) -> Fallible<f64> {
     Ok(object.pointer(path).and_then(Value::as_f64).ok_or_else(|| format!("no {path}"))?)
 }
 
-/// The number before `name`.
+/// The number before `name` in the text.
 fn field(text: &str, name: &str) -> Option<f64> {
     let before = text.split(name).next()?.trim_end();
     before.split_whitespace().next_back()?.parse().ok()
@@ -248,7 +246,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A web server that ends with this.
+/// A web server that stops when this is dropped.
 struct Server {
     child: Child,
     folder: PathBuf,
@@ -263,7 +261,7 @@ impl Server {
         let mut command = Command::new("nginx");
         let child = command.arg("-p").arg(&folder).arg("-c").arg(&config).stderr(Stdio::null());
         let child = child.spawn()?;
-        // It listens within this time; if not, the first client says so.
+        // nginx listens within this time; otherwise the first client fails.
         thread::sleep(Duration::from_secs(1));
         Ok(Server { child, folder })
     }
@@ -271,7 +269,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The master ends its workers only when it is asked to.
+        // The master process stops its workers only when it is told to quit.
         let _ = Command::new("kill").arg(self.child.id().to_string()).status();
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);

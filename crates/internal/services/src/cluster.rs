@@ -7,24 +7,24 @@ use std::io::{self, ErrorKind};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a cluster may take to agree on something.
+/// The time limit for a cluster to agree on a change.
 const AGREES: Duration = Duration::from_secs(30);
 
-/// Slots of a cluster.
+/// The number of slots of a cluster.
 const SLOTS: u32 = 16_384;
 
-/// A server that is silent for so many milliseconds counts as dead.
+/// The milliseconds after which a silent server counts as dead.
 const SILENT_MS: &str = "500";
 
-/// Three servers that share the slots of a cluster, and a replica of each one that was asked for.
+/// Three servers that share the slots of a cluster, and optional replicas.
 #[derive(Debug)]
 pub struct Cluster {
-    /// The three that have slots at first, in the order of these, and then replicas.
+    /// The three servers that own slots at first, in the order of their slots, and then the replicas.
     pub servers: Vec<Server>,
 }
 
 impl Cluster {
-    /// A cluster whose servers agree that it is one.
+    /// Starts a cluster, and waits until its servers agree on it.
     ///
     /// # Errors
     ///
@@ -52,25 +52,25 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// How clients name it: by all of its servers.
+    /// The URL for clients, with the addresses of all servers.
     #[must_use]
     pub fn url(&self) -> String {
         let servers: Vec<_> = self.servers.iter().map(|it| it.address().to_string()).collect();
         format!("redis://{}/", servers.join(","))
     }
 
-    /// The slot of a key, and which of the servers had it at first.
+    /// Returns the slot of a key, and the index of the server that owned it at first.
     ///
     /// # Errors
     ///
-    /// If the server does not answer.
+    /// If the server does not respond.
     pub fn slot(&self, key: &str) -> io::Result<(u32, usize)> {
         let slot = number(&self.servers[0].ask(&format!("CLUSTER KEYSLOT {key}"))?)?;
         let owner = (0..3).find(|number| slot < SLOTS * (number + 1) / 3).unwrap_or(2);
         Ok((slot, owner as usize))
     }
 
-    /// Makes the last server a replica of another one, and waits until it has all that this has.
+    /// Makes the last server a replica of another one, and waits until it has all its data.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Cluster {
         })
     }
 
-    /// Moves a slot with its keys from one server to another one.
+    /// Moves a slot with its keys to another server.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Cluster {
         Ok(texts(&answer).concat())
     }
 
-    /// Until all servers say so.
+    /// Waits until all servers agree.
     fn wait_for(&self, command: &str, text: &str) -> io::Result<()> {
         wait_until(text, || {
             let says = |server: &Server| Ok(server.ask(command)?.contains(text));

@@ -1,9 +1,9 @@
-//! The programs that are started.
+//! Names the store programs and how to install them.
 
 use std::env;
 use std::fmt;
 
-/// A store server's program.
+/// The program of a store server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
     /// `redis-server`.
@@ -13,7 +13,7 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// All that are known.
+    /// All engines.
     pub const ALL: [Self; 2] = [Self::Redis, Self::Valkey];
 
     /// Whether its program is on `PATH`.
@@ -32,7 +32,7 @@ impl Engine {
         }
     }
 
-    /// How to install it, in a line.
+    /// How to install the program, in one line.
     #[must_use]
     pub fn how_to_install(self) -> &'static str {
         match self {

@@ -8,17 +8,17 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Names a file: tests that were not judged write a line into it.
+/// The variable with the path of a file to which unjudged tests append a line.
 const FILE: &str = "NANOPACE_NOT_JUDGED";
 
-/// How often the probe looks whether it is run in time.
+/// The period of the probe's sleeps.
 const EVERY: Duration = Duration::from_millis(5);
 
-/// Runs a test that fails if its threads do not run in time.
+/// Runs a test that can fail if its threads are not scheduled in time.
 ///
-/// An error counts only if no thread stood still for longer than `tolerated` during the test. Otherwise the test is not
-/// judged: its name and the time go to the file that `NANOPACE_NOT_JUDGED` names, as `NAME: stood still for 0.4 s`.
-/// `cargo xtask test` sets the variable, runs such tests once more, alone, and reports them. Without the variable an
+/// An error counts only if no thread stalled for longer than `tolerated` during the test. Otherwise the test is not
+/// judged: its name and the stall are written to the file in `NANOPACE_NOT_JUDGED`, as `NAME: stalled for 0.4 s`.
+/// `cargo xtask test` sets the variable, runs such tests once more, alone, and reports them. Without the variable, an
 /// error always counts.
 ///
 /// # Errors
@@ -38,7 +38,7 @@ pub fn judged<E: Debug>(
     }
 }
 
-/// Runs `test` beside a thread that sleeps and wakes. Returns how late it woke at most.
+/// Runs `test` while another thread sleeps repeatedly. Returns how late that thread woke at most.
 fn watched<T>(test: impl FnOnce() -> T) -> (T, Duration) {
     thread::scope(|scope| {
         let (end, ended) = mpsc::channel::<()>();
@@ -59,16 +59,15 @@ fn watched<T>(test: impl FnOnce() -> T) -> (T, Duration) {
     })
 }
 
-/// Reports that the test of this thread was not judged, because the machine stood still for this long: prints it, and
-/// writes it to the file that `NANOPACE_NOT_JUDGED` names.
+/// Reports that this thread's test was not judged because the machine stalled: prints it and appends it to the file
+/// in `NANOPACE_NOT_JUDGED`.
 pub fn not_judged(stood_still: Duration) {
     let seconds = stood_still.as_secs_f64();
-    println!("NOT JUDGED: stood still for {seconds:.1} s");
+    println!("NOT JUDGED: stalled for {seconds:.1} s");
     let Some(file) = env::var_os(FILE) else { return };
     let file = OpenOptions::new().append(true).create(true).open(file);
     let name = thread::current().name().unwrap_or("a test").to_owned();
-    let written =
-        file.and_then(|mut file| writeln!(file, "{name}: stood still for {seconds:.1} s"));
+    let written = file.and_then(|mut file| writeln!(file, "{name}: stalled for {seconds:.1} s"));
     written.unwrap_or_else(|error| println!("{FILE}: {error}"));
 }
 
@@ -77,14 +76,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_outcome_of_a_test_on_a_machine_that_runs_it_is_its_own() {
+    fn a_test_that_is_run_in_time_keeps_its_own_outcome() {
         let long = Duration::MAX;
         assert_eq!(judged(long, || Ok::<(), u8>(())), Ok(()));
         assert_eq!(judged(long, || Err(7)), Err(7));
     }
 
     #[test]
-    fn a_probe_that_is_not_run_reports_at_least_the_time_that_passed_less_its_period() {
+    fn a_stalled_probe_reports_at_least_the_time_that_passed_minus_its_period() {
         let (elapsed, late) = watched(|| {
             let began = Instant::now();
             thread::sleep(Duration::from_millis(1));

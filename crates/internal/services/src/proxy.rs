@@ -1,4 +1,4 @@
-//! A connection that can be made worse.
+//! A TCP proxy that delays, cuts, holds or redirects connections.
 
 mod pipe;
 mod rules;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How often it is looked whether somebody connects.
+/// The period of the checks for new connections.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// A TCP proxy on loopback, in threads of its own. It can be changed while it runs. All of its
-/// connections die when it is dropped.
+/// A TCP proxy on loopback, in its own threads. It can be changed while it runs. Dropping it closes all
+/// its connections.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -26,7 +26,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// A proxy in front of this address, which passes everything on at once.
+    /// Starts a proxy for this address, which forwards everything at once.
     ///
     /// # Errors
     ///
@@ -42,38 +42,38 @@ impl Proxy {
         Ok(Self { address, rules, acceptor })
     }
 
-    /// The address it listens at.
+    /// The address on which it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How clients of a server without a password name it.
+    /// The URL for clients of a server without a password.
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis://{}/", self.address)
     }
 
-    /// From now on, everything is late by this time in each direction, in order.
+    /// Delays everything from now on by this time in each direction, in order.
     pub fn delay(&self, one_way: Duration) {
         self.rules.change(|now| now.delay = one_way);
     }
 
-    /// All connections die, and new ones fare as said, until [`mend`](Self::mend).
+    /// Closes all connections and treats new ones as `new` states until [`mend`](Self::mend).
     pub fn cut(&self, new: NewConnections) {
         self.rules.cut(new);
     }
 
-    /// New connections are let through again.
+    /// Accepts new connections again.
     ///
     /// # Errors
     ///
-    /// If another process listens at the port now.
+    /// If another process now listens on the port.
     pub fn mend(&self) -> io::Result<()> {
         self.rules.mend(self.address)
     }
 
-    /// New connections go to another server, as after a failover; those that are there die.
+    /// Sends new connections to another server, as after a failover, and closes the existing ones.
     pub fn redirect(&self, upstream: SocketAddr) {
         self.rules.change(|now| {
             now.upstream = upstream;
@@ -81,21 +81,20 @@ impl Proxy {
         });
     }
 
-    /// The next `n` replies are swallowed: the server has executed the command, and the connection
-    /// dies instead. Whatever the server sends at once counts as one reply, also to what clients say
-    /// first on a connection.
+    /// Drops the next `n` replies: the server has executed the command, and the connection is closed instead.
+    /// Data that the server sends at once counts as one reply, including the replies to the first commands of a
+    /// connection.
     pub fn drop_replies(&self, n: usize) {
         self.rules.change(|now| now.replies_to_drop = n);
     }
 
-    /// What is sent on the connections that are open now reaches the server only after
-    /// [`release`](Self::release), also if the client has hung up meanwhile. Connections that are
-    /// made later are not held.
+    /// Holds everything that is sent on the open connections until [`release`](Self::release), even if the
+    /// client disconnects. Later connections are not held.
     pub fn hold_requests(&self) {
         self.rules.change(rules::State::hold);
     }
 
-    /// What was held is sent to the server.
+    /// Sends the held data to the server.
     pub fn release(&self) {
         self.rules.change(rules::State::release);
     }
@@ -110,7 +109,7 @@ impl Drop for Proxy {
     }
 }
 
-/// Serves whoever connects, until the proxy ends.
+/// Serves new connections until the proxy is dropped.
 fn accept(rules: &Arc<Rules>) {
     while let Some(accepted) = rules.accept() {
         match accepted {

@@ -1,14 +1,14 @@
-//! Whether a server answers.
+//! Checks whether a server responds.
 
 use crate::wire;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// How long an answer may take before it is asked for again.
+/// The timeout of one check.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Whether the process with this number answers PING at this address. Another process that
-/// listens there doesn't count.
+/// Whether the process with this number responds to PING at this address. Another process on the port
+/// does not count.
 pub(crate) fn answers(address: SocketAddr, process: u32, password: Option<&str>) -> bool {
     let number = format!("process_id:{process}\r\n");
     let user = password.map(|password| format!("AUTH {password}\r\n")).unwrap_or_default();

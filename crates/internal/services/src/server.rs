@@ -1,4 +1,4 @@
-//! A server as a child process.
+//! Runs a store server as a child process.
 
 use crate::engine::Engine;
 use crate::{port, ready, wire};
@@ -12,19 +12,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long a server may take to start on a busy machine.
+/// The time limit for the start of a server on a busy machine.
 const START: Duration = Duration::from_secs(20);
 
-/// The file of a sentinel, which it changes itself.
+/// The configuration file of a sentinel, which the sentinel rewrites.
 const SENTINEL: &str = "sentinel.conf";
 
-/// The file with what a server says.
+/// The file with the server's output.
 const OUTPUT: &str = "output.txt";
 
-/// How many ports are tried.
+/// The number of ports to try.
 const ATTEMPTS: u32 = 20;
 
-/// What a server is started with. By default: nothing is kept, no password, any free port.
+/// The options of a server. By default it keeps no data, has no password and uses any free port.
 #[derive(Clone, Debug)]
 pub struct Options {
     engine: Engine,
@@ -37,42 +37,42 @@ pub struct Options {
 }
 
 impl Options {
-    /// At this port, instead of any free one.
+    /// Uses this port.
     #[must_use]
     pub fn port(mut self, port: u16) -> Self {
         self.port = Some(port);
         self
     }
 
-    /// With its files in this folder, instead of a temporary one.
+    /// Uses this folder for its files, not a temporary one.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// With an append-only file, flushed with each command: [`Server::restart`] finds all data.
+    /// Keeps an append-only file, flushed with each command, so that [`Server::restart`] finds all data.
     #[must_use]
     pub fn append_only(mut self) -> Self {
         self.append_only = true;
         self
     }
 
-    /// With a password, of letters and digits.
+    /// Requires a password of letters and digits.
     #[must_use]
     pub fn password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(password.into());
         self
     }
 
-    /// With another setting of the server's configuration, such as `("cluster-enabled", "yes")`.
+    /// Adds a setting of the server's configuration, such as `("cluster-enabled", "yes")`.
     #[must_use]
     pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.push((name.into(), value.into()));
         self
     }
 
-    /// As a sentinel, which watches over the store with this name whose master is at this address. It
+    /// Runs a sentinel, which watches over the store with this name whose master is at this address. It
     /// decides alone that a master is dead, after half a second.
     #[must_use]
     pub fn sentinel(mut self, name: &str, master: SocketAddr) -> Self {
@@ -84,11 +84,11 @@ impl Options {
         self
     }
 
-    /// Starts the server, and waits until it answers.
+    /// Starts the server, and waits until it responds.
     ///
     /// # Errors
     ///
-    /// If its program can't be run, the port is taken, or it doesn't answer in 20 s.
+    /// If its program cannot be run, the port is taken, or it does not respond in 20 s.
     pub fn start(mut self) -> io::Result<Server> {
         let temporary = if self.folder.is_none() { Some(TempDir::new()?) } else { None };
         let folder = self.folder.take();
@@ -101,7 +101,7 @@ impl Options {
         Ok(Server { child, port, options: self, folder, _temporary: temporary })
     }
 
-    /// Another process may take the port before the server does. Then there are others.
+    /// Another process may take the port before the server does; then the next port is tried.
     fn run_anywhere(&self, folder: &Path) -> io::Result<(Child, u16)> {
         let attempt = || -> io::Result<(Child, u16)> {
             let port = port::free()?;
@@ -138,13 +138,13 @@ impl Options {
             end(&mut child);
             let program = self.engine.program();
             let output = fs::read_to_string(folder.join(OUTPUT)).unwrap_or_default();
-            let problem = format!("{program} {problem}; it says:\n{output}");
+            let problem = format!("{program} {problem}; its output:\n{output}");
             return Err(io::Error::new(kind, problem));
         }
         Ok(child)
     }
 
-    /// With how to install the program, if it is not there.
+    /// Adds how to install the program, if it is missing.
     fn told(&self, error: io::Error) -> io::Error {
         let (program, how) = (self.engine.program(), self.engine.how_to_install());
         match error.kind() {
@@ -185,16 +185,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that keeps nothing, at a free port; it answers when this returns.
+    /// Starts a server that keeps no data, on a free port; it responds when this returns.
     ///
     /// # Errors
     ///
-    /// As [`Options::start`].
+    /// As for [`Options::start`].
     pub fn start(engine: Engine) -> io::Result<Self> {
         Self::with(engine).start()
     }
 
-    /// A server with options.
+    /// Options for a server.
     #[must_use]
     pub fn with(engine: Engine) -> Options {
         Options {
@@ -208,13 +208,13 @@ impl Server {
         }
     }
 
-    /// The address it listens at.
+    /// The address on which it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         port::address(self.port)
     }
 
-    /// How clients name it, with the password.
+    /// The URL for clients, with the password.
     #[must_use]
     pub fn url(&self) -> String {
         let password = self.options.password.as_ref();
@@ -222,12 +222,12 @@ impl Server {
         format!("redis://{user}{}/", self.address())
     }
 
-    /// What a server without a password answers to a command of words without spaces, in the form in
-    /// which servers write it.
+    /// The response of a server without a password to a command of words without spaces, as the server
+    /// writes it.
     ///
     /// # Errors
     ///
-    /// What it answers, if that is an error, or that it does not answer.
+    /// If the server responds with an error or not at all.
     pub fn ask(&self, command: &str) -> io::Result<String> {
         wire::ask(self.address(), command)
     }
@@ -238,7 +238,7 @@ impl Server {
         &self.folder
     }
 
-    /// Halts the process, by SIGSTOP: connections stay, and nothing is answered.
+    /// Stops the process with SIGSTOP: connections stay open, and nothing is answered.
     ///
     /// # Errors
     ///
@@ -247,7 +247,7 @@ impl Server {
         self.signal(Signal::STOP)
     }
 
-    /// Lets a halted process go on, by SIGCONT.
+    /// Resumes a stopped process with SIGCONT.
     ///
     /// # Errors
     ///
@@ -256,17 +256,17 @@ impl Server {
         self.signal(Signal::CONT)
     }
 
-    /// Kills the process, by SIGKILL, and waits for its end.
+    /// Kills the process with SIGKILL, and waits for its end.
     pub fn kill(&mut self) {
         end(&mut self.child);
     }
 
-    /// Kills the process if it runs, and starts another one with the same options, port and folder:
-    /// empty, or with what its append-only file has.
+    /// Kills the process if it runs, and starts it again with the same options, port and folder. It is empty
+    /// or has the data of its append-only file.
     ///
     /// # Errors
     ///
-    /// As [`Options::start`].
+    /// As for [`Options::start`].
     pub fn restart(&mut self) -> io::Result<()> {
         self.kill();
         self.child = self.options.run(self.port, &self.folder)?;
@@ -284,7 +284,7 @@ impl Drop for Server {
     }
 }
 
-/// A process that has ended already needs no signal, but its number is kept until it is waited for.
+/// A process that has ended needs no signal. Its number stays reserved until it is waited for.
 fn end(child: &mut Child) {
     child.kill().ok();
     child.wait().ok();

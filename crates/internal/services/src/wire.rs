@@ -1,13 +1,13 @@
-//! What servers are told, and what they answer.
+//! Sends commands to servers and reads the responses.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// How long an answer may take.
+/// The time limit for a response.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The answer to a command, in the server's own form. One that is an error is one here.
+/// The response to a command, as the server writes it. An error response is returned as an error.
 pub(crate) fn ask(address: SocketAddr, command: &str) -> io::Result<String> {
     let answer = exchange(address, command, PATIENCE)?;
     if answer.starts_with('-') {
@@ -16,7 +16,7 @@ pub(crate) fn ask(address: SocketAddr, command: &str) -> io::Result<String> {
     Ok(answer)
 }
 
-/// What the server answers to commands, a line each, until it hangs up, because nothing more can come.
+/// The responses to commands, one per line, until the server disconnects, because then all have arrived.
 pub(crate) fn exchange(
     address: SocketAddr,
     commands: &str,
@@ -28,13 +28,13 @@ pub(crate) fn exchange(
     stream.shutdown(Shutdown::Write)?;
     let mut answer = Vec::new();
     match stream.read_to_end(&mut answer) {
-        // It may hang up before it has read all.
+        // The server may disconnect before it has read everything.
         Err(error) if error.kind() != ErrorKind::ConnectionReset => Err(error),
         _ => Ok(String::from_utf8_lossy(&answer).into_owned()),
     }
 }
 
-/// The texts of an answer, without lengths and counts.
+/// The strings in a response, without lengths and counts.
 pub(crate) fn texts(answer: &str) -> Vec<&str> {
     let lines = answer.lines().filter(|line| !line.starts_with(['*', '$']));
     lines.map(|line| line.trim_start_matches([':', '+'])).collect()

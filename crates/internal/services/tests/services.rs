@@ -1,4 +1,4 @@
-//! Servers start, stop, die and come back; the proxy does to a connection what it says.
+//! Servers start, stop, die and restart, and the proxy changes connections as documented.
 
 use nanopace_services::{Engine, NewConnections, Proxy, Server};
 use std::io::{self, ErrorKind, Read, Write};
@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Sends a line, and returns what comes first in answer.
+/// Sends a line, and returns the start of the response.
 fn say(stream: &mut TcpStream, line: &str) -> io::Result<String> {
     stream.write_all(format!("{line}\r\n").as_bytes())?;
     let mut answer = [0; 1024];
@@ -28,7 +28,7 @@ fn ask(address: SocketAddr, line: &str) -> String {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn servers_come_back_empty_or_with_their_file() {
+fn servers_restart_empty_or_with_their_file() {
     for engine in Engine::ALL {
         for (append_only, expected) in [(false, "$-1\r\n"), (true, "$1\r\n1\r\n")] {
             let options = Server::with(engine);
@@ -47,7 +47,7 @@ fn servers_come_back_empty_or_with_their_file() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_stopped_server_answers_when_it_goes_on() {
+fn a_stopped_server_responds_when_it_is_resumed() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let mut stream = connect(server.address());
@@ -61,7 +61,7 @@ fn a_stopped_server_answers_when_it_goes_on() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_password_is_asked_for_and_a_dropped_server_is_gone() {
+fn a_password_is_required_and_a_dropped_server_is_gone() {
     for engine in Engine::ALL {
         let server = Server::with(engine).password("secret").start().unwrap();
         let address = server.address();
@@ -100,7 +100,7 @@ fn the_proxy_delays_both_ways() {
     }
 }
 
-/// A server that another test starts meanwhile has the listener too, until its program begins.
+/// A server that another test starts meanwhile inherits the listener until its program begins.
 fn is_refused_soon(address: SocketAddr) -> bool {
     (0..1_000).any(|_| {
         thread::sleep(Duration::from_millis(1));
@@ -134,7 +134,7 @@ fn a_cut_proxy_refuses_or_hangs_and_is_mended() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_dropped_reply_is_of_a_command_that_was_executed() {
+fn a_dropped_reply_belongs_to_a_command_that_was_executed() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
@@ -146,7 +146,7 @@ fn a_dropped_reply_is_of_a_command_that_was_executed() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_held_request_arrives_after_those_of_a_later_connection() {
+fn a_held_request_arrives_after_requests_of_a_later_connection() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();

@@ -1,5 +1,5 @@
-//! A fleet at work on this machine, as a picture: four processes share a load, one of them is killed,
-//! another joins. What is drawn is what the processes noted of each start, and the account.
+//! Draws a fleet on this machine: four processes share a load, one is killed, and another joins. The picture shows
+//! the starts that the processes recorded, and the account.
 
 mod plot;
 mod record;
@@ -13,13 +13,13 @@ use record::{Event, LENGTH, Record};
 use std::path::PathBuf;
 use std::{env, fs};
 
-/// How many nodes begin.
+/// The number of nodes at the beginning.
 const NODES: usize = 4;
-/// When the second node is killed, and when another one joins, in milliseconds.
+/// When the second node is killed and when another node joins, in milliseconds.
 const KILL_MS: u64 = 4_000;
 const JOIN_MS: u64 = 6_000;
 
-/// The load, and where it is drawn.
+/// The options: the load, and the file of the picture.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// The rate of all nodes together, from 100/s to 20k/s
@@ -30,17 +30,17 @@ pub struct Options {
     svg: PathBuf,
 }
 
-/// Each start is written to a file: more would show how fast that is.
+/// Each start is written to a file, so a higher rate would measure the disk.
 fn shown_rate(text: &str) -> Result<Rate, String> {
     let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
     let is_shown = (100.0..=20_000.0).contains(&rate.as_hz());
     is_shown.then_some(rate).ok_or_else(|| "write a rate from 100/s to 20k/s".to_owned())
 }
 
-/// Makes the run, draws it and says what its account is.
+/// Makes the run, draws it and prints its account.
 ///
 /// # Errors
-/// If there is no store to start, the run does not go on, or its account is not true.
+/// If no store can be started, the run stops early, or its account is wrong.
 pub fn run(options: &Options) -> Result<()> {
     let engine = Engine::ALL.into_iter().find(|engine| engine.is_installed());
     let engine = engine.with_context(|| {
@@ -56,7 +56,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The run, and what was done to it.
+/// Makes the run and records the faults.
 fn perform(server: &Server, rate: Rate) -> Result<(Outcome, Vec<Event>)> {
     let shape = format!("hold {rate} {}s", LENGTH.as_secs());
     let mut trial = Trial::begin(&env::current_exe()?, &server.url(), &shape, NODES)?;

@@ -1,5 +1,5 @@
-//! Nodes of a fleet as processes of their own, so that they can be killed and frozen, and the truth
-//! about what they have started, which the account of the run is checked against.
+//! Runs the nodes of a fleet as processes, so that they can be killed and frozen, and checks the run's account
+//! against the starts that they recorded.
 
 pub mod chaos;
 mod member;

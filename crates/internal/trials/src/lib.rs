@@ -1,5 +1,4 @@
-//! What the project tries itself with: processes, servers and threads that are treated badly, and
-//! whether the promises hold.
+//! Trials of the project: processes, servers and threads under faults, and checks that every guarantee holds.
 
 pub mod demo;
 pub mod fleet;

@@ -1,7 +1,7 @@
-//! Random rounds of real threads on a real clock, and the laws that must hold in all of them.
+//! Runs random rounds with real threads on a real clock, and checks laws that must hold in each round.
 //!
-//! No law is about how long something takes. The laws are the promises of the engine's
-//! documentation, and they are judged only by what its public calls return.
+//! No law is about a duration. The laws are the guarantees of the engine's documentation, and they are judged
+//! only by the results of its public calls.
 
 mod allowance;
 mod changer;
@@ -20,19 +20,17 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// A round takes some tenths of a second. One that takes this long hangs.
+/// The time limit of a round, which usually takes some tenths of a second.
 const PATIENCE: Duration = Duration::from_secs(30);
 const BETWEEN_REPORTS: Duration = Duration::from_secs(5);
 
 /// Runs random calls from many threads against pacers, and checks the answers.
 ///
 /// Each round draws everything from its seed: the rate, the way to pause, the policy, the clock,
-/// how many workers make which calls, and whether the schedule is changed meanwhile. How the
-/// threads meet is up to the machine, so it may take several runs until a round that failed fails
-/// again.
+/// the number of workers, their calls, and the changes of the schedule. The order in which the threads meet
+/// depends on the machine, so a round that failed may have to be repeated several times.
 ///
-/// Exit code 1 means that a law was broken; what is printed says which, and how to repeat the
-/// round.
+/// Exit code 1 means that a law was broken. The output contains the law and the command that repeats the round.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// The number of rounds; 60 take about 10 s.
@@ -47,7 +45,7 @@ pub struct Options {
     seed: Option<u64>,
 }
 
-/// Makes rounds until there were enough.
+/// Makes rounds until the number or the time is reached.
 ///
 /// # Errors
 /// With the law that was broken.
@@ -82,7 +80,7 @@ fn all_rounds(options: &Options, first_seed: u64) -> Result<String, String> {
     Ok(format!("{rounds} rounds, {starts} starts"))
 }
 
-/// Runs one round, and says how to repeat it where it fails, panics or hangs.
+/// Runs one round. If it fails, panics or hangs, the error contains the command that repeats it.
 fn watched_round(seed: u64) -> Result<u64, String> {
     let scenario = Scenario::draw(seed);
     let text = format!(

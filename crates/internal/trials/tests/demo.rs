@@ -1,4 +1,4 @@
-//! The picture of a fleet at work.
+//! The demonstration of a fleet.
 
 use std::fs;
 use std::path::PathBuf;

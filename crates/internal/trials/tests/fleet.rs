@@ -1,4 +1,4 @@
-//! Runs of some nodes at real servers.
+//! Small fleets with real servers.
 
 use nanopace::Grant;
 use nanopace_fleet::{Control, Fleet, FleetError, Node, Waits};
@@ -10,14 +10,14 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A node that stands still for longer may come too late for slots: they are lost, or started twice.
+/// The length of a frame. A node that stalls for longer may be too late for slots: they are lost or started twice.
 const FRAME: Duration = Duration::from_millis(100);
 
 fn fleet(url: &str, name: &str) -> Fleet {
     Fleet::new(url, name).unwrap().frame(FRAME)
 }
 
-/// What comes of `test`, and for how long this process was not run meanwhile, at most.
+/// Returns the result of `test` and the longest time in which this process was not scheduled meanwhile.
 fn watched<T: Send>(test: impl FnOnce() -> T + Send) -> (T, Duration) {
     thread::scope(|scope| {
         let test = scope.spawn(test);
@@ -36,7 +36,7 @@ fn drain(node: &Node) -> Vec<Grant> {
     std::iter::from_fn(|| node.pacer().acquire().ok()).collect()
 }
 
-/// All that so many nodes start, which do the run `test` to its end.
+/// All starts of this number of nodes, which take part in the run `test` until its end.
 fn starts_of(server: &Server, shape: &str, nodes: u32) -> Vec<Grant> {
     let start = || {
         let fleet = fleet(&server.url(), "test").shape(shape.parse().unwrap());
@@ -74,10 +74,10 @@ fn nodes_share_a_load() {
     }
 }
 
-/// As nobody can tell it to finish.
+/// The report becomes final, because nothing can ask the node to finish.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn what_a_node_told_is_there_although_it_ends_without_a_word() {
+fn the_last_report_of_a_node_that_is_dropped_is_kept() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let node = fleet(&server.url(), "told").rate("1k/s".parse().unwrap()).join().unwrap();
@@ -102,7 +102,7 @@ fn what_a_node_told_is_there_although_it_ends_without_a_word() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_second_run_of_the_same_name_owes_nothing_to_the_first() {
+fn a_second_run_of_the_same_name_is_independent_of_the_first() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         for (nodes, slots) in [(2, 300), (1, 500)] {
@@ -118,7 +118,7 @@ fn a_second_run_of_the_same_name_owes_nothing_to_the_first() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn when_all_nodes_have_left_nothing_more_is_expected() {
+fn no_slot_is_expected_after_all_nodes_have_left() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let nodes: Vec<_> = (0..2)
@@ -133,7 +133,7 @@ fn when_all_nodes_have_left_nothing_more_is_expected() {
                     }
                     node.leave().unwrap();
                     drain(&node);
-                    // What would have been due meanwhile is not expected of anybody.
+                    // Slots that would have been due meanwhile are not expected.
                     thread::sleep(Duration::from_millis(500));
                     node.not_started(3).unwrap();
                     node.finish(Vec::new()).unwrap()
@@ -155,10 +155,10 @@ fn when_all_nodes_have_left_nothing_more_is_expected() {
     }
 }
 
-/// For the store it has died when it is cut off, and the other one looks at what has become of each slot.
+/// For the store, the other node has died when it is cut off. The survivor settles its slots.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn the_survivor_of_a_node_that_died_late_is_the_last() {
+fn the_survivor_of_a_node_that_died_late_is_the_last_node() {
     for engine in Engine::ALL {
         let server = Server::start(engine).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
@@ -190,7 +190,7 @@ fn run_once(url: &str) -> Result<(), FleetError> {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_store_that_refuses_says_what_to_do() {
+fn a_store_that_cannot_hold_a_run_is_a_specific_error() {
     for engine in Engine::ALL {
         let full = Server::with(engine).setting("maxmemory", "1").start().unwrap();
         assert!(matches!(run_once(&full.url()), Err(FleetError::Full)), "{engine}");
@@ -213,19 +213,19 @@ fn a_store_that_refuses_says_what_to_do() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_node_whose_store_hangs_ends_after_some_seconds() {
+fn a_node_whose_store_hangs_ends_within_seconds() {
     let server = Server::start(Engine::Redis).unwrap();
     let node = fleet(&server.url(), "hangs").rate("1/s".parse().unwrap()).join().unwrap();
     server.stop().unwrap();
     let began = Instant::now();
     assert!(node.finish(Vec::new()).is_err());
-    // A dozen seconds at most, on a machine that has the time.
+    // At most about 12 s on an idle machine.
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
 }
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn nodes_that_wait_while_the_store_is_emptied_join_again() {
+fn waiting_nodes_join_again_when_the_store_is_emptied() {
     let server = Server::start(Engine::Redis).unwrap();
     let url = server.url();
     let joined = |watch: &mut dyn FnMut(Waits)| {
@@ -252,7 +252,7 @@ fn nodes_that_wait_while_the_store_is_emptied_join_again() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_node_that_waits_for_others_in_vain_says_for_how_many_and_is_gone() {
+fn a_node_that_waits_in_vain_reports_the_missing_nodes_and_leaves() {
     let server = Server::start(Engine::Redis).unwrap();
     let joined = |nodes, shape: &str| {
         let fleet = fleet(&server.url(), "vain").shape(shape.parse().unwrap());
@@ -266,7 +266,7 @@ fn a_node_that_waits_for_others_in_vain_says_for_how_many_and_is_gone() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_node_has_no_end_of_its_own() {
+fn slot_and_time_limits_of_one_node_do_not_end_its_part() {
     let server = Server::start(Engine::Redis).unwrap();
     let fleet = fleet(&server.url(), "ends").shape("hold 1k/s 200ms".parse().unwrap());
     let short = Duration::from_millis(20);
@@ -275,10 +275,10 @@ fn a_node_has_no_end_of_its_own() {
     assert!(starts == 200 || stalled > FRAME, "{starts}");
 }
 
-/// One node of the run before is not done.
+/// One node of the previous run has not finished.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_node_that_waits_for_the_run_before_says_so() {
+fn a_node_that_waits_for_the_previous_run_reports_it() {
     let server = Server::start(Engine::Redis).unwrap();
     let shape = || "hold 1k/s 100ms".parse().unwrap();
     let before = fleet(&server.url(), "before").shape(shape()).join().unwrap();

@@ -1,4 +1,4 @@
-//! A simulated fleet's store decides as a real one.
+//! The store of a simulated fleet decides like a real one.
 
 use nanopace_fleet::simulation::play_beside;
 use nanopace_services::{Engine, Server};

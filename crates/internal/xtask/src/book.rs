@@ -1,17 +1,17 @@
-//! The pages as one book: whether each of them is in it and leads where it says, and their copies for
-//! mdBook. In the book every page and every file that one links to keeps its place.
+//! Checks that each page is in the book and that its links are valid, and copies the pages for mdBook. Pages and
+//! linked files keep their paths in the book.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// The book's contents, with places from the project's root.
+/// The book's contents, with paths from the project's root.
 const CONTENTS: &str = "book/SUMMARY.md";
 
-/// What has no pages of the project: what is built, and what was written by others.
+/// Folders without pages of the project: built files, and pages by others.
 const WITHOUT: [&str; 4] = ["target", "patch", "patches", "node_modules"];
 
-/// Fails unless every page is in the book, and every link to a file or to a heading leads to one.
+/// Fails unless every page is in the book, and every link to a file or a heading is valid.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
     let contents = contents(root)?;
     let mut wrong: Vec<String> = Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
-/// Copies what belongs into the book to `folder`, anew.
+/// Copies the files of the book to an empty `folder`.
 pub(crate) fn lay_out(root: &Path, folder: &Path) -> Result<(), String> {
     let told = |error: std::io::Error| error.to_string();
     let _ = fs::remove_dir_all(folder);
@@ -56,7 +56,7 @@ fn write(file: &Path, text: impl AsRef<[u8]>) -> std::io::Result<()> {
     fs::write(file, text)
 }
 
-/// The pages that the book has, in order of their names.
+/// The pages in the book, sorted by name.
 fn contents(root: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let links = links(&read(root, Path::new(CONTENTS))?);
     Ok(links.into_iter().map(PathBuf::from).collect())
@@ -66,7 +66,7 @@ fn read(root: &Path, page: &Path) -> Result<String, String> {
     fs::read_to_string(root.join(page)).map_err(|error| format!("{}: {error}", page.display()))
 }
 
-/// All pages below a folder of the project. A link to a page is none.
+/// All pages below a folder of the project, without symbolic links.
 fn pages(root: &Path, folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
@@ -92,7 +92,7 @@ fn is_page(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "md") && path != Path::new(CONTENTS)
 }
 
-/// Where the links of a page lead that are neither addresses nor items of Rust.
+/// The targets of a page's links, except URLs and Rust items.
 fn links(page: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose(page) {
@@ -104,7 +104,7 @@ fn links(page: &str) -> Vec<String> {
     found
 }
 
-/// The lines of a page outside of its examples.
+/// The lines of a page outside of code blocks.
 fn prose(page: &str) -> impl Iterator<Item = &str> {
     let mut is_example = false;
     page.lines().filter(move |line| {
@@ -118,12 +118,12 @@ fn is_local(link: &str) -> bool {
     !link.contains("://") && !is_item(link)
 }
 
-/// An item, as rustdoc finds it.
+/// Whether it is a Rust item, which rustdoc resolves.
 fn is_item(link: &str) -> bool {
     link.contains("::")
 }
 
-/// The page without links to items, which only rustdoc can follow.
+/// The page without links to Rust items, which only rustdoc can resolve.
 fn without_items(page: &str) -> String {
     let mut text = String::new();
     let mut rest = page;
@@ -139,7 +139,7 @@ fn without_items(page: &str) -> String {
     text + rest
 }
 
-/// The file that a link of a page leads to, from the project's root, and the heading in it.
+/// The file to which a page's link leads, from the project's root, and the heading in it.
 fn place(page: &Path, link: &str) -> (PathBuf, Option<String>) {
     let (file, heading) = link.split_once('#').map_or((link, None), |(f, h)| (f, Some(h)));
     let path = page.parent().unwrap_or(Path::new("")).join(file);
@@ -161,7 +161,7 @@ fn leads_somewhere(root: &Path, page: &Path, link: &str) -> bool {
     })
 }
 
-/// How a heading is named in an address.
+/// The anchor of a heading.
 fn anchor(title: &str) -> String {
     let title = title.trim_start_matches('#').trim().to_lowercase();
     let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_those_of_prose() {
+    fn only_links_in_prose_are_found() {
         let page =
             "[a](b.md#c) [d](https://e) ![f](g.svg)\n```\n[h](i.md)\n```\n[j]: k.md\n[l](m::N)";
         assert_eq!(links(page), ["b.md#c", "g.svg", "k.md"]);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_from_the_root() {
+    fn a_link_is_resolved_from_the_root() {
         let page = Path::new("crates/engine/core/README.md");
         let heading = Some("a-b".to_owned());
         assert_eq!(

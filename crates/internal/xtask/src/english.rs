@@ -1,7 +1,7 @@
-//! Counts phrases that pages, messages and comments avoid, because readers need a second reading for them.
+//! Counts phrases that pages, messages and comments should not contain, because they make sentences hard to read.
 //!
-//! `english.txt` has the phrases, and for each how often it may occur. A phrase that begins with `^` is counted where a
-//! sentence begins with it and does not end with a question mark.
+//! `english.txt` lists the phrases, each with the number of times that it may occur. A phrase that begins with `^` is
+//! counted at the start of a sentence that does not end with a question mark.
 
 use crate::sources;
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 const TABLE: &str = "crates/internal/xtask/english.txt";
 
-/// Files with these endings are read, and those without an ending that are called so.
+/// Files with these extensions are read, and files without one that have these names.
 const READ: [&str; 11] =
     ["md", "rs", "toml", "py", "pyi", "h", "hpp", "go", "java", "yml", "justfile"];
 
@@ -38,7 +38,7 @@ fn rules(table: &str) -> impl Iterator<Item = Rule<'_>> {
     })
 }
 
-/// Each paragraph of each file, with the file's name and the number of its first line.
+/// Each paragraph of each file, with the name of the file and the number of the paragraph's first line.
 fn texts(root: &Path) -> Vec<(String, String)> {
     let mut texts = Vec::new();
     for path in sources::all_files(root).iter().filter(|path| is_read(path)) {
@@ -56,7 +56,7 @@ fn is_read(path: &Path) -> bool {
     ending.is_some_and(|ending| READ.contains(&ending)) && !path.ends_with("docs/SURFACE.md")
 }
 
-/// The paragraphs of a page without its code, or the comments and the lines of code of another file.
+/// The paragraphs of a page without its code blocks, or the comments and the lines of code of another file.
 fn paragraphs(text: &str, is_page: bool) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let (mut is_code, mut is_open) = (false, false);
@@ -76,7 +76,7 @@ fn paragraphs(text: &str, is_page: bool) -> Vec<(usize, String)> {
     found
 }
 
-/// The text of a line that is a comment as a whole.
+/// The text of a line that is only a comment.
 fn comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let markers = ["//!", "///", "//", "# "];
@@ -84,7 +84,7 @@ fn comment(line: &str) -> Option<&str> {
     Some(text.trim())
 }
 
-/// Whether it is an item of a list, a row of a table or a heading.
+/// Whether the line is a list item, a table row or a heading.
 fn begins_anew(prose: &str) -> bool {
     prose.starts_with(['*', '-', '|', '#', '>']) || prose.starts_with(|c: char| c.is_ascii_digit())
 }
@@ -108,7 +108,7 @@ fn occurrences(phrase: &str, text: &str) -> usize {
     }
 }
 
-/// The sentences of a text, each with the mark at its end.
+/// The sentences of a text, each with its final punctuation mark.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let ends = [". ", "? ", "! ", ": ", "| "];
     let mut rest = text;
@@ -121,13 +121,13 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether the sentence begins with the word, and is no question.
+/// Whether the sentence begins with the word and is not a question.
 fn begins_with(sentence: &str, word: &str) -> bool {
     sentence.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '))
         && !sentence.ends_with('?')
 }
 
-/// How often whole words of the text are the phrase.
+/// The number of times that the phrase occurs as whole words.
 fn count_of(phrase: &str, text: &str) -> usize {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let is_whole = |&(at, found): &(usize, &str)| {

@@ -1,17 +1,17 @@
-//! Every choice of a published crate's features compiles without a warning.
+//! Checks that every combination of a published crate's features compiles without a warning.
 
 use serde_json::Value;
 
-/// What is checked of a crate.
+/// A combination to check.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) package: String,
-    /// Separated by commas.
+    /// The features, separated by commas.
     pub(crate) features: String,
 }
 
-/// All choices of all crates that are published, from what `cargo metadata --no-deps` says. A choice that is compiled as
-/// a part of one of another crate is left out.
+/// All combinations of all published crates, from the output of `cargo metadata --no-deps`. A combination that is
+/// compiled as part of another crate's combination is left out.
 pub(crate) fn choices(metadata: &str) -> Result<Vec<Choice>, String> {
     let metadata: Value = serde_json::from_str(metadata).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("no packages")?;
@@ -30,8 +30,8 @@ pub(crate) fn choices(metadata: &str) -> Result<Vec<Choice>, String> {
         .collect())
 }
 
-/// The features of the package that `whole` always asks for, if it passes on each of the others by the same name. Then
-/// all choices with these are parts of those of `whole`.
+/// The features of the package that `whole` always enables, if `whole` forwards each of the others by the same name.
+/// All combinations with these features are then parts of the combinations of `whole`.
 fn asked_by(whole: &Value, package: &Value) -> Option<Vec<String>> {
     let mut dependencies = whole["dependencies"].as_array().into_iter().flatten();
     let dependency = dependencies
@@ -63,7 +63,7 @@ fn of_package(package: &Value) -> Vec<Choice> {
     choices.map(|features| Choice { package: name.to_owned(), features }).collect()
 }
 
-/// Whether all features are chosen that the chosen ones ask for. Otherwise the choice is the same as another.
+/// Whether the combination contains all features that its features enable. Otherwise it equals another one.
 fn is_whole(package: &Value, chosen: &[&str]) -> bool {
     let asked = |name: &&str| package["features"][name].as_array().into_iter().flatten();
     let mut asked = chosen.iter().flat_map(asked).filter_map(Value::as_str);
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_choice_of_the_published_is_there_once() {
+    fn every_combination_of_a_published_crate_occurs_once() {
         let metadata = r#"{"packages": [
             {"name": "a", "publish": null, "features": {"default": ["x"], "x": [], "y": []}},
             {"name": "b", "publish": [], "features": {"z": []}},
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_crate_passes_on_is_compiled_with_that_one() {
+    fn forwarded_features_are_compiled_with_the_other_crate() {
         let shown = |of_whole: &str| {
             let metadata = format!(
                 r#"{{"packages": [{{"name": "part", "publish": null, "features": {{"x": [], "y": ["x"]}}}},
@@ -105,7 +105,7 @@ mod tests {
         };
         let passes = r#""features": {"x": ["part/x"], "y": ["x", "part/y"], "z": []}"#;
         assert_eq!(shown(&format!("{passes}, {}", depends(false, ""))), 0);
-        // Without x, which is always asked for, it is compiled by itself.
+        // Without x, which is always enabled, the crate is compiled alone.
         for features in [passes, r#""features": {"y": ["part/y"]}"#] {
             assert_eq!(
                 shown(&format!("{features}, {}", depends(false, r#""x""#))),

@@ -1,5 +1,5 @@
-//! What a new user does, with the published crates alone: from a registry that is made of their packages, in
-//! an empty home, the first page's lines and its first example, as printed. And how many crates each of them brings.
+//! Acts as a new user in an empty home: runs the commands and the first example of the README with packages from
+//! a local registry, and counts the dependencies of each published crate.
 
 use crate::package::{self, succeeds};
 use crate::steps::Step;
@@ -10,14 +10,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Everything comes from the registry's folder, and nothing from elsewhere.
+/// Takes all packages from the folder of the registry.
 const CONFIG: &str =
     "[source.crates-io]\nreplace-with = \"packages\"\n\n[source.packages]\ndirectory = ";
 
-/// How many crates each published one depends on, as recorded: a name and a number in each line.
+/// The recorded number of dependencies of each published crate, one crate per line.
 const RECORDED: &str = "crates/internal/xtask/dependencies.txt";
 
-/// The first page's example in a project of its own; and its program, if that is to be installed.
+/// Builds the README's example in a new project, and installs and runs the program if asked to.
 pub(crate) fn user(root: &'static str, installs: bool) -> Vec<Step> {
     let library = Step::telling("a new user's first program, from the packages", || {
         User::new(Path::new(root))?.writes_the_example()
@@ -31,19 +31,19 @@ pub(crate) fn user(root: &'static str, installs: bool) -> Vec<Step> {
     if installs { vec![library, counts, program] } else { vec![library, counts] }
 }
 
-/// All crates that a build takes, a line each.
+/// Lists all crates that a build needs, one per line.
 const TREE: &str = "cargo tree --quiet --target x86_64-unknown-linux-gnu --edges normal,build --prefix none \
                     --no-dedupe --format {p} > tree.txt";
 
 struct User {
-    /// Outside of all workspaces; it goes with the user.
+    /// A folder outside of all workspaces, removed at the end.
     home: PathBuf,
-    /// The first page.
+    /// The README.
     page: String,
 }
 
 impl User {
-    /// With a registry, and nothing else.
+    /// Creates a user with a registry and an empty home.
     fn new(root: &Path) -> Result<User, String> {
         let unpacked = package::unpack(root)?;
         let home = env::temp_dir().join(format!("nanopace-new-user-{}", std::process::id()));
@@ -59,7 +59,7 @@ impl User {
         fs::create_dir_all(self.home.join(".cargo"))?;
         let config = format!("{CONFIG}'{}'\n", self.registry().display());
         fs::write(self.home.join(".cargo/config.toml"), config)?;
-        // What cargo wants to see beside each package, here without sums.
+        // Cargo requires this file in each package; here it has no checksums.
         for package in fs::read_dir(unpacked.join("crates"))? {
             let sums = package?.path().join(".cargo-checksum.json");
             fs::write(sums, "{\"files\":{}}")?;
@@ -71,7 +71,7 @@ impl User {
         self.home.join("packages")
     }
 
-    /// With all that the crates depend on, from where cargo has it, and the crates themselves.
+    /// Adds all dependencies, which cargo has already fetched, and the published crates.
     fn fills_the_registry(&self, unpacked: &Path) -> Result<(), String> {
         let mut vendor = cargo();
         vendor.args(["vendor", "--quiet", "--manifest-path"]).arg(unpacked.join("Cargo.toml"));
@@ -94,7 +94,7 @@ impl User {
         self.runs(&self.home, self.line("nanopace run "))
     }
 
-    /// Compares with the record, exactly: the registry has the versions of Cargo.lock.
+    /// Compares with the record exactly, because the registry has the versions of Cargo.lock.
     fn counts_crates(&self, root: &Path) -> Result<(), String> {
         let published = package::published(&root.join("crates")).map_err(in_words)?;
         let mut counted = String::new();
@@ -106,11 +106,11 @@ impl User {
             return Ok(());
         }
         Err(format!(
-            "{RECORDED} has other numbers. If the change is meant, replace them by these:\n{counted}"
+            "{RECORDED} has other numbers. If the change is intended, replace them with:\n{counted}"
         ))
     }
 
-    /// How many crates are built before the package for a user of its default features on Linux.
+    /// The number of crates that a user with default features builds before the package, on Linux.
     fn crates_below(&self, name: &str) -> Result<usize, String> {
         let project = self.home.join(format!("uses-{name}"));
         self.runs(&self.home, &format!("cargo new --quiet uses-{name}"))?;
@@ -118,25 +118,25 @@ impl User {
         self.runs(&project, TREE)?;
         let tree = fs::read_to_string(project.join("tree.txt")).map_err(in_words)?;
         let crates: BTreeSet<&str> = tree.lines().collect();
-        // All but the package and the user's own.
+        // All except the package and the user's own crate.
         Ok(crates.len() - 2)
     }
 
-    /// The first line of the page that begins with these words, without what is said behind it.
+    /// The first line of the page that begins with these words, without its trailing comment.
     fn line(&self, words: &str) -> &str {
         let mut lines = self.page.lines().map(|line| line.trim_start_matches("$ "));
         let line = lines.find(|line| line.starts_with(words));
         line.map_or("false", |line| line.split('#').next().unwrap_or(line).trim())
     }
 
-    /// A line as a shell does it for whom nothing is set but where programs are.
+    /// Runs a line in a shell whose environment contains only HOME and PATH.
     fn runs(&self, folder: &Path, line: &str) -> Result<(), String> {
         let mut shell = Command::new("sh");
         shell.args(["-c", line]).current_dir(folder).env_clear();
         succeeds(shell.env("HOME", &self.home).env("PATH", self.path()?))
     }
 
-    /// What cargo installed for this user, then the compiler that runs this, then the system's.
+    /// The folders of programs that cargo installed for this user, of the current compiler, and of the system.
     fn path(&self) -> Result<std::ffi::OsString, String> {
         let usual = env::var_os("PATH").unwrap_or_default();
         let compiler = Path::new(cargo().get_program()).parent().map(Path::to_owned);
@@ -160,7 +160,7 @@ fn in_words(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// The text from behind the first `begin` to the next `end`.
+/// The text between the first `begin` and the next `end`.
 fn between<'text>(text: &'text str, begin: &str, end: &str) -> Option<&'text str> {
     Some(text.split_once(begin)?.1.split_once(end)?.0)
 }

@@ -1,4 +1,4 @@
-//! The examples in other languages over the library for C, which is in `target/debug`: built, checked and run.
+//! Builds, checks and runs the examples in Go and Java, with the C library in `target/debug`.
 
 use crate::steps::{Step, is_left_out};
 use std::env;
@@ -7,10 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The Java from which on it calls functions of C.
+/// The first Java version that can call C functions.
 const JAVA: u32 = 22;
 
-/// The package in Go and its example. They are left out, and that is said, where there is no Go.
+/// Tests the Go package and its example. Without Go, they are left out with a message.
 pub(crate) fn go(root: &'static str) -> Step {
     Step::new("Go: its package and example", || {
         if !succeeds(Command::new("go").arg("version").stderr(Stdio::null())) {
@@ -32,12 +32,12 @@ fn go_command(root: &Path, words: &[&str]) -> Command {
         .env("GOCACHE", target.join("go"))
         .env("GOFLAGS", "-mod=mod")
         .env("CGO_LDFLAGS", format!("-L{library} -Wl,-rpath,{library}"))
-        // Cargo's path for libraries may have one that was built earlier.
+        // Cargo's library path may contain a library of an earlier build.
         .env_remove("LD_LIBRARY_PATH");
     go
 }
 
-/// The classes in Java. They are left out, and that is said, where there is no Java that is new enough.
+/// Tests the Java classes and their example. Without a recent Java, they are left out with a message.
 pub(crate) fn java(root: &'static str) -> Step {
     Step::new("Java: its classes and example", || {
         let Some(tools) = java_tools() else {
@@ -52,7 +52,7 @@ pub(crate) fn java(root: &'static str) -> Step {
 
 fn compiles(root: &Path, tools: &Path) -> bool {
     let mut javac = Command::new(tools.join("javac"));
-    // Calls of C are restricted, and are what this is about.
+    // Native calls are restricted by default.
     javac.args(["-Xlint:all,-restricted", "-Werror", "-d"]).arg(classes(root));
     let Ok(folder) = fs::read_dir(root.join("crates/engine/capi/examples/java")) else {
         return false;
@@ -76,7 +76,7 @@ fn classes(root: &Path) -> PathBuf {
     root.join("target/java")
 }
 
-/// The folder of a Java that is new enough: in `JAVA_HOME`, on `PATH`, or where Linux keeps them.
+/// The folder of a recent Java: in `JAVA_HOME`, on `PATH`, or in the usual place on Linux.
 fn java_tools() -> Option<PathBuf> {
     let home = env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin"));
     let path = env::var_os("PATH").unwrap_or_default();
@@ -88,7 +88,7 @@ fn java_tools() -> Option<PathBuf> {
         .find(|folder| version(folder).is_some_and(|version| version >= JAVA))
 }
 
-/// The number of a folder's Java, of which `javac -version` says: `javac 25.0.3`.
+/// The version of a Java in a folder, from the output `javac 25.0.3` of `javac -version`.
 fn version(folder: &Path) -> Option<u32> {
     let told = Command::new(folder.join("javac")).arg("-version").output().ok()?.stdout;
     let told = String::from_utf8(told).ok()?;

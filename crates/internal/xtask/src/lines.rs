@@ -1,11 +1,11 @@
-//! How many lines of Rust there are.
+//! Counts the lines of Rust.
 
 use crate::{sources, wings};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-/// Prints how many there are in all, and how many are code of the wings without tests.
+/// Prints the number of all lines, and of lines of code in the wings without tests.
 pub(crate) fn print(root: &Path) {
     let folders = wings::folders(&root.join("crates")).unwrap_or_default();
     let published =
@@ -15,7 +15,7 @@ pub(crate) fn print(root: &Path) {
     eprintln!("{all} lines of Rust; {code} lines of code outside of tests, benches and workshop");
 }
 
-/// The lines in a folder, without what was built.
+/// The lines of code in a folder, without build output.
 fn below(folder: &Path) -> usize {
     let files = sources::all_files(folder).into_iter();
     let files = files.filter(|path| path.extension() == Some(OsStr::new("rs")));

@@ -1,33 +1,32 @@
-//! The project's own commands, for a machine that has nothing but Rust.
+//! The project's own commands, for a machine with only Rust.
 //!
 //! ```text
 //! cargo xtask test        unit, integration and documentation tests, with the servers and tools that they
-//!                         need; with names, only those tests that have one of them in theirs
+//!                         need; with names, only the tests whose name contains one of them
 //! cargo xtask test --without-services   the same, but tests that need a server or a tool are ignored
-//! cargo xtask python      the tests of the Python package, from its wheel; the test command leaves them out where
-//!                         nothing that the package is made of has changed since they passed
-//! cargo xtask languages   the examples in Go and Java, over the library for C
+//! cargo xtask python      the tests of the Python package, with its wheel; the test command leaves them out if
+//!                         the package's files have not changed since they passed
+//! cargo xtask languages   the examples in Go and Java, with the C library
 //! cargo xtask stress [N]  random rounds of real threads, N in debug and N in release (60 by default)
-//! cargo xtask loom [N]    the loom models, at N preemptions (2 by default), and whether the stored edits,
+//! cargo xtask loom [N]    the loom models, with N preemptions (2 by default), and a check that the stored edits,
 //!                         which show that the models can fail, still apply
 //! cargo xtask lint        format, structure, clippy and documentation, with warnings as errors
-//! cargo xtask structure   only the structure: no modules of a crate depend on each other in a circle, no crate of
-//!                         the limits wing hides items from its documentation
+//! cargo xtask structure   only the structure: no circular dependencies between modules of a crate, and no items
+//!                         of the limits wing that are hidden from its documentation
 //! cargo xtask instructions  counts the instructions of each kind of start, and compares with the record
-//! cargo xtask package     packages the crates that are published, unpacks them elsewhere and checks them
-//!                         there, without the rest
-//! cargo xtask release-check  the same, runs their tests and examples, makes their documentation, and tries to
-//!                         publish them, up to the upload
-//! cargo xtask features    every choice of the features of every published crate compiles
-//! cargo xtask fresh-user  the first page's example as a new user writes it, from a registry of the packages
+//! cargo xtask package     packages the published crates, unpacks them outside of the workspace and checks them
+//! cargo xtask release-check  the same, and runs their tests and examples, builds their documentation, and does
+//!                         a dry run of publishing
+//! cargo xtask features    compiles every combination of the features of every published crate
+//! cargo xtask fresh-user  the README's example as a new user writes it, with a registry of the packages
 //! cargo xtask fresh-user install   the same, and installs the program and runs it
-//! cargo xtask book        checks that each page is in the book and leads where it says, and lays them out in
+//! cargo xtask book        checks that each page is in the book and that its links are valid, and copies them to
 //!                         target/book for mdBook
 //! cargo xtask english     lists phrases of pages, messages and comments that english.txt does not allow
-//! cargo xtask pages       writes anew what is made from the source: docs/SURFACE.md, and the header for C
-//! cargo xtask services    fetches what the tests need, and prints how a shell finds it:
+//! cargo xtask pages       renews the generated pages: docs/SURFACE.md and the C header
+//! cargo xtask services    fetches the servers and tools of the tests, and prints the variables for a shell:
 //!                         eval "$(cargo xtask services)"
-//! cargo xtask services examples   the same for the servers that the examples load
+//! cargo xtask services examples   the same for the servers of the examples
 //! ```
 
 mod book;
@@ -66,22 +65,21 @@ const USAGE: &str = "usage: cargo xtask test [--without-services] [engine | limi
                      pages | book | english | \
                      services [examples]";
 
-/// What to do if something that the tests need can't be had.
+/// What to do if a dependency of the tests is not available.
 const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test --without-services";
 
-/// An option of cargo's. It turns on features that are off by default, so that they are tested, checked and documented
-/// with the rest.
+/// A cargo option that enables features which are off by default, so that they are tested, checked and documented too.
 const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-cli/otlp,nanopace-cli/target-tls,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-limits/pools,nanopace-load/otlp,nanopace-remote/async,nanopace-remote/tls,nanopace-tower/remote";
 
-/// Options of cargo's: the packages to test. They are all but the models, which test nothing without loom, and this
-/// program. It is tested too, but built by itself: beside it cargo builds what macros are made of in another way, and
-/// for the documentation's tests all again.
+/// Cargo options for the packages to test: all except the models, which test nothing without loom, and this program.
+/// This program's tests are built separately, because together with it cargo builds the dependencies of macros
+/// differently, and builds everything again for the documentation tests.
 const TESTED: [&str; 5] = ["--workspace", "--exclude", "loom-tests", "--exclude", "xtask"];
 
-/// How many tests of a program run at a time: most tests of the load generator wait most of the time.
+/// The number of tests of a program that run at a time. Most tests of the load generator mostly wait.
 const AT_A_TIME: &str = "6";
 
-/// Nothing is kept to compile the next change faster: that makes the first build of a fresh clone a third longer.
+/// Disables incremental compilation, which makes the first build of a fresh clone a third longer.
 const FRESH: Variable = ("CARGO_INCREMENTAL", "0");
 
 /// A variable of a command's environment, and its value.
@@ -126,7 +124,7 @@ fn main() -> ExitCode {
     if run_all(steps) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Prints how a shell finds `needs`.
+/// Prints the variables with which a shell finds `needs`.
 fn print_services(needs: &[Need]) -> ExitCode {
     if !services::provide(needs, "") {
         return ExitCode::FAILURE;
@@ -135,12 +133,12 @@ fn print_services(needs: &[Need]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Whether there are no options among the words: the test programs would obey them, and `--help` passes.
+/// Whether the words contain no option, which the test programs would accept; with `--help` they would pass.
 fn are_names(words: &[&str]) -> bool {
     !words.iter().any(|word| word.starts_with('-'))
 }
 
-/// What the steps behind it need.
+/// Provides the servers and tools for the next steps.
 fn needed(needs: &'static [Need], way_out: &'static str) -> Step {
     let provide = move || services::provide(needs, way_out);
     Step::new("servers and tools that are needed", provide).required()
@@ -149,16 +147,16 @@ fn needed(needs: &'static [Need], way_out: &'static str) -> Step {
 /// The tests to run.
 #[derive(Clone)]
 struct Tested {
-    /// Options of cargo's: the packages, and their features.
+    /// Cargo options: the packages and their features.
     packages: Vec<String>,
     /// Whether they include the Python package, which is part of the engine.
     has_python: bool,
-    /// Tests in Rust whose name has one of these in it. None: all tests.
+    /// Only Rust tests whose name contains one of these. Empty: all tests.
     names: Vec<String>,
 }
 
 impl Tested {
-    /// The tests of a wing, if the first word is its name; otherwise those of all. Other words are parts of names.
+    /// The tests of a wing, if the first word is its name; otherwise all. The other words select tests by name.
     fn of(words: &[&str]) -> Tested {
         let (wing, names) = match *words {
             [wing, ref names @ ..] if wings::is_wing(wing) => (Some(wing), names),
@@ -175,7 +173,7 @@ fn all_packages() -> Vec<String> {
     TESTED.into_iter().chain(once(FEATURES)).map(str::to_owned).collect()
 }
 
-/// Options of cargo's for these packages and their features.
+/// Cargo options for these packages and their features.
 fn options(packages: &[String]) -> Vec<String> {
     let packages: Vec<_> = packages.iter().filter(|name| *name != "xtask").collect();
     let features = FEATURES.trim_start_matches("--features=").split(',');
@@ -186,7 +184,7 @@ fn options(packages: &[String]) -> Vec<String> {
     packages.iter().map(|name| format!("--package={name}")).chain(features).collect()
 }
 
-/// Those that need a server or a tool are marked as ignored.
+/// Tests that need a server or a tool are marked as ignored.
 fn tests(are_ignored_too: bool, tested: &Tested) -> Vec<Step> {
     let ignored = are_ignored_too.then(|| "--include-ignored".to_owned());
     let words: Vec<String> = ignored.into_iter().chain(tested.names.iter().cloned()).collect();
@@ -205,7 +203,7 @@ fn tests(are_ignored_too: bool, tested: &Tested) -> Vec<Step> {
     ]
 }
 
-/// Runs test programs, one more at a time than there are cores: most of them wait most of the time.
+/// Runs test programs, one more at a time than there are cores, because most of them mostly wait.
 fn succeed(programs: &[Program]) -> bool {
     let lanes = available_parallelism().map_or(1, usize::from) + 1;
     let not_judged = NotJudged(Path::new(ROOT).join("target/not-judged.txt"));
@@ -216,7 +214,7 @@ fn succeed(programs: &[Program]) -> bool {
     })
 }
 
-/// Builds the test programs. Without names, the tests of the Python package come first: they take longest to begin.
+/// Builds the test programs. Without names, the tests of the Python package come first, because they start slowest.
 fn test_programs(tested: &Tested, words: &[String]) -> Option<Vec<Program>> {
     let mut programs = Vec::new();
     if tested.names.is_empty() && tested.has_python {
@@ -228,7 +226,7 @@ fn test_programs(tested: &Tested, words: &[String]) -> Option<Vec<Program>> {
     Some(programs)
 }
 
-/// Builds the test programs of `packages`, to be run with these words.
+/// Builds the test programs of `packages`, with these arguments for them.
 fn built(packages: &[&str], words: &[String]) -> Option<Vec<Program>> {
     let build = ["test", "--no-run", "--message-format", "json-render-diagnostics"];
     let mut cargo = command(&[&build, packages].concat(), &[FRESH]);
@@ -246,7 +244,7 @@ fn instructions() -> Step {
     })
 }
 
-/// The library is built without optimisation, as for the tests.
+/// The library is built without optimisation, like the tests.
 fn languages() -> Vec<Step> {
     let library = Step::new("library for C", || {
         cargo(&["build", "--package", "nanopace-capi", "--target-dir", "target"], &[FRESH])
@@ -254,7 +252,7 @@ fn languages() -> Vec<Step> {
     vec![library.required(), languages::go(ROOT), languages::java(ROOT)]
 }
 
-/// The seed is drawn from the time, and printed.
+/// The seed is drawn from the time and printed.
 fn stress(rounds: &str) -> Vec<Step> {
     let step = |name, profile| {
         let rounds = rounds.to_owned();
@@ -266,7 +264,7 @@ fn stress(rounds: &str) -> Vec<Step> {
     vec![step("debug", "dev"), step("release", "release")]
 }
 
-/// Models run optimised, in a target folder of their own: the flag reaches every dependency.
+/// The models are optimised, and use their own target folder because the flag affects every dependency.
 fn loom(preemptions: &str) -> Vec<Step> {
     let preemptions = preemptions.to_owned();
     let edits = Step::new("stored edits still apply", || {
@@ -287,7 +285,7 @@ fn lint() -> Vec<Step> {
         Step::new("format", || cargo(&["fmt", "--all", "--check"], &[])),
         structure(),
         linked(),
-        pages("pages are as the source is", pages::check),
+        pages("generated pages are up to date", pages::check),
         Step::telling("plain English", || english::check(Path::new(ROOT))),
         Step::new("clippy", || {
             let more = "--features=nanopace-benches/rivals,xtask/header";
@@ -334,15 +332,15 @@ fn structure() -> Step {
     })
 }
 
-/// Each page is in the book, and leads where it says.
+/// Checks that each page is in the book and that its links are valid.
 fn linked() -> Step {
-    Step::telling("pages are in the book, and their links lead somewhere", || {
+    Step::telling("pages are in the book, and their links are valid", || {
         book::check(Path::new(ROOT))
     })
 }
 
 fn book() -> Step {
-    Step::telling("the book, laid out", || {
+    Step::telling("the book's files", || {
         let folder = package::target(Path::new(ROOT)).join("book");
         book::lay_out(Path::new(ROOT), &folder)
     })
@@ -352,18 +350,18 @@ fn pages(name: &str, run: fn(&Path, pages::Header) -> Result<(), String>) -> Ste
     Step::telling(name, move || run(Path::new(ROOT), header))
 }
 
-/// The header for C, by a program that only this needs.
+/// Generates the C header with a separate program.
 fn header() -> Result<String, String> {
     let run = ["run", "--quiet", "--package", "xtask", "--features", "header", "--bin", "header"];
     let output = command(&run, &[]).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| error.to_string())?;
     if !output.status.success() {
-        return Err("the header for C can't be made".to_owned());
+        return Err("the C header cannot be generated".to_owned());
     }
     String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }
 
-/// They compile, with their tests and examples. That these pass, [`release`] shows.
+/// The packages compile, with their tests and examples. [`release`] also runs these.
 fn package() -> Vec<Step> {
     vec![
         unpacked(),
@@ -371,13 +369,13 @@ fn package() -> Vec<Step> {
     ]
 }
 
-/// The published crates, as who gets only them has them.
+/// Packages the published crates and unpacks them outside of the workspace.
 fn unpacked() -> Step {
     let unpack = || package::unpack(Path::new(ROOT)).map(drop);
     Step::telling("published crates, packaged and unpacked", unpack).required()
 }
 
-/// All that is published, as its users get it.
+/// Checks all published crates as their users get them.
 fn release() -> Vec<Step> {
     vec![
         needed(&services::OF_TESTS, ""),
@@ -399,7 +397,7 @@ fn release() -> Vec<Step> {
         }),
         features(),
         pages("their public items are listed", pages::check),
-        Step::new("publishing, up to the upload", || {
+        Step::new("publishing, as a dry run", || {
             cargo(&["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"], &[])
                 && package::tells_whether_the_source_is_named(Path::new(ROOT))
         }),
@@ -407,12 +405,12 @@ fn release() -> Vec<Step> {
 }
 
 fn features() -> Step {
-    Step::new("every choice of features", || {
+    Step::new("every combination of features", || {
         let metadata = command(&["metadata", "--no-deps", "--format-version", "1"], &[]).output();
         let text = metadata.map_err(|error| error.to_string());
         let choices = text.and_then(|out| features::choices(&String::from_utf8_lossy(&out.stdout)));
         let choices = choices.map_err(|error| eprintln!("{error}")).unwrap_or_default();
-        // A crate at a time keeps one processor busy, so the program's choices are compiled beside all others.
+        // One crate at a time uses one core, so the program's combinations are compiled in parallel with the others.
         let is_program = |choice: &&features::Choice| choice.package == "nanopace-cli";
         let (program, others): (Vec<_>, Vec<_>) = choices.iter().partition(is_program);
         let beside = package::target(Path::new(ROOT)).join("beside");
@@ -427,7 +425,7 @@ fn features() -> Step {
     })
 }
 
-/// Whether the crate and those of ours that it depends on compile without a warning.
+/// Whether the crate and its dependencies in this workspace compile without a warning.
 fn compiles(choice: &features::Choice, more: &[&str]) -> bool {
     let check = ["check", "--quiet", "--lib", "--no-default-features"];
     let which = ["--package", &choice.package, "--features", &choice.features];
@@ -439,14 +437,14 @@ fn compiles(choice: &features::Choice, more: &[&str]) -> bool {
     })
 }
 
-/// Cargo over the unpacked crates.
+/// Runs cargo on the unpacked crates.
 fn alone(words: &[&str], variables: &[Variable]) -> bool {
     let unpacked = of_unpacked();
     cargo(&[words, &unpacked.each_ref().map(String::as_str)].concat(), variables)
 }
 
-/// The unpacked crates, with all features. They are built in the ordinary folder, where the dependencies are
-/// already.
+/// Cargo options for the unpacked crates with all features. They use the usual target folder, which already contains
+/// the dependencies.
 fn of_unpacked() -> [String; 4] {
     let target = package::target(Path::new(ROOT));
     let manifest = target.join("unpacked/Cargo.toml");
@@ -463,7 +461,7 @@ fn cargo(arguments: &[&str], variables: &[Variable]) -> bool {
     command(arguments, variables).status().is_ok_and(|status| status.success())
 }
 
-/// Cargo at the workspace's root, which is about to run: prints the command.
+/// Prepares cargo at the workspace's root, and prints the command.
 fn command(arguments: &[&str], variables: &[Variable]) -> Command {
     for (name, value) in variables {
         eprint!("{name}='{}' ", value.trim());

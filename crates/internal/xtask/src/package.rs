@@ -1,5 +1,5 @@
-//! The crates that are published, as their users get them: packaged, unpacked outside of the
-//! workspace, and checked there, with each other and nothing else of ours.
+//! Packages the published crates, unpacks them outside of the workspace, and checks them there with each other and no
+//! other local crate.
 
 use crate::steps::is_left_out;
 use crate::wings;
@@ -13,10 +13,10 @@ use std::process::Command;
 /// The workspace's root.
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
 
-/// The files that each package has.
+/// The files that each package must contain.
 const IN_EACH: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
-/// A crate that is published.
+/// A published crate.
 pub(crate) struct Published {
     pub(crate) name: String,
     pub(crate) source: PathBuf,
@@ -24,13 +24,13 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// The name of its archive without the ending, and of the folder in it.
+    /// The name of its archive without the extension, and of the folder in it.
     fn folder(&self) -> String {
         format!("{}-{}", self.name, self.version)
     }
 }
 
-/// Packages all published crates, and unpacks them in a workspace of their own. Returns its folder.
+/// Packages all published crates, and unpacks them in a separate workspace. Returns its folder.
 pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
     let told = |error: io::Error| error.to_string();
     let published = published(&root.join("crates")).map_err(told)?;
@@ -41,12 +41,12 @@ pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
     fs::create_dir_all(alone.join("crates")).map_err(told)?;
     for package in &published {
         let archive = target.join("package").join(package.folder() + ".crate");
-        // As new: the archive's times are those of no file, and cargo would build nothing again.
+        // With current times: the times in the archive are fixed, and cargo would not build changed files again.
         let mut tar = Command::new("tar");
         succeeds(tar.arg("-xzmf").arg(archive).arg("-C").arg(alone.join("crates")))?;
         is_whole(&alone.join("crates").join(package.folder()))?;
     }
-    // The same profiles and versions of everything else: what is built already is not built again.
+    // With the same profiles and versions, cargo does not build the dependencies again.
     let manifest = fs::read_to_string(root.join("Cargo.toml")).map_err(told)?;
     let profiles = manifest.find("[profile").map_or("", |at| &manifest[at..]);
     fs::write(alone.join("Cargo.toml"), workspace(&published) + "\n" + profiles).map_err(told)?;
@@ -54,13 +54,13 @@ pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
     Ok(alone)
 }
 
-/// Whether a package has what who gets only that has to be given.
+/// Fails if a required file is missing in the package.
 fn is_whole(package: &Path) -> Result<(), String> {
     let missing = IN_EACH.into_iter().find(|name| !package.join(name).is_file());
     missing.map_or(Ok(()), |name| Err(format!("{} has no {name}", package.display())))
 }
 
-/// Says which packages don't name the address of their source, if any don't: whoever publishes knows it.
+/// Reports packages whose manifest has no `repository`, which is known only at publishing.
 pub(crate) fn tells_whether_the_source_is_named(root: &Path) -> bool {
     let published = published(&root.join("crates")).unwrap_or_default();
     let is_named = |package: &&Published| {
@@ -81,7 +81,7 @@ pub(crate) fn target(root: &Path) -> PathBuf {
     root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
-/// The crates in all wings whose manifest does not say that they are not published, by name.
+/// The published crates of all wings, sorted by name.
 pub(crate) fn published(crates: &Path) -> io::Result<Vec<Published>> {
     let workspace = fs::read_to_string(crates.join("../Cargo.toml"))?;
     let version = value(&workspace, "version").unwrap_or_default();
@@ -97,7 +97,7 @@ pub(crate) fn published(crates: &Path) -> io::Result<Vec<Published>> {
     Ok(published)
 }
 
-/// What stands between quotation marks behind `key = `, on the first such line.
+/// The quoted value of `key`, on the first such line.
 fn value<'text>(manifest: &'text str, key: &str) -> Option<&'text str> {
     let of_key =
         |line: &'text str| line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"');
@@ -110,7 +110,7 @@ fn package(root: &Path, published: &[Published]) -> Result<(), String> {
     succeeds(cargo.args(published.iter().flat_map(|package| ["--package", &package.name])))
 }
 
-/// The manifest of a workspace in which published crates depend on each other as they are in it.
+/// The manifest of a workspace in which published crates depend on each other's copy.
 fn workspace(published: &[Published]) -> String {
     let head = "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n\n[patch.crates-io]\n";
     let patch = |package: &Published| {
@@ -119,7 +119,7 @@ fn workspace(published: &[Published]) -> String {
     iter::once(head.to_owned()).chain(published.iter().map(patch)).collect()
 }
 
-/// Runs the command, which it prints.
+/// Prints and runs the command.
 pub(crate) fn succeeds(command: &mut Command) -> Result<(), String> {
     eprintln!("{command:?}");
     match command.status() {
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crate_is_published_unless_it_says_otherwise() {
+    fn a_crate_is_published_unless_its_manifest_says_otherwise() {
         let crates = Path::new(ROOT).join("crates");
         let published: Vec<String> =
             published(&crates).unwrap().iter().map(Published::folder).collect();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_that_of_the_whole_key() {
+    fn a_value_belongs_to_the_whole_key() {
         let manifest = "[package]\nname = \"one\"\nversion.workspace = true\nname = \"two\"\n";
         assert_eq!(value(manifest, "name"), Some("one"));
         assert_eq!(value(manifest, "version"), None);

@@ -1,4 +1,4 @@
-//! The pages and the header that are made from the source: written anew, or compared with what is there.
+//! Generates pages and the C header from the source, or compares them with the existing files.
 
 use crate::package::{self, Published};
 use crate::surface::Surface;
@@ -12,10 +12,10 @@ const SURFACE_HEAD: &str = "# Public items\n\n\
     This page lists the public items of each published crate. `cargo xtask pages` generates it, and\n\
     `cargo xtask lint` fails if it is out of date.\n";
 
-/// Makes the header for C.
+/// Generates the C header.
 pub(crate) type Header = fn() -> Result<String, String>;
 
-/// Writes all of them.
+/// Writes all generated files.
 pub(crate) fn write(root: &Path, header: Header) -> Result<(), String> {
     for (page, text) in made(root, header)? {
         fs::write(root.join(page), text).map_err(|error| format!("{page}: {error}"))?;
@@ -23,7 +23,7 @@ pub(crate) fn write(root: &Path, header: Header) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether all of them are as the source is.
+/// Checks that all generated files are up to date.
 pub(crate) fn check(root: &Path, header: Header) -> Result<(), String> {
     for (page, text) in made(root, header)? {
         let there = fs::read_to_string(root.join(page)).unwrap_or_default();
@@ -38,7 +38,7 @@ pub(crate) fn check(root: &Path, header: Header) -> Result<(), String> {
     Ok(())
 }
 
-/// Each page with its text as it should be.
+/// Each generated file with its expected text.
 fn made(root: &Path, header: Header) -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![(SURFACE, surface(root)?), (HEADER, header()?)])
 }

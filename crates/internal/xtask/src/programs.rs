@@ -1,4 +1,4 @@
-//! Finds the workspace's test programs in the messages of cargo, which builds them.
+//! Finds the workspace's test programs in the messages of cargo.
 
 use serde_json::Value;
 use std::env::current_exe;
@@ -7,14 +7,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Lets a test program print how long each test took.
+/// Makes a test program print the duration of each test.
 const TIMES: [&str; 2] = ["-Zunstable-options", "--report-time"];
 
 /// A test program.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Program {
     name: String,
-    /// Its package's folder: where its tests expect to be.
+    /// The package's folder, in which the tests run.
     folder: PathBuf,
     path: PathBuf,
     words: Vec<String>,
@@ -27,7 +27,7 @@ impl Program {
         Program { name, folder: folder.into(), path: path.into(), words: words.to_vec() }
     }
 
-    /// The same program with only these of its tests, one after the other.
+    /// The same program with only these tests, one after the other.
     pub(crate) fn with_only(&self, names: &[String]) -> Program {
         let options = self.words.iter().filter(|word| word.starts_with('-')).cloned();
         let words = options
@@ -37,13 +37,13 @@ impl Program {
         Program { name: format!("{}: {}", self.name, names.join(", ")), words, ..self.clone() }
     }
 
-    /// The test programs that cargo tells of, to be run with these words: `messages` has a JSON object in each line.
+    /// The test programs in the output of cargo, with these arguments: `messages` has one JSON object per line.
     pub(crate) fn told_in(messages: &str, words: &[String]) -> Vec<Program> {
         let objects = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
         objects.filter_map(|message| Program::told(&message, words)).collect()
     }
 
-    /// This program, as one of that name which does what `word` says.
+    /// This program with the argument `word`, under another name.
     pub(crate) fn own(name: &str, root: &str, word: &str) -> io::Result<Program> {
         let (name, path) = (name.to_owned(), current_exe()?);
         Ok(Program { name, folder: root.into(), path, words: vec![word.into()] })
@@ -53,13 +53,13 @@ impl Program {
         let path = PathBuf::from(message["executable"].as_str()?);
         let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_path_buf();
         let last = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
-        // Its own name ends with a number of cargo's.
+        // The file name ends with a number from cargo.
         let name = format!("{} of {}", last(&path), last(&folder));
         let words = TIMES.iter().map(ToString::to_string).chain(words.iter().cloned()).collect();
         (message["profile"]["test"] == true).then_some(Program { name, folder, path, words })
     }
 
-    /// The command that runs it.
+    /// The command that runs the program.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.args(&self.words).current_dir(&self.folder);
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_built_to_test_is_a_test_program() {
+    fn only_programs_built_for_tests_are_test_programs() {
         let messages = r#"
             {"manifest_path":"/it/Cargo.toml","executable":"/it/laws-1","profile":{"test":true}}
             {"manifest_path":"/it/Cargo.toml","executable":"/it/main","profile":{"test":false}}

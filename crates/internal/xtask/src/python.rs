@@ -1,4 +1,4 @@
-//! The Python package: its wheel is built, installed in a fresh virtual environment, and tested there.
+//! Builds the wheel of the Python package, installs it in a fresh virtual environment, and runs its tests.
 
 use crate::sources;
 use crate::steps::{Step, is_left_out};
@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 
 const TESTS: &str = "the tests of the Python package";
 
-/// What the package needs: Python with what makes virtual environments.
+/// Checks for Python with support for virtual environments.
 const PROBE: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
 
-/// The tests of the package. They are left out, and that is said, where what they need can't be had, and with
-/// `if_changed` where nothing that the package is made of has changed since they passed.
+/// Runs the tests of the package. They are left out with a message if their dependencies are not available, or if
+/// `if_changed` is set and the package has not changed since they passed.
 pub(crate) fn package(root: &'static str, if_changed: bool) -> Step {
     Step::new("Python package: its wheel in a fresh virtual environment", move || {
         let package = Package::new(Path::new(root));
@@ -21,20 +21,20 @@ pub(crate) fn package(root: &'static str, if_changed: bool) -> Step {
         if if_changed && fs::read_to_string(&passed).is_ok_and(|text| text == state) {
             return is_left_out(
                 TESTS,
-                "they passed and nothing has changed since: cargo xtask python runs them",
+                "they passed and nothing has changed since; run them with cargo xtask python",
             );
         }
         if !succeeds(Command::new("python3").args(["-c", PROBE]).stderr(Stdio::null())) {
-            return is_left_out(TESTS, "they need python3 from 3.10 on, with venv");
+            return is_left_out(TESTS, "they need python3 3.10 or later, with venv");
         }
         if !package.is_prepared() {
-            return is_left_out(TESTS, "pip can't fetch what its tests need");
+            return is_left_out(TESTS, "pip cannot fetch their dependencies");
         }
         package.passes() && fs::write(passed, state).is_ok()
     })
 }
 
-/// What the package is made of, as a number.
+/// A hash of the package's sources.
 fn state(root: &Path) -> String {
     let mut hasher = DefaultHasher::new();
     for folder in ["python", "core", "nanos"] {
@@ -49,7 +49,7 @@ fn state(root: &Path) -> String {
 struct Package {
     source: PathBuf,
     environment: PathBuf,
-    /// Of its own: beside the workspace's, features would change.
+    /// A separate target folder, because features would change with the workspace's builds.
     target: PathBuf,
 }
 
@@ -63,7 +63,7 @@ impl Package {
         }
     }
 
-    /// Makes the environment, with all that the tests need but the package.
+    /// Creates the environment with all dependencies of the tests except the package.
     fn is_prepared(&self) -> bool {
         let _ = fs::remove_dir_all(&self.environment); // there may be none
         succeeds(Command::new("python3").args(["-m", "venv"]).arg(&self.environment))

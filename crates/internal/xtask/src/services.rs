@@ -1,7 +1,7 @@
-//! The servers and tools that tests run beside our own programs.
+//! Provides the servers and tools that tests use.
 //!
-//! Those that are on `PATH` are used. The others are taken from Debian's packages, unpacked in a folder
-//! below `target`: that needs no rights, and starts no service of the system.
+//! Programs on `PATH` are used. The others are fetched as Debian packages and unpacked in a folder below `target`,
+//! which needs no root permissions and starts no system service.
 
 mod debian;
 
@@ -12,18 +12,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Something that is run beside the tests.
+/// A server or tool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
-    /// What people call it.
+    /// Its usual name.
     name: &'static str,
-    /// Debian's package.
+    /// The Debian package.
     package: &'static str,
-    /// A command that succeeds where it is there.
+    /// A command that succeeds if it is installed.
     probe: &'static [&'static str],
 }
 
-/// What the tests need.
+/// Servers and tools of the tests.
 pub(crate) const OF_TESTS: [Need; 12] = [
     program("redis-server", "redis-server", &["redis-server", "--version"]),
     program("valkey-server", "valkey-server", &["valkey-server", "--version"]),
@@ -51,14 +51,14 @@ pub(crate) const OF_TESTS: [Need; 12] = [
     },
 ];
 
-/// What the load generators in `examples/` load.
+/// Servers for the load generators in `examples/`.
 pub(crate) const OF_EXAMPLES: [Need; 3] = [
     program("redis-server", "redis-server", &["redis-server", "--version"]),
     program("postgres", "postgresql", &["postgres", "--version"]),
     program("nats-server", "nats-server", &["nats-server", "--version"]),
 ];
 
-/// What counting instructions needs.
+/// Tools for counting instructions.
 pub(crate) const OF_COUNTS: [Need; 1] = [VALGRIND];
 
 const VALGRIND: Need = program("valgrind", "valgrind", &["valgrind", "--version"]);
@@ -71,11 +71,10 @@ const fn program(
     Need { name, package, probe }
 }
 
-/// Variables by which a process finds programs and libraries.
+/// Environment variables with which a process finds programs and libraries.
 pub(crate) type Variables = Vec<(&'static str, OsString)>;
 
-/// Makes sure that all of it is there. Otherwise says, in a line, what to do, with the way out if there
-/// is one.
+/// Makes all of them available. On failure, prints one line with what to do, and `way_out` as an alternative.
 pub(crate) fn provide(needs: &[Need], way_out: &str) -> bool {
     let missing = missing(needs);
     if missing.is_empty() {
@@ -100,7 +99,7 @@ fn advice(missing: &[Need], problem: Option<&str>, way_out: &str) -> String {
         .map(|part| missing.iter().map(part).collect::<Vec<_>>());
     let problem = problem.map(|problem| format!(" ({problem})")).unwrap_or_default();
     format!(
-        "not there: {}{problem}; install it (on Debian: apt-get install {}){way_out}",
+        "missing: {}{problem}; install it (on Debian: apt-get install {}){way_out}",
         names.join(", "),
         packages.join(" "),
     )
@@ -115,12 +114,12 @@ impl Need {
     }
 }
 
-/// Where packages are unpacked.
+/// The folder of unpacked packages.
 fn folder() -> PathBuf {
     package::target(Path::new(package::ROOT)).join("services")
 }
 
-/// The variables by which what is unpacked is found, behind what the system has.
+/// The variables for the unpacked programs, which come after those of the system.
 pub(crate) fn variables() -> Variables {
     let root = folder();
     let programs = ["usr/bin", "usr/sbin"].map(|it| root.join(it));
@@ -146,20 +145,20 @@ pub(crate) fn variables() -> Variables {
     variables
 }
 
-/// Debian has the programs of Postgres in a folder for each version.
+/// The folders with the programs of Postgres, one per version on Debian.
 fn postgres(root: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let versions = fs::read_dir(root.join("usr/lib/postgresql")).into_iter().flatten().flatten();
     versions.map(|version| version.path().join("bin"))
 }
 
-/// The folders that a variable names, and these.
+/// The folders in a variable, followed by these.
 fn with(name: &str, folders: impl IntoIterator<Item = PathBuf>) -> OsString {
     let named = env::var_os(name).unwrap_or_default();
     let named = env::split_paths(&named).filter(|folder| folder.as_os_str() != OsStr::new(""));
     env::join_paths(named.chain(folders)).unwrap_or_default()
 }
 
-/// The variables as lines for a shell.
+/// The variables as lines of shell code.
 pub(crate) fn shell() -> String {
     let lines = variables().into_iter().map(|(name, value)| {
         format!("export {name}='{}'\n", value.to_string_lossy().replace('\'', r"'\''"))

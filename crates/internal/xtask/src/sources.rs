@@ -1,4 +1,4 @@
-//! The source of a crate, as syntax trees.
+//! Reads the source of a crate as syntax trees.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,16 +6,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use syn::{Attribute, Item, Meta};
 
-/// A module's path from the crate's root, which has none.
+/// A module's path from the crate's root, whose path is empty.
 pub(crate) type ModulePath = Vec<String>;
 
-/// Reads the modules of the crate in the folder that are files, from `src/lib.rs` or `src/main.rs`.
-/// Those for tests are left out.
+/// Reads the modules of the crate in the folder that are files, from `src/lib.rs` or `src/main.rs`, except test
+/// modules.
 pub(crate) fn read(folder: &Path) -> Result<BTreeMap<ModulePath, syn::File>, String> {
     Ok(read_with_texts(folder)?.into_iter().map(|(module, (file, _))| (module, file)).collect())
 }
 
-/// How many lines of code the modules in the folder have, each up to its tests: without comments and empty lines.
+/// The lines of code of the modules in the folder, each up to its tests, without comments and empty lines.
 pub(crate) fn lines(folder: &Path) -> Result<usize, String> {
     let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
     let code = |text: &str| {
@@ -28,7 +28,7 @@ pub(crate) fn lines(folder: &Path) -> Result<usize, String> {
 fn read_with_texts(folder: &Path) -> Result<BTreeMap<ModulePath, (syn::File, String)>, String> {
     let source = folder.join("src");
     let roots = [source.join("lib.rs"), source.join("main.rs")];
-    let root = roots.into_iter().find(|file| file.is_file()).ok_or("it has no root")?;
+    let root = roots.into_iter().find(|file| file.is_file()).ok_or("the crate has no root")?;
     let mut read = BTreeMap::new();
     let mut files = vec![(Vec::new(), root)];
     while let Some((module, path)) = files.pop() {
@@ -58,7 +58,7 @@ pub(crate) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The files below a folder, without links and without folders that were built or are hidden.
+/// The files below a folder, without links, build output and hidden folders.
 pub(crate) fn all_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.flat_map(|entry| match (entry.path(), entry.file_type()) {
@@ -75,7 +75,7 @@ fn is_left_out(folder: &Path) -> bool {
     is_hidden || folder.join("CACHEDIR.TAG").is_file()
 }
 
-/// The modules that are declared without a body, which have files of their own.
+/// The modules that are declared without a body, and so have their own files.
 fn declared(items: &[Item], scope: &[String]) -> Vec<ModulePath> {
     let mut found = Vec::new();
     for item in items.iter().filter(|item| !is_for_tests(item)) {
@@ -96,12 +96,12 @@ fn file_of(source: &Path, module: &[String]) -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("{} has no file", module.join("::")))
 }
 
-/// Whether it is compiled for tests only.
+/// Whether the module is compiled only for tests.
 pub(crate) fn is_for_tests(item: &Item) -> bool {
     attributes(item).iter().any(is_cfg_test)
 }
 
-/// Whether the documentation leaves it out.
+/// Whether the documentation omits the item.
 pub(crate) fn is_hidden(attributes: &[Attribute]) -> bool {
     let says_hidden = |attribute: &Attribute| {
         attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "hidden")
@@ -126,7 +126,7 @@ pub(crate) fn attributes(item: &Item) -> &[Attribute] {
         Item::Type(item) => &item.attrs,
         Item::Union(item) => &item.attrs,
         Item::Use(item) => &item.attrs,
-        // What `syn` can't parse, and what later versions of it add.
+        // Syntax that `syn` cannot parse, and variants of later versions.
         _ => &[],
     }
 }

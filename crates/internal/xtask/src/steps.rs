@@ -1,5 +1,4 @@
-//! Runs the steps of a command one after the other: says which one is running, and at the end how
-//! each one went and how long it took.
+//! Runs the steps of a command one after the other, and prints the result and the duration of each.
 
 use std::time::{Duration, Instant};
 
@@ -24,14 +23,13 @@ impl Step {
         Step::new(name, || run().map_err(|error| eprintln!("{error}")).is_ok())
     }
 
-    /// The same, but without it the steps behind it are not run.
+    /// Makes the step required: if it fails, the next steps are not run.
     pub(crate) fn required(self) -> Step {
         Step { is_required: true, ..self }
     }
 }
 
-/// Runs every step, also after one has failed that is not required. Returns whether all of them
-/// succeeded.
+/// Runs every step, even after one that is not required has failed. Returns whether all succeeded.
 pub(crate) fn run_all(steps: Vec<Step>) -> bool {
     let (count, began) = (steps.len(), Instant::now());
     let mut lines = Vec::new();
@@ -52,13 +50,13 @@ pub(crate) fn run_all(steps: Vec<Step>) -> bool {
     all_succeeded
 }
 
-/// Says that something is not done here, which is no failure.
+/// Reports that a step is skipped here, which is not a failure.
 pub(crate) fn is_left_out(what: &str, why: &str) -> bool {
     eprintln!("LEFT OUT: {what}, because {why}");
     true
 }
 
-/// A time to a tenth of a second, from a minute on in minutes and seconds.
+/// A duration in tenths of a second, or from a minute on in minutes and seconds.
 pub(crate) fn shown(time: Duration) -> String {
     match time.as_secs() {
         ..60 => format!("{:.1} s", time.as_secs_f64()),

@@ -1,9 +1,8 @@
-//! No modules of a crate depend on each other in a circle.
+//! Checks that the modules of a crate have no circular dependencies.
 //!
-//! Each folder is checked by itself. The modules in it are the nodes, each together with what is
-//! below it; the file of the folder's own module is one more node. A module that names anything of
-//! another one depends on it. A name that a module only re-exports belongs to the module that
-//! defines it. Tests are left out.
+//! Each folder is checked separately. Its modules are the nodes, each together with the modules below it; the file of
+//! the folder's own module is another node. A module depends on another one if it names an item of that module. A name
+//! that a module only re-exports belongs to the module that defines it. Tests are left out.
 
 mod circles;
 mod modules;
@@ -28,8 +27,7 @@ const fn core(
     Tolerated { in_crate: "core", folder, from, to, reason }
 }
 
-/// Checks every crate in the folder, and prints what it finds. Returns whether there are no
-/// circles but tolerated ones.
+/// Checks every crate in the folder, and prints the results. Returns whether all circles are tolerated ones.
 pub(crate) fn check(crates: &Path) -> bool {
     let folders = wings::folders(crates).unwrap_or_default();
     let results: Vec<bool> = folders.iter().map(|folder| check_crate(folder)).collect();

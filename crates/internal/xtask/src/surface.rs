@@ -1,6 +1,5 @@
-//! The public items of a crate, by name: what its root declares or re-exports, with methods, public
-//! fields and variants. What the documentation hides is left out. What macros write is not seen, nor
-//! which traits a type implements.
+//! Lists the public items of a crate by name: the items that its root declares or re-exports, with methods, public
+//! fields and variants. Items that the documentation hides, code from macros and implemented traits are left out.
 
 use crate::sources::{self, ModulePath, attributes, is_for_tests, is_hidden};
 use std::collections::BTreeMap;
@@ -8,14 +7,14 @@ use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use syn::{Field, Ident, ImplItem, Item, ItemImpl, TraitItem, UseTree, Visibility};
 
-/// What can be named from outside of a crate.
+/// The items that can be named from outside of a crate.
 #[derive(Default)]
 pub(crate) struct Surface {
     types: usize,
     methods: usize,
     /// Each item by its path from the crate's root, with its kind and the names of its members.
     rows: BTreeMap<String, (&'static str, Vec<String>)>,
-    /// By where they are defined: under which name an item has been shown.
+    /// For each definition, the name under which the item was listed.
     shown: BTreeMap<ModulePath, String>,
 }
 
@@ -96,7 +95,7 @@ impl Member {
     }
 }
 
-/// The members that are declared with an item.
+/// The members in an item's declaration.
 fn members(item: &Item) -> Vec<Member> {
     match item {
         Item::Struct(item) => item.fields.iter().filter_map(public_field).collect(),
@@ -159,12 +158,12 @@ struct Import {
     is_public: bool,
 }
 
-/// All modules of a crate, those with a body among them.
+/// All modules of a crate, including those with a body.
 #[derive(Default)]
 struct Modules {
     items: BTreeMap<ModulePath, Vec<Item>>,
     imports: BTreeMap<ModulePath, Vec<Import>>,
-    /// What is public in the `impl` blocks of each type, by where the type is defined.
+    /// The public members in the `impl` blocks of each type, by where the type is defined.
     members: BTreeMap<ModulePath, Vec<Member>>,
 }
 
@@ -203,8 +202,8 @@ impl Modules {
         self.members = found;
     }
 
-    /// The item that a path stands for in a module, and the path at which it is defined; none if
-    /// another crate defines it.
+    /// The item to which a path refers in a module, and the path of its definition; none if another crate
+    /// defines it.
     fn find(&self, module: &[String], path: &[String]) -> Option<(ModulePath, &Item)> {
         let (first, rest) = path.split_first()?;
         let inner = [module, std::slice::from_ref(first)].concat();
@@ -248,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_be_named_from_outside_is_shown() {
+    fn items_that_can_be_named_from_outside_are_listed() {
         let root = "mod a; pub mod b; pub use a::{A, Open as O}; pub use other::Else; struct Own;";
         let a = "pub struct A { pub x: u8, y: u8 } pub enum Open { V } pub struct Hidden; \
                  impl A { pub fn f() {} fn g() {} pub(crate) fn h() {} #[doc(hidden)] pub fn m() {} #[doc(hidden)] pub const P: u8 = 0; } \

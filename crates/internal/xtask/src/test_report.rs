@@ -1,4 +1,4 @@
-//! Reads the lines that a test program prints, one for each test.
+//! Parses the lines that a test program prints, one for each test.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Runs test programs beside each other, and once more, alone, those of their tests that failed or were not judged.
+//! Runs test programs in parallel, and then runs tests that failed or were not judged once more, alone.
 
 use crate::programs::Program;
 use crate::steps::shown;
@@ -12,9 +12,9 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-/// If the tests of more programs fail, the machine is not the cause.
+/// If tests of more programs than this fail, the machine is not the cause.
 const MOST_AGAIN: usize = 8;
-/// If more tests are not judged in the end, the command fails.
+/// If more tests than this are not judged in the end, the command fails.
 const MOST_NOT_JUDGED: usize = 3;
 const SLOWEST: usize = 10;
 
@@ -25,7 +25,7 @@ struct Ended<'a> {
     tests: Vec<Test>,
 }
 
-/// Where tests write that they were not judged, each in a line: its name, and the reason after a colon.
+/// The file in which tests report that they were not judged: one line each, with the name, a colon and the reason.
 pub(crate) struct NotJudged(pub(crate) PathBuf);
 
 impl NotJudged {
@@ -37,7 +37,7 @@ impl NotJudged {
     }
 }
 
-/// Runs the programs, `lanes` at a time, as `run` says. Prints what each one printed when it has ended. Returns whether
+/// Runs the programs with `run`, `lanes` at a time, and prints the output of each after it has ended. Returns whether
 /// all tests succeeded, at the latest when they ran alone.
 pub(crate) fn succeed(
     programs: &[Program],
@@ -109,8 +109,8 @@ impl<'a> Ended<'a> {
         }
     }
 
-    /// The program with only those tests that failed or were not judged, if there are any. A program that failed, but
-    /// no test of which did, runs again as a whole.
+    /// The program with only the tests that failed or were not judged, if there are any. A program that failed without
+    /// a failed test runs again as a whole.
     fn again(&self, unclear: &[String]) -> Option<Program> {
         let is_unclear = |test: &&Test| {
             let reason = |line: &String| {
@@ -180,8 +180,8 @@ mod tests {
         assert_eq!(succeeds(["ok", "never"], ""), (true, 1));
         assert_eq!(succeeds(["FAILED", "ok"], ""), (true, 2));
         assert_eq!(succeeds(["FAILED", "FAILED"], ""), (false, 2));
-        assert_eq!(succeeds(["ok", "ok"], "law: stood still for 0.4 s\n"), (true, 2));
-        assert_eq!(succeeds(["ok", "ok"], &"law: stood still\n".repeat(4)), (false, 2));
+        assert_eq!(succeeds(["ok", "ok"], "law: stalled for 0.4 s\n"), (true, 2));
+        assert_eq!(succeeds(["ok", "ok"], &"law: stalled\n".repeat(4)), (false, 2));
     }
 
     #[test]

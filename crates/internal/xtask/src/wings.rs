@@ -1,4 +1,4 @@
-//! The wings of `crates`: which crates each has, on which others they may depend, and whether they may hide items.
+//! Checks the wings of `crates`: on which crates of other wings each may depend, and whether it may hide items.
 
 use crate::sources;
 use std::fs;
@@ -18,13 +18,13 @@ const WINGS: [Wing; 3] = [
     Wing { name: "load", may_use: &["nanopace-nanos", "nanopace", "nanopace-async"] },
 ];
 
-/// The wing of crates that tests and tasks use, and nobody else.
+/// The wing of crates that are used only by tests and development commands.
 const INTERNAL: &str = "internal";
 
-/// The attribute that leaves an item out of the documentation.
+/// The attribute that hides an item from the documentation.
 const HIDDEN: &str = "doc(hidden)";
 
-/// A crate in its folder, and the crates of ours that it depends on outside of tests.
+/// A crate, and the local crates on which it depends outside of tests.
 struct Member {
     wing: String,
     name: String,
@@ -65,7 +65,7 @@ pub(crate) fn packages(root: &Path, wing: &str) -> io::Result<Vec<String>> {
     Ok(of_wing.map(|member| member.name).collect())
 }
 
-/// Prints each dependency and each hidden item that a wing may not have. Returns whether there are none.
+/// Prints each dependency and each hidden item that a wing must not have. Returns whether there are none.
 pub(crate) fn check(crates: &Path) -> bool {
     let members = folders(crates).and_then(|all| all.iter().map(|it| member(it)).collect());
     let wrong = members.map(|members: Vec<Member>| wrong(&members));
@@ -111,7 +111,7 @@ fn hidden(crates: &Path) -> io::Result<Vec<String>> {
     Ok(hidden)
 }
 
-/// The numbers of the lines with items that the documentation does not show.
+/// The numbers of the lines with items that are hidden from the documentation.
 fn hidden_lines(text: &str) -> impl Iterator<Item = usize> {
     let is_hidden = |line: &str| line.trim_start().starts_with('#') && line.contains(HIDDEN);
     text.lines().enumerate().filter(move |(_, line)| is_hidden(line)).map(|(index, _)| index + 1)
@@ -128,7 +128,7 @@ fn member(folder: &Path) -> io::Result<Member> {
     })
 }
 
-/// The crates of ours that are dependencies, but not of tests alone.
+/// The local crates among the dependencies, except dev-dependencies.
 fn used(manifest: &str) -> Vec<String> {
     let mut uses = Vec::new();
     let mut is_dependency = false;

@@ -1,5 +1,5 @@
-//! What docs/ARCHITECTURE.md says of the source is so: one test for each invariant. The lists of modules are
-//! on that page, those of files here.
+//! Checks the statements of docs/ARCHITECTURE.md about the source: one test for each invariant. The lists of modules
+//! are in that page, the lists of files are here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,15 +13,15 @@ fn page() -> String {
     fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap()
 }
 
-/// A crate of which the page lists the layers.
+/// A crate whose layers the page lists.
 struct Layered {
     /// Its folder.
     name: &'static str,
-    /// The first module of its list.
+    /// The first module in the page's list.
     first: &'static str,
-    /// What stands beside the list.
+    /// Modules that are not in the list.
     beside: &'static [&'static str],
-    /// What no pure module has.
+    /// Names that a pure module must not use.
     impure: &'static [&'static str],
 }
 
@@ -40,20 +40,20 @@ const LOAD: Layered = Layered {
 };
 
 impl Layered {
-    /// Its files by path below `src`, without comments and unit tests.
+    /// The crate's files by path below `src`, without comments and unit tests.
     fn sources(&self) -> BTreeMap<String, String> {
         let files = texts(&root().join("crates").join(self.name).join("src"));
         files.into_iter().map(|(file, text)| (file, code(&text))).collect()
     }
 
-    /// The same without what stands beside the list.
+    /// The files of the modules in the list.
     fn listed_sources(&self) -> BTreeMap<String, String> {
         let mut sources = self.sources();
         sources.retain(|file, _| !self.beside.contains(&module(file)));
         sources
     }
 
-    /// The modules in the page's list, in order; and whether they are marked pure.
+    /// The modules in the page's list, in order, and whether each is marked as pure.
     fn layers(&self) -> Vec<(String, bool)> {
         let (page, begin) = (page(), format!("\n{} ", self.first));
         let list = page.split("```text").find(|block| block.starts_with(&begin)).unwrap();
@@ -98,7 +98,7 @@ fn code(text: &str) -> String {
     lines.map(|line| line.split(" // ").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// `timeline` for `timeline.rs` and all below `timeline/`.
+/// `timeline` for `timeline.rs` and all files below `timeline/`.
 fn module(file: &str) -> &str {
     file.split(['/', '.']).next().unwrap()
 }
@@ -112,7 +112,7 @@ fn engine_sources() -> BTreeMap<String, String> {
     of("core").chain(of("nanos")).collect()
 }
 
-/// The files that have one of `words` in their code are `allowed`, and each of these has one.
+/// Asserts that exactly the `allowed` files contain one of `words` in their code.
 fn only(words: &[&str], allowed: &[&str]) {
     let has = |text: &str| words.iter().any(|word| text.contains(word));
     let sources = engine_sources();
@@ -160,7 +160,7 @@ fn a_module_uses_only_modules_above_it() {
     for of in [ENGINE, LOAD] {
         let layers: Vec<String> = of.layers().into_iter().map(|(name, _)| name).collect();
         let rank = |name: &str| layers.iter().position(|layer| layer == name);
-        // Re-exported at the crate's root: where they come from.
+        // The modules of names that the crate's root re-exports.
         let exports = exports(&of.sources()["lib.rs"]);
         for (file, text) in of.listed_sources() {
             let own = rank(module(&file)).unwrap_or_else(|| panic!("{file} is not in the list"));
@@ -199,7 +199,7 @@ fn exports(lib: &str) -> BTreeMap<String, String> {
     exports
 }
 
-/// The first name behind each `crate::`.
+/// The first name after each `crate::`.
 fn crate_paths(text: &str) -> Vec<String> {
     let name = |path: &str| -> String {
         path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
@@ -223,7 +223,7 @@ fn pure_modules_use_no_atomics_no_locks_and_no_clock() {
     for of in [ENGINE, LOAD] {
         let pure: Vec<String> =
             of.layers().into_iter().filter(|(_, pure)| *pure).map(|(name, _)| name).collect();
-        assert!(!pure.is_empty(), "the list has changed its form");
+        assert!(!pure.is_empty(), "the list has no pure module or another format");
         for (file, text) in of.sources() {
             if pure.iter().any(|name| name == module(&file)) {
                 let text = text.replace("use std::sync::Arc;", "");
@@ -252,7 +252,7 @@ fn atomics_are_in_few_files() {
     );
 }
 
-/// In the function that has it, before it or on the lines of the same call.
+/// The comment is in the function, before it or on the lines of the same call.
 #[test]
 fn every_atomic_operation_says_why_its_ordering_is_enough() {
     let orderings = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
@@ -373,7 +373,7 @@ fn values_are_made_once_in_few_files() {
     only(&["OnceLock", "LazyLock"], &["core/pause/permits.rs", "nanos/clock/tsc.rs"]);
 }
 
-/// `cargo xtask test` runs them all. Nothing else is a reason to leave a test out.
+/// `cargo xtask test` runs them all, so there is no other reason to ignore a test.
 #[test]
 fn a_test_is_ignored_only_for_what_it_needs() {
     let mut folders =

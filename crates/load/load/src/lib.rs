@@ -1,6 +1,6 @@
 // The README's links to its page are for readers of the file; these come first, for rustdoc.
 //! [How to write one]: crate::_documentation::own
-//! [What a call may do]: crate::_documentation::own#what-a-call-may-do
+//! [Rules for calls]: crate::_documentation::own#rules-for-calls
 //!
 #![doc = include_str!("../README.md")]
 #![cfg_attr(

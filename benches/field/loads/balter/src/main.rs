@@ -1,4 +1,4 @@
-//! A balter scenario whose transaction is to record that it starts.
+//! A balter scenario whose transactions only record their start.
 
 use balter::prelude::*;
 use std::error::Error;

@@ -1,8 +1,8 @@
-//! cql-stress's run, of which `build` copies the files here. Its operations record that they start.
+//! The run loop of cql-stress, whose files `build` copies here. Its operations record their start.
 //!
 //! cql-stress itself needs a cluster.
 
-#![allow(dead_code, unused_imports, reason = "only a run is asked for")]
+#![allow(dead_code, unused_imports, reason = "only the run loop is used")]
 
 #[macro_use]
 extern crate async_trait;
@@ -17,13 +17,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const TASKS: u64 = 32;
-/// How long a try takes that fails. The others take no time.
+/// The duration of a failed attempt. Other attempts take no time.
 const FAILURE: Duration = Duration::from_millis(50);
 
-/// Response times, as the tool reports them with `fixed=`.
+/// Response times, as the tool reports them as `fixed=`.
 static TIMES: Mutex<Vec<Duration>> = Mutex::new(Vec::new());
 
-/// One operation in so many fails at its first try; 0 for none.
+/// One in this many operations fails at its first attempt; 0 for none.
 struct OneIn(u64);
 
 struct Start {
@@ -70,7 +70,7 @@ async fn main() -> Result<()> {
         max_retries_per_op: 1,
     });
     if let Err(error) = end.await {
-        // A run that ends while a try fails.
+        // The run ended during a failed attempt.
         eprintln!("{error}");
     }
     stamps::print(&mut TIMES.lock().map_err(|_| anyhow!("a task has panicked"))?);

@@ -1,4 +1,4 @@
-//! A goose load test: users who do nothing but get one page.
+//! A goose load test whose users only request one page.
 
 use goose::prelude::*;
 

@@ -1,4 +1,4 @@
-//! How long something lasts.
+//! The duration of a run.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What can go wrong in the loop.
+//! Errors of the loop.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
-//! latte's main loop, of which `build` copies the files here. Its cycles record that they start.
+//! The main loop of latte, whose files `build` copies here. Its cycles record their start.
 //!
-//! latte itself needs a cluster. What its loop asks of the rest of it, this file has.
+//! latte itself needs a cluster. This package replaces the other parts that the loop uses.
 
 #![allow(dead_code, reason = "only the loop is called")]
 

@@ -1,4 +1,4 @@
-//! What can go wrong in the loop, which returns it without a box.
+//! Errors of the loop, which it returns unboxed.
 
 #[path = "../../latte-cli/src/error.rs"]
 mod boxed;

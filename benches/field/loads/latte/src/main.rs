@@ -1,6 +1,6 @@
-//! The main loop of ScyllaDB's latte, of which `build` copies the files here. Its cycles record that they start.
+//! The main loop of ScyllaDB's latte, whose files `build` copies here. Its cycles record their start.
 //!
-//! latte itself needs a cluster. What its loop asks of the rest of it, this file has, or the load of latte-cli.
+//! latte itself needs a cluster. This package and the load of latte-cli replace the other parts that the loop uses.
 
 #![allow(dead_code, reason = "only the loop is called")]
 

@@ -1,4 +1,4 @@
-//! A recorder that keeps nothing: the stamps say what there is to know.
+//! A recorder that stores nothing, because the stamps contain all starts.
 
 use crate::WorkloadStats;
 use std::num::NonZeroUsize;

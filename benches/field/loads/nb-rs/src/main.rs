@@ -1,8 +1,8 @@
-//! nb-rs's limiter, of which `build` copies the files here, with tasks whose operations record that they start.
+//! Tasks that use the limiter of nb-rs, whose files `build` copies here. Their operations record their start.
 //!
 //! nb-rs itself needs a target.
 
-#![allow(dead_code, reason = "only a rate is asked for")]
+#![allow(dead_code, reason = "only a rate is used")]
 
 mod limiter;
 mod spec;
@@ -16,13 +16,13 @@ use tokio::task::JoinSet;
 
 const TASKS: usize = 32;
 
-/// What a limiter answers.
+/// The value that a limiter returns.
 trait Answer {
-    /// The wait time that is reported of an operation for which it was asked at `asked`.
+    /// The wait time reported for an operation that was requested at `asked`.
     fn wait_time(self, asked: Instant) -> Duration;
 }
 
-/// The pool's backlog. The tool takes the time since it asked.
+/// The pool's backlog. The tool reports the time since the request.
 impl Answer for i64 {
     fn wait_time(self, asked: Instant) -> Duration {
         asked.elapsed()
@@ -51,7 +51,7 @@ async fn main() -> Result<()> {
     Ok(stamps::write()?)
 }
 
-/// The operation takes no time, so its wait time is its response time.
+/// An operation takes no time, so its wait time is its response time.
 async fn work(limiter: Arc<RateLimiter>, end: Instant) -> Vec<Duration> {
     let mut times = Vec::new();
     loop {

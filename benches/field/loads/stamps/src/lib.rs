@@ -1,4 +1,4 @@
-//! Records when operations start, for load generators that bring their operations as code.
+//! Records when operations start, for load generators whose operations are Rust code.
 
 use std::fs::File;
 use std::io::{BufWriter, Result, Write};
@@ -13,13 +13,13 @@ static STAMPS: LazyLock<Box<[AtomicU64]>> =
     LazyLock::new(|| (0..ROOM).map(|_| AtomicU64::new(0)).collect());
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Before the first `stamp`: takes the memory.
+/// Reserves memory before the first `stamp`.
 pub fn prepare() {
     LazyLock::force(&START);
     LazyLock::force(&STAMPS);
 }
 
-/// An operation starts now.
+/// Records that an operation starts.
 pub fn stamp() {
     let at = START.elapsed().as_nanos() as u64;
     if let Some(slot) = STAMPS.get(COUNT.fetch_add(1, Ordering::Relaxed)) {
@@ -38,7 +38,7 @@ pub fn write() -> Result<()> {
     file.flush()
 }
 
-/// Says what response times a tool would report.
+/// Prints the response times that a tool would report.
 pub fn print(times: &mut [Duration]) {
     times.sort_unstable();
     let Some(longest) = times.last() else { return };

@@ -1,5 +1,4 @@
-//! A connection through the proxy: for each direction a thread that reads, and one that writes what
-//! is due.
+//! Forwards a connection: for each direction, one thread reads and another writes the data when it is due.
 
 use super::rules::{Accepted, Rules};
 use std::io::{self, Read, Write};
@@ -9,16 +8,16 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
-/// What was read, and when it is to be passed on. Nothing was read at the end of a direction.
+/// Data and the time at which to forward it. Empty data marks the end of a direction.
 type Chunk = (Vec<u8>, Instant);
 
-/// The two sockets of a connection, and the rules that it obeys.
+/// The two sockets of a connection, and its rules.
 pub(crate) struct Connection<'a> {
     number: u64,
     client: TcpStream,
     server: TcpStream,
     rules: &'a Rules,
-    /// Directions that are not at their end.
+    /// The number of directions that have not ended.
     open: AtomicUsize,
 }
 
@@ -29,7 +28,7 @@ enum Direction {
 }
 
 impl<'a> Connection<'a> {
-    /// Passes on what comes until both sides have hung up, or the connection has to die.
+    /// Forwards data until both sides have disconnected or the connection must be closed.
     pub(crate) fn run(accepted: Accepted, rules: &'a Rules) {
         if let Ok(connection) = Self::connect(accepted, rules) {
             connection.pass_on();
@@ -52,7 +51,7 @@ impl<'a> Connection<'a> {
                 scope.spawn(move || self.read(direction, &sender));
                 scope.spawn(move || self.write(direction, &receiver));
             }
-            // The number only says when to look: the sockets themselves need no ordering.
+            // The number only says when to check. The sockets need no ordering.
             self.rules.wait_for_end(self.number, || self.open.load(Ordering::Relaxed) == 0);
             self.die();
         });

@@ -1,21 +1,21 @@
-//! What is done with connections now, and with each from then on.
+//! The rules for the proxy's connections, now and from later changes on.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How those fare who connect while a proxy is cut.
+/// How the proxy treats new connections while it is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewConnections {
     /// They are refused.
     Refused,
-    /// They are taken, and nothing is ever answered, as if packets were lost. They are
-    /// served after [`Proxy::mend`](super::Proxy::mend), if the clients still wait.
+    /// They are accepted and get no response, as if packets were lost. After
+    /// [`Proxy::mend`](super::Proxy::mend) they are served, if the clients still wait.
     Hang,
 }
 
-/// A client that has connected, before its server is reached.
+/// A client that has connected before the proxy has connected to the server.
 pub(crate) struct Accepted {
     pub(crate) number: u64,
     pub(crate) client: TcpStream,
@@ -32,9 +32,9 @@ pub(crate) struct State {
     accepting: bool,
     ended: bool,
     next: u64,
-    /// All below this number die.
+    /// Connections below this number are closed.
     ended_below: u64,
-    /// What is sent on those below this number is held.
+    /// Data from clients of connections below this number is held.
     held_below: u64,
 }
 
@@ -66,7 +66,7 @@ impl State {
     }
 }
 
-/// The state, and how to wait for a change of it.
+/// The state, with a way to wait for changes of it.
 #[derive(Debug)]
 pub(crate) struct Rules {
     state: Mutex<State>,
@@ -105,7 +105,7 @@ impl Rules {
         });
     }
 
-    /// Accepts again. The listener is there already unless new connections were refused.
+    /// Accepts again. The listener still exists unless new connections were refused.
     pub(crate) fn mend(&self, address: SocketAddr) -> io::Result<()> {
         let mut state = self.lock();
         if state.listener.is_none() {
@@ -123,12 +123,12 @@ impl Rules {
         (!state.ended).then(|| state.accept())
     }
 
-    /// How late what comes now is to be passed on.
+    /// The delay of data that arrives now.
     pub(crate) fn delay(&self) -> Duration {
         self.lock().delay
     }
 
-    /// Waits until what is due at `due` may be passed on. Returns whether it may at all.
+    /// Waits until data that is due at `due` may be forwarded. Returns false if it must be dropped.
     pub(crate) fn wait(&self, number: u64, due: Instant, is_request: bool) -> bool {
         let mut state = self.lock();
         loop {
@@ -146,7 +146,7 @@ impl Rules {
         }
     }
 
-    /// Waits until the connection has to die.
+    /// Waits until the connection must be closed.
     pub(crate) fn wait_for_end(&self, number: u64, mut is_over: impl FnMut() -> bool) {
         let mut state = self.lock();
         while number >= state.ended_below && !is_over() {
@@ -155,14 +155,14 @@ impl Rules {
         }
     }
 
-    /// Tells those who wait that a connection is over.
+    /// Reports to waiting threads that a connection has ended.
     pub(crate) fn tell(&self) {
-        // Under the lock, so that nobody is between looking and waiting.
+        // Holds the lock, so that no thread is between its check and its wait.
         drop(self.lock());
         self.changed.notify_all();
     }
 
-    /// Whether the reply that has come is to be swallowed.
+    /// Whether the received reply must be dropped.
     pub(crate) fn drops_reply(&self) -> bool {
         let mut state = self.lock();
         let drops = state.replies_to_drop > 0;

@@ -1,4 +1,4 @@
-//! The starts of the demonstration as a picture: all nodes together above, and who made them below.
+//! Plots the starts of the demonstration: the total rate above, and the share of each node below.
 
 use super::record::{COLUMN, Event, LENGTH, Record};
 use anyhow::{Result, anyhow};
@@ -10,10 +10,10 @@ use plotters::prelude::*;
 use std::error::Error;
 
 const SIZE: (u32, u32) = (1_000, 620);
-/// The height of the picture's head, and of the panel with all together.
+/// The height of the picture's head, and of the panel with the total.
 const HEAD: u32 = 64;
 const UPPER: u32 = 230;
-/// So many columns behind a node's first start is its name.
+/// The distance of a node's label from its first start, in columns.
 const NAMED: usize = 4;
 const ALL: RGBColor = RGBColor(40, 60, 90);
 const ASKED: RGBColor = RGBColor(210, 60, 40);
@@ -30,11 +30,11 @@ type Panel<'text> = DrawingArea<SVGBackend<'text>, Shift>;
 type Plane<'a, 'text> =
     ChartContext<'a, SVGBackend<'text>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// The picture as a text in SVG.
+/// Returns the picture as an SVG string.
 pub(super) fn svg(record: &Record, account: &Account, rate: Rate) -> Result<String> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), record, account, rate)
-        // As a text, the error does not borrow the drawing.
+        // As a string, the error does not borrow the drawing.
         .map_err(|error| anyhow!(error.to_string()))?;
     Ok(text)
 }
@@ -73,7 +73,7 @@ fn draw_head(head: &Panel<'_>, account: &Account, rate: Rate) -> Result<(), Box<
     Ok(())
 }
 
-/// The plane of a panel, up to so many starts per second, with what was done to the fleet.
+/// The axes of a panel, up to this many starts per second, with marks for the faults.
 fn plane<'a, 'text>(
     panel: &'a Panel<'text>,
     top: f64,
@@ -107,7 +107,7 @@ where
     Ok(plane)
 }
 
-/// The rate of all together, level within a column, beside what is asked for.
+/// The total rate, constant within a column, and the target rate.
 fn draw_all(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn Error>> {
     let top = 1.5 * hz;
     let mut plane =
@@ -128,7 +128,7 @@ fn draw_all(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn E
     Ok(())
 }
 
-/// Who made the starts, one above the other.
+/// The starts of each node, stacked.
 fn draw_each(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn Error>> {
     let mut plane =
         plane(panel, 1.25 * hz, "by node", &record.events).map_err(|error| error.to_string())?;
@@ -137,7 +137,7 @@ fn draw_each(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn 
         let colour = NODES[usize::from(number.saturating_sub(1)) % NODES.len()];
         let mut bars = Vec::new();
         let first = columns.iter().position(|&starts| starts > 0).unwrap_or(0);
-        // Soon after its first start.
+        // Soon after the node's first start.
         let named = (first + NAMED).min(columns.len() - 1);
         let middle = below[named] + f64::from(columns[named]) / COLUMN.as_secs_f64() * 0.62;
         for (column, &starts) in columns.iter().enumerate() {
@@ -154,7 +154,7 @@ fn draw_each(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// Where a column begins, in seconds.
+/// The time at which a column begins, in seconds.
 fn from(column: usize) -> f64 {
     (COLUMN * u32::try_from(column).unwrap_or(u32::MAX)).as_secs_f64()
 }

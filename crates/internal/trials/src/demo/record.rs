@@ -1,27 +1,26 @@
-//! What the processes of the demonstration have noted, over time.
+//! Collects the starts that the processes of the demonstration recorded, over time.
 
 use crate::fleet::{Fate, Start};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long the load is.
+/// The length of the load.
 pub(super) const LENGTH: Duration = Duration::from_secs(10);
 
-/// Starts are counted over so long.
+/// The length of a column, over which starts are counted.
 pub(super) const COLUMN: Duration = Duration::from_millis(100);
 
-/// How many columns there are.
+/// The number of columns.
 const COLUMNS: usize = 100;
 
-/// Something that was done to the fleet.
+/// A fault or a change of the fleet.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub(super) at: Duration,
     pub(super) what: String,
 }
 
-/// How many starts each node made in each column of the whole load, by when they really were; and what
-/// was done to the fleet.
+/// The number of starts of each node in each column, by their actual time, and the changes of the fleet.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) nodes: BTreeMap<u16, Vec<u32>>,
@@ -34,7 +33,7 @@ impl Record {
         Record { nodes, events }
     }
 
-    /// How many starts all of them made in each column.
+    /// The number of starts of all nodes in each column.
     pub(super) fn totals(&self) -> Vec<u32> {
         let sum = |column| self.nodes.values().map(|columns| columns[column]).sum();
         (0..COLUMNS).map(sum).collect()
@@ -45,7 +44,7 @@ fn columns(starts: &[Start]) -> Vec<u32> {
     let mut columns = vec![0; COLUMNS];
     for start in starts {
         let column = (start.intended + start.wait).as_nanos() / COLUMN.as_nanos();
-        // What is late at the end belongs to the last one.
+        // Late starts after the end are counted in the last column.
         columns[usize::try_from(column).unwrap_or(COLUMNS).min(COLUMNS - 1)] += 1;
     }
     columns

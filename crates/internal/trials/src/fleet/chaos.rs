@@ -11,7 +11,7 @@ use std::env;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How many runs, and which.
+/// The number of runs and their seeds.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// The number of runs; each takes some seconds.
@@ -22,7 +22,7 @@ pub struct Options {
     seed: Option<u64>,
 }
 
-/// What happens to the nodes and the store of a run. Times are in milliseconds; none is to the end.
+/// A fault of a node or of the store. Times are in milliseconds; without an end, the fault lasts until the end.
 #[derive(Clone, Debug)]
 enum Fault {
     Join,
@@ -31,38 +31,38 @@ enum Fault {
     FreezeNode(usize, Option<u64>),
     FreezeAll(u64),
     FreezeStore(u64),
-    /// It comes back empty after this time.
+    /// The store restarts empty after this time.
     RestartStore(u64),
     CutOff(usize, Option<u64>, NewConnections),
     LoseReplies(usize, usize),
     HoldRequests(usize, u64),
-    /// It gets this one-way delay.
+    /// The link has this one-way delay.
     Slow(usize, u64, Option<u64>),
     SetRate(u64),
 }
 
-/// What is drawn from a seed. How the processes meet is up to the machine.
+/// A run as drawn from a seed. The order in which the processes meet depends on the machine.
 #[derive(Clone, Debug)]
 struct Plan {
     engine: Engine,
     nodes: usize,
     rate: u64,
-    /// The one-way delay of each node's link from the beginning on, in milliseconds.
+    /// The initial one-way delay of each node's link, in milliseconds.
     links: Vec<u64>,
-    /// With the times at which they happen, in milliseconds.
+    /// The faults with their times, in milliseconds.
     faults: Vec<(u64, Fault)>,
 }
 
 const LOAD_MS: u64 = 2_000;
 
-/// One-way delays in milliseconds, up to those of another continent.
+/// One-way delays in milliseconds, up to the delay to another continent.
 const DELAYS: [u64; 7] = [0, 0, 1, 5, 25, 75, 150];
 
-/// What is frozen to the end is killed so long after it.
+/// The time after which a node that is frozen until the end is killed.
 const FROZEN_MS: u64 = 500;
 
 impl Fault {
-    /// Whether a node may be without the store for longer than it has claimed.
+    /// Whether a node may be without the store for longer than it has claimed ahead.
     fn cuts(&self) -> bool {
         !matches!(
             self,
@@ -81,8 +81,8 @@ impl Plan {
         self.faults.iter().any(|(_, fault)| is_meant(fault))
     }
 
-    /// Whether living nodes are to start all slots. Of a node that goes while another is without the store, or
-    /// before the store is emptied, nobody knows what it has given back.
+    /// Whether the remaining nodes must start all slots. If a node leaves while another is without the store, or before
+    /// the store is emptied, the slots that it returned are unknown.
     fn is_for_the_living(&self) -> bool {
         let is_blind = self.has(Fault::cuts) && self.has(|fault| matches!(fault, Fault::Kill(_)));
         let is_forgotten = self.forgets() && self.has(|fault| matches!(fault, Fault::Leave(_)));
@@ -136,10 +136,10 @@ impl Fault {
 
 const NEW: [NewConnections; 2] = [NewConnections::Refused, NewConnections::Hang];
 
-/// Makes all runs, and says of each what became of its slots.
+/// Makes all runs, and prints the result of each.
 ///
 /// # Errors
-/// If the account of any run is not true.
+/// If the account of a run is wrong.
 pub fn run(options: &Options) -> Result<()> {
     let first = options.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     let (mut wrong, began) = (Vec::new(), Instant::now());
@@ -154,13 +154,9 @@ pub fn run(options: &Options) -> Result<()> {
     }
     let (runs, seconds) = (options.runs, began.elapsed().as_secs());
     if !wrong.is_empty() {
-        bail!(
-            "{} of {runs} runs are not right; repeat with --runs 1 --seed {}",
-            wrong.len(),
-            wrong[0]
-        );
+        bail!("{} of {runs} runs failed; repeat with --runs 1 --seed {}", wrong.len(), wrong[0]);
     }
-    println!("{runs} runs in {seconds} s: each account is true");
+    println!("{runs} runs in {seconds} s: every account is correct");
     Ok(())
 }
 
@@ -177,7 +173,7 @@ fn try_once(plan: &Plan) -> Result<String> {
     let mut trial = Trial::begin_at(&env::current_exe()?, &server.url(), &shape, &urls, &[])?;
     for (at, fault) in &plan.faults {
         trial.until(*at);
-        // Behind the load all nodes may have gone, and then nobody fills the store again.
+        // After the load, all nodes may have left, and then no node fills the store again.
         if matches!(fault, Fault::RestartStore(_))
             && trial.elapsed() >= Duration::from_millis(LOAD_MS)
         {
@@ -188,7 +184,7 @@ fn try_once(plan: &Plan) -> Result<String> {
     }
     let is_gone = trial.members.iter().all(Member::is_gone);
     if is_gone && trial.is_forgotten() {
-        return Ok("no node and no store is left to say anything".to_owned());
+        return Ok("no node and no store are left to report".to_owned());
     }
     let outcome = trial.end()?;
     outcome.check(plan.forgets())?;
@@ -225,9 +221,9 @@ fn happen(
     links: &[u64],
 ) -> Result<()> {
     match *fault {
-        // There is nothing to join if all nodes are gone.
+        // If all nodes have left, there is no run to join.
         Fault::Join => trial.join().unwrap_or(()),
-        // It may have been killed.
+        // The node may have been killed.
         Fault::Leave(node) => trial.members[node].leave().unwrap_or(()),
         Fault::Kill(node) => trial.members[node].kill().unwrap_or(()),
         Fault::FreezeNode(node, time) => {
@@ -272,7 +268,7 @@ fn happen(
                 proxies[node].delay(Duration::from_millis(links[node]));
             }
         }
-        // The load may be over, or the store just lost.
+        // The load may be over, or the store was just lost.
         Fault::SetRate(rate) => {
             trial.control().set_rate(format!("{rate}/s").parse()?).unwrap_or(());
         }

@@ -1,4 +1,4 @@
-//! A node's process, as seen from outside.
+//! A node's process, controlled from outside.
 
 use crate::fleet::start::{self, Start};
 use anyhow::{Context, Result, bail};
@@ -10,24 +10,24 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// On a busy machine, a process may take so long to say something.
+/// The time limit for a process on a busy machine to print a line.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How a node has ended.
+/// How a node ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It has told the store all that it did.
+    /// It has reported all its starts to the store.
     Finished {
-        /// In so many frames it was without the store.
+        /// The number of frames in which it was without the store.
         blind_frames: u64,
         /// It was asked to leave.
         has_left: bool,
-        /// For so many milliseconds it was not run, because it was frozen or the machine is busy.
+        /// How long it was not scheduled, in milliseconds, because it was frozen or the machine is busy.
         stalled_ms: u64,
     },
     /// It was killed.
     Killed,
-    /// It said that it could not go on, and why.
+    /// It failed with this message.
     Failed(String),
 }
 
@@ -54,23 +54,23 @@ impl Member {
         Ok(Member { child, lines, starts, number: None, has_left: false, fate: None })
     }
 
-    /// Waits until it has joined and the run has started. Returns its number.
+    /// Waits until the node has joined and the run has started. Returns its number.
     ///
     /// # Errors
-    /// With what it says instead.
+    /// With the line that it prints instead.
     pub fn joined(&mut self) -> Result<u16> {
         if let Some(number) = self.number {
             return Ok(number);
         }
-        let line = self.lines.recv_timeout(PATIENCE).context("the node says nothing")?;
+        let line = self.lines.recv_timeout(PATIENCE).context("the node prints nothing")?;
         let Some(number) = line.strip_prefix("joined ") else { bail!(line) };
         Ok(*self.number.insert(number.parse()?))
     }
 
-    /// Kills it, by SIGKILL.
+    /// Kills it with SIGKILL.
     ///
     /// # Errors
-    /// If it has ended by itself.
+    /// If it has already ended.
     pub fn kill(&mut self) -> Result<()> {
         if let Some(status) = self.child.try_wait()? {
             bail!("the node has ended, {status}");
@@ -85,7 +85,7 @@ impl Member {
         self.fate = Some(fate);
     }
 
-    /// Freezes it, by SIGSTOP.
+    /// Freezes it with SIGSTOP.
     ///
     /// # Errors
     /// If it has ended.
@@ -93,7 +93,7 @@ impl Member {
         Ok(kill_process(Pid::from_child(&self.child), Signal::STOP)?)
     }
 
-    /// Lets it go on, by SIGCONT.
+    /// Resumes it with SIGCONT.
     ///
     /// # Errors
     /// If it has ended.
@@ -110,13 +110,13 @@ impl Member {
         Ok(writeln!(self.child.stdin.as_ref().context("no input")?, "leave")?)
     }
 
-    /// Whether it was killed, or told to leave.
+    /// Whether it was killed or asked to leave.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         self.has_left || self.fate == Some(Fate::Killed)
     }
 
-    /// Waits for its end, until a moment.
+    /// Waits until it ends, at most until `deadline`.
     ///
     /// # Errors
     /// If it does not end.
@@ -126,7 +126,7 @@ impl Member {
             let line = self.lines.recv_timeout(left).context("the node does not end")?;
             match line.split_once(' ').unwrap_or((&line, "")) {
                 ("finished", how) => {
-                    let (blind, stalled) = how.split_once(' ').context("says too little")?;
+                    let (blind, stalled) = how.split_once(' ').context("the line is incomplete")?;
                     let (blind_frames, stalled_ms) = (blind.parse()?, stalled.parse()?);
                     let has_left = self.has_left;
                     self.end(Fate::Finished { blind_frames, has_left, stalled_ms });
@@ -138,7 +138,7 @@ impl Member {
         self.fate.clone().context("no fate")
     }
 
-    /// All that it has started.
+    /// All starts that it has recorded.
     #[must_use]
     pub fn starts(&self) -> Vec<Start> {
         start::read(&self.starts)
@@ -156,7 +156,7 @@ impl Drop for Member {
     }
 }
 
-/// A file for the starts of another node.
+/// A new file for the starts of a node.
 pub(crate) fn file(folder: &Path, index: usize) -> PathBuf {
     folder.join(format!("starts-{index}"))
 }

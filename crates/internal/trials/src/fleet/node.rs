@@ -1,6 +1,8 @@
-//! A node as a process. It says `joined NUMBER` on standard output, then notes its starts in a file. It
-//! takes `leave` on standard input. At the end it says `finished`, in how
-//! many frames it was blind, and for how many milliseconds it was not run, or `failed` and why.
+//! Runs a node as a process.
+//!
+//! The node prints `joined NUMBER`, then records its starts in a file, and leaves when it reads `leave` from standard
+//! input. At the end it prints `finished` with the number of frames without the store and the milliseconds in which it
+//! was not scheduled, or `failed` with the reason.
 
 use crate::fleet::start::Recorder;
 use anyhow::Result;
@@ -12,39 +14,39 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// How a node takes part.
+/// The options of a node.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// The store.
+    /// The URL of the store.
     #[arg(long)]
     url: String,
-    /// The run.
+    /// The name of the run.
     #[arg(long)]
     run: String,
-    /// The load; without one, that of the run.
+    /// The load; by default that of the run.
     #[arg(long)]
     shape: Option<String>,
-    /// The run starts when so many nodes are there.
+    /// The number of nodes to wait for before the run starts.
     #[arg(long, default_value_t = 1)]
     nodes: u32,
-    /// Where starts are noted.
+    /// The file for the starts.
     #[arg(long)]
     starts: PathBuf,
-    /// So many starts are written at once.
+    /// The number of starts to write at once.
     #[arg(long, default_value_t = 1)]
     together: usize,
-    /// So many threads take slots.
+    /// The number of threads that take slots.
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// Each start takes so many microseconds.
+    /// The duration of each start, in microseconds.
     #[arg(long, default_value_t = 0)]
     busy_us: u64,
 }
 
-/// Takes part until the load is over, or until standard input says so, or ends.
+/// Takes part until the load is over, or standard input contains `leave` or ends.
 ///
 /// # Errors
-/// If what it has to say can't be said.
+/// If standard output cannot be written.
 pub fn run(options: &Options) -> Result<()> {
     match take_part(options) {
         Ok(end) => println!("finished {} {}", end.0, end.1.as_millis()),
@@ -53,7 +55,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Returns in how many frames it was blind, and for how long it was not run at most.
+/// Returns the number of frames without the store, and the longest time in which it was not scheduled.
 fn take_part(options: &Options) -> Result<(u64, Duration)> {
     let node = join(options)?;
     println!("joined {}", node.number());
@@ -78,7 +80,7 @@ fn join(options: &Options) -> Result<Node> {
     Ok(fleet.join()?)
 }
 
-/// Takes slots until there are no more.
+/// Takes slots on all threads until the load is over.
 fn starts(node: &Node, options: &Options) -> io::Result<()> {
     let mut recorder = Recorder::open(&options.starts, options.together)?;
     let begins = u64::try_from(node.begins().as_nanos()).unwrap_or(u64::MAX);
@@ -100,7 +102,7 @@ fn lines() -> Receiver<String> {
     receiver
 }
 
-/// Until there is nothing more to start. Returns for how long the thread was not run at most.
+/// Starts slots until the load is over. Returns the longest time in which the thread was not scheduled.
 fn watch<T>(
     node: &Node,
     lines: &Receiver<String>,
@@ -116,7 +118,7 @@ fn watch<T>(
                 last = Instant::now();
             }
             Err(RecvTimeoutError::Timeout) => {}
-            // Whoever started it is gone.
+            // The parent process has ended.
             Err(RecvTimeoutError::Disconnected) => std::process::exit(1),
         }
     }
@@ -125,6 +127,6 @@ fn watch<T>(
 
 fn report(left: Result<(), FleetError>) {
     if let Err(error) = left {
-        println!("can't leave: {error}");
+        println!("cannot leave: {error}");
     }
 }

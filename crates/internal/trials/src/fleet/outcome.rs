@@ -1,4 +1,4 @@
-//! Whether the account of a run is true.
+//! Judges whether the account of a run is correct.
 
 use crate::fleet::member::Fate;
 use crate::fleet::start::Start;
@@ -7,31 +7,31 @@ use anyhow::{Result, ensure};
 use nanopace_fleet::{Account, NodeAccount};
 use std::time::Duration;
 
-/// So many slots can be in the hands of a node's threads when it is killed: taken, and not noted.
+/// The most slots that the threads of a killed node can have taken and not recorded.
 const IN_HAND: u64 = 2;
 
-/// Nodes that are there from the beginning start something before this.
+/// Nodes that are there from the beginning start a slot before this time.
 const EARLY: Duration = Duration::from_millis(100);
 
-/// A thread that wakes so much later was not run in time.
+/// A thread that wakes later than this was not scheduled in time.
 const CALM_MS: u64 = 12;
 
-/// A run that is over.
+/// The result of a run that is over.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What the store says.
+    /// The account that the store reports.
     pub account: Account,
-    /// What was started.
+    /// The recorded starts of all nodes.
     pub truth: Truth,
-    /// For each node its number, how it ended, and what it has started.
+    /// The number of each node, how it ended, and its starts.
     pub nodes: Vec<(u16, Fate, Vec<Start>)>,
     /// How often the store was filled again.
     pub repairs: u64,
 }
 
 impl Outcome {
-    /// The laws that hold whatever happens: the truth is what the account says, or lies between its bounds.
-    /// `forgets`: the store lost what nodes had told that were gone by then.
+    /// Checks the laws that always hold: the truth equals the account or lies between its bounds.
+    /// `forgets`: the store lost the reports of nodes that had already left.
     ///
     /// # Errors
     /// With the law that is broken.
@@ -41,7 +41,7 @@ impl Outcome {
         let is_told = self.nodes.iter().all(has_ended) && !forgets;
         ensure!(account.closes() || !is_told, "the account does not close: {}", self.summary());
         let slots = truth.times.len() as u64;
-        // Behind the last node there is nothing to expect.
+        // After the last node, no slot is expected.
         let is_whole = account.expected == slots || !self.has_stayed();
         ensure!(is_whole, "{slots} slots: {}", self.summary());
         let behind = truth.times.iter().skip(usize::try_from(account.expected)?);
@@ -50,9 +50,12 @@ impl Outcome {
             let told = self.node(*number).map_or(0, |node| node.fired);
             let started = starts.len() as u64;
             let in_hand = if *fate == Fate::Killed { IN_HAND } else { 0 };
-            ensure!(told <= started + in_hand, "node {number} has told {told} of {started} starts");
+            ensure!(
+                told <= started + in_hand,
+                "node {number} has reported {told} of {started} starts"
+            );
             let has_told = told == started || forgets || !matches!(fate, Fate::Finished { .. });
-            ensure!(has_told, "node {number} has told {told} of {started} starts, {fate:?}");
+            ensure!(has_told, "node {number} has reported {told} of {started} starts, {fate:?}");
         }
         let killed = self.nodes.iter().filter(|(_, fate, _)| *fate == Fate::Killed).count();
         let in_hand = killed as u64 * IN_HAND;
@@ -68,8 +71,8 @@ impl Outcome {
         Ok(())
     }
 
-    /// What holds besides if no node was without the store while another was killed: then those that live take
-    /// what it had not claimed.
+    /// Checks the laws that also hold if no node was without the store while another was killed. Then the remaining
+    /// nodes take the slots that the killed node had not claimed.
     ///
     /// # Errors
     /// With the law that is broken.
@@ -79,7 +82,7 @@ impl Outcome {
         }
         let Outcome { account, truth, .. } = self;
         let again = (truth.repeated(), truth.strays, account.twice());
-        // One that was killed could not say that it was blind.
+        // A killed node could not report that it was without the store.
         let is_once = again.0 + again.1 <= account.twice_at_most() && again.2 == 0;
         ensure!(is_once, "{again:?} started twice, and no node was blind: {}", self.summary());
         if !self.had_time(0) {
@@ -88,7 +91,7 @@ impl Outcome {
         let lives = |fate: &Fate| matches!(fate, Fate::Finished { .. });
         let living = self.nodes.iter().filter(|(_, fate, _)| lives(fate));
         let lost = living.filter_map(|(number, ..)| Some(self.node(*number)?.lost)).sum::<i64>();
-        // Of nodes that were gone before the store was emptied, it knows nothing.
+        // The store does not know nodes that left before it was emptied.
         let is_whole = self.has_lasted() && account.forgotten == 0;
         let is_claimed = account.unclaimed == 0 || !is_whole;
         let is_right = lost == 0 && is_claimed;
@@ -96,26 +99,26 @@ impl Outcome {
         Ok(())
     }
 
-    /// Whether any node was there from the beginning to the end.
+    /// Whether a node was there from the beginning to the end.
     fn has_lasted(&self) -> bool {
         let stays = |fate: &Fate| matches!(fate, Fate::Finished { has_left: false, .. });
         let is_early = |starts: &[Start]| starts.iter().any(|start| start.intended < EARLY);
         self.nodes.iter().any(|(_, fate, starts)| stays(fate) && is_early(starts))
     }
 
-    /// Whether any node was there up to the end.
+    /// Whether a node was there at the end.
     fn has_stayed(&self) -> bool {
         let stays = |fate: &Fate| matches!(fate, Fate::Finished { has_left: false, .. });
         self.nodes.iter().any(|(_, fate, _)| stays(fate))
     }
 
-    /// What the store says of a node.
+    /// The number of starts that the store reports for a node.
     #[must_use]
     pub fn node(&self, number: u16) -> Option<&NodeAccount> {
         self.account.nodes.iter().find(|node| node.number == number)
     }
 
-    /// Whether any node was without the store for a while, as far as it could say so.
+    /// Whether a node was without the store for a while and could report it.
     #[must_use]
     pub fn was_blind(&self) -> bool {
         let told = |number| self.node(number).is_some_and(|node| node.twice > 0);
@@ -127,8 +130,8 @@ impl Outcome {
         self.nodes.iter().any(was_blind)
     }
 
-    /// Whether the machine had time for all nodes but `frozen` of them. Otherwise nodes may come too late
-    /// for slots that nobody else claims, and these are lost.
+    /// Whether all nodes except `frozen` ones were scheduled in time. Otherwise nodes may be too late for slots that
+    /// no other node claims, and these are lost.
     #[must_use]
     pub fn had_time(&self, frozen: usize) -> bool {
         let was_run = |fate: &Fate, starts: &[Start]| match fate {
@@ -141,7 +144,7 @@ impl Outcome {
         self.nodes.iter().filter(|(_, fate, starts)| !was_run(fate, starts)).count() <= frozen
     }
 
-    /// For how many milliseconds one of the nodes was not run, at most.
+    /// The longest time in which a node was not scheduled, in milliseconds.
     #[must_use]
     pub fn stalled_ms(&self) -> u64 {
         let stalled = |fate: &Fate| match fate {
@@ -151,13 +154,13 @@ impl Outcome {
         self.nodes.iter().map(|(_, fate, _)| stalled(fate)).max().unwrap_or(0)
     }
 
-    /// Whether all nodes were run in time, however much they had to do.
+    /// Whether all nodes were scheduled in time, however busy they were.
     #[must_use]
     pub fn was_calm(&self) -> bool {
         self.stalled_ms() < CALM_MS
     }
 
-    /// In a line.
+    /// The account and the truth in one line.
     #[must_use]
     pub fn summary(&self) -> String {
         let Outcome { account, truth, .. } = self;

@@ -1,14 +1,14 @@
-//! What a node notes of each start.
+//! The record of a start in a node's file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// A slot that a node has started.
+/// A slot that a node started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// The intended start, since the load began.
+    /// The intended start, from the beginning of the load.
     pub intended: Duration,
     /// How late it started.
     pub wait: Duration,
@@ -16,16 +16,16 @@ pub struct Start {
 
 const BYTES: usize = 16;
 
-/// Writes starts to a file, a few at a time. What is written survives the process.
+/// Writes starts to a file, in batches. Written starts survive the process.
 pub(crate) struct Recorder {
     file: File,
     buffer: Vec<u8>,
-    /// So many starts are written at once.
+    /// The number of starts in a batch.
     together: usize,
 }
 
 impl Recorder {
-    /// Several can write to one file.
+    /// Opens a file; several writers can share one.
     pub(crate) fn open(path: &Path, together: usize) -> io::Result<Recorder> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(Recorder { file, buffer: Vec::with_capacity(together * BYTES), together })
@@ -44,7 +44,7 @@ impl Recorder {
     }
 }
 
-/// All starts in a file; none if there is no file.
+/// Reads all starts in a file; none if there is no file.
 pub(crate) fn read(path: &Path) -> Vec<Start> {
     let bytes = fs::read(path).unwrap_or_default();
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |high, &low| high << 8 | u64::from(low));

@@ -1,4 +1,4 @@
-//! A run whose nodes are processes.
+//! Runs a load with nodes that are processes.
 
 use crate::fleet::member::{Fate, Member, file};
 use crate::fleet::outcome::Outcome;
@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The end of a run may come so much later than its load's on a busy machine.
+/// How much later than its load a run may end on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A run whose nodes are processes.
@@ -24,17 +24,17 @@ pub struct Trial {
     shape: String,
     folder: TempDir,
     control: Control,
-    /// When the load began, as far as can be told from outside.
+    /// The beginning of the load, as measured from outside.
     began: Instant,
-    /// Its nodes.
+    /// The nodes of the run.
     pub members: Vec<Member>,
 }
 
 impl Trial {
-    /// A run at the store at `url` that has no nodes yet. `program` is this crate's.
+    /// Creates a run without nodes at the store at `url`. `program` is the program of this crate.
     ///
     /// # Errors
-    /// If the address is none.
+    /// If the address is invalid.
     pub fn new(program: &Path, url: &str, shape: &str) -> Result<Trial> {
         let run = format!("trial-{:08x}", fastrand::u32(..));
         Ok(Trial {
@@ -49,7 +49,7 @@ impl Trial {
         })
     }
 
-    /// A run with so many nodes that has begun.
+    /// Starts a run with this number of nodes and waits for its beginning.
     ///
     /// # Errors
     /// If it does not begin.
@@ -57,7 +57,7 @@ impl Trial {
         Trial::begin_at(program, url, shape, &vec![url; nodes], &[])
     }
 
-    /// A run with a node for each of these addresses, each with these options.
+    /// Starts a run with a node for each address, all with these options.
     ///
     /// # Errors
     /// If it does not begin.
@@ -93,19 +93,19 @@ impl Trial {
         }
     }
 
-    /// Starts the process of another node, which reaches the store at this address.
+    /// Starts the process of another node, which connects to the store at this address.
     ///
     /// # Errors
-    /// If it can't be started.
+    /// If it cannot be started.
     pub fn add(&mut self, url: &str, options: &[&str]) -> Result<&mut Member> {
         let mut command = Command::new(&self.program);
         self.add_command(command.arg("node"), url, options)
     }
 
-    /// As [`add`](Trial::add), by a command of its own.
+    /// Like [`add`](Trial::add), with another command.
     ///
     /// # Errors
-    /// If it can't be started.
+    /// If it cannot be started.
     pub fn add_command(
         &mut self,
         command: &mut Command,
@@ -123,10 +123,10 @@ impl Trial {
         self.members.last_mut().context("no node")
     }
 
-    /// Another node of a run that goes on, which has joined when this returns.
+    /// Adds a node to a run that has begun, and waits until it has joined.
     ///
     /// # Errors
-    /// If it does not join; then it is not among the members.
+    /// If it does not join; then it is not a member.
     pub fn join(&mut self) -> Result<()> {
         let (url, mut command) = (self.url.clone(), Command::new(&self.program));
         let joined = self.spawn(command.arg("node"), &url)?.joined();
@@ -136,13 +136,13 @@ impl Trial {
         joined.map(|_| ())
     }
 
-    /// Looks at the run and changes it.
+    /// The handle to observe and change the run.
     #[must_use]
     pub fn control(&self) -> &Control {
         &self.control
     }
 
-    /// Whether the store knows nothing of the run any more.
+    /// Whether the store has forgotten the run.
     #[must_use]
     pub fn is_forgotten(&self) -> bool {
         let status = retried(Instant::now() + PATIENCE, || self.control.status());
@@ -155,21 +155,21 @@ impl Trial {
         &self.run
     }
 
-    /// For how long the load has gone on.
+    /// The time since the beginning of the load.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// Waits until the load has gone on for so many milliseconds.
+    /// Waits until this many milliseconds after the beginning of the load.
     pub fn until(&self, elapsed_ms: u64) {
         thread::sleep(Duration::from_millis(elapsed_ms).saturating_sub(self.elapsed()));
     }
 
-    /// Ends the load. A store that is slow or moves is asked again.
+    /// Ends the load. If the store is slow or moves, the request is repeated.
     ///
     /// # Errors
-    /// If it does not answer for a minute, or refuses.
+    /// If the store does not respond for a minute, or refuses.
     pub fn stop(&self) -> Result<()> {
         match retried(Instant::now() + PATIENCE, || self.control.stop()) {
             Err(error) if matches!(error.downcast_ref(), Some(FleetError::Over)) => Ok(()),
@@ -177,10 +177,10 @@ impl Trial {
         }
     }
 
-    /// Waits until all nodes have ended and the load is over, and looks at what has become of it.
+    /// Waits until all nodes have ended and the load is over, and returns the outcome.
     ///
     /// # Errors
-    /// If a node does not end, or the store does not answer.
+    /// If a node does not end, or the store does not respond.
     pub fn end(mut self) -> Result<Outcome> {
         let deadline = Instant::now() + PATIENCE;
         let mut nodes = Vec::new();
@@ -196,11 +196,11 @@ impl Trial {
         Ok(Outcome { account, truth, repairs: status.repairs, nodes })
     }
 
-    /// Waits until no node is awaited any more.
+    /// Waits until the store waits for no node.
     fn over(&self, deadline: Instant) -> Result<RunStatus> {
         loop {
             let status = retried(deadline, || self.control.status())?;
-            // A node that was killed is waited for until it counts as dead.
+            // A killed node is waited for until it counts as dead.
             if status.has_ended || status.nodes == 0 {
                 // The last frame may not be over.
                 thread::sleep(2 * status.frame);
@@ -211,7 +211,7 @@ impl Trial {
     }
 }
 
-/// A store that is slow answers later.
+/// Repeats a request to a store that is slow.
 fn retried<T>(deadline: Instant, ask: impl Fn() -> Result<T, FleetError>) -> Result<T> {
     loop {
         match ask() {

@@ -1,19 +1,19 @@
-//! What was started, slot by slot.
+//! Counts how often each slot was started.
 
 use crate::fleet::start::Start;
 use nanopace::{Arrivals, Shape, Shard};
 use std::time::Duration;
 
-/// Intended starts are rounded by so much.
+/// The tolerance for rounded intended starts.
 const ROUNDING: Duration = Duration::from_nanos(5);
 
 /// How often each slot of a load was started.
 #[derive(Clone, Debug)]
 pub struct Truth {
     shape: Shape,
-    /// For each slot.
+    /// The number of starts of each slot.
     pub times: Vec<u32>,
-    /// Starts at moments at which the load has no slot: by a node that did not know of a change.
+    /// Starts at times without a slot, by a node that did not know of a change.
     pub strays: u64,
 }
 
@@ -40,20 +40,20 @@ impl Truth {
         self.never_of(u64::MAX)
     }
 
-    /// Slots that were never started, of the first ones.
+    /// Slots among the first ones that were never started.
     #[must_use]
     pub fn never_of(&self, slots: u64) -> u64 {
         let slots = usize::try_from(slots).unwrap_or(usize::MAX);
         self.times.iter().take(slots).filter(|&&times| times == 0).count() as u64
     }
 
-    /// Starts of slots that had been started already.
+    /// Starts of slots that had already been started.
     #[must_use]
     pub fn repeated(&self) -> u64 {
         self.times.iter().map(|&times| u64::from(times.saturating_sub(1))).sum()
     }
 
-    /// Slots between two moments that were never started.
+    /// Slots between two times that were never started.
     #[must_use]
     pub fn never_between(&self, from: Duration, until: Duration) -> u64 {
         let slot = |moment| {

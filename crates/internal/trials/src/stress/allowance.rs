@@ -1,4 +1,4 @@
-//! How many slots, and how much schedule time, the rates and pauses of a round allow.
+//! Computes how many slots, and how much schedule time, the rates and pauses of a round allow.
 
 use crate::stress::changer::{Change, ChangeTo};
 use nanopace::Nanos;

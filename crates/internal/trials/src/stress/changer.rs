@@ -28,8 +28,7 @@ pub(crate) enum ChangeTo {
     Running,
 }
 
-/// Makes the scenario's changes until `stop` is set. If the workers have to finish, the last change
-/// lets them.
+/// Makes the scenario's changes until `stop` is set. If the workers must finish, the last change lets them.
 pub(crate) fn run(scenario: &Scenario, pacer: &Pacer, stop: &AtomicBool) -> Vec<Change> {
     let mut rng = Rng::with_seed(scenario.seed.rotate_left(7));
     let mut changes = Vec::new();

@@ -1,11 +1,11 @@
-//! The evidence of a round: what its threads wrote down.
+//! The evidence of a round: the records of its threads.
 
 use crate::stress::changer::Change;
 use crate::stress::record::Record;
 use crate::stress::scenario::Scenario;
 use nanopace::{Counters, Ledger, Nanos};
 
-/// What is known about a round when it is over.
+/// The records of a round that is over.
 pub(crate) struct Evidence {
     pub(crate) scenario: Scenario,
     /// The readings around the moment at which the schedule began.
@@ -14,8 +14,7 @@ pub(crate) struct Evidence {
     pub(crate) origin: Nanos,
     pub(crate) records: Vec<Record>,
     pub(crate) changes: Vec<Change>,
-    /// When the first slot that has not been taken is due. Nothing if there were too many to take
-    /// all that were due.
+    /// When the first slot that nobody has taken is due. None if not all due slots could be taken.
     pub(crate) next: Option<Nanos>,
     pub(crate) at_rest: Totals,
     /// The readings around the call of `close`.

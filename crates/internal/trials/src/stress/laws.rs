@@ -1,4 +1,4 @@
-//! The laws: what the documentation promises.
+//! The laws, which are the guarantees of the documentation.
 
 mod calls;
 mod law;

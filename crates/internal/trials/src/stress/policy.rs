@@ -4,7 +4,7 @@ use fastrand::Rng;
 use nanopace::Strictness;
 use std::time::Duration;
 
-/// What happens to slots that are late.
+/// How late slots are treated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) strictness: Strictness,

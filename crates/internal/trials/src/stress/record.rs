@@ -1,9 +1,9 @@
-//! What a worker records of each of its calls.
+//! The record of each call of a worker.
 
 use nanopace::{Grant, Nanos, Refused};
 use std::time::Duration;
 
-/// Which call it was.
+/// The kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Acquire,
@@ -14,7 +14,7 @@ pub(crate) enum Call {
     Claim,
     Poller,
     Lane,
-    /// At the end of the round, one right after the other.
+    /// At the end of the round, in direct succession.
     Drain,
 }
 
@@ -32,15 +32,15 @@ impl Call {
     ];
 }
 
-/// One call and its answer, with readings of the clocks around it.
+/// One call and its result, with readings of the clocks around it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub(crate) call: Call,
     /// The number of the lane; 0 for calls on the pacer.
     pub(crate) lane: u64,
-    /// How many slots were asked for.
+    /// The number of requested slots.
     pub(crate) slots: u32,
-    /// A deadline that is not later than the real one; or when a claim said that it would be due.
+    /// A deadline that is not later than the real one, or the time at which a claim reported that it would be due.
     pub(crate) limit: Nanos,
     /// The pacer's clock, before and after the call.
     pub(crate) before: Nanos,

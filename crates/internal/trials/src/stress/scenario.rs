@@ -1,4 +1,4 @@
-//! What happens in a round, drawn from its seed.
+//! Draws the scenario of a round from its seed.
 
 use crate::stress::policy::Policy;
 use fastrand::Rng;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The highest rate of a round, per second.
 pub(crate) const TOP_RATE: u64 = 10_000_000;
 
-/// Everything that a round draws from its seed. How its threads meet is not part of it.
+/// A scenario. The order in which its threads meet is not part of it.
 #[derive(Debug)]
 pub(crate) struct Scenario {
     pub(crate) seed: u64,
@@ -55,7 +55,7 @@ pub(crate) enum Work {
     Long,
 }
 
-/// What is changed while the workers are at work.
+/// The changes made while the workers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Changes {
     None,

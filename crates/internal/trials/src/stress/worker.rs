@@ -14,7 +14,7 @@ const MOST_CALLS: usize = 6_000;
 const MOST_WITH_REFUSALS: usize = 2_000;
 const MOST_CLAIMS: usize = 3;
 
-/// What the workers of a round share.
+/// Data shared by the workers of a round.
 pub(crate) struct RoundShared<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) pacer: &'a Pacer,
@@ -37,7 +37,7 @@ pub(crate) struct Worker<'a> {
     records: Vec<Record>,
 }
 
-/// What is noted before a call.
+/// The readings before a call.
 struct Noted {
     call: Call,
     lane: u64,

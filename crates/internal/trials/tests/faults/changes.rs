@@ -12,12 +12,12 @@ use nanopace_trials::fleet::{Outcome, Start, Trial};
 use std::thread;
 use std::time::Duration;
 
-/// The default.
+/// The default length of a frame.
 const FRAME: Duration = Duration::from_millis(100);
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_run_is_paused_goes_on_and_stops() -> Result<()> {
+fn a_run_is_paused_and_resumed_and_stopped() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
         let trial = begin(&server, "hold 1k/s 60s", 3)?;
@@ -38,7 +38,7 @@ fn a_run_is_paused_goes_on_and_stops() -> Result<()> {
     })
 }
 
-/// Once nothing was to start for so long. Both changes begin with a frame, as long after they were asked for.
+/// Asserts a gap of this length. Each change takes effect at a frame, at the same distance from its request.
 fn assert_gap(outcome: &Outcome, between: Duration) {
     let starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);
     let mut intended: Vec<Duration> = starts.map(|start| start.intended).collect();
@@ -67,8 +67,7 @@ fn the_rate_is_changed_while_a_node_is_frozen() -> Result<()> {
     })
 }
 
-/// A node that does not know of a change starts slots that are not there any more. It counts them, and
-/// then it is right again.
+/// A node that does not know of a change starts slots that no longer exist. It counts them, and is then correct again.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
@@ -92,8 +91,8 @@ fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
     })
 }
 
-/// A node that does not know that the load has ended starts what there is not. Each start counts once.
-#[test]
+/// A node that does not know that the load has ended starts slots that do not exist. Each start counts as a second one.
+/// A node that does not know that the load has ended starts slots that do not exist. Each counts as started twice.
 #[ignore = "needs Redis and Valkey"]
 fn the_run_is_stopped_while_a_node_is_cut_off() -> Result<()> {
     one_engine(|engine| {
@@ -118,10 +117,10 @@ fn the_run_is_stopped_while_a_node_is_cut_off() -> Result<()> {
     })
 }
 
-/// The store is emptied as soon as a change is done, and while it is being made.
+/// The store is emptied after a change and during a change.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_change_outlives_the_data_of_the_store() -> Result<()> {
+fn a_change_survives_the_loss_of_the_store_s_data() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
         let trial = begin(&server, "hold 500/s 60s", 3)?;
@@ -140,7 +139,7 @@ fn a_change_outlives_the_data_of_the_store() -> Result<()> {
             thread::scope(|scope| {
                 let asked = Rate::from_hz(rate.into())?;
                 let change = scope.spawn(move || control.set_rate(asked));
-                // It has found the run by then.
+                // The change has found the run by then.
                 thread::sleep(Duration::from_millis(fastrand::u64(5..300)));
                 tell(server.address(), "FLUSHALL")?;
                 change.join().expect("no panic")?;
@@ -153,10 +152,10 @@ fn a_change_outlives_the_data_of_the_store() -> Result<()> {
     })
 }
 
-/// A load that has no slot for hours goes on, and ends when the next one does.
+/// A load without a slot for hours continues, and a new load ends it.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_rate_of_almost_nothing_does_not_end_the_run() -> Result<()> {
+fn a_very_low_rate_does_not_end_the_run() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
         let trial = begin(&server, "hold 500/s 60s", 2)?;
@@ -176,7 +175,7 @@ fn a_rate_of_almost_nothing_does_not_end_the_run() -> Result<()> {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn many_change_a_run_at_once() -> Result<()> {
+fn several_programs_change_a_run_at_once() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
         let trial = begin(&server, "hold 500/s 60s", 3)?;

@@ -1,4 +1,4 @@
-//! Loads that are too much, very slow and very fast.
+//! Loads that are too high, very slow and very fast.
 
 use crate::{all_started, assert_if_run, begin, each_engine, end, one_engine, program, were_run};
 use anyhow::Result;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_load_that_is_too_much_is_late_and_nothing_is_dropped() -> Result<()> {
+fn a_load_that_is_too_high_is_late_and_nothing_is_dropped() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
         let url = server.url();
@@ -18,18 +18,18 @@ fn a_load_that_is_too_much_is_late_and_nothing_is_dropped() -> Result<()> {
         let outcome = end(trial)?;
         assert_if_run(outcome.was_calm(), outcome.truth.never() == 0, &outcome);
         let starts = || outcome.nodes.iter().map(|(_, _, starts)| starts);
-        // Four threads that start at most 250/s each need a second more.
+        // Four threads with at most 250 starts/s each need one more second.
         assert!(
             starts().flatten().map(|start| start.wait).max() > Some(Duration::from_millis(800))
         );
-        // None has much more of it than the others.
+        // No node has many more starts than the others.
         let is_shared = starts().all(|starts| starts.len() < 800);
         assert_if_run(were_run(&outcome), is_shared, &outcome);
         Ok(())
     })
 }
 
-/// Late nodes put off what is not their own. When all leave, nobody else takes it.
+/// Late nodes postpone slots that are not their own. When all leave, no other node takes them.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn nodes_that_are_late_leave_nothing_behind() -> Result<()> {
@@ -64,7 +64,7 @@ fn a_slow_node_leaves_its_part_to_the_others() -> Result<()> {
         trial.start()?;
         let outcome = end(trial)?;
         all_started(&outcome, 1);
-        // A third would be 600. It can do 150 in the time, and more when it is late.
+        // A third would be 600. The slow node can start 150 in the time, and more when it is late.
         let [slow, fast, _] = &outcome.nodes[..] else { panic!("three nodes") };
         let is_less = 2 * slow.2.len() < fast.2.len();
         assert_if_run(were_run(&outcome), is_less, &outcome);

@@ -1,7 +1,6 @@
-//! A fleet's nodes, its store and the way between fail in every way that a test can make them fail:
-//! the account is true.
+//! Makes nodes, the store and the links of a fleet fail in many ways, and checks that the account stays correct.
 //!
-//! Times are asserted generously, because machines are busy, and numbers of slots exactly.
+//! Times are asserted with large margins because machines are busy, and numbers of slots exactly.
 
 mod changes;
 mod clocks;
@@ -23,7 +22,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// On a busy machine, what must happen may take so long.
+/// The time limit for an expected event on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The program that is a node.
@@ -31,22 +30,22 @@ fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_nanopace-trials"))
 }
 
-/// Does something with each engine.
+/// Runs a test with each engine.
 fn each_engine(test: impl Fn(Engine) -> Result<()>) -> Result<()> {
     Engine::ALL.into_iter().try_for_each(test)
 }
 
-/// Does something with one engine, where the others would do the same.
+/// Runs a test with one engine, if the others would behave the same.
 fn one_engine(test: impl Fn(Engine) -> Result<()>) -> Result<()> {
     test(Engine::Redis)
 }
 
-/// A run with so many nodes that has begun.
+/// Begins a run with this number of nodes.
 fn begin(server: &Server, shape: &str, nodes: usize) -> Result<Trial> {
     Trial::begin(program(), &server.url(), shape, nodes)
 }
 
-/// The run is over, and its account is right.
+/// Waits for the end of a run and checks its account.
 fn end(trial: Trial) -> Result<Outcome> {
     let outcome = trial.end()?;
     println!("{}", outcome.summary());
@@ -55,15 +54,15 @@ fn end(trial: Trial) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Stops a load when it has gone on for so long. It is longer than any test, so that it is not over before
-/// something is done to it, even if the machine stands still for seconds.
+/// Stops a load after this time. The load is longer than any test, so that it is not over before a fault is made,
+/// even if the machine stalls for seconds.
 fn stop(trial: Trial, elapsed_ms: u64) -> Result<Outcome> {
     trial.until(elapsed_ms);
     trial.stop()?;
     end(trial)
 }
 
-/// Waits until a node has started something.
+/// Waits until the starts of a node meet the condition.
 fn wait_for(member: &Member, is_started: impl Fn(&[Start]) -> bool) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while !is_started(&member.starts()) {
@@ -73,7 +72,7 @@ fn wait_for(member: &Member, is_started: impl Fn(&[Start]) -> bool) -> Result<()
     Ok(())
 }
 
-/// All slots were started. `frozen` nodes were frozen by the test.
+/// Asserts that all slots were started. `frozen` nodes were frozen by the test.
 fn all_started(outcome: &Outcome, frozen: usize) {
     assert_if_run(outcome.had_time(frozen), outcome.truth.never() == 0, outcome);
 }
@@ -86,13 +85,13 @@ fn assert_if_run(were_run: bool, holds: bool, outcome: &Outcome) {
     assert!(holds, "{}", outcome.summary());
 }
 
-/// Whether no node stood still for a frame or longer. A node that did may have come too late for anything.
+/// Whether no node stalled for a frame or longer. A node that stalled may have been too late for anything.
 fn were_run(outcome: &Outcome) -> bool {
     outcome.stalled_ms() < 100
 }
 
-/// Waits until the store answers, and the nodes have filled it again. The first may be one that has not heard of
-/// a change.
+/// Waits until the store responds and the nodes have filled it again. The first node that fills it may not have
+/// heard of a change.
 fn wait_for_run(control: &Control, is_right: impl Fn(&RunStatus) -> bool) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -107,7 +106,7 @@ fn wait_for_run(control: &Control, is_right: impl Fn(&RunStatus) -> bool) -> Res
     }
 }
 
-/// Sends a command to a store, and waits for its answer.
+/// Sends a command to a store, and waits for its response.
 fn tell(address: SocketAddr, command: &str) -> Result<()> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;

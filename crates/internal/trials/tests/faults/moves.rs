@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const SHAPE: &str = "hold 1k/s 3s";
 
-/// Does something with all engines at once: most of the time is waited for servers to agree.
+/// Runs a test with all engines at the same time, because most of the time passes while servers agree.
 fn side_by_side(test: impl Fn(Engine) -> Result<()> + Sync) -> Result<()> {
     let test = &test;
     thread::scope(|scope| {
@@ -18,7 +18,7 @@ fn side_by_side(test: impl Fn(Engine) -> Result<()> + Sync) -> Result<()> {
     })
 }
 
-/// A run in a cluster, of which each node knows another server, and where its keys are.
+/// Begins a run in a cluster whose nodes connect to different servers. Returns the slot and the owner of its keys.
 fn clustered(cluster: &Cluster, shape: &str) -> Result<(Trial, u32, usize)> {
     let urls: Vec<String> = cluster.servers[..3].iter().map(Server::url).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
@@ -27,7 +27,7 @@ fn clustered(cluster: &Cluster, shape: &str) -> Result<(Trial, u32, usize)> {
     Ok((trial, slot, owner))
 }
 
-/// Stops a run a while after the store is there again.
+/// Stops a run some time after the store is available again.
 fn stop_later(trial: Trial) -> Result<Outcome> {
     wait_for_run(trial.control(), |_| true)?;
     let goes_on = trial.elapsed() + Duration::from_secs(2);
@@ -49,7 +49,7 @@ fn a_slot_of_a_cluster_is_moved() -> Result<()> {
     })
 }
 
-/// What the replica has not heard of is put right by the nodes.
+/// The nodes repair the data that the replica had not received.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_server_of_a_cluster_dies_and_its_replica_takes_its_place() -> Result<()> {
@@ -72,7 +72,7 @@ fn a_server_of_a_cluster_dies_and_its_replica_takes_its_place() -> Result<()> {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_master_dies_and_the_sentinel_makes_the_replica_one() -> Result<()> {
+fn a_master_dies_and_the_sentinel_promotes_its_replica() -> Result<()> {
     side_by_side(|engine| {
         let mut master = Server::start(engine)?;
         let address = master.address();
@@ -87,7 +87,7 @@ fn a_master_dies_and_the_sentinel_makes_the_replica_one() -> Result<()> {
             anyhow::ensure!(Instant::now() < deadline, "the sentinel does not know the replica");
             thread::sleep(Duration::from_millis(50));
         }
-        // The first one does not answer.
+        // The first sentinel does not respond.
         let url = format!("redis+sentinel://127.0.0.1:1,{}/store/", sentinel.address());
         let trial = Trial::begin(program(), &url, "hold 1k/s 60s", 3)?;
         trial.until(500);

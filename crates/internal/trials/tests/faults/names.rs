@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_name_is_not_taken_from_a_run_that_goes_on() -> Result<()> {
+fn a_name_is_not_taken_from_a_run_that_is_in_progress() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
         let trial = begin(&server, "hold 500/s 60s", 2)?;
@@ -23,7 +23,7 @@ fn a_name_is_not_taken_from_a_run_that_goes_on() -> Result<()> {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn nodes_that_start_a_run_at_once_start_one_run() -> Result<()> {
+fn nodes_that_start_a_run_at_the_same_time_start_one_run() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
         let mut trial = Trial::new(program(), &server.url(), "hold 1k/s 1s")?;
@@ -40,7 +40,7 @@ fn nodes_that_start_a_run_at_once_start_one_run() -> Result<()> {
 
 const SECRET: &str = "Tr0ub4dor";
 
-/// An error, and that it comes soon and has no secret.
+/// Returns the error, which must come soon and not contain the secret.
 fn refused(url: &str) -> Result<FleetError> {
     let asked = Instant::now();
     let fleet = Fleet::new(url, "run")?.shape("hold 1/s 1s".parse()?);
@@ -57,7 +57,7 @@ fn refused(url: &str) -> Result<FleetError> {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_wrong_password_is_a_clear_error_without_it() -> Result<()> {
+fn a_wrong_password_is_a_clear_error_without_the_password() -> Result<()> {
     each_engine(|engine| {
         let server = Server::with(engine).password("right").start()?;
         let at = server.address();
@@ -71,7 +71,7 @@ fn a_wrong_password_is_a_clear_error_without_it() -> Result<()> {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_store_that_can_not_be_reached_is_an_error_soon() -> Result<()> {
+fn an_unreachable_store_is_an_error_soon() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
         let proxy = Proxy::start(server.address())?;
@@ -87,7 +87,7 @@ fn a_store_that_can_not_be_reached_is_an_error_soon() -> Result<()> {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn what_can_not_be_read_does_not_become_a_run() -> Result<()> {
+fn an_invalid_load_does_not_become_a_run() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
         let rate = "1/s".parse()?;
@@ -98,10 +98,10 @@ fn what_can_not_be_read_does_not_become_a_run() -> Result<()> {
     })
 }
 
-/// Until it is over: then the name is free, as with one version.
+/// Until that run is over: then the name is free, as with equal versions.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_run_of_another_version_takes_no_node_and_tells_nobody() -> Result<()> {
+fn a_run_of_another_version_accepts_no_node_and_no_command() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
         let set = |what: &str| tell(server.address(), &format!("HSET nanopace:{{run}}:run {what}"));
@@ -125,7 +125,7 @@ fn a_run_of_another_version_takes_no_node_and_tells_nobody() -> Result<()> {
             assert!(told.contains("0.0.1") && told.contains(own), "{told}");
         }
         set(&format!("made_by {own}"))?;
-        assert_eq!(control.status()?.nodes, known.nodes, "{engine}: nobody has joined");
+        assert_eq!(control.status()?.nodes, known.nodes, "{engine}: no node has joined");
         set("made_by 0.0.1 state 2")?;
         let second = fleet()?.rate(rate).join()?;
         assert_ne!(control.status()?.id, known.id, "{engine}");
@@ -134,10 +134,10 @@ fn a_run_of_another_version_takes_no_node_and_tells_nobody() -> Result<()> {
     })
 }
 
-/// Something else lies where the run would.
+/// Another value is stored under the key of the run.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn what_others_have_under_the_name_stays() -> Result<()> {
+fn data_of_others_under_the_name_is_kept() -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
         tell(server.address(), "SET nanopace:{run}:run 1")?;

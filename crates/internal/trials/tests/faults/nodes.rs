@@ -1,4 +1,4 @@
-//! Nodes that die, freeze, come and go.
+//! Nodes that die, freeze, join and leave.
 
 use crate::{all_started, assert_if_run, begin, each_engine, end, one_engine, stop, wait_for};
 use anyhow::Result;
@@ -16,14 +16,14 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
         trial.members[1].kill()?;
         let died = trial.elapsed();
         let outcome = stop(trial, 2000)?;
-        assert!(!outcome.account.closes(), "nobody knows all that it did: {}", outcome.summary());
-        // All that was never started was the dead node's, and soon after its death all is started.
+        assert!(!outcome.account.closes(), "some of its starts are unknown: {}", outcome.summary());
+        // Only slots of the killed node were never started, and soon after its death all slots are started.
         let never = outcome.truth.never();
-        // Two slots may have been in the hands of its threads.
+        // Its threads may have held two slots.
         let lost = outcome.node(killed).map_or(0, |node| node.lost);
         let recovered = died + Duration::from_millis(450 + 100);
         let is_over = outcome.truth.never_between(recovered, Duration::MAX) == 0;
-        // Five frames of a quarter, and a track in each.
+        // Five frames with a quarter of the slots, and a track in each.
         let is_short = never <= 5 * (50 + 13);
         let holds = never.cast_signed() <= lost + 2 && is_over && is_short;
         assert_if_run(outcome.had_time(0), holds, &outcome);
@@ -31,7 +31,7 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
     })
 }
 
-/// It goes on for some frames, and has not said what it started in them. Where the machine stands still, it
+/// The node continues for some frames and has not reported its starts in them. If the machine stalls, the node
 /// may have ended before it is killed.
 #[test]
 #[ignore = "needs Redis and Valkey"]

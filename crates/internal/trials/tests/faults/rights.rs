@@ -1,18 +1,18 @@
-//! Users of the store that may not do everything.
+//! Users of the store with limited permissions.
 
 use crate::{each_engine, tell};
 use anyhow::Result;
 use nanopace_fleet::{Control, Fleet, FleetError};
 use nanopace_services::Server;
 
-/// What the page lists.
+/// The permissions that docs/FLEET.md lists.
 fn rights() -> Vec<&'static str> {
     let page = include_str!("../../../../../docs/FLEET.md");
     let lines = page.lines().filter(|line| line.starts_with('+'));
     lines.flat_map(str::split_whitespace).collect()
 }
 
-/// The address for a user that may do only that.
+/// The URL for a user with only these permissions.
 fn with_rights(server: &Server, keys: &str, rights: &[&str]) -> Result<String> {
     let rights = rights.join(" ");
     let user = format!("ACL SETUSER bob reset on >unspeakable {keys} {rights}");
@@ -32,7 +32,7 @@ fn run_once(url: &str) -> Result<(), FleetError> {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn the_rights_that_are_listed_are_enough_and_what_is_missing_is_said() -> Result<()> {
+fn the_documented_permissions_are_enough_and_a_missing_one_is_an_error() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
         run_once(&with_rights(&server, "~nanopace:*", &rights())?)?;

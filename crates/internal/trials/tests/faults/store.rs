@@ -1,4 +1,4 @@
-//! The store stands still, dies, comes back empty or old, and is slow.
+//! The store stalls, dies, restarts empty or with old data, and is slow.
 
 use crate::{all_started, begin, each_engine, end, one_engine, program, stop, tell, wait_for_run};
 use anyhow::Result;
@@ -15,7 +15,7 @@ fn wait(milliseconds: u64) {
     thread::sleep(Duration::from_millis(milliseconds));
 }
 
-/// Nodes live and run their own slots without the store, so all is started.
+/// Nodes continue and start their own slots without the store, so all slots are started.
 fn ended(trial: Trial) -> Result<Outcome> {
     let outcome = end(trial)?;
     all_started(&outcome, 0);
@@ -24,7 +24,7 @@ fn ended(trial: Trial) -> Result<Outcome> {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_store_that_stands_still_costs_nothing() -> Result<()> {
+fn a_store_that_stalls_costs_nothing() -> Result<()> {
     each_engine(|engine| {
         let server = Server::start(engine)?;
         let trial = begin(&server, SHAPE, 3)?;
@@ -83,11 +83,11 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// As after a failover to a replica that was behind: for a moment only, and for longer than nodes have
-/// claimed ahead.
+/// As after a failover to a replica with old data: for a moment only, and for longer than nodes have claimed
+/// ahead.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_store_that_comes_back_as_an_old_copy_is_put_right() -> Result<()> {
+fn a_store_that_returns_as_an_old_copy_is_repaired() -> Result<()> {
     each_engine(|engine| {
         for away in [0, 400] {
             let server = Server::with(engine).append_only().start()?;
@@ -117,7 +117,7 @@ fn a_store_that_comes_back_as_an_old_copy_is_put_right() -> Result<()> {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn data_that_is_deleted_is_there_again() -> Result<()> {
+fn deleted_data_is_restored() -> Result<()> {
     let delete = "EVAL \"for _, key in ipairs(redis.call('KEYS', 'nanopace:*')) do redis.call('DEL', key) end\" 0";
     each_engine(|engine| {
         for command in ["FLUSHALL", delete] {

@@ -1,5 +1,5 @@
-//! Prints the header for C, from the source of `crates/engine/capi`. A program of its own, so that nobody who only
-//! tests has to build what makes headers.
+//! Prints the C header, generated from the source of `crates/engine/capi`. It is a separate program, so that tests do
+//! not have to build the generator.
 
 use cbindgen::{
     Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style,
@@ -29,7 +29,7 @@ const HEAD: &str = "\
  * Generated from the source by `cargo xtask pages`.
  */";
 
-/// The types' names in C.
+/// The names of the types in C.
 const NAMES: [(&str, &str); 13] = [
     ("ClaimHandle", "nanopace_claim"),
     ("Clock", "nanopace_clock"),

@@ -1,19 +1,19 @@
-//! Debian's packages, unpacked without being installed.
+//! Unpacks Debian packages without installing them.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Unpacks these packages, and those that they need and the system doesn't have, in a folder.
+/// Unpacks packages, and their dependencies that the system does not have, in a folder.
 ///
 /// # Errors
-/// What went wrong, in a few words.
+/// With a short description.
 pub(crate) fn unpack(packages: &[&str], folder: &Path) -> Result<(), String> {
     let work = folder.join("work");
     let result = Apt::new(&work).map_err(told).and_then(|apt| {
         apt.update()?;
-        // What a release doesn't have, its backports may.
+        // Packages that the release does not have may be in its backports.
         apt.download(packages).or_else(|_| {
             apt.add_backports()?;
             apt.download(packages)
@@ -26,7 +26,7 @@ pub(crate) fn unpack(packages: &[&str], folder: &Path) -> Result<(), String> {
     result
 }
 
-/// `apt-get` with lists, sources and archives of its own.
+/// Runs `apt-get` with separate lists, sources and archives.
 struct Apt<'f> {
     work: &'f Path,
 }
@@ -52,7 +52,7 @@ impl Apt<'_> {
         {
             command.arg("-o").arg(format!("Dir::{name}={}", self.work.join(folder).display()));
         }
-        // Nothing of the system is changed, so there is nothing to lock, and no other user to be.
+        // Nothing on the system changes, so no lock and no other user is needed.
         command.args(["-o", "Debug::NoLocking=1", "-o", "APT::Sandbox::User="]);
         command.args(["--quiet", "--yes", "--no-install-recommends"]).args(words);
         command
@@ -66,12 +66,12 @@ impl Apt<'_> {
         run(self.command(&["install", "--download-only", "--reinstall"]).args(packages))
     }
 
-    /// From the same server as the release.
+    /// Adds the backports from the server of the release.
     fn add_backports(&self) -> Result<(), String> {
         let format = "--format=$(ORIGIN) $(COMPONENT) $(REPO_URI) $(CODENAME)";
         let output = self.command(&["indextargets", format, "Created-By: Packages"]).output();
         let text = String::from_utf8(output.map_err(told)?.stdout).map_err(told)?;
-        // Its updates and the like are named after it, with a hyphen.
+        // Suites such as its updates have its name with a hyphen.
         let is_release =
             |line: &&str| line.rsplit(' ').next().is_some_and(|name| !name.contains('-'));
         let mut releases = text.lines().filter_map(|line| line.strip_prefix("Debian main "));
@@ -89,7 +89,7 @@ impl Apt<'_> {
     }
 }
 
-/// Runs it, and says what it complained of if it fails.
+/// Runs the command. If it fails, the error is its error output.
 fn run(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output =

@@ -1,4 +1,4 @@
-//! Circles of modules, folder by folder.
+//! Finds circular dependencies of modules, folder by folder.
 
 use super::modules::{Crate, Dependency};
 use crate::sources::ModulePath;
@@ -13,7 +13,7 @@ pub(crate) const ITSELF: &str = "(itself)";
 pub(crate) struct Circle {
     /// The module whose folder it is; empty for the crate's root.
     pub(crate) folder: String,
-    /// Each module of the circle, with why it depends on the next one.
+    /// Each module of the circle, with the reason for which it depends on the next one.
     links: Vec<(String, Dependency)>,
 }
 
@@ -38,15 +38,15 @@ impl Display for Circle {
     }
 }
 
-/// How a folder is shown.
+/// The printed name of a folder.
 pub(crate) fn folder_name(folder: &str) -> &str {
     if folder.is_empty() { "the crate's root" } else { folder }
 }
 
-/// What the modules of one folder depend on: one reason for each pair.
+/// The dependencies of the modules in one folder, with one reason for each pair.
 type Graph = BTreeMap<String, BTreeMap<String, Dependency>>;
 
-/// A dependency that is tolerated, although it closes a circle.
+/// A dependency that is tolerated although it closes a circle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tolerated {
     /// The crate's folder.
@@ -57,20 +57,20 @@ pub(crate) struct Tolerated {
     pub(crate) from: &'static str,
     /// The module that it depends on.
     pub(crate) to: &'static str,
-    /// Why it has to be.
+    /// The reason for the tolerance.
     pub(crate) reason: &'static str,
 }
 
-/// What is found in a crate.
+/// The results for a crate.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// Circles that nothing excuses.
+    /// Circles without a tolerated dependency.
     pub(crate) circles: Vec<Circle>,
-    /// Tolerated dependencies that close no circle, so that they need no tolerance.
+    /// Tolerated dependencies that close no circle, so the tolerance is not needed.
     pub(crate) outdated: Vec<Tolerated>,
 }
 
-/// Looks for circles, without the tolerated dependencies.
+/// Finds circles, ignoring the tolerated dependencies.
 pub(crate) fn find(of: &Crate, tolerated: &[Tolerated]) -> Found {
     let dependencies = of.dependencies();
     let folders: BTreeSet<&[String]> =
@@ -88,13 +88,13 @@ pub(crate) fn find(of: &Crate, tolerated: &[Tolerated]) -> Found {
     found
 }
 
-/// Whether there is such a dependency, and a way back.
+/// Whether this dependency exists and has a way back.
 fn closes_circle(graph: &Graph, pair: &Tolerated) -> bool {
     let exists = graph.get(pair.from).is_some_and(|targets| targets.contains_key(pair.to));
     exists && way(graph, pair.to, pair.from).is_some()
 }
 
-/// The shortest circle through each module that is in one, unless it was shown already.
+/// The shortest circle through each module, unless that circle was already found.
 fn circles_in(folder: &str, graph: &Graph) -> Vec<Circle> {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut circles = Vec::new();
@@ -130,7 +130,7 @@ fn graph(folder: &[String], dependencies: &BTreeSet<Dependency>) -> Graph {
     graph
 }
 
-/// The shortest way from one module to another, without the last one; it has one step at least.
+/// The shortest path from one module to another, without the last module; it has at least one step.
 fn way(graph: &Graph, start: &str, end: &str) -> Option<Vec<String>> {
     let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
     let mut queue = VecDeque::from([start]);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tolerated_dependency_excuses_its_circle_and_no_other() {
+    fn a_tolerated_dependency_excuses_only_its_own_circle() {
         assert!(circles(&ROUND, &[BROKEN]).is_empty());
         let mut two = ROUND.to_vec();
         two[2].1 = "use crate::c; use crate::a;";
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_a_module_counts_for_it_and_folders_are_checked_too() {
+    fn a_module_includes_the_modules_below_it_and_folders_are_checked_too() {
         let files = [
             ("", "mod a; mod b;"),
             ("a", "mod x; mod y;"),

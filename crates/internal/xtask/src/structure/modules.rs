@@ -1,4 +1,4 @@
-//! The modules of a crate, and which ones each of them depends on.
+//! Resolves the dependencies between the modules of a crate.
 
 use super::paths::{Named, Paths};
 use crate::sources::{self, ModulePath};
@@ -10,18 +10,18 @@ use std::path::Path;
 pub(crate) struct Crate {
     /// Each module with the paths that its file names.
     pub(crate) modules: BTreeMap<ModulePath, Vec<Named>>,
-    /// What each module imports: the name in its scope, and the path that it stands for.
+    /// The imports of each module: the name in its scope, and the path to which it refers.
     imports: BTreeMap<(ModulePath, String), Named>,
 }
 
 /// A module that depends on another one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Dependency {
-    /// The module that names something.
+    /// The module that names the item.
     pub(crate) from: ModulePath,
-    /// The module that defines it.
+    /// The module that defines the item.
     pub(crate) to: ModulePath,
-    /// The path that is named.
+    /// The path in the source.
     pub(crate) path: String,
 }
 
@@ -53,7 +53,7 @@ impl Crate {
     pub(crate) fn dependencies(&self) -> BTreeSet<Dependency> {
         let mut dependencies = BTreeSet::new();
         for (from, named) in &self.modules {
-            // What is only handed on belongs to the module that defines it.
+            // An item that is only re-exported belongs to the module that defines it.
             for named in named.iter().filter(|named| !named.is_reexport) {
                 let Some(to) = self.resolve(named, MOST_IMPORTS) else { continue };
                 if to != *from {
@@ -65,7 +65,7 @@ impl Crate {
         dependencies
     }
 
-    /// The module that defines what is named; none if it belongs to another crate.
+    /// The module that defines the item; none if it belongs to another crate.
     fn resolve(&self, named: &Named, imports: usize) -> Option<ModulePath> {
         let start = self.start(named);
         let is_ours = start.is_some();
@@ -84,7 +84,7 @@ impl Crate {
         }
     }
 
-    /// What `rest` stands for, if the module imports its first name.
+    /// The path to which `rest` refers, if the module imports its first name.
     fn imported(&self, named: &Named, module: &[String], rest: &[String]) -> Option<Named> {
         let (name, after) = rest.split_first()?;
         let import = self.imports.get(&(module.to_vec(), name.clone()))?;
@@ -92,7 +92,7 @@ impl Crate {
         (import != named).then(|| Named { path, ..import.clone() })
     }
 
-    /// Where a path starts: its first module, and the segments that are left.
+    /// The start of a path: its first module, and the remaining segments.
     fn start<'a>(&self, named: &'a Named) -> Option<(ModulePath, &'a [String])> {
         let (mut module, mut rest) = (named.scope.clone(), &named.path[..]);
         match rest.first()?.as_str() {
@@ -115,7 +115,7 @@ impl Crate {
         Some((module, rest))
     }
 
-    /// The module whose file this is in: modules with a body have no file of their own.
+    /// The module whose file contains this: modules with a body have no file of their own.
     fn file_module(&self, mut module: ModulePath) -> ModulePath {
         while !self.modules.contains_key(&module) {
             module.pop();
@@ -153,7 +153,7 @@ mod tests {
         for (code, expected) in [
             ("use crate::b::B;", &["a -> b"][..]),
             ("use super::b::c::C;", &["a -> b"]),
-            // Through a name that the root hands on, and through one that the root defines.
+            // Through a name that the root re-exports, and through one that the root defines.
             ("use crate::B;", &["a -> b"]),
             ("use crate::Other;", &["a -> "]),
             // A name of another crate, and one that is defined here.
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn handing_on_a_name_is_no_dependency_but_using_it_is() {
+    fn re_exporting_a_name_is_not_a_dependency_but_using_it_is() {
         let child = ("a", "pub struct A;");
         assert!(dependencies(&[("", "mod a; pub use a::A;"), child]).is_empty());
         let root = ("", "mod a; pub use a::A; fn f(_: A) {}");

@@ -27,7 +27,7 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Everything that the file of the module `scope` names.
+    /// All paths in the file of the module `scope`.
     pub(crate) fn of(file: &syn::File, scope: Vec<String>) -> Paths {
         let mut paths = Paths { scope, in_reexport: false, found: Vec::new() };
         paths.visit_file(file);
@@ -64,15 +64,15 @@ impl Paths {
 
     /// Adds the paths in tokens that `syn` does not parse: names that are joined by `::`.
     ///
-    /// `colons` counts the `:` since the last name; two join the next name to the path, anything
-    /// else ends it.
+    /// `colons` counts the `:` since the last name. Two join the next name to the path; any other number ends
+    /// the path.
     fn add_tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
         for token in tokens {
             match token {
-                // As in `::name` and `field: ::name`. The names behind it get here as well, because
-                // the path stays empty.
+                // As in `::name` and `field: ::name`. The names after it also reach this branch, because the path
+                // stays empty.
                 TokenTree::Ident(_) if colons == 3 || colons == 2 && path.is_empty() => {
                     self.add_named(std::mem::take(&mut path));
                 }

@@ -1,4 +1,4 @@
-//! What holds for each single call.
+//! Laws about single calls.
 
 use super::law::law;
 use crate::stress::changer::ChangeTo;

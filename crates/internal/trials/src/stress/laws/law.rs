@@ -1,4 +1,4 @@
-//! How a law is stated.
+//! Turns a condition into a law.
 
 /// An error with the text, unless `holds`.
 pub(super) fn law(holds: bool, text: impl FnOnce() -> String) -> Result<(), String> {

@@ -1,5 +1,5 @@
-//! What holds for all starts of a round together: no slot is started twice, none is missing, and
-//! there are no more than the rate allows.
+//! Laws about all starts of a round: no slot is started twice or missing, and there are no more starts than the
+//! rate allows.
 
 use super::law::law;
 use crate::stress::allowance::{Allowance, SLOT, State};

@@ -1,4 +1,4 @@
-//! What ledger and counters say when all threads are done.
+//! Laws about the ledger and the counters after all threads have ended.
 
 use super::law::law;
 use crate::stress::allowance::{Allowance, SLOT, State};
