@@ -5,8 +5,8 @@ use nanopace::{Clock, Nanos, TscClock};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The moments of a run, in nanoseconds since it began. It never goes back, and runs a little faster or slower than
-/// the machine's clock. It makes no steps, but after the machine's clock has made one.
+/// The moments of a run, in nanoseconds since it began. The clock never goes back, and runs a little faster or slower
+/// than the machine's clock. It makes no steps, except after the machine's clock has made one.
 #[derive(Clone, Debug)]
 pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
 
@@ -24,11 +24,11 @@ struct Mapping {
     base_ns: u64,
     /// The moment of the run at that time, in nanoseconds.
     run_ns: u64,
-    /// How much faster the run's clock runs than the machine's, in parts of 10^9; at -10^9 it stands still.
+    /// How much faster the run's clock runs than the machine's, in parts of 10^9; at -10^9 it stops.
     faster_ppb: i64,
 }
 
-/// The run's clock stands still.
+/// The run's clock is stopped.
 const STANDS: i64 = -1_000_000_000;
 
 /// The most by which the run's clock is led, in parts of 10^9.
@@ -44,14 +44,14 @@ impl Mapping {
 }
 
 impl RunClock {
-    /// A clock that stands at the beginning of the run.
+    /// A clock that is stopped at the beginning of the run.
     pub(crate) fn standing() -> RunClock {
         RunClock::over(TscClock::new())
     }
 }
 
 impl<C: Clock> RunClock<C> {
-    /// A clock that stands at the beginning of the run, over another clock of the machine.
+    /// A clock that is stopped at the beginning of the run and uses another clock of the machine.
     pub(crate) fn over(base: C) -> RunClock<C> {
         let mapping = Mapping { base_ns: 0, run_ns: 0, faster_ppb: STANDS };
         RunClock(Arc::new(Inner { base, mapping: AtomicCell::new(mapping) }))
@@ -65,8 +65,8 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.load().at(self.base_ns())
     }
 
-    /// Shows the store's time, by a round trip. Where that is earlier than what it has shown, as before the run's
-    /// beginning, it stands still until then.
+    /// Sets the clock to the store's time, as measured by a round trip. If the store's time is earlier than the
+    /// clock's, for example before the run's beginning, the clock stops until the store's time has caught up.
     pub(crate) fn follow(&self, sample: &Sample, origin_us: i64) {
         let now_ns = self.base_ns();
         let (at_ns, run_ns) = sample.run_at(origin_us);
@@ -77,7 +77,7 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.store(Mapping { base_ns: now_ns + early_ns, run_ns, faster_ppb: 0 });
     }
 
-    /// Whether it stood still at a moment of the machine's clock, until the store's time has come as far.
+    /// Whether the clock was stopped at a moment of the machine's clock, because the store's time had not caught up.
     fn stood(&self, base_ns: u64) -> bool {
         base_ns < self.0.mapping.load().base_ns
     }
@@ -174,7 +174,7 @@ impl Samples {
     /// The one that took the least time.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there are no round trips.
     pub(crate) fn best(&self) -> Sample {
         let best = self.0.iter().min_by_key(|sample| sample.round_trip_ns());
         *best.expect("they are enough")

@@ -1,4 +1,4 @@
-//! Looks at a run, and changes it, from anywhere.
+//! Reads the state of a run and changes its load, from any machine.
 
 use crate::error::FleetError;
 use crate::fleet::checked_name;
@@ -11,16 +11,16 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A change is tried so often if others change the run at the same moment.
+/// How often a change is tried if others change the run at the same moment.
 const TRIES: usize = 20;
 
 /// A node hears of a change in this time, unless it is cut off or its frames are very long.
 const HEARD_IN: Duration = Duration::from_secs(10);
 
-/// Whoever waits for that looks this often.
+/// How often a caller that waits for that reads the run.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Looks at a run, and changes it, from anywhere.
+/// Reads the state of a run and changes its load, from any machine.
 ///
 /// Changes are in force for all nodes from the same slot on, some frames from now. A change is done when a
 /// node has told that it knows of it, some two frames later: then it outlives the store's data. Otherwise it
@@ -68,7 +68,7 @@ pub struct RunStatus {
     pub repairs: u64,
 }
 
-/// A run as it is at a moment.
+/// The state of a run at one moment.
 struct Now {
     run: Run,
     load: Load,
@@ -113,15 +113,15 @@ impl Control {
         })
     }
 
-    /// What became of each slot up to now; up to the end of a load that is over, and up to the moment
-    /// at which the last node left.
+    /// The account of each slot up to now. It ends with the load, and no later than the moment at which the last node
+    /// left.
     ///
     /// # Errors
     /// [`FleetError::NoRun`], [`FleetError::Waiting`] and [`FleetError::Store`].
     pub fn account(&self) -> Result<Account, FleetError> {
         for _ in 0..TRIES {
             let Now { run, mut load, elapsed_ns } = self.started()?;
-            // Of the frame that runs now, some slots may have started, and nodes may be a little ahead.
+            // Some slots of the current frame may have started, and the clocks of nodes may be a little ahead.
             let now = run.frames.at(elapsed_ns + run.frames.frame_ns / 4) + 1;
             let until = load.end().unwrap_or(u64::MAX).min(left(&run).unwrap_or(now));
             if let Some(account) = account(&mut *self.store(), &run, &mut load, until)? {
@@ -131,8 +131,8 @@ impl Control {
         Err(FleetError::Contended)
     }
 
-    /// The results that nodes have given when they were done; of others what they told last, if they did.
-    /// The results of nodes in the order of their numbers.
+    /// The final results of nodes that are done, and the last interim results of the others, if they have reported any.
+    /// Sorted by the number of the node.
     ///
     /// # Errors
     /// [`FleetError::NoRun`] and [`FleetError::Store`].
@@ -178,7 +178,7 @@ impl Control {
         })
     }
 
-    /// Starts nothing from now on. The time of the load stands still.
+    /// Starts nothing from now on. The time of the load is paused too.
     ///
     /// # Errors
     /// [`FleetError`].

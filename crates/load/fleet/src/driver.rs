@@ -1,4 +1,4 @@
-//! The thread of a node: asks the store, and gives the pacer what the node has.
+//! Runs the thread of a node: it sends requests to the store, and gives the pacer its leases.
 
 use crate::clock::{Leader, RunClock, Sample};
 use crate::core::{Core, Update};
@@ -33,7 +33,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// Runs until the node is told to end.
+    /// Runs until the node gets the command to end.
     pub(crate) fn run(mut self) {
         loop {
             self.turn();
@@ -54,7 +54,7 @@ impl Driver {
                     return;
                 }
                 Some(Command::Drop) => {
-                    // Otherwise nobody knew what it has done.
+                    // Otherwise the node's results would be missing.
                     let _ = self.finish(&[]);
                     return;
                 }
@@ -63,7 +63,7 @@ impl Driver {
         }
     }
 
-    /// Waits until something is to be done. An answer is taken in at once.
+    /// Waits until there is something to do. An answer is handled at once.
     fn listen(&mut self) -> Option<Command> {
         match self.word()? {
             ThreadMessage::Command(command) => Some(command),
@@ -90,13 +90,13 @@ impl Driver {
         }
     }
 
-    /// What is to be asked now.
+    /// The next request, if one is due.
     fn request(&mut self) -> Option<Request> {
         let (progress, is_late) = self.looked();
         self.core.request(self.clock.now_ns(), is_late, &progress)
     }
 
-    /// Decides what is due. Returns what the node tells the others of itself, and whether it is late.
+    /// Decides what is due. Returns the progress that the node reports to the others, and whether the node is late.
     fn looked(&mut self) -> (String, bool) {
         let progress = self.decide();
         (progress.text(), progress.late_ns > self.core.run().frames.frame_ns)
@@ -299,7 +299,7 @@ impl Driver {
     }
 }
 
-/// What follows from an answer for a node and its clock.
+/// Applies an answer to a node and its clock.
 pub(crate) fn take_in<C: Clock>(
     core: &mut Core,
     leader: &mut Leader,

@@ -1,11 +1,11 @@
-//! What can go wrong.
+//! The errors of a fleet.
 
 use crate::start_barrier::Waits;
 use nanopace::{ArrivalsError, ShapeError, ShapeSyntaxError};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why a fleet can't be joined, changed or gone on with. No message has the store's password.
+/// Why a fleet can't be joined or changed, or why a node can't go on. No message contains the store's password.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FleetError {
@@ -49,7 +49,7 @@ pub enum FleetError {
     /// The store can't be reached, or does not answer.
     #[error("the store does not answer: {0}")]
     Store(String),
-    /// What the store has under the run's name is no run.
+    /// The data that the store has under the run's name is not a run.
     #[error("what the store has under the run's name is damaged: use another name")]
     Damaged,
     /// The run has another load.
@@ -62,9 +62,9 @@ pub enum FleetError {
         "the run was started by version {run}, and this is version {own}: use {run} here or {own} on all machines, or another name"
     )]
     Version {
-        /// Of the node that started the run.
+        /// The version of the node that started the run.
         run: String,
-        /// Of this crate.
+        /// The version of this crate.
         own: &'static str,
     },
     /// There is no run of this name.

@@ -129,7 +129,7 @@ impl Fleet {
         Ok(Fleet { nodes, ..self })
     }
 
-    /// What people call this node, such as its host; empty by default.
+    /// A name for this node, such as its host; empty by default.
     #[must_use]
     pub fn name(self, name: &str) -> Fleet {
         Fleet { name: name.to_owned(), ..self }
@@ -139,8 +139,8 @@ impl Fleet {
     /// a round trip to the store is, and if more than 500 nodes are awaited: 0.2 ms for each. All
     /// nodes of a run have the longest that any of them asked for before it started.
     ///
-    /// A node may stand still for two frames, and the store too, and nobody notices. A node that dies
-    /// loses its share of up to four and a half frames.
+    /// A stall of up to two frames, of a node or of the store, has no effect. A node that dies loses its share of up to
+    /// four and a half frames.
     #[must_use]
     pub fn frame(self, frame: Duration) -> Fleet {
         Fleet { frame: frame.max(Duration::from_millis(1)), ..self }
@@ -222,7 +222,7 @@ impl Fleet {
         self.start(store, clock, id, run, samples.best())
     }
 
-    /// What can't be read must not become a run.
+    /// A load that can't be parsed must not become a run.
     fn load(&self, frames: Frames, shape: &Shape) -> Result<LoadText, FleetError> {
         let (arrivals, seed) = self.arrivals.clone();
         let shape = shape.to_string();

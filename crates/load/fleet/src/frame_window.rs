@@ -1,4 +1,4 @@
-//! What a node knows of the frames around the current one, and which slots of them it has run.
+//! Records the tracks that a node has in the frames around the current one, and those that it has run.
 
 use crate::frames::Frames;
 use crate::load::Load;
@@ -8,7 +8,7 @@ use crate::uncounted_frames::UncountedFrames;
 use nanopace::driver::Lease;
 use std::collections::VecDeque;
 
-/// What a node asks for next in a frame.
+/// The next request of a node for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     /// The node asks for its own tracks.
@@ -37,7 +37,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Whether the pacer has been told what the node has in the frame, or had in it.
+    /// Whether the pacer has, or had, leases of this frame.
     pub(crate) fn is_leased(&self) -> bool {
         self.leased.is_some()
     }
@@ -167,8 +167,9 @@ impl FrameWindow {
         self.entries.iter().rfind(has).map_or(self.first(), |entry| entry.frame + 1)
     }
 
-    /// Takes back what the pacer had in frames from `from` on: who ran it is forgotten, and it is due no more, but for
-    /// frames that were put away. The pacer has nothing in those before `until`, and is to be told again of the others.
+    /// Takes back the pacer's leases in frames from `from` on: the record that it ran them is deleted, and their slots
+    /// are no longer due, except in frames that were put away. The pacer has nothing in frames before `until`, and gets
+    /// new leases of the others.
     pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Portion> {
         let mut taken = self.past.take_back(from);
         for entry in self.entries.iter_mut().filter(|entry| entry.frame >= from) {
@@ -204,7 +205,7 @@ impl FrameWindow {
         leased.iter().filter(|&track| !known.contains(track)).collect()
     }
 
-    /// What the node has in the frames around now, as far as that is known.
+    /// The portions that the node has in the frames around now, as far as they are known.
     pub(crate) fn portions(&self) -> impl Iterator<Item = Portion> {
         let known =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.tracks.clone()?)));

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 /// A node that has left no results and is not heard of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LostNode {
-    /// The frame in which it told what it was heard of last. What a store that stood still hears later is old.
+    /// The frame of the node's last report. A store that was stalled may have received it much later.
     from: u64,
     /// Frames that it may have run without the store since then.
     frames: u64,
@@ -19,14 +19,15 @@ pub(crate) struct LostNode {
 }
 
 impl LostNode {
-    /// None if a node has told all, or most likely will. Behind the load (`is_past`) it has not yet.
+    /// `None` if a node has reported everything, or most likely will. After the end of the load (`is_past`), a node
+    /// without results has not.
     pub(crate) fn of(
         text: &NodeText,
         run: &Run,
         silent_us: u64,
         is_past: bool,
     ) -> Option<LostNode> {
-        // Of the last that has left nobody waits for the results.
+        // No node waits for the results of the last node that has left.
         let is_deserted = run.roster.nodes.is_empty();
         let is_over =
             is_past || run.state == State::Ended || is_deserted || run.is_absent(silent_us);
@@ -35,7 +36,7 @@ impl LostNode {
         if text.has_results || !is_over {
             return None;
         }
-        // Of one that has told nothing yet, nothing is known.
+        // A node that has not reported anything yet may have started slots or not.
         let anything =
             Progress { limit_ns: u64::MAX, members: 1, told_ns: u64::MAX, ..Progress::default() };
         let told = Progress::read(&text.progress).unwrap_or(anything);

@@ -1,5 +1,5 @@
-//! What nodes ask of the store, and what it answers. Each request is one round trip, and the store
-//! decides it in one step.
+//! Defines the requests of nodes to the store, and its answers. Each request is one round trip, and the store decides
+//! it in one step.
 //!
 //! A *frame* is a short part of the schedule, and a *track* some of its slots; nodes claim tracks of frames. The
 //! *roster* is the list of nodes that are there. `docs/FLEET-PROTOCOL.md` explains the other terms.
@@ -15,15 +15,15 @@ use std::ops::Range;
 /// A request about a run.
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
-    /// A new node. Whoever is the first makes the run.
+    /// A new node joins. The first one makes the run.
     Join(Join),
     /// How the run is; also a sign of life, if a node of this run asks.
     Look {
         node: Option<(String, NodeId)>,
     },
-    /// What the nodes have told.
+    /// The reports of the nodes.
     Nodes,
-    /// The results of the nodes, or what they have told of them so far.
+    /// The results of the nodes, final or interim.
     Results,
     /// The owners of all frames from the chunk on, up to another chunk: a chunk has 64 frames.
     Owners {
@@ -31,7 +31,7 @@ pub(crate) enum Request {
         chunks: Range<u64>,
     },
     Claim(Claim),
-    /// The node has run these portions, whoever owns them: they become the node's if they are free.
+    /// The node has run these portions. Those that are free become the node's.
     Mark {
         id: String,
         node: NodeId,
@@ -77,7 +77,8 @@ pub(crate) enum Request {
         node: NodeId,
         results: Vec<u8>,
     },
-    /// The node is done. Its results are kept for whoever puts them together. Empty ones are those that it told.
+    /// The node is done. Its results are kept, to be merged with those of the others. Empty results keep those of its
+    /// last report.
     Finish {
         id: String,
         node: NodeId,
@@ -95,7 +96,7 @@ pub(crate) struct Portion {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Join {
-    /// What people call the node.
+    /// A name for the node, which people choose.
     pub(crate) name: String,
     /// A number for the run, if this makes it.
     pub(crate) id: String,
@@ -168,7 +169,7 @@ pub(crate) enum Take {
     Nothing,
 }
 
-/// What the other nodes do when a node is done.
+/// The state of the other nodes when a node is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Others {
     /// All are done or have died, and this node is the first to know.
@@ -228,7 +229,7 @@ pub(crate) struct Counted {
     pub(crate) slots: BTreeMap<Option<NodeId>, u64>,
 }
 
-/// What the load is from a frame on. The load up to there is what it was.
+/// The load from a frame on. Up to that frame, the earlier versions apply.
 ///
 /// A change that few nodes know of may be lost with the store's data, and another one made in its place. Then
 /// nodes know as many versions as the store, and not the same ones.
@@ -239,7 +240,7 @@ pub(crate) struct Version {
     pub(crate) from: u64,
     /// The load from there on; none if it is over.
     pub(crate) shape: Option<String>,
-    /// What goes on after a pause, while there is one.
+    /// The shape that continues after a pause; `None` unless the run is paused.
     pub(crate) rest: Option<String>,
 }
 
@@ -262,8 +263,8 @@ pub(crate) struct Roster {
 }
 
 impl Run {
-    /// Whether a node has not been heard of for so long that it is dead, or cut off. The store's script
-    /// has the same rule for the roster.
+    /// Whether a node has been silent for long enough to count as dead or cut off. The store's script has the same rule
+    /// for the roster.
     pub(crate) fn is_absent(&self, silent_us: u64) -> bool {
         silent_us > self.absent_us()
     }
@@ -277,7 +278,7 @@ impl Run {
         self.versions.last().map_or(0, |latest| latest.change)
     }
 
-    /// What its nodes wait for.
+    /// The condition that its nodes wait for.
     pub(crate) fn waits(&self) -> Waits {
         let here = u32::try_from(self.roster.nodes.len()).unwrap_or(u32::MAX);
         Waits::ForNodes { here, awaited: self.awaited }
@@ -326,8 +327,8 @@ pub(crate) enum Answer {
     /// The owners of one chunk after the other, and up to which frame they have been forgotten.
     Owners(u64, Vec<Owners>),
     Claimed(Claimed),
-    /// Portions that belong to others, for a mark; those that were given back, for a leave. Of frames before
-    /// this one nobody knows whose they are.
+    /// For a mark: the portions that belong to others. For a leave: the portions that were given back. Owners of frames
+    /// before this one are no longer known.
     Portions(u64, Vec<Portion>),
     Done,
     Counted(Counted),
@@ -337,7 +338,7 @@ pub(crate) enum Answer {
     TooLate,
 }
 
-/// What a node has told.
+/// The last report of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeText {
     pub(crate) node: NodeId,
@@ -345,7 +346,7 @@ pub(crate) struct NodeText {
     /// When it was heard of last, in microseconds of the store's clock.
     pub(crate) seen_us: i64,
     pub(crate) progress: String,
-    /// How many nodes there were in the roster that it was told last, if that was not the one before.
+    /// How many nodes the roster had that was sent to it last, if that was not the roster before.
     pub(crate) members: Option<u32>,
     /// Whether the node has left or is done.
     pub(crate) is_finished: bool,
@@ -353,16 +354,16 @@ pub(crate) struct NodeText {
     pub(crate) has_results: bool,
 }
 
-/// What a node has done, in the form that its program gives it.
+/// The results of a node, in the form that its program gives them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeResults {
     /// The node's number, from 1 on.
     pub number: u16,
-    /// What the node has given.
+    /// The results as the node gave them.
     pub bytes: Vec<u8>,
-    /// Whether that is all: the node was [done](crate::Node::finish). Otherwise it is what it
-    /// [told](crate::Node::tell) last.
+    /// Whether they are final: the node was [done](crate::Node::finish). Otherwise they are those that it
+    /// [reported](crate::Node::tell) last.
     pub is_final: bool,
 }
 
@@ -388,7 +389,7 @@ pub(crate) struct Claimed {
     pub(crate) versions: Vec<Version>,
     /// The roster, if the node did not know it.
     pub(crate) roster: Option<Roster>,
-    /// What has been counted, if that is at least a chunk (64 frames) more than the node knew, or less than it knew.
+    /// The counted frames, if they are at least a chunk (64 frames) more than the node knew, or fewer than it knew.
     pub(crate) counted: Option<Counted>,
     /// The owners for each ask, in order.
     pub(crate) owners: Vec<Owners>,

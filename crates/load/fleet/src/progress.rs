@@ -1,6 +1,6 @@
-//! How far a node is, as it tells the store.
+//! The progress that a node reports to the store.
 
-/// What a node has done, and what it knows.
+/// A node's counts, and what it knows of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     /// Slots that were started.
@@ -23,7 +23,7 @@ pub(crate) struct Progress {
     pub(crate) versions: u64,
     /// The number of the change that made the last of these versions.
     pub(crate) change: u64,
-    /// When the node told this, as a moment of the run in nanoseconds. The store may have heard it much later.
+    /// When the node reported this, as a moment of the run in nanoseconds. The store may have received it much later.
     pub(crate) told_ns: u64,
     /// By how much the node's clock was set to follow the store's, in all.
     pub(crate) stepped_ns: u64,

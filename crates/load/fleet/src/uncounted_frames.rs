@@ -6,11 +6,11 @@ use crate::message::Portion;
 use crate::track_ownership::TrackSet;
 use std::ops::Range;
 
-/// What a node has run.
+/// The tracks that a node has run.
 #[derive(Debug)]
 pub(crate) struct UncountedFrames {
     frames: Frames,
-    /// What was run, in the order of the frames.
+    /// The tracks that were run, in the order of the frames.
     ran: Vec<Ran>,
 }
 
@@ -59,7 +59,7 @@ impl UncountedFrames {
         self.ran.push(Ran { frames: frame..frame + 1, which });
     }
 
-    /// What was run in a frame, if it is there.
+    /// The tracks that were run in a frame, if any.
     pub(crate) fn tracks(&self, frame: u64) -> Option<TrackSet> {
         let behind = self.ran.partition_point(|ran| ran.frames.start <= frame);
         let ran = self.ran.get(behind.checked_sub(1)?)?;

@@ -1,4 +1,4 @@
-//! Tests: of which round trips a clock believes what.
+//! Tests: which round trips a clock uses.
 
 use super::*;
 use nanopace::ManualClock;
@@ -96,8 +96,8 @@ fn a_clock_that_is_set_twice_is_followed_to_where_it_is() {
     assert_eq!(stepped_ms(trips(5_000).chain(trips(60_000))), 60_000);
 }
 
-/// A machine's clock makes a step forwards after two seconds, or stands still for as long. Returns how far the run's
-/// clock is from the store's after each tenth of a second, in nanoseconds.
+/// The machine's clock jumps forward after two seconds, or stops for the same time. Returns the difference between the
+/// run's clock and the store's after each tenth of a second, in nanoseconds.
 fn off_ns(step_ns: i64) -> Vec<i64> {
     let (mut node, mut shown_ns) = (Node::new(), 0);
     let tenths = (1..=100).map(|tenth: u64| tenth * SECOND_NS / 10);

@@ -1,4 +1,4 @@
-//! What follows from the store's answers, and from no answer.
+//! Handles the store's answers, and requests that stay without an answer.
 
 use super::{Core, LastReply};
 use crate::error::FleetError;
@@ -65,7 +65,7 @@ impl Core {
 
     /// Notes that the store has answered a request, whatever it says.
     fn hears_reply(&mut self, request: &Request, trip_ns: u64) {
-        // A trip during which the node stood still says nothing of the next ones.
+        // A round trip during which the node was stalled says nothing about the next ones.
         if self.sent_at.take().is_none_or(|sent_at| sent_at >= self.woke_at) {
             self.trips.took(trip_ns);
         }
@@ -177,10 +177,10 @@ impl Core {
         entry.tracks = Some(known.iter().chain(owned.iter()).collect());
     }
 
-    /// Whether the node has to ask for a frame again, because pieces that it needs are free. The claim came too early or too
-    /// late and took nothing. Or the pacer cannot be told of more once it has been told of the frame: then the node needs
-    /// all that is free, and can have it after the frame has closed. Nothing can be had before the floor, in frames that
-    /// were counted, and once the run is over.
+    /// Whether the node has to ask for a frame again, because pieces that it needs are free. Either the claim came too
+    /// early or too late and took nothing. Or the pacer has its leases of the frame and cannot take more: then the node
+    /// needs all that is free, and can have it after the frame has closed. Nothing can be had before the floor, in
+    /// frames that were counted, and once the run is over.
     fn has_to_ask_again(&mut self, ask: Ask, owners: &Owners, now: u64) -> bool {
         let (frames, owned) = (self.frames(), owners.of(self.node));
         // A leaving node does not wait for what others leave.

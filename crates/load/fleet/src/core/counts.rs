@@ -15,7 +15,7 @@ const MOST_PIECES: u64 = 1_024;
 
 impl Core {
     /// Notes that the store has answered a claim, in this epoch. If the store was away for long or was filled again,
-    /// that is a disturbance: nodes have something to tell of old frames. After a shorter silence, the other half of
+    /// that is a disturbance: nodes have reports about old frames to send. After a shorter silence, the other half of
     /// [`AGE_NS`] is left for that.
     pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
@@ -63,7 +63,7 @@ mod tests {
         Counted { until, ..Counted::default() }
     }
 
-    /// An answer to a claim by which so much has been counted.
+    /// An answer to a claim in which the frames before `until` have been counted.
     fn hears_of(core: &mut Core, until: u64) {
         let request = core.sign_of_life("");
         let answer = Claimed { counted: Some(counted(until)), ..claimed(core) };
@@ -82,7 +82,7 @@ mod tests {
         assert!(core.book.past().tracks(30).is_some());
     }
 
-    /// Nobody can say whose it was. What it has told before is not told again.
+    /// The owner is no longer known. Portions that were reported before are not reported again.
     #[test]
     fn what_is_told_too_late_was_started_twice() {
         let mut core = blind_until(40);
@@ -104,7 +104,7 @@ mod tests {
         hears_of(&mut core, 64);
         assert!(core.urgent.is_none());
         hears_of(&mut core, 0);
-        let Some(Request::Restore { run, .. }) = &core.urgent else { panic!("it is told") };
+        let Some(Request::Restore { run, .. }) = &core.urgent else { panic!("the store gets a restore") };
         assert_eq!(run.counted.until, 64);
     }
 

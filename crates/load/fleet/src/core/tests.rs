@@ -1,4 +1,4 @@
-//! What a node does, on times and answers of the tests' own.
+//! Tests of a node's decisions, with times and answers that the tests choose.
 
 use super::*;
 use crate::message::{Answer, Ask, Claim, Claimed, Counted, Roster, State, Take, Version};
@@ -179,7 +179,7 @@ fn a_store_that_knows_less_versions_is_told_them() {
     assert!(matches!(core.urgent, Some(Request::Restore { .. })));
 }
 
-/// What was started by the old load counts as started twice, and is not marked.
+/// Slots that were started by the old load count as started twice, and are not marked.
 #[test]
 fn what_was_started_by_an_old_load_is_counted() {
     let mut core = blind_until(30);
@@ -207,7 +207,7 @@ fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
     assert_eq!((core.twice(), core.resumes_in), (0, 0));
 }
 
-/// What was started by the old load was due, and stays so: the run's account would say that it was lost.
+/// Slots that were started by the old load were due, and stay so: otherwise the run's account would count them as lost.
 #[test]
 fn what_was_due_by_an_old_load_stays_due() {
     let mut core = blind_until(30);
@@ -250,7 +250,7 @@ fn the_end_is_not_told_before_the_last_frame_closes() {
     }
 }
 
-/// What it is given before its last frame comes instead of what its pacer had, also instead of the end.
+/// Leases that the node gets before its last frame replace those of its pacer, and also replace the end.
 #[test]
 fn a_node_that_leaves_is_told_of_the_end_again() {
     let mut core = core();
@@ -399,7 +399,8 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     }
 }
 
-/// It knows that it has nothing there, however late the answer is. Otherwise its pacer would never be told of the end.
+/// The node knows that it has nothing there, however late the answer is. Otherwise its pacer would never learn of the
+/// end.
 #[test]
 fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
     let mut core = core();
@@ -426,9 +427,9 @@ fn a_node_that_sits_out_can_leave() {
     }
 }
 
-/// What it gives back is not marked afterwards, and does not count as due.
+/// The tracks that it gives back are not marked afterwards, and do not count as due.
 #[test]
-fn a_node_that_leaves_has_nothing_behind_its_last_frame() {
+fn a_node_that_leaves_has_nothing_after_its_last_frame() {
     let mut core = blind_until(30);
     let last = core.last_update(28 * FRAME_NS);
     core.advance(29 * FRAME_NS);
@@ -442,7 +443,7 @@ fn a_node_that_leaves_has_nothing_behind_its_last_frame() {
     assert_eq!(core.due_slots((last.frame + 4) * FRAME_NS), due);
 }
 
-/// What it puts off is not lost, and a node that comes back in small steps does not become late again.
+/// The tracks that it puts off are not lost, and a node that comes back in small steps does not fall behind again.
 #[test]
 fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     let mut core = core();
@@ -466,7 +467,7 @@ fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     );
 }
 
-/// Otherwise what it started twice would count for each time that it is told.
+/// Otherwise its slots that were started twice would count once for each report.
 #[test]
 fn what_was_run_without_the_store_is_told_once() {
     let mut core = core();
@@ -521,7 +522,7 @@ fn an_error_does_not_make_a_clock_that_was_set_right() {
     assert!(matches!(request, Some(Request::Claim(claim)) if claim.asks.is_empty()));
 }
 
-/// What its pacer was told of the end went with the rest of the old load.
+/// The end that its pacer knew went with the rest of the old load.
 #[test]
 fn the_end_of_each_load_is_told() {
     let mut core = blind_until(30);
@@ -604,7 +605,8 @@ fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
     assert_eq!(asks.iter().map(|ask| ask.frame).min(), Some(32), "it sits out until then");
 }
 
-/// What the store would give it meanwhile, others run without the store: it would count as lost, and as started twice.
+/// Other nodes run without the store what the store would grant to this node meanwhile. Those slots would count as
+/// lost, and as started twice.
 #[test]
 fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() {
     let (mut core, now) = (core(), 30 * FRAME_NS);

@@ -1,14 +1,14 @@
-//! What a node has run without a claim, and how much it has started that another node owns.
+//! Records the tracks that a node has run without a claim, and how many of their slots another node owns.
 
 use crate::message::Portion;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
-/// What a node has run without a claim, and what others own of what it has started.
+/// The portions that a node has run without a claim, and how many of their slots others own.
 #[derive(Debug, Default)]
 pub(super) struct Unclaimed {
-    /// Portions that the node runs and of which the store may not know. What the node runs blind is put in front, so
-    /// that the store knows of it before others claim it.
+    /// Portions that the node runs and of which the store may not know. Portions that the node runs blind are put in
+    /// front, so that the store knows of them before others claim them.
     pub(super) to_mark: VecDeque<Portion>,
     /// By frame, how many slots were run blind of which the store has not told yet whose they are.
     pub(super) unconfirmed: BTreeMap<u64, u64>,
@@ -52,15 +52,16 @@ impl Unclaimed {
         *self.twice_by_frame.entry(frame).or_default() += slots;
     }
 
-    /// Notes that frames before `until` have been counted. What was started twice in them stays so.
+    /// Notes that frames before `until` have been counted. Slots that were started twice in them stay counted so.
     pub(super) fn forget(&mut self, until: u64) {
         let kept = self.twice_by_frame.split_off(&until);
         self.twice_besides += mem::replace(&mut self.twice_by_frame, kept).values().sum::<u64>();
     }
 
     /// Notes that another load is in force from the frame `from` on, and that the node can take part in it from the
-    /// frame `next` on. What the node ran between by the old load is counted by its [`Cut`](super::versions::Cut). It is
-    /// not marked, because the store would make the node the owner of slots of the new load.
+    /// frame `next` on. Slots that the node ran in between by the old load are counted by its
+    /// [`Cut`](super::versions::Cut). They are not marked, because the store would make the node the owner of slots of
+    /// the new load.
     pub(super) fn load_changed(&mut self, from: u64, next: u64) {
         self.twice_by_frame.retain(|&frame, _| frame < from);
         self.unconfirmed.retain(|&frame, _| frame < from);

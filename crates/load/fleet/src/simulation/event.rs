@@ -1,4 +1,4 @@
-//! What happens next.
+//! The queue of events of a simulation.
 
 use crate::message::{Reply, Request};
 use std::cmp::{Ordering, Reverse};

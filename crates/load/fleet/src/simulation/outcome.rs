@@ -1,8 +1,8 @@
-//! What a simulation has shown.
+//! The results of a simulation.
 
 use std::time::Duration;
 
-/// What became of a run.
+/// The results of a simulated run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -18,9 +18,9 @@ pub struct Outcome {
     pub lost: u64,
     /// Starts of slots that had been started.
     pub twice: u64,
-    /// What the account of the run has: fired, lost and twice.
+    /// The account of the run: fired, lost and twice.
     pub account: (u64, i64, u64),
-    /// What the account would be if silent nodes had started all that they may have.
+    /// The account if silent nodes had started all that they may have.
     pub account_at_most: (u64, i64, u64),
     /// Whether all nodes have told what they did.
     pub is_told: bool,
@@ -52,7 +52,7 @@ pub struct Outcome {
     pub rows: usize,
     /// Frames whose owners the store has counted and forgotten.
     pub counted: u64,
-    /// What the store keeps at the end, in bytes.
+    /// The size of the store's data at the end, in bytes.
     pub store_bytes: usize,
     /// The nodes that were killed.
     pub killed: usize,

@@ -24,13 +24,13 @@ const TURN_NS: u64 = 20_000_000;
 /// With long frames it is enough to do so as often in each.
 const TURNS: u64 = 4;
 
-/// A run goes on for so long after its load.
+/// For how long a run goes on after its load.
 const AFTER_NS: u64 = 1_000_000_000;
 
 /// After this time nodes have followed a clock that was set, or after twenty frames.
 const FOLLOWED_NS: u64 = 3_000_000_000;
 
-/// The account is asked for so long after that. By then nobody waits for nodes that are silent.
+/// The account is read this long after that. By then no node waits for silent nodes.
 const ABSENCE_NS: u64 = 1_000_000_000_000;
 
 pub(super) struct World<'a> {
@@ -45,7 +45,7 @@ pub(super) struct World<'a> {
     is_set: bool,
     /// Until when faults last.
     away_until_ns: u64,
-    /// What is known as soon as the run has begun.
+    /// The figures that are known once the run has begun.
     begun: Option<Begun>,
 }
 
@@ -152,7 +152,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A node has the processor again.
+    /// A node has a CPU core again.
     fn wake(&mut self, at_ns: u64, machine: usize) {
         let machine = &mut self.machines[machine];
         machine.set(at_ns);

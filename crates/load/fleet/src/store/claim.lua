@@ -17,7 +17,7 @@ local function agreed(run, versions, change)
   return (versions > run.version or own == change) and versions or 0
 end
 
--- The tracks without an owner. Most often there are none, and looking at each would take long.
+-- The tracks without an owner. Most often all tracks have one, and a look at each would take long.
 local function unowned(known)
   local tracks = {}
   local at = known:find('\0\0', 1, true)

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// The port of a sentinel.
 const SENTINEL_PORT: &str = "26379";
 
-/// What an address starts with if its servers are sentinels, and what the master's does then.
+/// The schemes of addresses whose servers are sentinels, each with the scheme of the master's address.
 const SENTINELS: [(&str, &str); 2] = [("redis+sentinel", "redis"), ("rediss+sentinel", "rediss")];
 
 /// Where the store is.
@@ -19,7 +19,7 @@ pub(super) struct Place {
     /// Servers of the address, or sentinels. They are tried in turn.
     servers: Vec<ConnectionInfo>,
     turn: usize,
-    /// What sentinels call the store, and what is told to it.
+    /// The name that sentinels use for the store, and the connection settings for it.
     master: Option<(String, ConnectionInfo)>,
     /// The server that a cluster has named.
     named: Option<ConnectionInfo>,
@@ -54,7 +54,8 @@ impl Place {
         Ok(Place { servers, turn: 0, master, named: None })
     }
 
-    /// A connection to the store, in this time. What can be reached, but is not there, leaves time for others.
+    /// Connects to the store within this time. A server that can be reached, but does not answer, leaves time for
+    /// others.
     pub(super) fn connect(&mut self, timeout: Duration) -> RedisResult<Connection> {
         let ends = Instant::now() + timeout;
         let mut tries = self.servers.len() + usize::from(self.named.is_some());
@@ -100,8 +101,8 @@ impl Place {
         true
     }
 
-    /// Whether an error is over soon: a slot of a cluster or a master is moving. Without sentinels, a
-    /// replica stays one.
+    /// Whether an error is over soon: a slot of a cluster or a master is moving. Without sentinels, a replica stays a
+    /// replica.
     pub(super) fn is_passing(&self, error: &RedisError) -> bool {
         match error.code() {
             Some("ASK" | "TRYAGAIN") => true,

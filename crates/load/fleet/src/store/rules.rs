@@ -51,7 +51,7 @@ fn claim(store: &Played, run: &Run, (node, sequence): (NodeId, u64), ask: Ask) -
     claim_at(store, run, (node, sequence), ask, -2 * FRAME_US)
 }
 
-/// The same, so many microseconds after the frame begins.
+/// The same, `after_us` microseconds after the frame begins.
 fn claim_at(
     store: &Played,
     run: &Run,
@@ -256,7 +256,7 @@ fn one_node_is_the_last_of_a_run_however_often_they_ask() {
     }
 }
 
-/// Counts chunks one after the other, up to a frame. What is counted then.
+/// Counts chunks one after the other, up to a frame. Returns what is counted then.
 fn count(store: &Played, run: &Run, from: u64, until: u64) -> Counted {
     // Each frame has as many slots as tracks, and each track one.
     let firsts = (from..=until).map(|frame| frame * u64::from(TRACKS)).collect();
@@ -283,7 +283,7 @@ fn each_slot_is_counted_once_for_its_owner() {
     }
     assert!(store.bytes() < known, "{} of {known} bytes", store.bytes());
     assert_eq!(count(&store, &run, 64, 74), counts(74, 510 + 72, 10));
-    assert_eq!(claim(&store, &run, (node, 3), share(73, 1)), 0, "it is counted as nobody's");
+    assert_eq!(claim(&store, &run, (node, 3), share(73, 1)), 0, "it is counted as unowned");
     assert_eq!(claim(&store, &run, (node, 4), share(74, 1)), 8);
     let portions =
         [73, 75].map(|frame| Portion { frame, tracks: [1].into_iter().collect() }).to_vec();

@@ -4,7 +4,7 @@
 /// Claims in several frames, which are asked for more often than all else.
 pub(super) const CLAIM: &str = concat!(include_str!("common.lua"), include_str!("claim.lua"));
 
-/// Everything but claims. Only this compares versions: whoever claims has joined by it.
+/// The operations other than claims. Only this script compares versions: every node that claims has joined by it.
 pub(super) const REST: &str = concat!(
     "local OWN = '",
     env!("CARGO_PKG_VERSION"),

@@ -138,7 +138,7 @@ fn version_text(Version { change, from, shape, rest }: &Version) -> String {
     format!("{change}\n{from}\n{shape}\n{rest}")
 }
 
-/// A request about the run of this name, whose keys are kept for so long after it was heard of last.
+/// A request about the run of this name. Its keys are kept for `keep` after its last request.
 pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
     let mut text = Text::default();
     text.keys.extend(["run", "nodes", "versions", "results"].map(|part| key(run, part)));

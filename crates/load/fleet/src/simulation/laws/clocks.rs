@@ -1,4 +1,4 @@
-//! Tests: clocks that are set, stand still and differ, the store's and those of machines.
+//! Tests: clocks of the store and of machines that are set, stop and differ.
 
 use super::{each, is_true, ms};
 use crate::simulation::{Fault, Setup, simulate};
@@ -29,8 +29,8 @@ fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
     }
 }
 
-/// What time the store has is then known less well. Nobody takes that for a clock that was set, by which all others
-/// would go.
+/// The store's time is then known less exactly. No node takes that for a clock that was set, which all others would
+/// follow.
 #[test]
 fn a_link_that_becomes_slow_one_way_moves_nobodys_clock() {
     for slow in [50, 150, 300] {
@@ -103,7 +103,7 @@ fn a_node_learns_how_much_its_clock_differs() {
         let (shape, drift_ppm) = (shape.to_owned(), 200.0);
         simulate(&Setup { nodes: 8, shape, drift_ppm, ..Setup::default() }).start_error
     };
-    // What there is of the error comes from the beginning.
+    // Most of the error comes from the beginning.
     let [short, long] = [at("hold 1k/s 5s"), at("hold 1k/s 50s")];
     assert!(long < short / 2, "{short:?} {long:?}");
 }
