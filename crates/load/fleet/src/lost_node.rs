@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_store_that_stood_still_hears_late_is_old() {
+    fn a_report_that_a_stalled_store_receives_late_is_old() {
         let run = core().run().clone();
         let silent_us = 20_000_000;
         let perhaps = |told, heard| {

@@ -104,7 +104,9 @@ mod tests {
         hears_of(&mut core, 64);
         assert!(core.urgent.is_none());
         hears_of(&mut core, 0);
-        let Some(Request::Restore { run, .. }) = &core.urgent else { panic!("the store gets a restore") };
+        let Some(Request::Restore { run, .. }) = &core.urgent else {
+            panic!("the store gets a restore")
+        };
         assert_eq!(run.counted.until, 64);
     }
 

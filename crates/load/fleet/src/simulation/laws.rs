@@ -231,7 +231,7 @@ fn a_store_that_was_emptied_does_not_answer_for_the_dead() {
 }
 
 #[test]
-fn a_node_that_stands_still_loses_nothing_or_what_it_had() {
+fn a_node_that_stalls_loses_nothing_or_what_it_had() {
     for still in [10, 30, 50, 150, 700] {
         let setup = |seed| Setup {
             faults: vec![(ms(500 + seed), Fault::Freeze(0, ms(still)))],
@@ -245,7 +245,7 @@ fn a_node_that_stands_still_loses_nothing_or_what_it_had() {
 }
 
 #[test]
-fn a_store_that_stands_still_for_a_short_time_is_not_noticed() {
+fn a_short_stall_of_the_store_has_no_effect() {
     let setup = |seed| Setup {
         faults: vec![(ms(500 + seed), Fault::FreezeStore(ms(12 + seed)))],
         ..Setup::default()
@@ -254,7 +254,7 @@ fn a_store_that_stands_still_for_a_short_time_is_not_noticed() {
 }
 
 #[test]
-fn a_store_that_stands_still_for_long_makes_nodes_blind() {
+fn a_long_stall_of_the_store_makes_nodes_blind() {
     let setup = |seed| Setup {
         faults: vec![(ms(500 + seed), Fault::FreezeStore(ms(300 + 100 * seed)))],
         ..Setup::default()
@@ -417,7 +417,7 @@ fn a_link_that_becomes_slow_costs_next_to_nothing() {
 
 /// All machines stall, so the slots start late.
 #[test]
-fn when_all_nodes_stand_still_nothing_is_lost() {
+fn a_stall_of_all_nodes_loses_nothing() {
     for still in [800, 60_000] {
         let setup = |seed| Setup {
             shape: format!("hold 100/s {}ms", still + 3_000),
@@ -432,7 +432,7 @@ fn when_all_nodes_stand_still_nothing_is_lost() {
 }
 
 #[test]
-fn a_change_while_all_nodes_stand_still_loses_nothing() {
+fn a_change_during_a_stall_of_all_nodes_loses_nothing() {
     let setup = |seed: u32| Setup {
         faults: (0..4)
             .map(|node| (ms(500 + seed), Fault::Freeze(node, ms(800))))

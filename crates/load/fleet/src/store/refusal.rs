@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_mend_is_not_explained() {
+    fn an_error_that_users_cannot_fix_is_not_explained() {
         assert!(refused("ERR", "something else").is_none());
         assert!(refused("LOADING", "Redis is loading the dataset in memory").is_none());
     }

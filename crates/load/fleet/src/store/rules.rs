@@ -98,7 +98,7 @@ fn a_share_of_what_is_left_is_rounded_up() {
 
 /// The last of four nodes asks before the others: it may take a quarter of the tracks at most.
 #[test]
-fn who_asks_too_early_leaves_the_others_their_part() {
+fn a_node_that_asks_too_early_leaves_the_others_their_part() {
     let store = Played::new();
     let (node, run) = joined(&store, "hold 1k/s 10s", BEGIN_US);
     let last = Ask { frame: 10, take: Take::Share { nodes: 1, most: TRACKS / 4 } };

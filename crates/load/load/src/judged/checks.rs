@@ -1,6 +1,6 @@
-//! What a run finds when it looks at itself: whether starts followed the arrivals that were asked for, whether response
-//! times stayed the same, how much of them the generator added, and what its machine did beside it. (As Lancet does:
-//! Kogias, Mallon and Bugnion, USENIX ATC 2019.)
+//! Checks the run itself: whether starts followed the requested arrivals, whether response times stayed the same, how
+//! much of them the generator added, and what else the machine did meanwhile. (As Lancet does: Kogias, Mallon and
+//! Bugnion, USENIX ATC 2019.)
 
 mod machine;
 mod trend;
@@ -27,10 +27,10 @@ const NEAR: f64 = 0.05;
 const CHANCE: f64 = 1.63;
 const CHANCE_ALIKE: f64 = 2.58;
 
-/// More of the response time than this is no small part; nor of a percentile of it.
+/// A share of the response time above this is flagged; so is a share of a percentile of it.
 const MOST_OWN: f64 = 0.25;
 
-/// What was found.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     /// The name of the check: `starts`, `steady`, `own`, `quota`, `stolen`, `others`, `frequency`, `sure` or `reading`.
@@ -107,10 +107,10 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
     Some(Finding { check: "own", is_well: share.max(beside) <= MOST_OWN, text })
 }
 
-/// No more than this, in nanoseconds, is the percentile of the generator's own delay. What it adds to a start is part
-/// of the wait, so its percentile is not above that of the waits, where slots that never started may have waited for
-/// any time; nor above its mean over all beyond the percentile (Markov's inequality). How long answers waited for the
-/// processor is known as a mean only.
+/// An upper bound of the percentile of the generator's own delay, in nanoseconds. The delay that the generator adds to
+/// a start is part of the wait, so its percentile is not above that of the waits. Slots that never started may have
+/// waited for any time. The percentile is also not above the mean of the delay over all slots beyond the percentile
+/// (Markov's inequality). The wait of answers for the CPU is known as a mean only.
 fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
     let each = |seconds: f64, of: u64| seconds * 1e9 / float(of.max(1));
     let due = stats.response.len();

@@ -30,7 +30,7 @@ pub(crate) struct Comparison {
     pub(crate) times: [Times; 2],
     /// Where requests went; of the first run, if they differ.
     pub(crate) url: String,
-    /// What else is not the same on both sides.
+    /// Other differences between the two sides.
     pub(crate) told: Vec<String>,
     /// Whether a run was not the load that was asked for.
     pub(crate) is_incomplete: bool,
@@ -54,7 +54,7 @@ pub(crate) struct Difference {
     pub(crate) high: f64,
 }
 
-/// What a comparison has come to: of the second side, beside the first.
+/// The result of a comparison: the second side relative to the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
     Faster,
@@ -133,7 +133,7 @@ impl Word {
         }
     }
 
-    /// The word, as it is written to JSON.
+    /// The word in JSON.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Word::Faster => "faster",

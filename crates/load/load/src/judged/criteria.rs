@@ -26,11 +26,11 @@
 //!
 //! The operators are `<`, `<=`, `>`, `>=` and `=`, also written `==`.
 //!
-//! A response that did not come took at least until it was given up, which is a lower bound. It counts as
-//! infinite where less is wanted, and as it is where more is wanted.
+//! A request without a response has a lower bound of its response time: the time until it was given up. The bound
+//! counts as infinite for `<` and `<=`, and as that time for `>` and `>=`.
 //!
-//! A figure that a run doesn't have misses every criterion. Whoever asks for a p99 of response times
-//! wants to know that nothing was answered.
+//! A figure that a run doesn't have misses every criterion. A limit on the p99 of response times must fail if no
+//! request was answered.
 
 mod figure;
 mod goal;
@@ -85,8 +85,8 @@ impl Criterion {
         Criterion { figure, label: None, operator: Operator::AtLeast, limit }
     }
 
-    /// What a run requires if no criterion [names errors](Criterion::names_errors): at most one
-    /// request in a hundred fails.
+    /// The requirement of a run if no criterion [names errors](Criterion::names_errors): at most one request in a
+    /// hundred fails.
     pub(crate) fn default_errors() -> Criterion {
         let limit = Limit { value: 0.01, text: "1%".to_owned() };
         let figure = Figure::Single(Single::Errors);
@@ -137,7 +137,8 @@ impl Criterion {
         share.filter(|share| *share > 0.0 && self.label.is_none())
     }
 
-    /// How many of so many requests may fail. With more it can't hold, whatever becomes of the others.
+    /// How many of `requests` requests may fail. With more failures the criterion can't hold, whatever the result of
+    /// the others.
     pub(crate) fn most_failures(&self, requests: f64) -> Option<f64> {
         let most = match self.figure {
             Figure::Single(Single::Errors) => self.limit.value * requests,
@@ -173,12 +174,12 @@ impl Criterion {
         limit.ok().filter(|_| is_time)
     }
 
-    /// Its figure in a run, for people: on the same side of the limit as it is.
+    /// Its figure in a run, for people. Rounding keeps it on its side of the limit.
     pub(crate) fn shown(&self, figures: &Figures<'_>) -> String {
         self.actual(figures).map_or_else(|| "unknown".to_owned(), |value| self.text(value))
     }
 
-    /// A value on the same side of the limit as it is; with a sign, if it is not known exactly.
+    /// Formats a value so that rounding keeps it on its side of the limit; with a sign, if it is not known exactly.
     fn text(&self, Value { least, most, .. }: Value) -> String {
         let (sign, value) = match () {
             () if most.is_infinite() => (">=", least),
@@ -202,12 +203,12 @@ impl Criterion {
     }
 }
 
-/// What does not hold, in words. If no criterion is about errors, few of them are allowed.
+/// The criteria that do not hold, in words. If no criterion is about errors, few of them are allowed.
 pub(crate) fn missed(criteria: &[Criterion], figures: &Figures<'_>) -> Vec<String> {
     judged(criteria, figures).into_iter().filter_map(|(_, missed)| missed).collect()
 }
 
-/// What is required, and in words if it does not hold.
+/// The requirements, with a message for each one that does not hold.
 pub(crate) fn judged(
     criteria: &[Criterion],
     figures: &Figures<'_>,
@@ -237,7 +238,7 @@ impl FromStr for Criterion {
     }
 }
 
-/// The criterion as it is read; its limit as it was written.
+/// The criterion in normal form; its limit as it was written.
 impl Display for Criterion {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.name(), self.operator, self.limit.text)

@@ -1,4 +1,4 @@
-//! The summary of a run: the numbers behind the report and the JSON object.
+//! The summary of a run: the numbers for the report and the JSON object.
 
 use super::checks::{self, Finding};
 use super::comparison::Comparison;
@@ -27,7 +27,7 @@ use toml::Table;
 /// The numbers of a run. The warm-up is in the ledger and in the time spun, and nowhere else.
 #[derive(Debug)]
 pub(crate) struct Summary {
-    /// What was run, where, and when it began.
+    /// The target of the run, its machine, and when it began.
     pub(crate) title: Title,
     /// The rate that was asked for; its mean, if it was changed.
     pub(crate) target_hz: f64,
@@ -39,7 +39,7 @@ pub(crate) struct Summary {
     pub(crate) failed_share: f64,
     /// How long the recorded part of the schedule was.
     pub(crate) duration: Duration,
-    /// What was asked for and what happened, interval by interval.
+    /// The requested load and the operations, interval by interval.
     pub(crate) over_time: OverTime,
     /// The operations that were recorded.
     pub(crate) stats: OperationStats,
@@ -47,7 +47,7 @@ pub(crate) struct Summary {
     pub(crate) gaps: Option<Quality>,
     /// The pacer's ledger at the end.
     pub(crate) ledger: Ledger,
-    /// What the load threads had of the processor, where the system says it.
+    /// The CPU time of the load threads, if the system reports it.
     pub(crate) processor: Option<CpuTime>,
     /// How long it took to resolve all names.
     pub(crate) resolved_in: Duration,
@@ -55,17 +55,17 @@ pub(crate) struct Summary {
     pub(crate) own_times: Vec<OwnTimes>,
     /// Whether the run was on schedule, and what was too slow if not.
     pub(crate) verdict: Verdict,
-    /// What makes the results less certain.
+    /// Reasons why the results are less certain.
     pub(crate) warnings: Vec<String>,
     /// Why the load was not the one that was asked for, unless it was.
     pub(crate) incomplete: Option<String>,
     /// Whether somebody ended it before its time.
     pub(crate) is_cut_short: bool,
-    /// What was required of the run and does not hold.
+    /// The requirements that do not hold.
     pub(crate) missed: Vec<String>,
     /// All that was required.
     pub(crate) required: Vec<Required>,
-    /// What it found when it looked at itself.
+    /// The results of the run's checks of itself.
     pub(crate) findings: Vec<Finding>,
     /// How it is beside a baseline, or why that can't be said.
     pub(crate) beside: Option<Result<Comparison, String>>,
@@ -78,12 +78,12 @@ pub(crate) struct Required {
     pub(crate) missed: Option<String>,
 }
 
-/// What tells a run from others.
+/// The properties that distinguish a run from others.
 #[derive(Clone, Debug)]
 pub(crate) struct Title {
     /// Where requests went.
     pub(crate) url: String,
-    /// What tells the text of its scenarios from others, if it has any.
+    /// A hash of the text of its scenarios, if it has any.
     pub(crate) scenario_hash: Option<String>,
     /// When the schedule started.
     pub(crate) start: SystemTime,
@@ -91,14 +91,14 @@ pub(crate) struct Title {
     pub(crate) settings: Table,
     /// The names of those that were given.
     pub(crate) given: BTreeSet<String>,
-    /// What it ran on.
+    /// The machine that it ran on.
     pub(crate) machine: Machine,
 }
 
-/// What is known when a run is over.
+/// The data of a run that is over.
 #[derive(Debug)]
 pub(crate) struct RunResults<'run> {
-    /// What was run.
+    /// The title of the run.
     pub(crate) title: Title,
     /// The end of the warm-up.
     pub(crate) recorded_from: Nanos,
@@ -108,7 +108,7 @@ pub(crate) struct RunResults<'run> {
     pub(crate) constant_hz: Option<f64>,
     /// Whether there was no schedule.
     pub(crate) is_closed: bool,
-    /// What was asked for and what happened, interval by interval.
+    /// The requested load and the operations, interval by interval.
     pub(crate) over_time: OverTime,
     /// The operations that were recorded.
     pub(crate) stats: &'run OperationStats,
@@ -118,15 +118,15 @@ pub(crate) struct RunResults<'run> {
     pub(crate) randomness: Option<Randomness>,
     /// How the schedule ended. None for the node of a fleet, whose slots go to others.
     pub(crate) ending: Option<Ending>,
-    /// What it was to go on for, and whether that has ended it.
+    /// The goal of the run, and whether reaching it has ended the run.
     pub(crate) goal: Option<(&'run Goal, bool)>,
     /// The percentile that the generator's own delays are put beside.
     pub(crate) reported: Percentile,
     /// How many sessions were not open when the load began.
     pub(crate) unopened: usize,
-    /// What the load threads had of the processor.
+    /// The CPU time of the load threads.
     pub(crate) processor: Option<CpuTime>,
-    /// What the machine's processors did.
+    /// How the CPUs of the machine were used.
     pub(crate) meanwhile: Option<Meanwhile>,
     /// The CPU quota that was reached, if one was.
     pub(crate) quota: Option<Quota>,
@@ -173,7 +173,7 @@ impl Summary {
         } else {
             results.ending.map(|_| unrecorded(run_end.at < from).to_owned())
         };
-        // What is missing may have been otherwise.
+        // The missing part may have been different.
         findings.retain(|finding| incomplete.is_none() || !finding.is_well);
         let mut stats = stats.clone();
         if results.is_closed {
@@ -269,7 +269,7 @@ impl Summary {
         (self.stats.started() > 0).then_some(self.failed_share)
     }
 
-    /// What criteria are about, but how sure it is.
+    /// The figures that criteria name, without their confidence.
     pub(crate) fn figures(&self) -> Figures<'_> {
         let stats = &self.stats;
         Figures {
@@ -296,7 +296,7 @@ impl Summary {
     }
 }
 
-/// What a run finds when it looks at itself.
+/// The results of the run's checks of itself.
 fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let starts = results.randomness.map(checks::poisson);
     let starts = starts.or_else(|| results.gaps.map(checks::even));
@@ -319,9 +319,9 @@ fn ratio(started: f64, required: f64) -> f64 {
     share(started, required, 1.0).min(1.0)
 }
 
-/// Says so if a run was ended with slots overdue, or if half of the slots that were `required` never started, or of
-/// what was started was given up. Slots that fell due just before the end don't count for half, but they are told
-/// with the others.
+/// A message if a run was ended with slots overdue, or if half of the slots that were `required` never started, or half
+/// of the started ones were given up. Slots that fell due just before the end don't count towards that half, but the
+/// message counts them with the others.
 fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
     let Ending { is_cut_short, overdue } = ending?;
     if is_cut_short && overdue > 0 {
@@ -342,8 +342,8 @@ fn unrecorded(is_in_warm_up: bool) -> &'static str {
     if is_in_warm_up { "ended before its warm-up was over" } else { "ended before it began" }
 }
 
-/// Says so if threads had less than half of the processor time that they wanted, unless they wanted
-/// little, and how long each answer waited for it, if any did.
+/// A warning if threads had less than half of the CPU time that they wanted, unless they wanted little. It includes how
+/// long each answer waited for the CPU, if any did.
 fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option<String> {
     let answers = u32::try_from(stats.completed() + stats.failed()).unwrap_or(u32::MAX);
     let is_scarce = time.wanted >= duration / 10 && time.had < time.wanted / 2;
@@ -352,11 +352,11 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
         _ if each.is_zero() => String::new(),
         each => format!(": answers waited {each} each for the processor"),
     };
-    is_scarce.then(|| format!("processor time was scarce{waited}"))
+    is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }
 
-/// Says so if load threads were stopped while a percent of the answers or more were awaited: these have
-/// that time in their service times, because nobody knows when they came.
+/// A warning if load threads were stopped while a percent of the answers or more were awaited. The service times of
+/// these include the stop, because it is not known when the answers came.
 fn stopping(stats: &OperationStats) -> Option<String> {
     let (answers, most) = stats.stopped;
     is_a_percent(answers, stats).then(|| {
@@ -368,7 +368,7 @@ fn stopping(stats: &OperationStats) -> Option<String> {
     })
 }
 
-/// Says so if a percent of the think times or more ended late.
+/// A warning if a percent of the think times or more ended late.
 fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<String> {
     (late > 0 && late * 100 >= over).then(|| {
         let most = human::time(most);
@@ -379,7 +379,7 @@ fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<Strin
     })
 }
 
-/// Says so if the load began without some of its sessions.
+/// A warning if the load began without some of its sessions.
 fn unopened(sessions: usize) -> Option<String> {
     (sessions > 0).then(|| {
         format!(
@@ -389,7 +389,7 @@ fn unopened(sessions: usize) -> Option<String> {
     })
 }
 
-/// Says so if a percent of the calls or more held their thread for long.
+/// A warning if a percent of the calls or more held their thread for long.
 fn holding(stats: &OperationStats) -> Option<String> {
     let (calls, most) = stats.held;
     is_a_percent(calls, stats).then(|| {
@@ -402,12 +402,12 @@ fn holding(stats: &OperationStats) -> Option<String> {
     })
 }
 
-/// Whether so many are a percent of the answers, or more.
+/// Whether `count` is a percent of the answers, or more.
 fn is_a_percent(count: u64, stats: &OperationStats) -> bool {
     count > 0 && count * 100 >= stats.completed() + stats.failed()
 }
 
-/// A rate over so much time; 0 over none.
+/// A rate over this time; 0 over none.
 fn per_second(slots: f64, time: Duration) -> f64 {
     share(slots, time.as_secs_f64(), 0.0)
 }
@@ -437,7 +437,7 @@ mod tests {
         let half = "509 of 1010 slots never started";
         assert_eq!(told(ending(false, 400), 1_010.9, &stats).as_deref(), Some(half));
         assert_eq!(told(None, 1_010.9, &stats), None);
-        // Two of the unstarted ones fell due just before the end: what is told is what is counted elsewhere.
+        // Two of the unstarted ones fell due just before the end: the message has the same count as the report.
         let half = "511 of 1012 slots never started";
         stats.unstarted = 411;
         assert_eq!(told(ending(false, 409), 1_012.0, &stats).as_deref(), Some(half));
@@ -530,10 +530,10 @@ mod tests {
         assert_eq!(told(second / 8, second / 2, &stats), None);
         stats.service.record_n(1_000_000, 100).unwrap();
         // Threads that have a session each have no answers that wait.
-        let bare = "processor time was scarce";
+        let bare = "CPU time was scarce";
         assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(bare));
         stats.queued = Duration::from_millis(4);
-        let warning = "processor time was scarce: answers waited 40.0us each for the processor";
+        let warning = "CPU time was scarce: answers waited 40.0us each for the CPU";
         assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(warning));
         assert_eq!(told(second / 4, second / 2, &stats), None);
         // Threads that need little have it.

@@ -6,18 +6,18 @@
 //! or at most a tenth of the 99th percentile of the service time; and of the requests after think times, 99 %
 //! began at most 10 ms late.
 //!
-//! Otherwise whoever caused two thirds of the lateness was behind: the **target**, as far as slots
-//! waited for a free connection or were held back afterwards, and else the **generator**: see
-//! [`lateness`](crate::recorded::lateness). Where two thirds of it was waiting for
-//! connections whose calls rested, it was **think times**: nobody was slow, and there were too few connections for
-//! them. If no cause has two thirds, the time for which the generator waited for the CPU while other programs ran is
-//! left out, and the rest is judged in the same way. If no cause has two thirds of that either, **both** were behind.
+//! Otherwise the cause of two thirds of the lateness fell behind: the **target**, as far as slots waited for a free
+//! connection or were held back afterwards, and else the **generator**: see [`lateness`](crate::recorded::lateness).
+//! Where two thirds of it was waiting for connections whose calls rested, it was **think times**: neither side was
+//! slow, and there were too few connections for the think times. If no cause has two thirds, the time for which the
+//! generator waited for the CPU while other programs ran is left out, and the rest is judged in the same way. If no
+//! cause has two thirds of that either, **both** fell behind.
 //!
 //! A **closed loop** has no schedule to follow.
 //!
-//! Of a run that ended before it began or in its warm-up, **nothing was recorded**. Otherwise, if more than
-//! 1 % of the requests failed, the **target is failing**, whatever the load was: the times of the others say
-//! little. If half of those failed by limits of the generator's machine, the **generator is failing**.
+//! If a run ended before it began or in its warm-up, **nothing was recorded**. Otherwise, if more than 1 % of the
+//! requests failed, the **target is failing**, whatever the load was: the times of the other requests mean little. If
+//! half of the failed ones failed by limits of the generator's machine, the **generator is failing**.
 
 use crate::console::human::{float, percent};
 use crate::recorded::lateness::Lateness;
@@ -27,7 +27,7 @@ use crate::recorded::think_times::HICCUP;
 use serde::Serialize;
 use std::time::Duration;
 
-/// What the verdict is based on.
+/// The data that the verdict is based on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     /// Operations started as a share of those that were asked for.
@@ -36,7 +36,7 @@ pub(crate) struct Evidence {
     pub(crate) wait_p99: Duration,
     /// 99th percentile of the service time.
     pub(crate) service_p99: Duration,
-    /// What made slots late.
+    /// The causes of lateness.
     pub(crate) lateness: Lateness,
     /// While the generator waited for the processor, others had it for this share of the time.
     pub(crate) others: f64,
@@ -49,8 +49,8 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    /// What was recorded of a run, which started this share of what was asked for. Other programs had this share of
-    /// the processors' time, idle time left out.
+    /// The evidence from the records of a run that started this share of its requested load. Other programs had this
+    /// share of the machine's CPU time, idle time left out.
     pub(crate) fn new(stats: &OperationStats, ratio: f64, others: f64) -> Evidence {
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
         Evidence {
@@ -146,7 +146,7 @@ impl Verdict {
                  a scenario has its connection until its last answer."
             }
             Verdict::GeneratorBehind => {
-                "the generator could not keep up: slots fell due while its threads had no processor time, woke up late or were stopped. \
+                "the generator could not keep up: slots fell due while its threads had no CPU time, woke up late or were stopped. \
                  The results say more about this machine than about the target."
             }
             Verdict::ClosedLoop => {
@@ -329,7 +329,7 @@ mod tests {
         ] {
             assert_eq!(verdict(lateness, 0.0), expected, "{lateness:?}");
         }
-        // What follows a think time begins late, although all slots started in time.
+        // The request after a think time begins late, although all slots started in time.
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.02), GeneratorBehind);
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.01), OnSchedule);
         let told = BothBehind.sentence(&of(0.4, 0.3, 0.3));

@@ -12,21 +12,21 @@ use nanopace::Shape;
 use nanopace_fleet::{Account, NodeResults, RunStatus};
 use std::time::Duration;
 
-/// What is known of a run.
+/// The state of a run, with the results of its nodes.
 #[derive(Debug)]
 pub(crate) struct Whole {
     pub(crate) name: String,
     pub(crate) status: RunStatus,
     pub(crate) account: Account,
     pub(crate) told: Told,
-    /// What was required and does not hold.
+    /// The requirements that do not hold.
     pub(crate) missed: Vec<String>,
 }
 
 /// The results of nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    /// Of all that have told any.
+    /// The sum of the results of all nodes that have reported any.
     pub(crate) sum: Option<Results>,
     /// How many nodes have given them.
     pub(crate) given: usize,
@@ -63,7 +63,7 @@ const INEXACT: &str = "what nodes have told was on schedule, but the load is not
      is lost and twice.";
 
 impl Whole {
-    /// What the store knows of the run with this name.
+    /// The state of the run with this name, from the data of the store.
     pub(crate) fn new(
         name: &str,
         status: RunStatus,
@@ -84,7 +84,7 @@ impl Whole {
         self.missed = criteria::missed(criteria, &figures);
     }
 
-    /// What all nodes have told.
+    /// The sum of what all nodes have recorded.
     pub(crate) fn stats(&self) -> Option<&OperationStats> {
         self.told.sum.as_ref().map(|sum| &sum.stats)
     }
@@ -99,7 +99,7 @@ impl Whole {
         rates(&self.account)
     }
 
-    /// Whether what nodes have told was on schedule. What is lost, the account says.
+    /// The verdict on the slots that nodes have reported. The account has the lost slots.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
@@ -117,7 +117,7 @@ impl Whole {
         Some(verdict.sentence(&stats.lateness))
     }
 
-    /// What happened over time, on all nodes together.
+    /// The requested load and the operations over time, on all nodes together.
     pub(crate) fn over_time(&self) -> OverTime {
         let shape = self.status.shape.parse::<Shape>().ok();
         let asked = |from, to| {

@@ -32,7 +32,7 @@ fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
 /// The store's time is then known less exactly. No node takes that for a clock that was set, which all others would
 /// follow.
 #[test]
-fn a_link_that_becomes_slow_one_way_moves_nobodys_clock() {
+fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     for slow in [50, 150, 300] {
         let setup = |seed| Setup {
             shape: "hold 10k/s 12s".to_owned(),

@@ -1,4 +1,4 @@
-//! What the machine of a run did beside it, if that was much.
+//! Reports other load on the machine during a run, if there was much.
 
 use super::Finding;
 use crate::console::human;
@@ -7,7 +7,8 @@ use crate::judged::criteria::Percentile;
 use crate::recorded::machine_cpu::Meanwhile;
 use crate::recorded::quota::Quota;
 
-/// Less than this is not told, be it beyond the percentile that is reported or not.
+/// A larger share of stolen time is always reported; a smaller one if it may explain all times beyond the reported
+/// percentile.
 const MUCH_STOLEN: f64 = 0.05;
 
 /// Others that have less of the processors, or leave so much of them idle, take nothing from the generator.
@@ -23,12 +24,12 @@ pub(crate) fn machine(meanwhile: Meanwhile, reported: Percentile) -> impl Iterat
     let is_much = stolen > 0.0 && stolen >= reported.beyond().min(MUCH_STOLEN);
     let stolen = is_much.then(|| {
         let share = percent(stolen);
-        format!("the host of this machine took {share} of its processor time: times beyond the {reported} may be due to that")
+        format!("the host of this machine took {share} of its CPU time: times beyond the {reported} may be due to that")
     });
     let are_many = others >= MUCH && idle < ENOUGH_IDLE;
     let others = are_many.then(|| {
         let [others, idle] = [others, idle].map(percent);
-        format!("other programs had {others} of the machine's processor time, and {idle} was idle")
+        format!("other programs had {others} of the machine's CPU time, and {idle} was idle")
     });
     let frequency = khz.and_then(frequency);
     let told = [("stolen", stolen), ("others", others), ("frequency", frequency)];
@@ -95,7 +96,7 @@ mod tests {
             let told = told(percent, Meanwhile { stolen, ..QUIET });
             assert_eq!(!told.is_empty(), is_told, "{percent} {stolen}");
         }
-        let text = "the host of this machine took 1.1 % of its processor time: times beyond the p99 may be due to that";
+        let text = "the host of this machine took 1.1 % of its CPU time: times beyond the p99 may be due to that";
         let found = told(99.0, Meanwhile { stolen: 0.011, ..QUIET });
         assert_eq!(found, [("stolen", text.to_owned())]);
     }
@@ -116,7 +117,7 @@ mod tests {
             Meanwhile { others: 0.43, idle: 0.12, khz: Some([3_400_000, 2_000_000]), ..QUIET };
         let found = told(99.0, busy);
         let others =
-            "other programs had 43.0 % of the machine's processor time, and 12.0 % was idle";
+            "other programs had 43.0 % of the machine's CPU time, and 12.0 % was idle";
         let speed =
             "the fastest processor ran at 3400 MHz at the beginning, and at 2000 MHz at the end";
         assert_eq!(found, [("others", others.to_owned()), ("frequency", speed.to_owned())]);

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 /// The percentiles that are compared.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
-/// What is compared.
+/// A figure that is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
     /// Requests started per second.

@@ -1,4 +1,4 @@
-//! A run as its file of results has it.
+//! Reads a run from its file of results, and checks whether two runs can be compared.
 
 use crate::console::machine::Machine;
 use crate::console::secret::public;
@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Loads and lengths that differ by more are not the same.
+/// The largest relative difference between loads or lengths that count as equal.
 const MOST_APART: f64 = 0.05;
 
 /// Settings that say nothing of how a run was, and those that are compared in other ways.
@@ -44,7 +44,7 @@ const ASIDE: [&str; 29] = [
     "when-blind",
 ];
 
-/// What a comparison needs of a run.
+/// The data of a run that a comparison needs.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Recording {
     pub(crate) url: String,
@@ -62,7 +62,7 @@ pub(crate) struct Recording {
     /// Why its load was not the one that was asked for, if so.
     #[serde(default)]
     pub(crate) incomplete: Option<String>,
-    /// What a fleet tells of itself, if it was one.
+    /// The figures of the fleet, if the run was one.
     #[serde(default)]
     pub(crate) fleet: Option<IgnoredAny>,
     pub(crate) histograms: RetainedHistograms,
@@ -99,8 +99,8 @@ impl Recording {
         self.check_sums()
     }
 
-    /// Says which sum does not add up, if one does not. What has been skipped is in no batch, and all nodes of a fleet
-    /// together count what none of them has recorded.
+    /// Returns the sum that does not add up, if there is one. Skipped slots are in no batch, and all nodes of a fleet
+    /// together count the slots that no node has recorded.
     fn check_sums(&self) -> Result<(), String> {
         let RetainedHistograms { all, batches } = &self.histograms;
         let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).fold(0, u64::saturating_add);
@@ -151,7 +151,7 @@ impl Recording {
         if is_closed != is_other {
             return Err("the loads differ: one is --rate max".to_owned());
         }
-        // What a closed loop comes to is no load that was asked for.
+        // The rate that a closed loop reaches was not requested.
         let rate = rate.filter(|_| !is_closed);
         // How long a number of requests takes is up to the target.
         let seconds = seconds.filter(|_| !(is_counted(&self.settings) && is_counted(settings)));
@@ -194,7 +194,7 @@ fn public_value(name: &str, value: &Value) -> Value {
     }
 }
 
-/// What else is not the same on both sides, in words.
+/// Other differences between the two sides, in words.
 pub(crate) fn differences(first: &[Recording], second: &[Recording]) -> Vec<String> {
     let of = |runs: &[Recording], text: &dyn Fn(&Recording) -> String| {
         let mut texts = BTreeSet::new();

@@ -97,7 +97,7 @@ impl<'run> Side<'run> {
         self.runs.iter().flat_map(|run| &run.histograms.batches)
     }
 
-    /// What is counted in each part.
+    /// The counts in each part.
     fn shares(&self, parts: Parts, share: impl Fn(&Batch) -> Share) -> Vec<Share> {
         let run = |run: &Recording| {
             let shares: Vec<_> = run.histograms.batches.iter().map(&share).collect();

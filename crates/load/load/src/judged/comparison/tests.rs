@@ -1,4 +1,4 @@
-//! Pairs of simulated runs, which differ or don't; and what is refused.
+//! Tests with pairs of simulated runs, which differ or don't; and tests of runs that are rejected.
 
 use super::demand::Demand;
 use super::*;
@@ -34,7 +34,7 @@ fn recording(queue: Queue, requests: f64, seed: u64) -> Recording {
     }
 }
 
-/// How often each word is said of the response times, of so many pairs.
+/// How often each word is the result for the response times, in `pairs` pairs.
 fn words(slower: f64, requests: f64, pairs: u64, percents: &[f64]) -> impl Fn(f64, Word) -> usize {
     let mut words = Vec::new();
     for pair in 0..pairs {
@@ -60,7 +60,7 @@ fn of_100_pairs_that_do_not_differ_five_at_most_are_said_to() {
     }
 }
 
-/// Of 60 000 requests to a server at half of its capacity.
+/// 60 000 requests to a server at half of its capacity.
 #[test]
 fn times_that_are_a_tenth_longer_are_found() {
     let told = words(1.1, 60_000.0, 100, &[90.0]);

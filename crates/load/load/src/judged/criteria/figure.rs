@@ -51,7 +51,7 @@ pub(crate) struct Figures<'run> {
     pub(crate) generator_lateness: Duration,
     /// How sure its percentiles are, if that is known.
     pub(crate) confidence: Option<&'run Confidence<'run>>,
-    /// What is counted apart, if that is known.
+    /// The figures by label, if they are known.
     pub(crate) labels: Option<&'run Labels>,
 }
 
@@ -83,8 +83,7 @@ impl<'run> Figures<'run> {
     }
 }
 
-/// What is known of a figure: it lies between two values. They are the same, unless times are known
-/// only as lower bounds.
+/// The range in which a figure lies. Both ends are the same, unless times are known only as lower bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub(crate) least: f64,
@@ -111,7 +110,7 @@ pub(crate) enum Figure {
     Single(Single),
 }
 
-/// What is asked of a distribution.
+/// A statistic of a distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Statistic {
     /// From 0 to 100.
@@ -204,7 +203,7 @@ impl Figure {
         }
     }
 
-    /// What it is measured in.
+    /// The unit of the figure.
     pub(crate) fn unit(self) -> Unit {
         match self {
             Figure::Of(Statistic::Count, _) => Unit::Count,
@@ -229,7 +228,7 @@ impl Figure {
         times.batched(confidence)?.reach(quantile(percent))
     }
 
-    /// What is better, more or less of it. None if that depends, as with a count of requests.
+    /// Whether higher or lower values are better. `None` if that depends, as with a count of requests.
     pub(crate) fn better(self) -> Option<Better> {
         match self {
             Figure::Of(Statistic::Count, _) | Figure::Confidence(..) => None,
@@ -283,7 +282,7 @@ impl Figure {
         Some(percent.min(100.0 - percent) / 100.0)
     }
 
-    /// What stands between its name and its value.
+    /// The verb between its name and its value.
     pub(crate) fn verb(self) -> &'static str {
         if matches!(self, Figure::Single(Single::Errors | Single::Gaps)) { "are" } else { "is" }
     }
@@ -340,7 +339,7 @@ impl Statistic {
         })
     }
 
-    /// What it would be if all lower bounds were as long as can be; none if that is without end.
+    /// Its value if all lower bounds were as long as can be; `None` if that is infinite.
     fn at_most(self, sample: Sample<'_>) -> Option<f64> {
         match self {
             _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),

@@ -1,4 +1,4 @@
-//! What a run may go on for: a percentile that is known to within a share of it.
+//! The goal of a run that goes on until a percentile is known to within a share of it.
 
 use super::Criterion;
 use crate::recorded::confidence::Confidence;
@@ -93,7 +93,7 @@ mod tests {
         (looks, low <= truth && truth <= high)
     }
 
-    /// To look again and again, until it is so, is no way to be sure of what is wrong.
+    /// A check that is repeated until it holds must not end a run too early.
     #[test]
     fn where_it_ends_the_interval_has_the_truth_as_often_as_it_says() {
         let goal = goal("p50 10%");

@@ -26,8 +26,8 @@ pub(super) fn times(ms: impl IntoIterator<Item = u64>) -> Histogram<u64> {
     times
 }
 
-/// What is wanted, in a run of 1000 slots over 10 s. 990 requests started; 980 were answered
-/// well, the service times being 1 to 980 ms; 7 failed and 3 had no answer yet.
+/// Checks a criterion in a run of 1000 slots over 10 s. 990 requests started: 980 were answered well, with service
+/// times of 1 to 980 ms; 7 failed and 3 had no answer yet.
 fn check(criterion: &str) -> Option<String> {
     let (stats, service) = (OperationStats::new(), times(1..=980));
     let figures = Figures {

@@ -5,7 +5,7 @@ use crate::console::human::float;
 use nanopace::Rate;
 use std::time::Duration;
 
-/// What a figure is measured in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Nanoseconds.
@@ -100,7 +100,7 @@ impl Unit {
     }
 }
 
-/// No two numbers between 0 and 1000 look the same with so many decimals.
+/// With this many decimals, no two numbers between 0 and 1000 look the same.
 const MOST_DECIMALS: usize = 17;
 
 /// A time in nanoseconds; exact up to 104 days, and to 16 digits above.

@@ -50,7 +50,7 @@ pub(crate) struct Step {
     pub(crate) purpose: Purpose,
 }
 
-/// What a step is for.
+/// The purpose of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Purpose {
@@ -64,7 +64,7 @@ pub(crate) enum Purpose {
     Confirm,
 }
 
-/// What a step has shown.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Outcome {
@@ -85,7 +85,7 @@ pub(crate) struct Search {
     steps: usize,
 }
 
-/// What was found at a rate.
+/// The result at a rate.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     hz: f64,
@@ -94,7 +94,7 @@ struct Trial {
     generator: u32,
 }
 
-/// What follows. Rates are per second.
+/// The conclusion of a search. Rates are per second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "result", rename_all = "kebab-case")]
 pub(crate) enum Conclusion {
@@ -116,7 +116,7 @@ impl Trial {
         Trial { hz, kept: 0, broken: 0, generator: 0 }
     }
 
-    /// What is true of the rate, if that is known.
+    /// The result at the rate, if it is known.
     fn outcome(&self) -> Option<Outcome> {
         match self.kept.cmp(&self.broken) {
             Ordering::Greater => Some(Outcome::Kept),
@@ -160,7 +160,7 @@ impl Search {
         }
     }
 
-    /// What follows from all steps so far.
+    /// The conclusion from all steps so far.
     pub(crate) fn conclusion(&self) -> Conclusion {
         let (kept, missed) = (self.kept(), self.missed());
         let broken = self.broken().map(|trial| trial.hz);
