@@ -350,7 +350,7 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
     let each = stats.queued.checked_div(answers)?;
     let waited = match human::time(each) {
         _ if each.is_zero() => String::new(),
-        each => format!(": answers waited {each} each for the processor"),
+        each => format!(": answers waited {each} each for the CPU"),
     };
     is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }

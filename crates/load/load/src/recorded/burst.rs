@@ -1,4 +1,4 @@
-//! How a burst ratio would hold slots back of a generator without any delay of its own.
+//! Computes how long a burst ratio would hold slots back in a generator without any delay of its own.
 //!
 //! A late slot begins a second line, on which the schedule goes on faster by the ratio; slots start
 //! when both have reached them. The line of the pacer also begins at slots that are late because of

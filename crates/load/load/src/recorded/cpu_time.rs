@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Processor time of a thread, or a sum of such.
+/// CPU time of a thread, or a sum over threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CpuTime {
     /// Time in which it ran.

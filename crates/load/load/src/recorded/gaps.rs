@@ -31,8 +31,7 @@ impl Gaps {
         self.last = None;
     }
 
-    /// The next start, not before the previous one, when so many slots had been asked for, parts of
-    /// them included.
+    /// The next start, not before the previous one, when `asked` slots had been requested, parts of slots included.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(asked - last);
@@ -63,7 +62,7 @@ mod tests {
     use super::*;
     use crate::console::human::float;
 
-    /// Shows the starts, in microseconds, at so many slots per second.
+    /// Feeds the starts, in microseconds, at `hz` slots per second.
     fn show(gaps: &mut Gaps, hz: f64, starts_us: &[u64]) {
         for us in starts_us {
             gaps.start(float(*us) * hz * 1e-6);

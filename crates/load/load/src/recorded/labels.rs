@@ -1,4 +1,4 @@
-//! What is counted apart, by the labels of operations.
+//! Counts operations by their labels.
 
 use super::operation::Operation;
 use super::percentiles::{Sample, record};
@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 /// With more labels than this, the others are one.
 const MOST: usize = 100;
 
-/// What is told of the labels beyond [`MOST`].
+/// The name under which labels beyond [`MOST`] are reported.
 const OTHERS: &str = "others";
 
 /// The operations of each label, in the order in which labels came up.
@@ -27,12 +27,12 @@ pub(crate) struct Labelled {
     /// The lower bounds among the response times.
     pub(crate) bounds: Histogram<u64>,
     pub(crate) traffic: Traffic,
-    /// Whether it is told although no operation of it has ended.
+    /// Whether it is reported although no operation of it has ended.
     pub(crate) is_expected: bool,
 }
 
 impl Labels {
-    /// From now on these are told, whether any operation of theirs has ended or not.
+    /// From now on these labels are reported, whether any of their operations has ended or not.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labelled(label).is_expected = true;
@@ -150,7 +150,7 @@ pub(crate) mod tests {
         Operation { intended_start: Nanos::ZERO, end, answer }
     }
 
-    /// Of each label: how many completed, how many failed, and the items.
+    /// For each label: how many completed, how many failed, and the items.
     fn counts(labels: &Labels) -> Vec<(&str, u64, u64, u64)> {
         fn count(it: &Labelled) -> (&str, u64, u64, u64) {
             (&it.label, it.completed(), it.failed(), it.traffic.items)

@@ -2,7 +2,7 @@
 
 use crate::console::human::float;
 
-/// Ticks of less than about a second of one core say nothing.
+/// Fewer ticks than this, about a second of one core, are not reported.
 const LEAST_TICKS: u64 = 100;
 
 /// Ticks of all cores together, since the machine was started.
@@ -18,11 +18,11 @@ pub(crate) struct MachineCpu {
     khz: Option<u64>,
 }
 
-/// What was between two looks at them, as parts of all their time.
+/// The CPU use between two readings, as shares of the total time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Meanwhile {
     pub(crate) stolen: f64,
-    /// What other programs and the system had.
+    /// The share of other programs and the system.
     pub(crate) others: f64,
     pub(crate) idle: f64,
     /// How fast the fastest of them ran at first, and at last.
@@ -30,7 +30,7 @@ pub(crate) struct Meanwhile {
 }
 
 impl Meanwhile {
-    /// The share of others in the time in which the processors were not idle.
+    /// The share of other programs in the time in which the CPUs were not idle.
     pub(crate) fn of_others(self) -> f64 {
         let busy = 1.0 - self.idle;
         if busy > 0.0 { ((self.stolen + self.others) / busy).min(1.0) } else { 0.0 }
@@ -49,7 +49,7 @@ impl MachineCpu {
         Some(MachineCpu { own: parse_program(program)?, khz, ..parse_machine(machine)? })
     }
 
-    /// What was since an `earlier` look. None if that was just before.
+    /// The CPU use since an `earlier` reading. `None` if that was just before.
     pub(crate) fn since(self, earlier: MachineCpu) -> Option<Meanwhile> {
         let ticks = |of: fn(MachineCpu) -> u64| of(self).saturating_sub(of(earlier));
         let all = ticks(|at| at.all);

@@ -1,4 +1,4 @@
-//! What happened over time, in a bounded number of intervals however long the run is.
+//! Records the load and the operations over time, in a bounded number of intervals however long the run is.
 
 use super::outcome::{Due, Outcome};
 use super::percentiles::Sample;
@@ -22,9 +22,9 @@ pub(crate) struct Interval {
     pub(crate) asked: f64,
     /// The backlog at its end; of several intervals, the largest of these.
     pub(crate) backlog: Backlog,
-    /// What happened in it.
+    /// The operations in it.
     pub(crate) brief: Brief,
-    /// What became of the slots that were due in it, whenever that was.
+    /// The outcomes of the slots that were due in it, whenever they ended.
     pub(crate) due: Due,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Brief {
     /// The wait times, to two digits as all times here.
     pub(crate) wait: Histogram<u64>,
     pub(crate) service: Histogram<u64>,
-    /// The response times, with lower bounds for what did not complete.
+    /// The response times, with lower bounds for operations that did not complete.
     pub(crate) response: Histogram<u64>,
     /// The lower bounds among the response times.
     pub(crate) bounds: Histogram<u64>,
@@ -179,8 +179,8 @@ impl OverTime {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
     }
 
-    /// The run in batches, of which one says how much others may differ: 33 to 64 of them, if there are
-    /// as many intervals.
+    /// The run in batches, for estimates of the variance between them: 33 to 64 of them, if there are as many
+    /// intervals.
     pub(crate) fn batches(&self) -> Vec<Interval> {
         self.at_most(MOST_BATCHES)
     }
@@ -193,7 +193,7 @@ impl OverTime {
     }
 }
 
-/// Each so many neighbours as one.
+/// Joins each group of `each` neighbours into one.
 fn joined(intervals: &[Interval], each: usize) -> Vec<Interval> {
     let join_all = |chunk: &[Interval]| {
         let mut all = chunk[0].clone();

@@ -22,7 +22,7 @@ pub(crate) struct Batch {
     pub(crate) from_seconds: f64,
     pub(crate) to_seconds: f64,
     pub(crate) started: u64,
-    /// Of those that ended in it.
+    /// The operations that failed in it.
     pub(crate) failed: u64,
     #[serde(flatten)]
     pub(crate) times: Times,
@@ -41,7 +41,7 @@ pub(crate) struct Times {
 }
 
 impl RetainedHistograms {
-    /// Of a run.
+    /// The histograms of a run.
     pub(crate) fn new(confidence: &Confidence<'_>) -> RetainedHistograms {
         RetainedHistograms {
             all: Times::new(confidence.stats),

@@ -1,4 +1,4 @@
-//! What has happened since the run began, small enough to be handed around while it goes on.
+//! Counts operations since the run began, in a form small enough to be sent to observers during the run.
 
 use super::labels::Labelled;
 use super::lateness::Lateness;
@@ -43,7 +43,7 @@ pub(crate) struct Tally {
     pub(crate) completed: u64,
     pub(crate) unfinished: u64,
     pub(crate) unstarted: u64,
-    /// What lateness was spent on.
+    /// The causes of lateness.
     pub(crate) lateness: Lateness,
     /// Rests of operations.
     pub(crate) think_times: ThinkTimes,
@@ -79,14 +79,14 @@ impl LabelTally {
 }
 
 impl Tally {
-    /// From now on these labels are told, whether any operation of theirs has ended or not.
+    /// From now on these labels are reported, whether any of their operations has ended or not.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labels.entry((*label).to_owned()).or_default().is_expected = true;
         }
     }
 
-    /// Adds what `stats` have counted.
+    /// Adds the counts of `stats`.
     pub(crate) fn add(&mut self, stats: &OperationStats) {
         self.started += stats.started();
         self.completed += stats.completed();
@@ -145,8 +145,8 @@ pub(crate) struct Buckets {
 }
 
 impl Buckets {
-    /// Adds the times of a histogram. Of those that it does not tell apart, the lowest says which
-    /// bucket they belong to, and the middle how long they are.
+    /// Adds the times of a histogram. If the histogram has several times in one bucket, its lower bound selects the
+    /// bucket here, and its middle counts as the time.
     pub(crate) fn add(&mut self, times: &Histogram<u64>) {
         for step in times.iter_recorded() {
             let (ns, count) = (step.value_iterated_to(), step.count_since_last_iteration());

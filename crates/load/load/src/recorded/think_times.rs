@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What a busy scheduler takes at a time.
+/// The longest delay of a busy scheduler that is normal.
 pub(crate) const HICCUP: Duration = Duration::from_millis(10);
 
 /// How many there were.

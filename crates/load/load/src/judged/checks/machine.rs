@@ -116,8 +116,7 @@ mod tests {
         let busy =
             Meanwhile { others: 0.43, idle: 0.12, khz: Some([3_400_000, 2_000_000]), ..QUIET };
         let found = told(99.0, busy);
-        let others =
-            "other programs had 43.0 % of the machine's CPU time, and 12.0 % was idle";
+        let others = "other programs had 43.0 % of the machine's CPU time, and 12.0 % was idle";
         let speed =
             "the fastest processor ran at 3400 MHz at the beginning, and at 2000 MHz at the end";
         assert_eq!(found, [("others", others.to_owned()), ("frequency", speed.to_owned())]);
