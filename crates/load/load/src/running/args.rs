@@ -94,8 +94,8 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) fail_if: Vec<Requirement>,
 
-    /// Exit with status 3 if less than this share of the scheduled requests is started, e.g. 0.99. Of a number of
-    /// --requests, all are started in the end
+    /// Exit with status 3 if less than this share of the scheduled requests is started, e.g. 0.99. With --requests, all
+    /// of them are started in the end
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Requirements")]
     pub(crate) fail_below: Option<f64>,
 
@@ -188,7 +188,7 @@ impl RunArgs {
         }
     }
 
-    /// What the results must be like.
+    /// The requirements on the results.
     pub(crate) fn criteria(&self) -> Vec<Criterion> {
         let figure = |requirement: &Requirement| match requirement {
             Requirement::Figure(criterion) => Some(criterion.clone()),
@@ -198,7 +198,7 @@ impl RunArgs {
         given.chain(self.fail_below.map(Criterion::at_least_ratio)).collect()
     }
 
-    /// Which changes beside the baseline fail it.
+    /// The changes from the baseline that fail the run.
     pub(crate) fn demands(&self) -> impl Iterator<Item = &Demand> {
         self.fail_if.iter().filter_map(|requirement| match requirement {
             Requirement::Figure(_) => None,

@@ -1,4 +1,4 @@
-//! Comparing results of runs that are over: what `compare` and `--baseline` do.
+//! Compares results of runs that are over, for `compare` and `--baseline`.
 
 use super::args::RunArgs;
 use super::fleet::Shown;
@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-/// What the page of help has after the options.
+/// The examples and notes of the help page, shown after the options.
 pub(crate) const HELP: &str = "\
 Examples:
   nanopace compare before.json after.json
@@ -25,9 +25,9 @@ Examples:
   nanopace compare before.json after.json --html compared.html
   nanopace compare a1.json a2.json a3.json --with b1.json b2.json b3.json
 
-A difference is told if its 95 % confidence interval does not have zero in it, and a time if it
-differs by 1 % or more. Of 20 figures that don't differ one is told to all the same. The exit
-status is 3 if --fail-if is so.";
+A difference is reported if its 95 % confidence interval does not contain zero; a time also has to
+differ by 1 % or more. Expect about 1 in 20 unchanged figures to be reported as different. The exit
+status is 3 if a change of --fail-if is found.";
 
 /// The options of a comparison.
 #[derive(Debug, Args)]
@@ -91,7 +91,8 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     Ok((page.and(json).and(text), failed.is_empty()))
 }
 
-/// What a run is to be compared with, if it can be as far as that is known before the run. A change that fails needs it.
+/// The run that this run is to be compared with, checked as far as possible before the run. A change that fails the run
+/// needs it.
 pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<Recording>> {
     let Some(path) = &args.baseline else {
         ensure!(args.demands().next().is_none(), "--fail-if: a change needs a --baseline");
@@ -107,7 +108,7 @@ pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<Recording>> {
 fn check_is_like(baseline: &Recording, args: &RunArgs) -> anyhow::Result<()> {
     let settings = serde_json::to_value(&args.settings)?;
     let settings = settings.as_object().context("settings are no object")?;
-    // What a run with a control comes to is decided while it runs, and a shard's rate is its own.
+    // With a control server, the load is decided while the run goes on, and the rate of a shard is its own.
     let is_known = args.control.control.is_none() && args.schedule.shard.is_none();
     let rate = args.schedule.constant_hz()?.filter(|_| is_known);
     let length = args.duration.filter(|_| rate.is_some() && args.requests.is_none());
@@ -150,13 +151,13 @@ fn recording(text: &[u8]) -> anyhow::Result<Recording> {
         "it has no `histograms`: it is no result of a run, or of an older version"
     );
     check_version(object.get("version").and_then(Value::as_str))?;
-    // Of the text, an error has its line.
+    // An error in the text has its line.
     let recording: Recording = serde_json::from_slice(text)?;
     recording.check().map_err(anyhow::Error::msg)?;
     Ok(recording)
 }
 
-/// Refuses results that a later program has written, and such of no known one: nobody knows what is in them.
+/// Rejects results of a later program, and results without a known version: their content is unknown.
 fn check_version(version: Option<&str>) -> anyhow::Result<()> {
     let own = env!("CARGO_PKG_VERSION");
     let known = |text: &str| {

@@ -76,7 +76,7 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// From now on these labels are told, whether any operation of theirs has ended or not.
+    /// From now on these labels are reported, whether any of their operations has ended or not.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.totals.expect(labels);
     }
@@ -114,7 +114,7 @@ impl<'run> Controller<'run> {
         self.policy.goal.as_ref().is_some_and(|goal| goal.is_reached(&self.totals.confidence()))
     }
 
-    /// Shows how the run is going to whoever watches, and as a line if it is time for that.
+    /// Sends the state of the run to observers, and prints a line if it is time for one.
     fn show(&self, phase: Phase, is_time_for_a_line: bool) {
         let snapshot = self.totals.snapshot(phase, &self.observers.note);
         self.observers.show(snapshot, &self.totals.over_time, is_time_for_a_line);
@@ -134,8 +134,8 @@ impl<'run> Controller<'run> {
         run_end
     }
 
-    /// Counts the slots that were due and not started, unless they were counted before. In a closed loop
-    /// nothing is due that nobody is free for.
+    /// Counts the slots that were due and not started, unless they were counted before. In a closed loop, no slot is
+    /// due before a worker is free for it.
     fn count_left(&mut self, run_end: &RunEnd) {
         let RunState { shared, span, .. } = self.state;
         if span.length().is_closed {
@@ -149,8 +149,8 @@ impl<'run> Controller<'run> {
         self.overdue += left.iter().filter(is_overdue).map(|(_, slots)| slots).sum::<u64>();
     }
 
-    /// Waits until all answers are there, or nobody wants to wait for them. What is still in flight then
-    /// is unfinished, even if its thread is stuck. Threads whose sessions are not open are left behind.
+    /// Waits until all responses have arrived, or are given up. Requests that are still in flight then are unfinished,
+    /// even if their thread is stuck. Threads whose sessions are not open are not waited for.
     pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &Threads) {
         let mut answers = Answers { controller: self, given_up: None };
         while threads.are_at_work() && !answers.is_out_of_patience() {
@@ -169,7 +169,7 @@ impl<'run> Controller<'run> {
         title: Title,
         resolved_in: Duration,
     ) -> (Summary, anyhow::Result<()>) {
-        // Who waited for a slot when the schedule ended has given it back by now.
+        // Workers that waited for a slot when the schedule ended have given it back by now.
         self.count_left(&run_end);
         self.totals.close(&run_end, &self.policy);
         self.show(Phase::Over, false);
@@ -266,7 +266,7 @@ impl Answers<'_, '_> {
     }
 }
 
-/// What is waited for.
+/// A description of the missing responses.
 fn missing(answers: u64, rests: u64, stuck: usize) -> String {
     let stuck = match stuck {
         0 if answers + rests == 0 => return String::new(),

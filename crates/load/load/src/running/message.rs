@@ -1,4 +1,4 @@
-//! What a run is told while it goes on, and by which of its stages it is heard.
+//! Messages to a run, and the stages of a run that handle them.
 
 use crate::load::action::{Action, Refusal};
 use crossterm::event::KeyEvent;
@@ -62,7 +62,7 @@ impl Message {
     }
 }
 
-/// Whoever asks may have gone meanwhile.
+/// Replies to a program, which may have gone meanwhile.
 fn reply(answer: oneshot::Sender<Result<(), Refusal>>, done: Result<(), Refusal>) {
     let _ = answer.send(done);
 }

@@ -1,9 +1,9 @@
-//! What may happen to slots that are late, and when a run is over early.
+//! The policy of a run for late slots, and the conditions that end it early.
 
 use crate::judged::criteria::{Goal, Percentile};
 use std::time::Duration;
 
-/// What a run does with late slots and with failures.
+/// The policy of a run for late slots and for failures.
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
     /// Slots that are later than this are skipped.

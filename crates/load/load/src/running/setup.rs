@@ -1,4 +1,4 @@
-//! The set-up of a run. Everything that can be wrong is found here, before any load.
+//! Sets up a run. Everything that can be wrong is found here, before any load.
 
 use super::args::RunArgs;
 use super::compare;
@@ -33,18 +33,17 @@ use std::time::Duration;
 
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// What a run needs.
+/// The parts of a run.
 pub(crate) struct Setup<T> {
     /// The options as given.
     pub(crate) args: RunArgs,
-    /// What is loaded.
+    /// The target of the load.
     pub(crate) target: Arc<T>,
     /// The first intended start, from the load's start.
     pub(crate) first: Duration,
-    /// The end of the load, from its start; the longest time if there is none, or if its last request
-    /// ends it.
+    /// The end of the load, from its start; the longest time if it has no end, or if its last request ends it.
     end: Duration,
-    /// How many slots of this process there are, if the target has something to do for so many only.
+    /// How many slots of this process there are, if the target has data for a limited number only.
     most: Option<u64>,
     /// The slots that a number of requests is about.
     counted: Option<Counted>,
@@ -59,13 +58,13 @@ pub(crate) struct Setup<T> {
     /// Where metrics are sent.
     #[cfg(feature = "otlp")]
     pub(crate) collector: Option<Arc<Collector>>,
-    /// What the run is compared with.
+    /// The run that this run is compared with.
     pub(crate) baseline: Option<Recording>,
     /// Where the results go.
     pub(crate) output: Output,
     /// Where the page goes.
     pub(crate) html: Option<ResultFile>,
-    /// Where what was required goes.
+    /// Where the requirements go, as test cases.
     pub(crate) junit: Option<ResultFile>,
     /// Where the run in short goes.
     pub(crate) summary: Option<ResultFile>,
@@ -74,8 +73,8 @@ pub(crate) struct Setup<T> {
 }
 
 impl<T: Backend> Setup<T> {
-    /// Makes the target, sees whether it is there, and opens the files. What is in them stays. The
-    /// `inputs` are files that the target is made from.
+    /// Makes the target, checks that it responds, and opens the files without a change of their content. The `inputs`
+    /// are files that the target is made from.
     pub(crate) fn new(
         mut args: RunArgs,
         inputs: &[Input<'_>],
@@ -137,8 +136,8 @@ impl<T: Backend> Setup<T> {
         })
     }
 
-    /// From now on it is set up for a constant rate of `hz`, for so long or until more than so many
-    /// requests have failed, with other random arrivals than before.
+    /// Sets up the next run at a constant rate of `hz`, with other random arrivals than before. The run lasts for this
+    /// time, or until more than `most_failures` requests have failed.
     pub(crate) fn change(
         &mut self,
         hz: f64,
@@ -194,7 +193,7 @@ impl<T: Backend> Setup<T> {
         is_strict || args.skip_later_than.is_some() || args.max_backlog.is_some()
     }
 
-    /// What may happen to slots that are late.
+    /// The policy for slots that are late.
     pub(crate) fn policy(&self) -> Policy {
         let args = &self.args;
         let keeps_slots = args.strictness == Strictness::AVERAGE
@@ -316,7 +315,7 @@ fn cores() -> anyhow::Result<Vec<CoreId>> {
     }
 }
 
-/// Sees whether the target is there, and says so within the timeout.
+/// Checks that the target responds within the timeout.
 fn probe<T: Backend>(target: &Arc<T>, timeout: Duration) -> anyhow::Result<()> {
     let probed = Arc::clone(target);
     let probed = apart(

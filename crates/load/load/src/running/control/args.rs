@@ -17,14 +17,14 @@ pub(crate) struct ControlArgs {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) control: Option<SocketAddr>,
 
-    /// Obey only those who have the token in the first line of this file, at least 16 characters;
-    /// an address that can be reached from outside needs one
+    /// Require the bearer token in the first line of this file (at least 16 characters). Mandatory unless the address
+    /// is a loopback address
     #[arg(long, value_name = "FILE", requires = "control")]
     pub(crate) control_token_file: Option<PathBuf>,
 }
 
 impl ControlArgs {
-    /// The token that is demanded. None only where nobody from outside gets in.
+    /// The required token. `None` only where no other machine can connect.
     pub(super) fn token(&self) -> anyhow::Result<Option<Token>> {
         let token = self.control_token_file.as_deref().map(Token::read).transpose()?;
         let is_inside = self.control.is_none_or(|at| at.ip().to_canonical().is_loopback());

@@ -58,10 +58,10 @@ impl Connections {
         self.0.push((connection.clone(), tokio::spawn(converse(connection))));
     }
 
-    /// Waits until all have gone by themselves.
+    /// Waits until all clients have closed their connections.
     pub(super) async fn leave(self) {
         for (_, conversation) in self.0 {
-            // One that panicked has said so.
+            // A task that panicked has printed its message.
             let _ = conversation.await;
         }
     }
@@ -74,7 +74,7 @@ impl Connections {
         self.0.len() < MOST_CONNECTIONS
     }
 
-    /// Ends the conversation with whoever was silent for longest, if that was long enough.
+    /// Closes the connection of the client that was silent for longest, if that was long enough.
     fn send_away(&mut self) {
         let silent_since = |(connection, _): &(Connection, _)| *connection.silent_since.borrow();
         let all = self.0.iter().enumerate();

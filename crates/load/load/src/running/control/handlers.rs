@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the controller may take. It answers within milliseconds.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// What requests are answered from.
+/// The data from which requests are answered.
 #[derive(Debug)]
 pub(super) struct Handlers {
     /// Where the run's requests go.
@@ -42,7 +42,7 @@ pub(super) struct Handlers {
     exposition: Exposition,
 }
 
-/// What a request asks for.
+/// The content of a request.
 #[derive(Debug)]
 pub(super) enum ControlRequest {
     Status,
@@ -84,7 +84,7 @@ impl Handlers {
         })
     }
 
-    /// The answer to what was asked for.
+    /// The response to a request.
     pub(super) async fn answer(
         &self,
         asked: Result<ControlRequest, Refused>,

@@ -43,7 +43,7 @@ pub(super) async fn serve(
     let _ = timeout(FAREWELL, connections.leave()).await;
 }
 
-/// Accepts whoever comes.
+/// Accepts connections.
 async fn accept(
     listener: &TcpListener,
     handlers: &Arc<Handlers>,
@@ -58,7 +58,7 @@ async fn accept(
         connections
             .give(|connection| converse(stream, Arc::clone(handlers), is_over.clone(), connection))
             .await;
-        // What has arrived is read before the connection may be closed for another one.
+        // Reads a request that has arrived before its connection may be closed for another one.
         yield_now().await;
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// How long a second is, on a run that is no node of a fleet.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Where things stood at a moment.
+/// The state of a run at a moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Checkpoint {
     pub(crate) at: Nanos,
@@ -16,7 +16,7 @@ pub(crate) struct Checkpoint {
     pub(crate) asked: f64,
     pub(crate) skipped: u64,
     pub(crate) idle: Duration,
-    /// The processor time of each load thread.
+    /// The CPU time of each load thread.
     pub(crate) processor: Vec<CpuTime>,
 }
 

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use nanopace::Rate;
 use std::path::PathBuf;
 
-/// What `--help` shows below the commands.
+/// The examples of the help page, shown below the commands.
 pub(crate) const HELP: &str = "\
 A fleet is several machines that issue one load together. Each runs the same command, and reaches
 the same store, a Redis or Valkey server:
@@ -57,7 +57,7 @@ pub(crate) enum FleetCommand {
         /// As in "ramp 100/s..5k/s 30s, hold 60s"; run --help has the grammar
         shape: WrittenShape,
     },
-    /// Start nothing for a while; the time of the load stands still
+    /// Start nothing for a while; the time of the load is paused too
     Pause(RunAt),
     /// Go on after a pause
     Resume(RunAt),

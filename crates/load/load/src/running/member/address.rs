@@ -1,4 +1,4 @@
-//! Where a fleet's store is, and what to say when something is wrong with it.
+//! The address of a fleet's store, and error messages about the store.
 
 use anyhow::{Context, anyhow};
 use nanopace_fleet::FleetError;

@@ -18,7 +18,7 @@ pub(crate) struct FleetArgs {
     #[arg(long = "run", value_name = "NAME")]
     pub(crate) run_name: Option<String>,
 
-    /// The run starts when so many nodes are there [default: 1]
+    /// Number of nodes to wait for before the run starts [default: 1]
     #[arg(long, value_name = "COUNT", requires = "run_name")]
     pub(crate) nodes: Option<u32>,
 
@@ -35,7 +35,7 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "10s", value_parser = humantime::parse_duration)]
     pub(crate) blind: Duration,
 
-    /// What it does then: hold, which is to start nothing until the store is back, or stop
+    /// What it does after that: hold, which is to start nothing until the store is back, or stop
     #[arg(long, value_name = "WHAT", requires = "run_name", default_value = "hold")]
     pub(crate) when_blind: Then,
 
@@ -44,7 +44,7 @@ pub(crate) struct FleetArgs {
     pub(crate) gives_load: bool,
 }
 
-/// What a node does that has been without the store for too long.
+/// The action of a node that has been without the store for too long.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Then {
     Hold,

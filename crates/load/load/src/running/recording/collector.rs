@@ -18,9 +18,9 @@ pub(crate) struct Collector<'run> {
     pacer: Pacer,
     /// Whether gaps between slots can be judged, because these lie evenly around the load.
     is_even: bool,
-    /// What was collected last.
+    /// The stats that were collected last.
     interval: OperationStats,
-    /// What was collected in this second.
+    /// The stats that were collected in this second.
     second: OperationStats,
     last_second: OperationStats,
     /// Everything before this second.
@@ -28,9 +28,9 @@ pub(crate) struct Collector<'run> {
     /// Empty. It takes the place of the stats that are being collected.
     spare: OperationStats,
     gaps: Gaps,
-    /// Of arrivals that are Poisson.
+    /// The intervals between starts, for Poisson arrivals.
     intervals: Option<Intervals>,
-    /// What became of slots, taken last.
+    /// The outcomes of slots that were taken last.
     outcomes: Vec<Outcome>,
     /// Empty, as `spare`.
     spare_outcomes: Vec<Outcome>,
@@ -63,12 +63,12 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// From now on these labels are told, whether any operation of theirs has ended or not.
+    /// From now on these labels are reported, whether any of their operations has ended or not.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.total.labels.expect(labels);
     }
 
-    /// Takes what has become of slots since the last time. All of them were due by now.
+    /// Takes the outcomes of slots since the last time. All of them were due by now.
     pub(crate) fn take_outcomes(&mut self) {
         self.outcomes.clear();
         for recorder in self.recorders {
@@ -77,7 +77,7 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// What was taken last.
+    /// The outcomes that were taken last.
     pub(crate) fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
     }
@@ -129,7 +129,7 @@ impl<'run> Collector<'run> {
     pub(crate) fn change(&mut self, change: impl FnOnce(&Pacer)) {
         self.judge_starts();
         change(&self.pacer);
-        // What has started meanwhile is of one load or of the other.
+        // Starts in between belong to either load.
         self.take_starts();
         self.starts.clear();
         self.gaps.cut();

@@ -34,7 +34,7 @@ pub(super) struct InFlight {
 }
 
 impl Begun {
-    /// What has become of it.
+    /// The outcome of the operation.
     pub(super) fn outcome(&self, end: Nanos, ending: Ending) -> Outcome {
         let &Begun { intended_start, start, .. } = self;
         Outcome {

@@ -1,4 +1,4 @@
-//! What a load thread records during the run.
+//! The recorder of a load thread.
 
 use super::in_flight::{Begun, InFlight};
 use super::schedule_shift::ScheduleShift;
@@ -20,7 +20,7 @@ use std::time::Duration;
 pub(crate) struct Recorder {
     clock: Pacer,
     record: Mutex<Record>,
-    /// Of all threads, if the strictness has one. Locked under the record's lock, never around it.
+    /// Shared by all threads, if the strictness has one. Locked under the record's lock, never around it.
     burst: Option<Arc<Mutex<BurstLine>>>,
 }
 
@@ -44,8 +44,8 @@ struct Record {
 }
 
 impl Recorder {
-    /// An empty record for each thread, which have so many connections, with times by the clock of
-    /// `pacer`. A policy of it may give slots up, or none does.
+    /// An empty record for each thread, with these numbers of connections and with times by the clock of `pacer`.
+    /// `gives_up`: whether a policy of the pacer may give slots up.
     pub(crate) fn all(pacer: &Pacer, connections: &[usize], gives_up: bool) -> Vec<Arc<Recorder>> {
         let burst = BurstLine::new(pacer.strictness()).map(|line| Arc::new(Mutex::new(line)));
         let each = connections.iter();
@@ -141,7 +141,7 @@ impl Recorder {
         now
     }
 
-    /// What is in flight is unfinished, now: the thread may be stuck. What ends later is not counted.
+    /// Operations in flight are unfinished, now: the thread may be stuck. Operations that end later are not counted.
     pub(crate) fn give_up(&self) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -171,13 +171,12 @@ impl Recorder {
         self.record().opening
     }
 
-    /// The thread goes to sleep until something happens. It says what it has had of the processor, if
-    /// that is needed.
+    /// The thread goes to sleep until something happens. It reports its CPU time, if that is needed.
     pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.sleeps(self.clock.now(), processor);
     }
 
-    /// The thread wakes. It says what it has had of the processor, if that is needed.
+    /// The thread wakes. It reports its CPU time, if that is needed.
     pub(crate) fn wakes(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }

@@ -11,7 +11,7 @@ use nanopace::Rate;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What `--help` shows below the options.
+/// The examples and notes of the help page, shown below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   nanopace search --url http://127.0.0.1:8080/ --until \"p99 response < 20ms\"
@@ -63,7 +63,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = humantime::parse_duration, help_heading = "The search")]
     pub(crate) settle: Duration,
 
-    /// End after so many steps
+    /// End after this number of steps
     #[arg(long, value_name = "COUNT", default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..), help_heading = "The search")]
     pub(crate) max_steps: u16,
 
@@ -130,7 +130,7 @@ impl SearchArgs {
         self.min.map_or((from / 10.0).max(LOWEST).min(from), Rate::as_hz)
     }
 
-    /// The options of the runs that are the steps, but for their rate and length.
+    /// The options of the runs that are the steps, except their rate and length.
     pub(crate) fn into_run(self) -> RunArgs {
         let mut run = RunArgs::by_default();
         run.schedule.rate = Some(self.from);

@@ -18,8 +18,8 @@ use tokio::time::sleep;
 /// How often the thread says that nothing holds it.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// What `call` comes to. None if it holds its thread for longer than `timeout`, or is not wanted any more:
-/// then the thread is left behind.
+/// The result of `call`. `None` if it holds its thread for longer than `timeout`, or is not wanted any more: then the
+/// thread is left running.
 pub(crate) fn apart<F: Future<Output: Send>>(
     timeout: Duration,
     is_wanted: impl Fn() -> bool,

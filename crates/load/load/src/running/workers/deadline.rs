@@ -37,8 +37,8 @@ impl Deadline {
 
     /// Ready when the current request is to be given up.
     pub(crate) fn poll_passed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        // The timer tells nothing to a task whose turn is over, and a server that never stops sending
-        // uses up each turn.
+        // The timer never fires for a task whose budget is used up, and a server that never stops sending uses up each
+        // budget.
         if !has_budget_remaining() && Instant::now() >= self.at && !self.put_off() {
             return Poll::Ready(());
         }
@@ -51,8 +51,8 @@ impl Deadline {
         Poll::Pending
     }
 
-    /// Once for each request, if its thread was stopped or had no processor when it passed: the answer
-    /// may have been there in time.
+    /// Once for each request, if its thread was stopped or had no CPU time when it passed: the response may have been
+    /// there in time.
     fn put_off(&mut self) -> bool {
         let now = Instant::now();
         let is_first = !self.is_put_off && now.saturating_duration_since(self.at) > LATE;

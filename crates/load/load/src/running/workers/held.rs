@@ -5,8 +5,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::time::Duration;
 
-/// What `call` returns. Raises `longest` to the longest time for which it held its thread, by the clock of
-/// `pacer`.
+/// The result of `call`. Raises `longest` to the longest time for which it held its thread, by the clock of `pacer`.
 pub(super) async fn watched<F: Future>(
     call: F,
     pacer: &Pacer,

@@ -46,7 +46,7 @@ pub(crate) struct RunLength {
     pub(crate) slots: Option<u64>,
     /// How slots lie around the load.
     pub(crate) spacing: Spacing,
-    /// Whether the intervals between slots are equal, but for changes of the rate.
+    /// Whether the intervals between slots are equal, except for changes of the rate.
     pub(crate) is_steady: bool,
     /// The slots per second of a load that is a constant rate, until it is changed.
     pub(crate) constant_hz: Option<f64>,

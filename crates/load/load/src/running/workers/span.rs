@@ -330,8 +330,8 @@ fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     left
 }
 
-/// The ledger without what has fallen due since the end, which came `end` after the start. Of a run that was paused
-/// less is left out, by as long as the pauses took.
+/// The ledger without the slots that have fallen due since the end, which came `end` after the start. If the run was
+/// paused, less is left out, by the length of the pauses.
 fn ledger_at_end(end: Duration, ledger: Ledger) -> Ledger {
     let mut ended = ledger;
     let behind = ledger.elapsed.saturating_sub(end).min(ledger.backlog);

@@ -92,21 +92,21 @@ fn failures(summary: &Summary) -> Vec<(String, u64)> {
     summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count)).collect()
 }
 
-/// Nothing starts where the machine stands still for as long as the load goes on.
+/// The failures of this kind. There are none if the count is zero, as on a machine that stalls for the whole load.
 fn of_kind(kind: &str, count: u64) -> Vec<(String, u64)> {
     if count == 0 { Vec::new() } else { vec![(kind.to_owned(), count)] }
 }
 
 type Called = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
 
-/// What becomes of a call or an opening with this number.
+/// The result of a call or an opening with this number.
 type Becomes<T> = Box<dyn Fn(u64) -> T + Send + Sync>;
 
-/// A target that does as it is told. It is of one type whatever that is, because the run is compiled for each.
+/// A target whose results the test sets. It is of one type for all tests, because the run is compiled for each type.
 struct Told {
-    /// What becomes of which opening, counted from 0, which is the one to see whether it is there.
+    /// The result of each opening, counted from 0. Number 0 is the check that the target responds.
     open: Becomes<Result<(), Failure>>,
-    /// What becomes of the call for which slot.
+    /// The result of the call for each slot.
     call: Becomes<Called>,
     opened: AtomicU64,
     /// The slots of all calls.
@@ -213,7 +213,7 @@ fn outlasts(_: u64) -> Called {
     })
 }
 
-/// Who is behind: the target, if the machine did not stand still.
+/// The verdict that names the target, if the machine did not stall.
 fn behind(summary: &Summary) -> Verdict {
     let Lateness { target, generator, queued, .. } = summary.stats.lateness;
     match (target >= 2.0 * generator, generator >= 2.0 * target) {

@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, ThreadId};
 
-/// A target that does as it is told.
+/// A target whose results the test sets.
 pub(super) struct Told {
-    /// What becomes of which opening, counted from 0, which is the one to see whether it is there.
+    /// The result of each opening, counted from 0. Number 0 is the check that the target responds.
     open: Becomes<Result<(), Failure>>,
-    /// What becomes of the call for which slot.
+    /// The result of the call for each slot.
     call: Becomes<Result<Done, Failure>>,
     opened: AtomicU64,
     /// The slots of all calls, and the sessions and threads that they were on.

@@ -24,7 +24,7 @@ fn run(options: &str) -> Summary {
     run_with(&setup, &sender, &messages)
 }
 
-/// What it says of its goal.
+/// The finding about its goal.
 fn sure(summary: &Summary) -> &Finding {
     summary.findings.iter().find(|finding| finding.check == "sure").unwrap()
 }
