@@ -35,7 +35,7 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "10s", value_parser = humantime::parse_duration)]
     pub(crate) blind: Duration,
 
-    /// What it does after that: hold, which is to start nothing until the store is back, or stop
+    /// The action after that: hold, which is to start nothing until the store is back, or stop
     #[arg(long, value_name = "WHAT", requires = "run_name", default_value = "hold")]
     pub(crate) when_blind: Then,
 

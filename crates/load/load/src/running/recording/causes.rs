@@ -287,7 +287,7 @@ fn the_verdict_names_who_was_stopped() {
     }
 }
 
-/// Each time that the thread wakes, it waits for the CPU for so long that it catches up with a backlog only slowly.
+/// Each time that the thread wakes, it waits for the CPU so long that it catches up with a backlog only slowly.
 const SATURATED: [Cause; 4] = [
     Cause { queued: 4, ..EASY },
     Cause { queued: 8, ..USUAL },

@@ -309,8 +309,8 @@ impl Record {
         lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
     }
 
-    /// From the first rest on there are ideal connections to a target that answers at once. What is in flight
-    /// has them, too.
+    /// From the first rest on there are ideal connections to a target that responds at once. Requests in flight have
+    /// them, too.
     fn begin_to_rest(&mut self, now: Nanos) {
         if self.beside.is_some() {
             return;

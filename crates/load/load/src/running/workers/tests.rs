@@ -92,7 +92,7 @@ fn failures(summary: &Summary) -> Vec<(String, u64)> {
     summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count)).collect()
 }
 
-/// The failures of this kind. There are none if the count is zero, as on a machine that stalls for the whole load.
+/// The failures of this kind: an empty list if the count is zero, as on a machine that stalls for the whole load.
 fn of_kind(kind: &str, count: u64) -> Vec<(String, u64)> {
     if count == 0 { Vec::new() } else { vec![(kind.to_owned(), count)] }
 }
