@@ -148,8 +148,8 @@ impl Sample {
     }
 }
 
-/// How many round trips a node makes before it joins, to know how long one takes, and what time it is. While
-/// it waits for others it makes more, and goes by as many of the last ones. When a clock was set, it begins anew.
+/// How many round trips a node makes before it joins, to measure the round-trip time and the store's time. While it
+/// waits for others it makes more, and uses this number of the latest ones. When a clock was set, it begins again.
 const SAMPLES: usize = 8;
 
 /// The last round trips before a node begins.
@@ -191,7 +191,7 @@ pub(crate) struct Leader {
     slower_ppb: i64,
     /// None while the store's clock is right.
     off: Option<Off>,
-    /// By how much the clock was set to follow the store's, in all.
+    /// By how much the clock was set to follow the store's, in total.
     stepped_ns: u64,
 }
 
@@ -202,8 +202,8 @@ struct Off {
     samples: Samples,
 }
 
-/// The clock is led anew after this time, and what it is off is made up for in twice that. If clocks
-/// always differ by as much, that is learnt in some ten times that.
+/// The clock's rate is corrected after each period of this length, and its offset is made up for in twice that time. A
+/// constant difference between the clocks is learnt in about ten times this period.
 const WINDOW_NS: u64 = 1_000_000_000;
 
 /// The store's clock is off for this time, or for ten frames, before the run's clock follows it.
@@ -216,7 +216,7 @@ impl Leader {
         Leader { best: None, since_ns: 0, slower_ppb: 0, off: None, stepped_ns: 0 }
     }
 
-    /// By how much the clock was set to follow the store's, in all.
+    /// By how much the clock was set to follow the store's, in total.
     pub(crate) fn stepped_ns(&self) -> u64 {
         self.stepped_ns
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// How often a change is tried if others change the run at the same moment.
 const TRIES: usize = 20;
 
-/// A node hears of a change in this time, unless it is cut off or its frames are very long.
+/// The time in which a node receives a change, unless it is cut off or its frames are very long.
 const HEARD_IN: Duration = Duration::from_secs(10);
 
 /// How often a caller that waits for that reads the run.
@@ -22,9 +22,9 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Reads the state of a run and changes its load, from any machine.
 ///
-/// Changes are in force for all nodes from the same slot on, some frames from now. A change is done when a
-/// node has told that it knows of it, some two frames later: then it outlives the store's data. Otherwise it
-/// is [`FleetError::Unheard`], and nodes may still hear of it.
+/// Changes are in force for all nodes from the same slot on, some frames from now. A change is done when a node has
+/// reported that it knows of it, about two frames later: then it outlives the store's data. Otherwise the error is
+/// [`FleetError::Unheard`], and nodes may still receive the change.
 ///
 /// ```no_run
 /// use nanopace_fleet::Control;
@@ -310,7 +310,7 @@ fn paused() -> Shape {
     Shape::constant(Level::ZERO)
 }
 
-/// The frame from which on nothing is asked for, if all nodes have left.
+/// The frame from which on nothing is claimed, if all nodes have left.
 fn left(run: &Run) -> Option<u64> {
     run.roster.nodes.is_empty().then_some(run.left)
 }

@@ -91,8 +91,7 @@ pub(crate) struct Core {
     missed_since: Option<u64>,
     /// When a claim was answered last.
     heard_at: u64,
-    /// When the store last came back after a long time or was filled again, so that nodes had something to tell it
-    /// anew.
+    /// When the store last came back after a long time or was filled again, so that nodes had to report to it again.
     disturbed_at: u64,
 
     /// The leases that the pacer has to give up, because the load has changed.
@@ -234,7 +233,7 @@ impl Core {
         self.failure.as_ref()
     }
 
-    /// Whether the store has been told all that the node has run.
+    /// Whether the store knows of all that the node has run.
     pub(crate) fn has_marked_all(&self) -> bool {
         self.unclaimed.to_mark.is_empty() && self.urgent.is_none()
     }
@@ -254,8 +253,8 @@ impl Core {
         self.frames().own(frame, rank, nodes)
     }
 
-    /// Runs these tracks of a frame without knowing who owns them. The node asks for no more of that frame, because
-    /// others may be blind too and run what it would get.
+    /// Runs these tracks of a frame without knowing their owners. The node claims no more of that frame, because others
+    /// may be blind too and run what it would get.
     fn runs_blind(&mut self, frame: u64, tracks: TrackSet) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
@@ -416,7 +415,7 @@ impl Core {
         self.frames().at(now + self.frames().frame_ns / 2) + 3
     }
 
-    /// The last update, for a node that leaves now: it tells the pacer where the node's part ends.
+    /// The last update, for a node that leaves now. It ends the node's part for the pacer.
     pub(crate) fn last_update(&mut self, now: u64) -> Update {
         let frame = self.leaves_from(now);
         let (slot, leases) = (self.load.first(frame), vec![Lease::nothing(u64::MAX)]);

@@ -206,7 +206,7 @@ impl Driver {
         }
     }
 
-    /// Takes what nobody else will, and then gives back what has not begun.
+    /// Claims the tracks that no other node will claim, and then gives back those that have not begun.
     fn leave(&mut self) -> Result<(), FleetError> {
         let ends = Instant::now() + ENDS_IN;
         let mut is_answered = true;
@@ -235,8 +235,8 @@ impl Driver {
         self.retried(&request)
     }
 
-    /// Tells the store what became of its slots, and the user's results. A store that has lost the
-    /// run is filled again first. Returns whether this node is the last one.
+    /// Reports to the store what became of its slots, and the user's results. A store that has lost the run is filled
+    /// again first. Returns whether this node is the last one.
     fn finish(&mut self, results: &[u8]) -> Result<bool, FleetError> {
         self.core.stop_claiming(self.clock.now_ns());
         let others = self.give_results(results)?;
@@ -278,7 +278,7 @@ impl Driver {
 
     fn last_request(&mut self, results: &[u8], has_heard: bool) -> Request {
         let progress = self.progress(self.clock.now_ns());
-        // Nobody holds slots any more.
+        // No caller holds slots any more.
         let fired = self.pacer.ledger().granted.saturating_sub(self.not_started);
         let progress = Progress { fired, ..progress }.text();
         self.core.last_request(has_heard, progress, results)

@@ -93,7 +93,7 @@ pub enum FleetError {
     /// The run is over.
     #[error("the run is over")]
     Over,
-    /// The store has the change, and no node has told that it knows of it.
+    /// The store has the change, and no node has reported that it knows of it.
     #[error("the store has the change, but no node has heard of it in {0:?}: look at the status")]
     Unheard(Duration),
     /// Others change the run all the time.

@@ -135,9 +135,9 @@ impl Fleet {
         Fleet { name: name.to_owned(), ..self }
     }
 
-    /// How long a frame is at least, from 1 ms to 10 s; 100 ms by default. It is longer than that if
-    /// a round trip to the store is, and if more than 500 nodes are awaited: 0.2 ms for each. All
-    /// nodes of a run have the longest that any of them asked for before it started.
+    /// The minimum length of a frame, from 1 ms to 10 s; 100 ms by default. A frame is longer than that if a round trip
+    /// to the store is, and if more than 500 nodes are awaited: 0.2 ms for each. All nodes of a run use the longest
+    /// minimum that was given before it started.
     ///
     /// A stall of up to two frames, of a node or of the store, has no effect. A node that dies loses its share of up to
     /// four and a half frames.

@@ -124,7 +124,7 @@ impl FrameWindow {
         &self.past
     }
 
-    /// Forgets what was run before a frame, which nobody asks for any more.
+    /// Forgets what was run before a frame that is not needed any more.
     pub(crate) fn forget(&mut self, until: u64) {
         self.past.forget(until);
     }

@@ -24,7 +24,7 @@ pub(crate) struct Load {
     shape: Shape,
     /// The shape that continues after a pause; `None` unless the load is paused.
     rest: Option<Shape>,
-    /// The first slots of frames that were asked for of late: the same ones are asked for several times.
+    /// The first slots of frames that were needed lately: each is needed several times.
     known: Vec<(u64, u64)>,
 }
 
@@ -217,7 +217,7 @@ mod tests {
 
     /// Between the end of the load before and what follows, nothing starts.
     #[test]
-    fn what_follows_begins_at_its_frame_if_the_load_was_over_before() {
+    fn a_change_begins_at_its_frame_if_the_load_was_over_before() {
         let shape = Some("hold 1k/s 1s".to_owned());
         let change = Version { change: 1, from: HEAD + 15, shape, rest: None };
         let mut load = load("hold 1k/s 100ms").changed(&change).unwrap();

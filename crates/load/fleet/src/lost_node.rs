@@ -48,7 +48,7 @@ impl LostNode {
         })
     }
 
-    /// Slots that it had told as started, which may be another's.
+    /// Slots that it had reported as started, which may belong to others.
     pub(crate) fn unmarked(&self) -> u64 {
         self.unmarked
     }
@@ -79,7 +79,7 @@ mod tests {
 
     const SECOND_US: i64 = 1_000_000;
 
-    /// A node that told something at one moment, and was heard of at another, in seconds.
+    /// A node that made a report at one moment, and was heard of at another, in seconds.
     fn node(told: u64, heard: i64) -> NodeText {
         let limit_ns = 1_000_000_000;
         let progress =
@@ -122,13 +122,13 @@ mod tests {
         };
         let (alone, two) = (perhaps(Some(1)), perhaps(None));
         assert!(alone > two, "{alone} and {two}");
-        // The store has answered with a larger roster than the one by which the node has told.
+        // The store has answered with a larger roster than that of the node's report.
         assert_eq!(perhaps(Some(4)), two);
         assert_eq!(perhaps(Some(0)), alone);
     }
 
     #[test]
-    fn behind_the_load_a_node_without_results_has_not_told_all() {
+    fn after_the_load_a_node_without_results_has_not_reported_all() {
         let run = core().run().clone();
         let (living, done) = (node(2, 2), NodeText { has_results: true, ..node(2, 2) });
         let is_silent = |node: &_, is_past| LostNode::of(node, &run, 0, is_past).is_some();

@@ -71,7 +71,7 @@ pub(crate) enum Request {
         from: u64,
         portions: Vec<Portion>,
     },
-    /// The node's results so far, in place of those that it told before.
+    /// The node's results so far, which replace those that it reported before.
     Tell {
         id: String,
         node: NodeId,
@@ -145,7 +145,7 @@ pub(crate) struct Claim {
     pub(crate) roster: u64,
     /// Up to which frame slots have been counted, as far as the node knows.
     pub(crate) counted: u64,
-    /// How far the node is, for those who look.
+    /// The progress of the node, for observers.
     pub(crate) progress: String,
     pub(crate) asks: Vec<Ask>,
 }
@@ -156,7 +156,7 @@ pub(crate) struct Ask {
     pub(crate) take: Take,
 }
 
-/// Which tracks a node wants.
+/// The tracks that a node asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Take {
     /// Up to `most` of the own tracks of number `rank` of `nodes` nodes.
@@ -165,7 +165,7 @@ pub(crate) enum Take {
     Share { nodes: u32, most: u32 },
     /// All that is free in a frame that the node has missed.
     Missed,
-    /// No tracks: the node wants to know the owners.
+    /// No tracks: the node only needs the owners.
     Nothing,
 }
 
@@ -220,12 +220,12 @@ pub(crate) struct Run {
     pub(crate) counted: Counted,
 }
 
-/// Frames whose slots have been counted for their owners, who are forgotten.
+/// Frames whose slots have been counted for their owners. The owners of the tracks are forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     /// The first frame after them.
     pub(crate) until: u64,
-    /// Slots of each node; none: those that nobody owned.
+    /// Slots of each node; `None`: those without an owner.
     pub(crate) slots: BTreeMap<Option<NodeId>, u64>,
 }
 
@@ -284,7 +284,7 @@ impl Run {
         Waits::ForNodes { here, awaited: self.awaited }
     }
 
-    /// The first frame that nobody can have claimed by a moment of the run.
+    /// The first frame that no node can have claimed by a moment of the run.
     pub(crate) fn first_unopened(&self, moment_ns: u64) -> u64 {
         self.frames.at(moment_ns) + self.lead + 1
     }
@@ -315,10 +315,10 @@ pub(crate) enum Answer {
     Other,
     /// The run is of this other version.
     Foreign(String),
-    /// The load is not the one that was asked for.
+    /// The load is not the requested one.
     Differs(Box<Run>),
     Joined(NodeId, Box<Run>),
-    /// Nobody can join any more, and no new run can begin yet: the load is over and some nodes are not done, or all of
+    /// No node can join any more, and no new run can begin yet: the load is over and some nodes are not done, or all of
     /// them are, since just now.
     Ending,
     Run(Box<Run>),
@@ -368,7 +368,7 @@ pub struct NodeResults {
 }
 
 impl NodeText {
-    /// Whether it has told that it knows a version of the load that comes after `before` others.
+    /// Whether it has reported that it knows a version of the load that comes after `before` others.
     pub(crate) fn knows(&self, version: &Version, before: u64) -> bool {
         let knows = |Progress { versions, change, .. }| {
             versions > before + 1 || (versions == before + 1 && change == version.change)

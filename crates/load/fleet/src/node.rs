@@ -43,8 +43,8 @@ pub struct NodeStatus {
     pub is_first: bool,
     /// For how long the node has been without the store; none while it is there.
     pub blind: Option<Duration>,
-    /// In how many frames so far the node has started its own slots by the last roster, because it
-    /// could not know who has claimed what. Only then slots can start twice.
+    /// In how many frames so far the node has started its own slots by the last roster, because it could not know the
+    /// claims of others. Only then slots can start twice.
     pub blind_frames: u64,
     /// How late the oldest slot is that has not started.
     pub late: Duration,

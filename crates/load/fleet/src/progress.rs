@@ -11,7 +11,7 @@ pub(crate) struct Progress {
     pub(crate) twice: u64,
     /// How late the node's oldest slot is.
     pub(crate) late_ns: u64,
-    /// For how long the node has run without the store, or had before it told this.
+    /// For how long the node has run without the store, or had before this report.
     pub(crate) blind_ns: u64,
     /// Slots that were started without the store, which does not know of them yet. Another may own them.
     pub(crate) unmarked: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Progress {
     pub(crate) change: u64,
     /// When the node reported this, as a moment of the run in nanoseconds. The store may have received it much later.
     pub(crate) told_ns: u64,
-    /// By how much the node's clock was set to follow the store's, in all.
+    /// By how much the node's clock was set to follow the store's, in total.
     pub(crate) stepped_ns: u64,
 }
 

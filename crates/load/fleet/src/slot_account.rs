@@ -59,8 +59,8 @@ pub struct NodeAccount {
     pub lost: i64,
     /// How many of the lost slots a silent node without results may have started after all.
     pub untold: u64,
-    /// How many slots of others a silent node may have started besides, because it may have gone on without
-    /// the store. It does so for a bounded time, and with its part of the load.
+    /// How many slots of other nodes a silent node may have started, because it may have gone on without the store. It
+    /// does so for a bounded time, and with its part of the load.
     pub perhaps_twice: u64,
     /// How late the node's oldest slot was when it was heard of last.
     pub late: Duration,
@@ -108,8 +108,8 @@ impl Account {
         self.fired() + unclaimed + untold + self.perhaps_twice()
     }
 
-    /// How many slots silent and [forgotten](Account::forgotten) nodes may have started twice. Nobody knows how
-    /// long a forgotten one goes on without the store, nor with which part of the load.
+    /// How many slots silent and [forgotten](Account::forgotten) nodes may have started twice. It is not known how long
+    /// a forgotten one goes on without the store, and with which part of the load.
     fn perhaps_twice(&self) -> u64 {
         let silent = self.nodes.iter().map(|node| node.perhaps_twice).sum::<u64>();
         silent + self.forgotten * self.expected

@@ -24,7 +24,7 @@ pub(crate) enum Command {
     Leave(Sender<Result<(), FleetError>>),
     NotStarted(u64, Sender<Result<(), FleetError>>),
     Finish(Vec<u8>, Sender<Result<bool, FleetError>>),
-    /// Nobody has the node any more.
+    /// The node was dropped.
     Drop,
 }
 

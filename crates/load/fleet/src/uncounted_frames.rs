@@ -87,7 +87,7 @@ impl UncountedFrames {
         taken
     }
 
-    /// Forgets what comes before a frame, which nobody asks for any more.
+    /// Forgets what was run before a frame that is not needed any more.
     pub(crate) fn forget(&mut self, until: u64) {
         self.ran.retain(|ran| ran.frames.end > until);
         if let Some(first) = self.ran.first_mut() {

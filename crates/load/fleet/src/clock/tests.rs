@@ -30,7 +30,7 @@ fn best_ahead_ms(trips: &[(u64, i64)]) -> i64 {
 }
 
 #[test]
-fn of_round_trips_before_a_clock_was_set_none_is_the_best() {
+fn a_round_trip_before_a_clock_was_set_is_never_the_best() {
     for step_ms in [-60_000, -10, 10, 60_000] {
         assert_eq!(best_ahead_ms(&[(0, 0), (1, 0), (1, step_ms)]), step_ms);
         assert_eq!(best_ahead_ms(&[(0, step_ms), (50, step_ms), (1, step_ms)]), step_ms);
@@ -122,7 +122,7 @@ fn a_clock_that_was_set_follows_the_store() {
 }
 
 #[test]
-fn a_standing_clock_stands() {
+fn a_stopped_clock_does_not_advance() {
     let clock = RunClock::standing();
     assert_eq!([clock.now_ns(), clock.now_ns()], [0, 0]);
 }

@@ -9,12 +9,12 @@ use crate::message::{Ask, Claim, Portion, Request, Take};
 /// The most portions that are marked in one request.
 const MOST_MARKED: usize = 64;
 
-/// The most frames that are asked for in one request.
+/// The most frames in one request.
 const MOST_ASKED: usize = 64;
 
 impl Core {
-    /// The next request, if one is due by now. `is_late` says whether the node's oldest slot is more than a frame
-    /// late; `progress` is what the node tells the others of itself.
+    /// The next request, if one is due by now. `is_late`: whether the node's oldest slot is more than a frame late.
+    /// `progress`: the progress that the node reports to the others.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.advance(now);
@@ -47,14 +47,13 @@ impl Core {
         self.urgent.is_some() || self.failure.is_some() || marks_first
     }
 
-    /// A claim of nothing, by whose answer the node hears whether the store has forgotten something.
+    /// A claim of nothing. Its answer shows whether the store has forgotten something.
     pub(super) fn sign_of_life(&mut self, progress: &str) -> Request {
         self.claim(Vec::new(), progress)
     }
 
-    /// The next request of a node that is about to leave; None once it knows what it has up to the frame in which it
-    /// leaves. After the last update its pacer can be told nothing more. While an answer is on its way, that frame moves
-    /// on.
+    /// The next request of a node that is about to leave; `None` once it knows its tracks up to the frame in which it
+    /// leaves. After the last update its pacer takes no more. While an answer is on its way, that frame moves on.
     pub(crate) fn request_before_it_leaves(
         &mut self,
         now: u64,
@@ -145,8 +144,8 @@ impl Core {
         now + begins.chain(decides).fold(patience - patience / 4, u64::min)
     }
 
-    /// A claim by these asks, which may be none. While the store's clock is off, it would grant what this node does not
-    /// take: then it is a claim of nothing, by whose answer the node hears whether the clock is right again.
+    /// A claim by these asks, which may be none. While the store's clock is off, it would grant tracks that this node
+    /// does not take: then it is a claim of nothing, and its answer shows whether the clock is right again.
     fn claim(&mut self, mut asks: Vec<Ask>, progress: &str) -> Request {
         if self.last_reply == LastReply::Refused {
             asks.clear();
@@ -184,8 +183,8 @@ impl Core {
         self.next_repair().unwrap_or(Request::Finish { id, node, progress, results })
     }
 
-    /// The next request that tells the store something which it does not know, if there is one: the urgent one, or a
-    /// mark of portions.
+    /// The next request with something that the store does not know, if there is one: the urgent one, or a mark of
+    /// portions.
     pub(super) fn next_repair(&mut self) -> Option<Request> {
         if self.urgent.is_some() || self.unclaimed.to_mark.is_empty() {
             return self.urgent.clone();

@@ -123,7 +123,7 @@ fn a_node_that_asks_before_its_turn_leaves_the_others_their_part() {
 }
 
 #[test]
-fn what_a_node_that_leaves_gives_back_can_still_be_claimed() {
+fn tracks_that_a_leaving_node_gives_back_can_still_be_claimed() {
     for now in (20 * FRAME_NS..22 * FRAME_NS).step_by(1_000_000) {
         let (mut leaver, other) = (core(), core());
         let last = leaver.last_update(now);
@@ -161,7 +161,7 @@ pub(super) fn blind_until(frame: u64) -> Core {
 }
 
 #[test]
-fn all_is_told_again_when_others_have_repaired_the_store() {
+fn a_node_marks_all_again_when_others_have_repaired_the_store() {
     let mut core = blind_until(40);
     let request = core.sign_of_life("");
     core.unclaimed.to_mark.clear();
@@ -171,7 +171,7 @@ fn all_is_told_again_when_others_have_repaired_the_store() {
 }
 
 #[test]
-fn a_store_that_knows_less_versions_is_told_them() {
+fn a_store_that_knows_fewer_versions_gets_them() {
     let mut core = core();
     let request = core.sign_of_life("");
     let answer = Claimed { known: 0, ..claimed(&core) };
@@ -181,7 +181,7 @@ fn a_store_that_knows_less_versions_is_told_them() {
 
 /// Slots that were started by the old load count as started twice, and are not marked.
 #[test]
-fn what_was_started_by_an_old_load_is_counted() {
+fn slots_started_by_an_old_load_are_counted() {
     let mut core = blind_until(30);
     let request = core.sign_of_life("");
     let versions =
@@ -209,7 +209,7 @@ fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
 
 /// Slots that were started by the old load were due, and stay so: otherwise the run's account would count them as lost.
 #[test]
-fn what_was_due_by_an_old_load_stays_due() {
+fn slots_due_by_an_old_load_stay_due() {
     let mut core = blind_until(30);
     let now = 30 * FRAME_NS + FRAME_NS / 2;
     while let Some(update) = core.update() {
@@ -222,9 +222,9 @@ fn what_was_due_by_an_old_load_stays_due() {
     assert!(before > 0 && core.due_slots(now) == before, "{before}, {}", core.due_slots(now));
 }
 
-/// A pacer takes the end wherever it has come to, so it is not asked for ever.
+/// A pacer takes the end wherever it has come to, so the end is not repeated for ever.
 #[test]
-fn the_end_is_told_once() {
+fn the_pacer_gets_the_end_once() {
     let mut core = core();
     core.leaves_in = Some(core.book.next());
     let update = core.update().unwrap();
@@ -235,7 +235,7 @@ fn the_end_is_told_once() {
 
 /// A node that has nothing in the last frames may still get what another one gives back.
 #[test]
-fn the_end_is_not_told_before_the_last_frame_closes() {
+fn the_pacer_gets_no_end_before_the_last_frame_closes() {
     let mut core = core();
     let first = core.book.next();
     core.leaves_in = Some(first + 3);
@@ -252,7 +252,7 @@ fn the_end_is_not_told_before_the_last_frame_closes() {
 
 /// Leases that the node gets before its last frame replace those of its pacer, and also replace the end.
 #[test]
-fn a_node_that_leaves_is_told_of_the_end_again() {
+fn the_pacer_of_a_leaving_node_gets_the_end_again() {
     let mut core = core();
     let last = core.last_update(0);
     let _ = core.leave(&last);
@@ -288,7 +288,7 @@ fn only_what_the_pacer_had_was_started_twice() {
 
 /// A thread may already wait for a slot of what the node drops.
 #[test]
-fn what_is_dropped_too_late_for_the_pacer_was_started_twice() {
+fn tracks_dropped_too_late_for_the_pacer_were_started_twice() {
     for (is_taken, slots) in [(true, 0), (false, 20)] {
         let (mut core, frame) = (core(), 23);
         core.book = FrameWindow::new(frame, core.frames());
@@ -306,7 +306,7 @@ fn what_is_dropped_too_late_for_the_pacer_was_started_twice() {
 
 /// A mark says of its own portions that the store knows them, and of no others.
 #[test]
-fn what_is_run_while_a_mark_is_under_way_is_marked_next() {
+fn tracks_run_while_a_mark_is_under_way_are_marked_next() {
     let mut core = blind_until(30);
     let request = core.next_repair().unwrap();
     core.sent(30 * FRAME_NS);
@@ -318,7 +318,7 @@ fn what_is_run_while_a_mark_is_under_way_is_marked_next() {
     assert_eq!(core.unclaimed.to_mark.front(), Some(&run));
 }
 
-/// The load becomes another one from a frame on, and the node hears of it.
+/// Changes the load from a frame on; the node learns of it.
 fn hears_of(core: &mut Core, from: u64, shape: &str, now: u64) -> Cut {
     let request = core.sign_of_life("");
     let versions = vec![Version { change: 1, from, shape: Some(shape.to_owned()), rest: None }];
@@ -373,7 +373,7 @@ fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
 
 /// The store would make it the owner of slots that it has not started.
 #[test]
-fn what_was_run_by_an_old_load_is_not_told() {
+fn tracks_run_by_an_old_load_are_not_marked() {
     let mut core = blind_until(30);
     let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
     core.gave_up_whole_frames(cut);
@@ -469,7 +469,7 @@ fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
 
 /// Otherwise its slots that were started twice would count once for each report.
 #[test]
-fn what_was_run_without_the_store_is_told_once() {
+fn tracks_run_without_the_store_are_marked_once() {
     let mut core = core();
     let request = core.request(30 * FRAME_NS, false, "").unwrap();
     core.hears_no_answer(30 * FRAME_NS);
@@ -524,7 +524,7 @@ fn an_error_does_not_make_a_clock_that_was_set_right() {
 
 /// The end that its pacer knew went with the rest of the old load.
 #[test]
-fn the_end_of_each_load_is_told() {
+fn the_pacer_gets_the_end_of_each_load() {
     let mut core = blind_until(30);
     core.is_told_of_end = true;
     let cut = hears_of(&mut core, 20, "hold 1k/s 100ms", 30 * FRAME_NS);
@@ -537,7 +537,7 @@ fn the_end_of_each_load_is_told() {
 
 /// Slots that are not there any more count once, as those of an old load.
 #[test]
-fn what_clashed_by_an_old_load_counts_once() {
+fn a_clash_by_an_old_load_counts_once() {
     let mut core = blind_until(30);
     for frame in [19, 25] {
         core.clash(&Portion { frame, tracks: (0..16).collect() }, 30 * FRAME_NS);
@@ -551,7 +551,7 @@ fn what_clashed_by_an_old_load_counts_once() {
 
 /// A store that has gone back may not know what a node has, and would give it to others.
 #[test]
-fn what_the_store_does_not_know_any_more_is_told_once() {
+fn portions_that_the_store_has_forgotten_are_marked_once() {
     let mut core = core();
     core.advance(30 * FRAME_NS);
     let frame = core.book.next() - 1;
@@ -643,7 +643,7 @@ fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
 
 /// It has nothing to ask, and waits: it looked again and again without a pause.
 #[test]
-fn a_node_that_has_failed_and_told_all_asks_no_more() {
+fn a_node_that_has_failed_and_marked_all_asks_no_more() {
     let now = 30 * FRAME_NS;
     for failure in [FleetError::Replaced, FleetError::Lost] {
         let mut core = core();

@@ -10,7 +10,7 @@ pub(super) struct Unclaimed {
     /// Portions that the node runs and of which the store may not know. Portions that the node runs blind are put in
     /// front, so that the store knows of them before others claim them.
     pub(super) to_mark: VecDeque<Portion>,
-    /// By frame, how many slots were run blind of which the store has not told yet whose they are.
+    /// By frame, how many slots were run blind whose owners are not known yet.
     pub(super) unconfirmed: BTreeMap<u64, u64>,
     /// By frame, how many slots the node has started that another node owns.
     pub(super) twice_by_frame: BTreeMap<u64, u64>,
@@ -37,7 +37,7 @@ impl Unclaimed {
     }
 
     /// Notes that the store knows these portions now. They need not be the first ones of `to_mark` any more, because
-    /// other portions may have been run blind meanwhile. Nobody can say any more who owned frames before `counted`, so
+    /// other portions may have been run blind meanwhile. The owners of frames before `counted` are no longer known, so
     /// their slots count as started twice.
     pub(super) fn marked(&mut self, portions: &[Portion], counted: u64) {
         self.to_mark.retain(|portion| !portions.contains(portion));

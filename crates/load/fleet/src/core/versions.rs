@@ -79,8 +79,8 @@ impl Core {
         self.gave_up(cut, slot);
     }
 
-    /// Lets the node take no part before the frame `from`, nor before the load has come to the slot that the pacer had
-    /// reached.
+    /// Keeps the node from taking part before the frame `from`, and before the load has come to the slot that the pacer
+    /// had reached.
     fn sit_out(&mut self, from: u64) {
         // The first frame that begins with that slot or a later one: steps double, then the rest is halved.
         let far = self.end().clamp(from, from + MOST_SITTING_OUT);

@@ -4,7 +4,7 @@ use crate::message::{Reply, Request};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Something that happens at one moment. Tickets tell answers of a node's last request from others.
+/// Something that happens at one moment. A ticket identifies the node's last request and its answer.
 #[derive(Debug)]
 pub(super) enum Event {
     /// A node looks around. Only the last one that was put in counts.

@@ -50,7 +50,7 @@ fn without_faults_each_slot_starts_once() {
     });
 }
 
-/// Neither what a node remembers nor what the store keeps grows with time.
+/// The memory of a node and of the store does not grow with time.
 #[test]
 fn a_day_takes_no_more_memory_than_an_hour() {
     let after = |hours: u64| {
@@ -74,7 +74,7 @@ fn a_day_takes_no_more_memory_than_an_hour() {
 
 /// With all that can happen to nodes and the store before, meanwhile and afterwards.
 #[test]
-fn what_was_counted_is_what_has_happened() {
+fn the_counts_are_those_of_the_slots_that_were_started() {
     let fault = |seed: u32| match seed % 6 {
         0 => vec![Fault::Lose],
         1 => vec![Fault::Kill(0), Fault::Join],
@@ -148,7 +148,7 @@ fn a_node_that_dies_loses_what_it_had_claimed() {
 /// The store does not know the slots that were started after the last report. The bounds are close: a lead and a frame
 /// of the node's part that it may have started, and its part for as long as it goes on without the store.
 #[test]
-fn what_a_node_that_is_killed_has_done_lies_between_bounds() {
+fn the_slots_of_a_killed_node_lie_between_bounds() {
     let limit = ms(500);
     for at in [300, 1_500, 2_900, 2_999] {
         let setup = |seed| Setup {
@@ -166,7 +166,7 @@ fn what_a_node_that_is_killed_has_done_lies_between_bounds() {
     }
 }
 
-/// Others have started its part meanwhile. Nobody ever hears how much of it was started twice.
+/// Others have started its part meanwhile. It never becomes known how much of it was started twice.
 #[test]
 fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
     for (limit, blind) in [(10_000, 700), (300, 700), (0, 700), (10_000, 2_200)] {
@@ -188,7 +188,7 @@ fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
 
 /// It did what it did when it could last, and that is not long ago.
 #[test]
-fn a_node_that_is_killed_after_it_was_frozen_or_just_before_it_tells_lies_between_bounds() {
+fn a_node_that_is_killed_after_it_was_frozen_or_just_before_its_report_lies_between_bounds() {
     for still in [200, 2_000] {
         let setup = |seed| Setup {
             faults: vec![

@@ -251,7 +251,7 @@ impl<'a> World<'a> {
         self.rest(at_ns, machine);
     }
 
-    /// The run has begun, and somebody has heard of it.
+    /// The run has begun, and a node has learned of it.
     fn begin(&mut self, run: &Run) {
         if self.begun.is_some() {
             return;

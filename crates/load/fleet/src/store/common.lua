@@ -149,7 +149,7 @@ local function raise(run, lead)
   end
 end
 
--- A new epoch: nodes tell what they have, and nothing is claimed in frames that may have been open.
+-- A new epoch: nodes report what they have, and nothing is claimed in frames that may have been open.
 local function repaired(run, epoch)
   run.floor = math.max(0, math.floor((now - run.origin_us) / run.frame_us) + run.lead + 1)
   run.epoch = math.max(run.epoch, epoch) + 1

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn each_server_is_told_the_same() {
+    fn each_server_gets_the_same_settings() {
         let place = Place::new("redis+sentinel://me:secret@a,b/store/7").unwrap();
         let (name, told) = place.master.unwrap();
         assert_eq!((&name[..], told.redis_settings().db()), ("store", 7));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn text_that_is_not_an_address_is_refused() {
         for url in
             ["host", "redis://a,,b/", "redis+sentinel://a/", "redis+sentinel://a", "redis://a/x"]
         {

@@ -311,7 +311,7 @@ function ops.finish(run)
     redis.call('HSET', RUN, 'last', run.last)
     others = run.last == ARGV[4] and 'done' or others
   elseif run.state == 1 and run.ends and now >= begins(run, run.ends - 2) then
-    -- A pacer hears of the load's end when the last frame closes.
+    -- A pacer gets the load's end when the last frame closes.
     others = 'awaited'
   end
   keep()

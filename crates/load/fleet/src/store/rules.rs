@@ -194,7 +194,7 @@ fn a_run_whose_nodes_are_silent_is_replaced_after_half_a_minute() {
 
 /// One node has died, and the other is done or still has to say so.
 #[test]
-fn a_run_past_its_end_is_over_when_nobody_is_awaited_any_more() {
+fn a_run_past_its_end_is_over_when_no_node_is_awaited_any_more() {
     let (end_us, absence_us) = (BEGIN_US + ENDS.cast_signed() * FRAME_US, 500_000);
     for is_done in [false, true] {
         let store = Played::new();
@@ -296,7 +296,7 @@ fn each_slot_is_counted_once_for_its_owner() {
 
 /// By nodes that have heard of more, or less, in any order.
 #[test]
-fn what_was_counted_is_not_lost_when_the_run_is_filled_again() {
+fn counts_are_not_lost_when_the_run_is_filled_again() {
     for order in [[0, 64, 128], [64, 0, 128], [128, 64, 0], [0, 128, 64]] {
         for is_emptied in [false, true] {
             let store = Played::new();
@@ -347,7 +347,7 @@ fn results_so_far_are_there_until_a_node_has_given_its_results() {
     finish(first, b"all");
     tell(first, b"late");
     results(&[(first, b"all", true), (second, b"told", false)]);
-    // It has ended without a word, so what it told is what there is.
+    // It has ended without results, so its last report counts.
     finish(second, b"");
     results(&[(first, b"all", true), (second, b"told", true)]);
     let other = Request::Tell { id: "other".to_owned(), node: first, results: vec![1] };

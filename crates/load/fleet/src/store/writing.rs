@@ -107,7 +107,7 @@ fn list<'a>(nodes: impl IntoIterator<Item = &'a NodeId>) -> String {
     nodes.into_iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// A node's number and its slots; 0 is nobody.
+/// A node's number and its slots; 0 stands for no owner.
 fn counts(counted: &Counted) -> String {
     let slots = counted.slots.iter();
     slots

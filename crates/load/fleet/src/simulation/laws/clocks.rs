@@ -47,10 +47,10 @@ fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     }
 }
 
-/// Its own clock does not tell it, so it goes on as late as that. The others do not follow it: after two seconds, or ten
-/// frames, it follows the store.
+/// Its own clock does not show the pause, so it goes on as late as that. The others do not follow it: after two
+/// seconds, or ten frames, it follows the store.
 #[test]
-fn a_node_whose_machine_was_suspended_disturbs_nobody() {
+fn a_node_whose_machine_was_suspended_disturbs_no_other() {
     for (still, trip) in [(100, 1), (400, 150), (1_500, 1), (1_500, 300), (60_000, 25)] {
         let setup = |seed| Setup {
             nodes: 2 + seed % 4,
