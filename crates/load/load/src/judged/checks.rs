@@ -121,8 +121,8 @@ fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
     wait.unwrap_or(f64::INFINITY).min(mean / reported.beyond()) + queued
 }
 
-/// How much of the service times is the generator's own, by the kernel's stamps. None if it was not asked for them, or
-/// without any service time.
+/// How much of the service times is the generator's own, by the kernel's timestamps. `None` if these were not
+/// requested, or without any service time.
 pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Finding> {
     let own = own.iter().find(|own| own.part == Part::Reading).filter(|_| !service.is_empty());
     let OwnTimes { times, unknown, .. } = own?;
@@ -158,7 +158,7 @@ mod tests {
     use crate::recorded::lateness::Lateness;
 
     #[test]
-    fn reading_is_told_beside_the_service_time() {
+    fn reading_is_reported_beside_the_service_time() {
         let of = |ns, count| {
             let mut times = Histogram::new(3).unwrap();
             times.record_n(ns, count).unwrap();
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_started_is_in_the_percentile_of_the_generators_own_delay() {
+    fn unstarted_slots_are_in_the_percentile_of_the_generators_own_delay() {
         let told = |percent| {
             let mut stats = late(1.0, 0);
             stats.response.record_n(90_000_000, 10).unwrap();

@@ -17,7 +17,7 @@ use recording::Recording;
 use side::Side;
 use std::fmt::{self, Display, Formatter};
 
-/// Times that are nearer to each other than this are not told apart: batches have them to two digits.
+/// Times that differ by less than this count as equal: batches have them to two digits.
 const RESOLUTION: f64 = 0.01;
 
 /// The sides, and what is known of each figure.
@@ -32,7 +32,7 @@ pub(crate) struct Comparison {
     pub(crate) url: String,
     /// Other differences between the two sides.
     pub(crate) told: Vec<String>,
-    /// Whether a run was not the load that was asked for.
+    /// Whether a run did not issue the requested load.
     pub(crate) is_incomplete: bool,
 }
 

@@ -20,9 +20,8 @@
 //! - service and response times, `errors`, `completed` and `failed` may be those of one label:
 //!   `p99 response of "order"`.
 //!
-//! Times are as exact as the histograms they come from, in which every value is the largest of its
-//! bucket (the smallest for `min`). A message about a miss shows as many digits as it takes to see
-//! it.
+//! Times are as exact as the histograms they come from, in which every value is the largest of its bucket (the smallest
+//! for `min`). A message about a miss shows as many digits as are needed to see it.
 //!
 //! The operators are `<`, `<=`, `>`, `>=` and `=`, also written `==`.
 //!
@@ -78,7 +77,7 @@ pub(crate) struct Missed<'run> {
 }
 
 impl Criterion {
-    /// At least this share of the rate that was asked for is achieved.
+    /// At least this share of the requested rate is achieved.
     pub(crate) fn at_least_ratio(share: f64) -> Criterion {
         let limit = Limit { value: share, text: share.to_string() };
         let figure = Figure::Single(Single::Ratio);

@@ -29,11 +29,11 @@ use toml::Table;
 pub(crate) struct Summary {
     /// The target of the run, its machine, and when it began.
     pub(crate) title: Title,
-    /// The rate that was asked for; its mean, if it was changed.
+    /// The requested rate; its mean, if it was changed.
     pub(crate) target_hz: f64,
     /// Operations started per second.
     pub(crate) achieved_hz: f64,
-    /// Operations started as a share of those that were asked for; at most 1.
+    /// Operations started as a share of the requested ones; at most 1.
     pub(crate) ratio: f64,
     /// Operations failed per operation started.
     pub(crate) failed_share: f64,
@@ -57,9 +57,9 @@ pub(crate) struct Summary {
     pub(crate) verdict: Verdict,
     /// Reasons why the results are less certain.
     pub(crate) warnings: Vec<String>,
-    /// Why the load was not the one that was asked for, unless it was.
+    /// Why the load was not the requested one, unless it was.
     pub(crate) incomplete: Option<String>,
-    /// Whether somebody ended it before its time.
+    /// Whether it was ended early.
     pub(crate) is_cut_short: bool,
     /// The requirements that do not hold.
     pub(crate) missed: Vec<String>,
@@ -137,7 +137,7 @@ pub(crate) struct RunResults<'run> {
 /// How a schedule ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
-    /// Whether somebody ended it before its time.
+    /// Whether it was ended early.
     pub(crate) is_cut_short: bool,
     /// Slots that had been due for more than a hiccup, and had not started.
     pub(crate) overdue: u64,
@@ -177,7 +177,7 @@ impl Summary {
         findings.retain(|finding| incomplete.is_none() || !finding.is_well);
         let mut stats = stats.clone();
         if results.is_closed {
-            // Nothing was due before somebody was free for it.
+            // No slot was due before a worker was free for it.
             stats.lateness = Lateness::default();
         }
         Summary {
@@ -447,7 +447,7 @@ mod tests {
         assert_eq!(told(ending(false, 400), 1_402.0, &stats).as_deref(), Some(half));
         let early = "ended early, when 7 slots were overdue";
         assert_eq!(told(ending(true, 7), 1_402.0, &stats).as_deref(), Some(early));
-        // Nobody knows what would have become of half of them.
+        // It is not known how half of them would have ended.
         let given_up = "251 of 501 requests were given up before they ended";
         (stats.skipped, stats.unstarted, stats.unfinished) = (0, 0, 251);
         assert_eq!(told(ending(false, 0), 501.0, &stats).as_deref(), Some(given_up));
@@ -459,7 +459,7 @@ mod tests {
         assert_eq!(told(ending(true, 0), 1_101.0, &stats), None);
     }
 
-    /// The summary of a run whose slots were late by the target, by the generator, and by others that had its processor.
+    /// The summary of a run whose slots were late because of the target, the generator, and other programs on its CPUs.
     fn summary(meanwhile: Option<Meanwhile>, quota: Option<Quota>) -> Summary {
         let mut stats = OperationStats::new();
         let wait = Duration::from_secs(1);
@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn scarce_processor_time_is_told_with_its_size() {
+    fn scarce_cpu_time_is_reported_with_its_size() {
         let second = Duration::from_secs(1);
         let mut stats = OperationStats::new();
         let told =
@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_that_service_times_have_in_them_is_told_with_its_size() {
+    fn a_stop_that_service_times_include_is_reported_with_its_size() {
         let mut stats = OperationStats::new();
         assert_eq!(stopping(&stats), None);
         stats.service.record_n(1_000_000, 200).unwrap();
@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_hold_their_thread_are_told_if_they_are_a_percent() {
+    fn calls_that_hold_their_thread_are_reported_if_they_are_a_percent() {
         let mut stats = OperationStats::new();
         assert_eq!(holding(&stats), None);
         stats.service.record_n(1_000_000, 200).unwrap();

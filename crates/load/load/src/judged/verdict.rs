@@ -1,10 +1,9 @@
 //! The verdict: did the load follow the schedule, and if not, was the target or the generator too
 //! slow?
 //!
-//! The load was **on schedule** if at least 99 % of the requests that were asked for were started, and
-//! the 99th percentile of the wait time is at most 10 ms (about what a busy scheduler takes at a time)
-//! or at most a tenth of the 99th percentile of the service time; and of the requests after think times, 99 %
-//! began at most 10 ms late.
+//! The load was **on schedule** if at least 99 % of the requested slots were started, and the 99th percentile of the
+//! wait time is at most 10 ms (a normal delay of a busy scheduler) or at most a tenth of the 99th percentile of the
+//! service time; and of the requests after think times, 99 % began at most 10 ms late.
 //!
 //! Otherwise the cause of two thirds of the lateness fell behind: the **target**, as far as slots waited for a free
 //! connection or were held back afterwards, and else the **generator**: see [`lateness`](crate::recorded::lateness).
@@ -30,7 +29,7 @@ use std::time::Duration;
 /// The data that the verdict is based on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
-    /// Operations started as a share of those that were asked for.
+    /// Operations started as a share of the requested ones.
     pub(crate) ratio: f64,
     /// 99th percentile of the wait time.
     pub(crate) wait_p99: Duration,
@@ -38,7 +37,7 @@ pub(crate) struct Evidence {
     pub(crate) service_p99: Duration,
     /// The causes of lateness.
     pub(crate) lateness: Lateness,
-    /// While the generator waited for the processor, others had it for this share of the time.
+    /// While the generator waited for the CPU, other programs had it for this share of the time.
     pub(crate) others: f64,
     /// Operations failed per operation started.
     pub(crate) failed: f64,
@@ -93,7 +92,7 @@ pub(crate) enum Verdict {
 const LEAST_RATIO: f64 = 0.99;
 const MOST_FAILED: f64 = 0.01;
 const MOST_LATE: f64 = 0.01;
-/// Who caused this much of the lateness is to blame alone.
+/// A cause with this share of the lateness is the only one in the verdict.
 const MOST_OF_IT: f64 = 2.0 / 3.0;
 
 impl Verdict {
@@ -120,7 +119,7 @@ impl Verdict {
         if is_closed && !fails { Verdict::ClosedLoop } else { self }
     }
 
-    /// Who caused most of it, if anybody did. Without any lateness it can only have been the generator.
+    /// The cause of most of it, if one has most. Without any lateness it can only have been the generator.
     fn of_most(lateness: &Lateness) -> Option<Verdict> {
         let [target, resting] =
             [lateness.target_share(), lateness.resting_share()].map(|share| share.unwrap_or(0.0));
@@ -259,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_had_of_the_processor_is_left_out_where_no_cause_has_most_of_it() {
+    fn cpu_time_of_others_is_left_out_where_no_cause_has_most_of_the_lateness() {
         let second = Duration::from_secs(1);
         for (target, generator, queued, others, expected) in [
             (64.0, 55.0, 50.0, 1.0, TargetBehind),
@@ -310,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn think_times_that_are_too_long_for_the_connections_are_nobodys_fault() {
+    fn think_times_too_long_for_the_connections_blame_neither_side() {
         let verdict = |lateness, late| {
             let wait_p99 = Duration::from_secs(u64::from(late == 0.0));
             Verdict::new(&Evidence { wait_p99, lateness, late, ..evidence() })
@@ -337,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn where_both_were_behind_the_shares_are_told() {
+    fn where_both_fell_behind_the_shares_are_reported() {
         let lateness = Lateness { target: 1.0, generator: 2.0, held: 2.0, ..Lateness::default() };
         let sentence = BothBehind.sentence(&lateness);
         let told = "the target and the generator could not keep up: 60.0 % of the lateness is the target's, \

@@ -30,7 +30,7 @@ pub(crate) struct Told {
     pub(crate) sum: Option<Results>,
     /// How many nodes have given them.
     pub(crate) given: usize,
-    /// Nodes of which there is only what they told last, and up to which time of the load that is.
+    /// Nodes with interim results only, and the time of the load up to which these go.
     pub(crate) so_far: Vec<(u16, Duration)>,
     /// Results that can't be read.
     pub(crate) unreadable: usize,
@@ -38,7 +38,7 @@ pub(crate) struct Told {
 
 impl Told {
     fn add(mut self, results: &NodeResults) -> Told {
-        // A node that ended without a word, and had not told anything.
+        // A node that ended without results, and without an interim report.
         if results.bytes.is_empty() {
             return self;
         }
@@ -74,8 +74,8 @@ impl Whole {
         Whole { name: name.to_owned(), status, account, told, missed: Vec::new() }
     }
 
-    /// Notes which of the criteria are missed. Those about slots are about the account, and those about
-    /// requests and times about what the nodes have told.
+    /// Notes which of the criteria are missed. Criteria about slots use the account, and those about requests and times
+    /// the results of the nodes.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         let nothing = OperationStats::new();
         let stats = self.stats().unwrap_or(&nothing);
@@ -94,7 +94,7 @@ impl Whole {
         self.told.sum.as_ref().map_or(&[], |sum| &sum.own_times)
     }
 
-    /// The rates that were asked for and achieved.
+    /// The requested and the achieved rate.
     pub(crate) fn rates(&self) -> [f64; 2] {
         rates(&self.account)
     }
@@ -103,11 +103,11 @@ impl Whole {
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
-        // Nodes don't tell what other programs had of their processors.
+        // Nodes don't report the CPU use of other programs.
         Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 
-    /// The verdict in a sentence. Nodes that were on schedule may not have started all that was asked for.
+    /// The verdict in a sentence. Nodes that were on schedule may not have started the whole requested load.
     pub(crate) fn sentence(&self) -> Option<String> {
         let stats = self.stats()?;
         let verdict = self.verdict()?;
@@ -164,7 +164,7 @@ impl Whole {
     }
 }
 
-/// The rates that were asked for and achieved.
+/// The requested and the achieved rate.
 pub(crate) fn rates(account: &Account) -> [f64; 2] {
     let seconds = account.span.as_secs_f64();
     let started = account.fired() - account.twice();

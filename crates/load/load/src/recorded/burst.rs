@@ -71,15 +71,15 @@ mod tests {
     }
 
     #[test]
-    fn what_the_target_made_late_is_paid_back_at_the_ratio() {
+    fn lateness_by_the_target_is_paid_back_at_the_ratio() {
         let slots = [(0, 0), (40, 40), (40, 45), (40, 50), (40, 55), (40, 60), (40, 65), (40, 70)];
         assert_eq!(held(&slots), [0, 0, 5, 10, 15, 10, 5, 0]);
     }
 
     #[test]
-    fn what_the_generator_made_late_is_not_held_back() {
+    fn slots_late_by_the_generator_are_not_held_back() {
         assert_eq!(held(&[(0, 0), (0, 40), (0, 45), (0, 50), (0, 55), (0, 60)]), [0; 6]);
-        // Nor is more than what the target has made late.
+        // Slots are held back only for lateness that the target caused.
         let slots = [(0, 0), (40, 40), (40, 45), (40, 90), (40, 95), (40, 100)];
         assert_eq!(held(&slots), [0, 0, 5, 10, 15, 10]);
     }

@@ -127,7 +127,7 @@ impl Batched<'_> {
         effective(if off(&below) < off(&above) { &below } else { &above })
     }
 
-    /// The times up to this one, with or without those that can't be told from it.
+    /// The times up to this one, with or without those in the same bucket.
     pub(crate) fn shares(&self, time: u64, with_time: bool) -> Vec<Share> {
         let share = |times: &&Histogram<u64>| {
             let same = if with_time { 0 } else { times.count_at(time) };
@@ -172,7 +172,7 @@ fn design_effect(shares: &[Share]) -> f64 {
     if independent > 0.0 { (variance / independent).max(1.0) } else { 1.0 }
 }
 
-/// The variance of what is counted in all batches together, where `all` of each is known.
+/// The variance of the count in all batches together, where `all` of each is known.
 pub(crate) fn variance(shares: &[Share]) -> f64 {
     let part = whole(shares).part();
     let off: Vec<f64> = shares.iter().map(|share| share.counted - part * share.all).collect();

@@ -1,4 +1,4 @@
-//! CPU time that the load threads used and wanted. It tells a slow target from a generator that lacks CPU time.
+//! CPU time that the load threads used and wanted. It distinguishes a slow target from a generator that lacks CPU time.
 
 use std::time::Duration;
 

@@ -174,7 +174,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_expected_is_told_although_nothing_of_it_has_ended() {
+    fn an_expected_label_is_reported_although_none_of_its_operations_has_ended() {
         let mut labels = Labels::default();
         labels.expect(&["read", "write"]);
         labels.end(&ended("read", true, 1));

@@ -42,7 +42,7 @@ pub(crate) struct LastPoll {
     counted: Nanos,
     /// When it wakes by itself at the latest.
     due: Nanos,
-    /// How long it was stopped, in all.
+    /// How long it was stopped, in total.
     stopped: Duration,
     /// Its CPU time until the last beat, and how often it has woken since then.
     processor: CpuTime,

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_started_waits_for_whoever_was_missing() {
+    fn an_unstarted_slot_waits_for_the_side_that_was_missing() {
         let mut ideal = IdealConnections::new(1);
         let unstarted = |ideal: &IdealConnections, looked| {
             ideal.unstarted(at(10), at(100), at(looked), Duration::ZERO, None)

@@ -14,7 +14,7 @@ pub(crate) struct MachineCpu {
     stolen: u64,
     /// This program's own.
     own: u64,
-    /// How fast the fastest of them runs, where the system tells.
+    /// The clock rate of the fastest core, where the system reports it.
     khz: Option<u64>,
 }
 
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_says_is_read() {
+    fn the_systems_counters_are_read() {
         let read = MachineCpu { all: 693, idle: 450, stolen: 80, own: 42, khz: None };
         assert_eq!(parsed(MACHINE, PROGRAM, &[]), Some(read));
         let fast = MachineCpu { khz: Some(3_400_000), ..read };
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_idle_nor_stolen_nor_ones_own_is_of_others() {
+    fn time_that_is_not_idle_or_stolen_or_ones_own_is_of_others() {
         let at = |all, idle, stolen, own| MachineCpu { all, idle, stolen, own, khz: None };
         let first = at(1_000, 500, 10, 7);
         for (last, told) in [

@@ -18,7 +18,7 @@ const MOST_BATCHES: usize = 64;
 pub(crate) struct Interval {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    /// How many slots were asked for.
+    /// How many slots were requested.
     pub(crate) asked: f64,
     /// The backlog at its end; of several intervals, the largest of these.
     pub(crate) backlog: Backlog,
@@ -32,7 +32,7 @@ pub(crate) struct Interval {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Backlog {
     pub(crate) slots: u64,
-    /// How long they take at the rate that is asked for.
+    /// How long they take at the requested rate.
     pub(crate) time: Duration,
 }
 
@@ -110,7 +110,7 @@ impl Interval {
         self.to.saturating_sub(self.from)
     }
 
-    /// Slots asked for per second.
+    /// Slots requested per second.
     pub(crate) fn asked_hz(&self) -> f64 {
         self.asked / self.length().as_secs_f64()
     }
@@ -208,7 +208,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Intervals given by their ends in milliseconds, what was asked for, and how many started.
+    /// Intervals given by their ends in milliseconds, the requested slots, and how many started.
     pub(crate) fn over_time(intervals: impl IntoIterator<Item = (u64, u64, f64, u64)>) -> OverTime {
         let mut over_time = OverTime::new();
         for (from, to, asked, started) in intervals {
@@ -222,7 +222,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_comes_at_the_very_end_belongs_to_the_last_interval() {
+    fn a_slot_at_the_very_end_belongs_to_the_last_interval() {
         let all = over_time([(0, 1_000, 5.0, 4), (1_000, 1_000, 0.0, 1)]);
         assert_eq!((all.intervals.len(), all.intervals[0].brief.started()), (1, 5));
         assert!(over_time([(0, 0, 0.0, 0)]).intervals.is_empty());

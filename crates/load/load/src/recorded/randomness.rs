@@ -11,7 +11,7 @@ const LEAST: f64 = 100.0;
 /// Judges the gaps between starts, given in order.
 #[derive(Debug)]
 pub(crate) struct Intervals {
-    /// How many slots had been asked for at the last start.
+    /// How many slots had been requested at the last start.
     last: Option<f64>,
     /// Which share of all gaps is shorter than the last one.
     before: Option<f64>,
@@ -39,7 +39,7 @@ impl Default for Intervals {
 }
 
 impl Intervals {
-    /// The gap from the last start to the next one is not judged: another load is asked for.
+    /// The gap from the last start to the next one is not judged: the load changes between them.
     pub(crate) fn cut(&mut self) {
         (self.last, self.before) = (None, None);
     }

@@ -106,7 +106,7 @@ impl OperationStats {
         }
     }
 
-    /// Counts a start, and why it was so late.
+    /// Counts a start, and the causes of its lateness.
     pub(crate) fn start(&mut self, wait_time: Duration, lateness: Lateness) {
         record(&mut self.wait, wait_time, 1);
         self.lateness = self.lateness.plus(lateness);
@@ -117,7 +117,7 @@ impl OperationStats {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// Counts what an answer was like, be it that of an operation or of a step of one.
+    /// Counts the properties of an answer, of an operation or of a step of one.
     pub(crate) fn answer(&mut self, operation: &Operation) {
         let Answer { outcome, details: Details { status, set_up, traffic, .. }, .. } =
             operation.answer;
@@ -289,8 +289,8 @@ impl OperationStats {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// The labels in order, where they tell operations apart. A single one that all have does not, unless it is
-    /// expected.
+    /// The labels in order, if they distinguish operations. A single label that all operations have does not, unless it
+    /// is expected.
     pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
         let mut labels: Vec<_> = self.labels.iter().collect();

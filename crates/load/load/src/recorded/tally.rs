@@ -113,7 +113,7 @@ impl Tally {
         }
     }
 
-    /// The labels, where they tell operations apart.
+    /// The labels, if they distinguish operations.
     pub(crate) fn labels_apart(&self) -> impl Iterator<Item = (&str, &LabelTally)> {
         let ended = self.completed + self.failed();
         let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));

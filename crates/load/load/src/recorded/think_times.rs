@@ -18,7 +18,7 @@ pub(crate) struct ThinkTimes {
 }
 
 impl ThinkTimes {
-    /// One is over, so late.
+    /// A think time has ended late by this time.
     pub(crate) fn end(&mut self, late: Duration) {
         self.over += 1;
         self.late += u64::from(late > HICCUP);

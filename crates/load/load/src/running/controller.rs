@@ -308,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_is_told_for_what() {
+    fn the_message_names_the_missing_responses() {
         let told = "waiting for 3 answers; Ctrl-C gives them up";
         assert_eq!((missing(0, 0, 0), missing(3, 0, 0)), (String::new(), told.to_owned()));
         let thinking = "waiting for 0 answers and 2 think times; Ctrl-C gives them up";

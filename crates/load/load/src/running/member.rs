@@ -35,7 +35,7 @@ pub(crate) struct Member {
     control: Control,
     /// When it joined.
     joined: Nanos,
-    /// Whether somebody wants it to end.
+    /// Whether the user has asked it to end.
     interrupted: Arc<AtomicBool>,
     has_left: Cell<bool>,
     timeline: RefCell<Timeline>,
@@ -221,7 +221,7 @@ impl Member {
     }
 }
 
-/// Waits until no node of the run is awaited any more. False if somebody has no time for that.
+/// Waits until no node of the run is awaited any more. False if the user ends the wait.
 fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result<bool, FleetError> {
     let progress = Progress::of_a_job();
     loop {

@@ -23,16 +23,16 @@ pub(crate) enum Message {
 /// A stage of a run: before its schedule, during it, and after it. Where a message ends the stage, true is
 /// returned.
 pub(crate) trait Stage {
-    /// Hears that the end is asked for.
+    /// Handles a request to end the run.
     fn stop(&mut self) -> bool;
 
-    /// Hears that a key was pressed.
+    /// Handles a key.
     fn press(&mut self, key: KeyEvent) -> bool;
 
     /// Does what a program asks for, but not the end.
     fn act(&mut self, action: Action) -> Result<(), Refusal>;
 
-    /// Hears that the last slot has started.
+    /// Handles the start of the last slot.
     fn last_slot(&mut self) -> bool {
         false
     }

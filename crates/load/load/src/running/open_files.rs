@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_needs_grows_with_its_sessions_and_threads() {
+    fn the_number_of_files_grows_with_sessions_and_threads() {
         let needs =
             |each, sessions, threads| needed(&Arc::new(Opens(each)), sessions, Some(threads));
         assert_eq!(needs(1, 100, 2), 100 + OTHERS + 2 * EACH_THREAD);

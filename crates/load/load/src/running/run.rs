@@ -189,8 +189,8 @@ pub(crate) fn perform<T: Backend>(
     Ok(Ran { summary, logged, not_started: span.not_started() })
 }
 
-/// Starts the schedule, and tells the target and the workers. One that is not wanted any more has ended
-/// before any of its slots can start.
+/// Starts the schedule, and passes its start to the target and the workers. A schedule that is not wanted any more has
+/// ended before any of its slots can start.
 pub(super) fn start_schedule<'run, T: Backend>(
     setup: &Setup<T>,
     member: Option<&Member>,

@@ -158,7 +158,7 @@ impl<T: Backend> Setup<T> {
         threads::sessions(&self.target, self.args.connections, self.args.threads)
     }
 
-    /// A pacer as asked for, paused until the schedule starts; in a fleet, the node's.
+    /// A pacer for the requested load, paused until the schedule starts; in a fleet, the node's.
     pub(crate) fn pacer(&self, member: Option<&Member>) -> anyhow::Result<Pacer> {
         match member {
             Some(member) => Ok(member.pacer()),

@@ -21,7 +21,7 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Says so if a comparison fails by it, or can't tell.
+    /// A message if a comparison fails because of it, or if that can't be decided.
     pub(crate) fn check(&self, comparison: &Comparison) -> Option<String> {
         let row = comparison.rows.iter().find(|row| row.figure == self.figure)?;
         self.failed(row).or_else(|| {

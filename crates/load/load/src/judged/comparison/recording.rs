@@ -59,7 +59,7 @@ pub(crate) struct Recording {
     pub(crate) started: u64,
     pub(crate) failed: u64,
     pub(crate) skipped: u64,
-    /// Why its load was not the one that was asked for, if so.
+    /// Why its load was not the requested one, if so.
     #[serde(default)]
     pub(crate) incomplete: Option<String>,
     /// The figures of the fleet, if the run was one.

@@ -253,7 +253,7 @@ impl Figure {
         }
     }
 
-    /// Whether it only tells how long requests waited for their start.
+    /// Whether it is only about how long requests waited for their start.
     pub(crate) fn is_about_waiting(self) -> bool {
         match self {
             Figure::Of(_, times) => times == Times::Wait,
@@ -269,7 +269,7 @@ impl Figure {
         }
     }
 
-    /// Whether it tells how much of the load was started.
+    /// Whether it is about how much of the load was started.
     pub(crate) fn is_about_load(self) -> bool {
         let about =
             [Single::Started, Single::Skipped, Single::Unstarted, Single::Ratio, Single::Achieved];

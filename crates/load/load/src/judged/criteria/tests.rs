@@ -187,7 +187,7 @@ fn figures_are_compared_with_their_limits() {
 }
 
 #[test]
-fn what_is_missed_says_what_was_and_what_was_wanted() {
+fn a_missed_criterion_shows_the_figure_and_the_limit() {
     for (text, missed) in [
         ("p50 service < 50ms", "p50 service is 490ms, wanted < 50ms"),
         ("mean wait < 50ms", "mean wait is 667ms, wanted < 50ms"),
@@ -444,7 +444,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read_back(
+    fn a_formatted_criterion_is_read_back(
         figure in proptest::sample::select(&["p99 response", "setup p0.1", "max wait"][..]),
         operator in proptest::sample::select(&["<", "<=", ">", ">=", "=", "=="][..]),
         ns in any::<u64>(),

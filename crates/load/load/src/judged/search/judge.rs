@@ -116,7 +116,7 @@ impl Promise {
     pub(crate) fn length(&self, hz: f64, least: Duration) -> Duration {
         let shares = self.until.iter().filter_map(Criterion::deciding_share);
         let samples = shares.map(|share| BEYOND / share).fold(BEYOND, f64::max);
-        // Nobody waits for longer than that; it must only not overflow.
+        // No user waits for longer than that; it only must not overflow.
         Duration::try_from_secs_f64(samples / hz).unwrap_or(Duration::MAX / 4).max(least)
     }
 
@@ -291,7 +291,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_ran_out() {
+    fn each_shortage_has_its_cause() {
         use Verdict::{
             BothBehind, GeneratorBehind, GeneratorFailing, OnSchedule, TargetBehind, TargetFailing,
         };
@@ -302,7 +302,7 @@ pub(crate) mod tests {
             (GeneratorBehind, [5, 21], [0.0, 1.0], 8, Some(Cause::Generator)),
             (TargetFailing, [5, 21], [0.0, 1.0], 8, Some(Cause::Errors)),
             (GeneratorFailing, [5, 21], [1.0, 0.0], 8, Some(Cause::Generator)),
-            // The answers came in good time, but requests waited: for whom?
+            // The answers came in time, but requests waited: for which side?
             (TargetBehind, [5, 21], [1.0, 0.1], 5, Some(Cause::Connections)),
             (BothBehind, [5, 21], [0.6, 0.4], 5, Some(Cause::Connections)),
             (BothBehind, [25, 50], [0.4, 0.6], 26, Some(Cause::Generator)),

@@ -79,7 +79,7 @@ fn nothing_is_known_of_the_greatest_time_and_of_a_moment() {
 }
 
 #[test]
-fn what_lies_beyond_all_that_was_measured_has_no_upper_end() {
+fn a_percentile_beyond_all_measured_times_has_no_upper_end() {
     let run = Queue::new(0.5).run(1_000.0, 1);
     let range = run.batched().range(0.9999).unwrap();
     assert_eq!((range.high, range.is_rough), (None, true));

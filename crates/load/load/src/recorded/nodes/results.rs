@@ -372,13 +372,13 @@ mod tests {
 
     /// Each second of a long run is reported together with all earlier ones.
     #[test]
-    fn what_is_told_hardly_grows_with_the_length_of_the_run() {
+    fn a_report_hardly_grows_with_the_length_of_the_run() {
         let length = |seconds| results(seconds, 100).to_bytes().unwrap().len();
         assert!(length(1_200) < 2 * length(120));
     }
 
     #[test]
-    fn what_is_damaged_is_refused() {
+    fn damaged_results_are_refused() {
         let whole = results(1, 7).to_bytes().unwrap();
         let packed = |text: &[u8]| {
             let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());

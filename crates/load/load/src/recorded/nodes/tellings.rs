@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_second_is_what_was_not_told_before() {
+    fn the_last_second_is_the_difference_of_two_reports() {
         let mut tellings = Tellings::default();
         let second = Duration::from_secs;
         tellings.tell(1, second(1), stats(&[5, 5, 900_000], 1));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_before_anything_is_recorded_is_not_known() {
+    fn work_before_anything_is_recorded_is_not_known() {
         let mut tellings = Tellings::default();
         for (second, times) in [(1, &[][..]), (2, &[]), (3, &[5, 5])] {
             tellings.tell(1, Duration::from_secs(second), stats(times, 0));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_less_than_before_is_not_the_same_node() {
+    fn a_report_with_less_than_before_is_not_of_the_same_node() {
         let mut tellings = Tellings::default();
         tellings.tell(1, Duration::from_secs(1), stats(&[5, 5, 5], 1));
         tellings.tell(1, Duration::from_secs(2), stats(&[5, 5], 1));

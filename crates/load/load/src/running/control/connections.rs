@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-/// As many clients at once.
+/// The most clients at once.
 const MOST_CONNECTIONS: usize = 128;
 
 /// How long a client may be silent in any case.
@@ -93,7 +93,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// As many connections as there may be, opened one per second. Each client says nothing, or waits.
+    /// The most connections that there may be, opened one per second. Each client sends nothing, or waits.
     async fn taken(waits: impl Fn(usize) -> bool) -> Connections {
         let mut connections = Connections::default();
         for number in 0..MOST_CONNECTIONS {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_was_silent_for_longest_makes_room() {
+    async fn the_client_that_was_silent_for_longest_makes_room() {
         let mut connections = taken(|number| number == 1).await;
         let before: Vec<_> =
             connections.0.iter().map(|(connection, _)| connection.clone()).collect();

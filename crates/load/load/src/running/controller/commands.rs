@@ -11,7 +11,7 @@ use nanopace::{Pacer, Rate, Shape};
 pub(crate) struct Commands<'run> {
     state: RunState<'run>,
     has_left: bool,
-    /// Whether somebody ended the schedule before its time.
+    /// Whether the schedule was ended early.
     pub(crate) is_cut_short: bool,
     /// The slots per second of a load that has always been the same rate.
     pub(crate) constant_hz: Option<f64>,

@@ -56,7 +56,7 @@ impl<'run> RunState<'run> {
         }
     }
 
-    /// How many slots the load asked for; a closed loop asks for those that start.
+    /// How many slots the load requested; in a closed loop, those that started.
     pub(crate) fn asked(&self, scheduled: f64, started: u64) -> f64 {
         if self.span.length().is_closed { float(started) } else { scheduled }
     }

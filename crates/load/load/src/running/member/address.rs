@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    /// Those of the crate below have other names, and nobody who reads this can ask for them.
+    /// The features of the fleet crate have other names, which a user of this crate can't enable.
     #[test]
     fn a_feature_that_is_missing_has_the_name_that_it_has_here() {
         let run = RunAddress { url: "rediss://host/".into(), name: "checkout".into() };

@@ -39,7 +39,7 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "WHAT", requires = "run_name", default_value = "hold")]
     pub(crate) when_blind: Then,
 
-    /// Whether a load was asked for, and not only those that are there by default.
+    /// Whether a load was given, and not only the default one.
     #[arg(skip)]
     pub(crate) gives_load: bool,
 }

@@ -16,7 +16,7 @@ pub(crate) struct PushArgs {
     #[arg(long, value_name = "URL", value_parser = url)]
     pub(crate) otlp: Option<Uri>,
 
-    /// How often to send metrics, besides at the end
+    /// How often to send metrics; they are also sent at the end
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = interval, requires = "otlp")]
     pub(crate) otlp_interval: Duration,
 }

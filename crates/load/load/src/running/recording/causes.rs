@@ -30,7 +30,7 @@ struct Cause {
     generator_stops: &'static [Stop],
     /// The target is in the same process.
     is_embedded: bool,
-    /// How long others have the processor, each time that the thread wakes.
+    /// How long the thread waits for the CPU, each time that it wakes.
     queued: u64,
     /// How long a call rests after its first request, before it sends a second one. Zero if it sends one.
     think: u64,
@@ -38,7 +38,7 @@ struct Cause {
     end: u64,
 }
 
-/// Nobody is stopped; three quarters of the connections are busy.
+/// No side is stopped; three quarters of the connections are busy.
 const USUAL: Cause = Cause {
     per_second: 500,
     connections: 16,
@@ -296,7 +296,7 @@ const SATURATED: [Cause; 4] = [
 ];
 
 #[test]
-fn what_the_machine_took_is_neither_the_targets_nor_the_generators() {
+fn time_that_the_machine_took_counts_for_neither_side() {
     for load in SATURATED {
         for (generator_stops, target_stops, expected) in
             [(ONCE, NEVER, GeneratorBehind), (NEVER, ONCE, TargetBehind)]
@@ -337,7 +337,7 @@ fn a_stop_after_the_end_is_in_the_service_times_and_reported() {
 fn a_load_that_is_too_much_is_whose_time_it_takes() {
     // The target answers 400 requests per second over these connections.
     let slow = Cause { service: 40, ..USUAL };
-    // It would answer 2000, but each answer waits for the processor for 3 ms.
+    // It would answer 2000, but each answer waits for the CPU for 3 ms.
     let starved = Cause { service: 1, connections: 2, queued: 3, ..USUAL };
     for (cause, expected) in [(slow, TargetBehind), (starved, GeneratorBehind)] {
         let (found, stats) = verdict(cause);
@@ -375,7 +375,7 @@ fn think_times_are_neither_the_targets_nor_the_generators_doing() {
 }
 
 #[test]
-fn what_follows_a_think_time_is_late_by_the_generator_and_awaits_no_answer() {
+fn a_request_after_a_think_time_is_late_by_the_generator_and_awaits_no_answer() {
     let (found, stats) =
         verdict(Cause { end: 1_000, generator_stops: &[(1_200, 3_200)], ..THINKING });
     assert_eq!(found, GeneratorBehind, "{:?}", stats.lateness);

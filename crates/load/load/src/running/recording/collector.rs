@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_policies_gave_up_is_put_down_to_who_was_late() {
+    fn slots_that_policies_gave_up_count_for_the_late_side() {
         let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
         let recorders = recorders(&pacer);
         let mut collector = Collector::new(&pacer, &recorders, true, false);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_started_is_where_it_was_due() {
+    fn unstarted_slots_are_counted_when_they_were_due() {
         let all = stalled(u64::MAX);
         let unstarted = |interval: &Interval| interval.due.ended(Ending::Unstarted);
         let unstarted: Vec<_> = all.intervals().iter().map(unstarted).collect();

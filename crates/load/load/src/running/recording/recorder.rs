@@ -74,8 +74,8 @@ impl Recorder {
         Recorder { clock: pacer.clone(), record: Mutex::new(record), burst }
     }
 
-    /// An operation starts now. During the warm-up nothing is counted of it, but who was late is
-    /// remembered: a policy may make others pay for it later.
+    /// An operation starts now. During the warm-up its figures are not counted, but the cause of its lateness is kept:
+    /// a policy may make others pay for it later.
     pub(crate) fn start(self: &Arc<Self>, intended_start: Nanos, is_recorded: bool) -> Flight {
         let record = &mut *self.record();
         // Read under the lock: a collector that reads the clock first and takes the starts then has
@@ -181,8 +181,7 @@ impl Recorder {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }
 
-    /// The thread has had this of the processor, and will say so again within a
-    /// [`BEAT`](crate::recorded::attention::BEAT).
+    /// The thread has had this CPU time, and will report again within a [`BEAT`](crate::recorded::last_poll::BEAT).
     pub(crate) fn beat(&self, processor: CpuTime) {
         self.record().last_poll.beat(self.clock.now(), processor);
     }

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_stopped_generator_gives_up_is_not_the_targets_doing() {
+    fn slots_given_up_by_a_stopped_generator_do_not_count_for_the_target() {
         for (index, policy) in POLICIES.into_iter().enumerate() {
             let run = Run::new(policy);
             for _ in 0..20 {

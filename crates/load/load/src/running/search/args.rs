@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_searched_for_says_what_to_write() {
+    fn an_impossible_search_is_refused_with_what_to_write() {
         for (options, told) in [
             (&["--until", "p99 response > 50ms"][..], "write for example p99 response < 50ms"),
             (&["--until", "completed > 5"], "write for example"),

@@ -37,7 +37,7 @@ where
                 never = beat(&sender) => match never {},
             }
         });
-        // The receiver is gone if nobody waits any more.
+        // The receiver is gone if the caller has given up.
         let _ = sender.send(Some(done));
     })?;
     let mut heard = Instant::now();

@@ -75,7 +75,7 @@ mod tests {
     use std::future::poll_fn;
 
     #[tokio::test(start_paused = true)]
-    async fn who_could_not_look_in_time_looks_once_more() {
+    async fn a_thread_that_could_not_poll_in_time_polls_once_more() {
         let second = Duration::from_secs(1);
         let mut deadline = Deadline::new(second);
         for _ in 0..2 {

@@ -28,7 +28,7 @@ mod tests {
     use tokio::task::yield_now;
 
     #[tokio::test]
-    async fn what_is_awaited_is_not_held() {
+    async fn a_call_that_awaits_does_not_hold_its_thread() {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
         let ms = Duration::from_millis;

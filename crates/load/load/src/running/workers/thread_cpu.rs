@@ -23,7 +23,7 @@ struct Thread {
 }
 
 impl LoadThreads {
-    /// Adds the calling thread, where the system can tell threads apart (Linux).
+    /// Adds the calling thread, where the system counts threads separately (Linux).
     pub(crate) fn add_current(&self) {
         #[cfg(target_os = "linux")]
         {
@@ -90,7 +90,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_a_thread_had_is_kept_when_it_has_ended() {
+    fn the_cpu_time_of_a_thread_is_kept_when_it_has_ended() {
         let threads = LoadThreads::default();
         assert_eq!(sum(threads.times()), None);
         let before = std::thread::scope(|scope| {

@@ -193,7 +193,7 @@ fn a_run_that_ends_before_its_load_asks_for_what_has_come() {
 
 /// Slots of the warm-up that were moved beyond its end are not among the requests, and were not counted.
 #[test]
-fn no_slot_of_the_warm_up_is_told_as_unstarted() {
+fn no_slot_of_the_warm_up_is_reported_as_unstarted() {
     let stalls = Course { stalls: vec![(1_500, 2_492)], ..Course::default() };
     for policy in ["--strictness 1", "--strictness 0.5", "--max-backlog 400ms"] {
         let options = format!("--rate 100/s --warmup 2s --duration 500ms --requests 9 {policy}");
