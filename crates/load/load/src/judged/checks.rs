@@ -67,7 +67,7 @@ pub(crate) fn poisson(randomness: Randomness) -> Finding {
     Finding { check: "starts", is_well, text }
 }
 
-/// Whether response times stayed the same, in a load that did. None if the run is too short to say.
+/// Whether response times stayed the same under a load that did. `None` if the run is too short.
 pub(crate) fn steady(confidence: &Confidence<'_>) -> Option<Finding> {
     let batched = confidence.response();
     if !trend::is_known(&batched) {
@@ -146,7 +146,7 @@ pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Find
     Some(Finding { check: "reading", is_well: is_small(p50) && is_small(p99), text })
 }
 
-/// Whether a run has come to what it went on for, and `why` it ended.
+/// Whether a run has reached its goal, and `why` it ended.
 pub(crate) fn sure(goal: &Goal, confidence: &Confidence<'_>, why: &str) -> Finding {
     let text = format!("{}: {why}", goal.told(confidence));
     Finding { check: "sure", is_well: goal.is_reached(confidence), text }

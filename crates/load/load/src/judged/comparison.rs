@@ -20,7 +20,7 @@ use std::fmt::{self, Display, Formatter};
 /// Times that differ by less than this count as equal: batches have them to two digits.
 const RESOLUTION: f64 = 0.01;
 
-/// The sides, and what is known of each figure.
+/// The sides, and the comparison of each figure.
 #[derive(Debug)]
 pub(crate) struct Comparison {
     /// How many runs each side has.
@@ -66,7 +66,7 @@ pub(crate) enum Word {
 }
 
 impl Comparison {
-    /// Compares the runs of two sides, each of which has one at least.
+    /// Compares the runs of two sides. Each side has at least one run.
     ///
     /// # Errors
     ///

@@ -192,7 +192,7 @@ impl Criterion {
     /// Nothing if the criterion holds.
     pub(crate) fn check(&self, figures: &Figures<'_>) -> Option<Missed<'_>> {
         let actual = self.actual(figures);
-        // Wherever it lies, as far as is known.
+        // Both ends of its range must hold.
         let holds = |value: Value| self.holds(value.least) && self.holds(value.most);
         (!actual.is_some_and(holds)).then_some(Missed { criterion: self, actual })
     }

@@ -67,7 +67,7 @@ pub(crate) struct Summary {
     pub(crate) required: Vec<Required>,
     /// The results of the run's checks of itself.
     pub(crate) findings: Vec<Finding>,
-    /// How it is beside a baseline, or why that can't be said.
+    /// The comparison with a baseline, or why there is none.
     pub(crate) beside: Option<Result<Comparison, String>>,
 }
 
@@ -214,7 +214,7 @@ impl Summary {
         Confidence::new(&self.stats, &self.over_time)
     }
 
-    /// How many items there were in answers, if they were looked for.
+    /// How many items there were in responses, if they were counted.
     pub(crate) fn items(&self) -> Option<u64> {
         let is_looked_for = self.own_times.iter().any(|own| own.part == Part::FirstItem);
         let items = self.stats.traffic.items;
@@ -245,7 +245,7 @@ impl Summary {
         }
     }
 
-    /// Notes times that only the target knows, and what they say.
+    /// Notes times that only the target knows, and the findings from them.
     pub(crate) fn note_own(&mut self, own_times: Vec<OwnTimes>) {
         let reading = checks::reading(&own_times, &self.stats.service);
         let is_told = |found: &Finding| self.incomplete.is_none() || !found.is_well;

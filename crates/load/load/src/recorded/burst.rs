@@ -1,9 +1,8 @@
 //! Computes how long a burst ratio would hold slots back in a generator without any delay of its own.
 //!
-//! A late slot begins a second line, on which the schedule goes on faster by the ratio; slots start
-//! when both have reached them. The line of the pacer also begins at slots that are late because of
-//! the generator. This one begins at those that had to wait for the target, and is one for all threads, as
-//! the schedule is.
+//! A late slot begins a second line, on which the schedule advances faster by the ratio; slots start when both lines
+//! have reached them. The line of the pacer also begins at slots that are late because of the generator. This one
+//! begins at slots that had to wait for the target. There is one for all threads, as for the schedule.
 
 use nanopace::{Nanos, Strictness};
 use std::time::Duration;

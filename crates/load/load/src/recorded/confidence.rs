@@ -35,11 +35,11 @@ const Z_80: f64 = 1.281_552;
 /// Batches are hardly more alike than this in a run that is long enough to be judged at all.
 const MOST_ALIKE: f64 = 0.8;
 
-/// Where a percentile lies, in 95 of 100 such runs. In nanoseconds.
+/// The range of a percentile, in 95 of 100 such runs. In nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) low: u64,
-    /// None if it lies beyond all that was measured.
+    /// `None` if it lies beyond all measured times.
     pub(crate) high: Option<u64>,
     /// Whether there are too few times to rely on it.
     pub(crate) is_rough: bool,
@@ -90,8 +90,8 @@ pub(crate) struct Batched<'run> {
 }
 
 impl Batched<'_> {
-    /// Where the time at this share lies. None for the greatest of all, which has no interval, and if
-    /// there is too little to judge by.
+    /// The range of the time at this share. `None` for the greatest of all, which has no interval, and if there are too
+    /// few times.
     pub(crate) fn range(&self, quantile: f64) -> Option<Range> {
         let is_inside = quantile > 0.0 && quantile < 1.0 && !self.sample.is_empty();
         let is_known = is_inside && self.batches.len() >= LEAST_BATCHES;
@@ -186,7 +186,7 @@ pub(crate) fn variance(shares: &[Share]) -> f64 {
     squares * batches / (batches - 1.0) * (1.0 + alike) / (1.0 - alike)
 }
 
-/// Between which shares of `effective` times the one at `quantile` lies: 2.5 % and 97.5 % of a binomial
+/// The two shares of `effective` times between which the time at `quantile` lies: 2.5 % and 97.5 % of a binomial
 /// distribution, by the first terms of Cornish and Fisher, and with half a time for its steps.
 fn ranks(quantile: f64, effective: f64) -> (f64, f64) {
     let deviation = (quantile * (1.0 - quantile) / effective).sqrt();

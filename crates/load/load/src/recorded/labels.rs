@@ -11,7 +11,7 @@ const MOST: usize = 100;
 /// The name under which labels beyond [`MOST`] are reported.
 const OTHERS: &str = "others";
 
-/// The operations of each label, in the order in which labels came up.
+/// The operations of each label, in the order in which labels first occurred.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels(Vec<Labelled>);
 
@@ -81,7 +81,7 @@ impl Labels {
         }
     }
 
-    /// The labels of which an operation has ended, and those that are expected.
+    /// The labels with at least one ended operation, and those that are expected.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Labelled> {
         self.0.iter().filter(|labelled| labelled.is_expected || !labelled.response.is_empty())
     }
@@ -126,7 +126,7 @@ impl Labelled {
         self.bounds.len()
     }
 
-    /// The response times, with what is known of their lower bounds.
+    /// The response times and their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }

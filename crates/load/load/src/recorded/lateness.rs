@@ -189,8 +189,8 @@ impl IdealConnections {
         moved.saturating_sub(self.given_up)
     }
 
-    /// The lateness, at `now`, of a slot that has not been started. Answers were last looked for at `looked`,
-    /// and `moved` is by how much the schedule has been moved.
+    /// The lateness, at `now`, of a slot that has not been started. `looked` is when the thread last polled for
+    /// responses, and `moved` is by how much the schedule has been moved.
     pub(crate) fn unstarted(
         &self,
         intended: Nanos,
@@ -363,7 +363,7 @@ mod tests {
     }
 
     proptest! {
-        /// However it rounds, no part is negative or more than all.
+        /// With any rounding, no part is negative or more than the total.
         #[test]
         fn no_part_is_negative(target in 0.0..1e-9, generator in 0.0..1e6, seconds in 0.0..1e6) {
             for target in [target, 0.0] {

@@ -110,7 +110,7 @@ mod tests {
         let first = at(1_000, 500, 10, 7);
         for (last, told) in [
             (at(1_200, 540, 30, 27), Some([0.1, 0.6, 0.2])),
-            // They are looked at one after the other, so a tick may be missing; and iowait may go back.
+            // The counters are read one after the other, so a tick may be missing; and iowait may decrease.
             (at(1_100, 580, 10, 28), Some([0.0, 0.0, 0.8])),
             (at(1_100, 499, 10, 7), Some([0.0, 1.0, 0.0])),
             (at(1_099, 500, 10, 7), None),

@@ -102,7 +102,7 @@ impl Due {
         self.response.len()
     }
 
-    /// The response times, with what is known of their lower bounds.
+    /// The response times and their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }

@@ -17,7 +17,7 @@ pub(crate) fn quantile(percent: f64) -> f64 {
     format!("{percent}e-2").parse().unwrap_or(1.0)
 }
 
-/// Times of which some may be known only as lower bounds.
+/// Times, some of which may be known only as lower bounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample<'run> {
     /// All of them, in nanoseconds.
@@ -32,7 +32,7 @@ impl<'run> Sample<'run> {
         Sample { times, bounds: None }
     }
 
-    /// Times of which `bounds` are lower bounds.
+    /// Times. Those in `bounds` are lower bounds.
     pub(crate) fn bounded(
         times: &'run Histogram<u64>,
         bounds: &'run Histogram<u64>,

@@ -40,7 +40,7 @@ pub(crate) struct OperationStats {
     pub(crate) unstarted: u64,
     /// Slots that were too late to be started.
     pub(crate) skipped: u64,
-    /// How many answers there were, whatever they said.
+    /// How many responses there were, of any status.
     pub(crate) answered: u64,
     /// How many answers had which status.
     pub(crate) statuses: BTreeMap<u16, u64>,
@@ -154,7 +154,7 @@ impl OperationStats {
         self.lower_bound(age, 1);
     }
 
-    /// Counts slots that had this age at the end of the schedule, and why each had not started.
+    /// Counts slots that had this age at the end of the schedule, and the causes why each had not started.
     pub(crate) fn unstarted(&mut self, age: Duration, lateness: Lateness, slots: u64) {
         self.unstarted += slots;
         self.lower_bound(age, slots);
@@ -284,7 +284,7 @@ impl OperationStats {
         [wait, service, response, bounds, all, connect, tls]
     }
 
-    /// The response times, with what is known of their lower bounds.
+    /// The response times and their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }

@@ -83,9 +83,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration, help_heading = "Load")]
     pub(crate) warmup: Duration,
 
-    /// Exit with status 3 unless this holds, as in "p99 response < 50ms" or "confidence p99 < 5%", or if
-    /// this is so beyond chance beside the --baseline, as in "p99 response slower by 5%"; may be given
-    /// again [default: errors <= 1%]
+    /// Exit with status 3 unless this requirement holds, as in "p99 response < 50ms" or "confidence p99 < 5%", or if
+    /// this change from the --baseline is found beyond chance, as in "p99 response slower by 5%"; may be given again
+    /// [default: errors <= 1%]
     #[arg(
         long,
         visible_alias = "require",
@@ -123,7 +123,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Write a page with charts, which needs nothing else to be looked at
+    /// Write a self-contained HTML report with charts
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
 
@@ -140,7 +140,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) junit: Option<PathBuf>,
 
-    /// Write the run in short as Markdown; on GitHub, a step's summary gets it without this option
+    /// Write a short report as Markdown; on GitHub, a step's summary gets it without this option
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) summary: Option<PathBuf>,
 

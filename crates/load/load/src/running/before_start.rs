@@ -8,7 +8,7 @@ use crate::shown::keys;
 use crossterm::event::KeyEvent;
 use std::sync::mpsc::Receiver;
 
-/// A run of which the schedule has not started.
+/// The stage of a run before its schedule starts.
 #[derive(Debug)]
 pub(crate) struct BeforeStart;
 

@@ -40,7 +40,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     with: Vec<PathBuf>,
 
-    /// Exit with status 3 if this is so beyond chance, as in "p99 response slower by 5%", "errors higher by
+    /// Exit with status 3 if this change is found beyond chance, as in "p99 response slower by 5%", "errors higher by
     /// 0.1%" (of all requests) or "rate lower by 1%"; may be given again
     #[arg(long, value_name = "CHANGE")]
     fail_if: Vec<Demand>,
@@ -65,7 +65,7 @@ impl CompareArgs {
     }
 }
 
-/// Compares, and says whether all is well.
+/// Compares, and returns whether no change failed the comparison.
 pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     let files = args.sides()?;
     let inputs = files.into_iter().flatten().map(|file| ("results", file.as_path()));

@@ -105,7 +105,7 @@ fn answer(
 impl Drop for Control {
     fn drop(&mut self) {
         self.over.send_replace(true);
-        // A server that panicked has said so.
+        // A server that panicked has printed its message.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

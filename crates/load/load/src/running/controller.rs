@@ -48,7 +48,7 @@ pub(crate) struct Controller<'run> {
     overdue: u64,
     /// How many sessions were not open when slots began to start.
     unopened: usize,
-    /// Whether the run was over because it had come to its goal.
+    /// Whether the run ended because it had reached its goal.
     is_at_goal: bool,
 }
 
@@ -109,7 +109,7 @@ impl<'run> Controller<'run> {
             || self.state.standing().is_some_and(|standing| standing.is_over)
     }
 
-    /// Whether what the run goes on for has been reached.
+    /// Whether the goal of the run has been reached.
     fn has_come_to_its_goal(&self) -> bool {
         self.policy.goal.as_ref().is_some_and(|goal| goal.is_reached(&self.totals.confidence()))
     }
@@ -215,7 +215,7 @@ impl Stage for Controller<'_> {
         is_stopped
     }
 
-    /// Does what a key asks for, if anything, and shows what came of it.
+    /// Carries out the command of a key, if it has one, and shows the effect.
     fn press(&mut self, key: KeyEvent) -> bool {
         self.observers.note = match self.observers.press(key) {
             Some(Action::Stop) => return self.stop(),

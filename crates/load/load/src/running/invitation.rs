@@ -18,7 +18,7 @@ const ONE_SCHEDULE: &str = "the nodes of a fleet keep to one schedule";
 pub(crate) struct Invitation {
     at: RunAddress,
     nodes: u32,
-    /// The whole load; none: whatever the run's is.
+    /// The whole load; `None` to use the run's.
     load: Option<Shape>,
     arrivals: (String, u64),
     skip_later_than: Option<Duration>,

@@ -155,7 +155,7 @@ impl Member {
         self.node.shape()
     }
 
-    /// Which node of which run it is.
+    /// The names of the node and its run.
     pub(crate) fn title(&self) -> String {
         format!("node {} of {}", self.node.number(), self.at.name)
     }
@@ -238,7 +238,7 @@ fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result
     }
 }
 
-/// Which node of which run it is, and when it came if it was late.
+/// The names of the node and its run, and when it joined if it was late.
 impl Display for Member {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.title())?;

@@ -16,7 +16,7 @@ pub(crate) enum Message {
     /// Something that people should read.
     #[cfg(feature = "otlp")]
     Tell(String),
-    /// A program asks for this, and for what came of it.
+    /// A program sends this command, and waits for the result.
     Ask(Action, oneshot::Sender<Result<(), Refusal>>),
 }
 
@@ -43,7 +43,7 @@ pub(crate) trait Stage {
 }
 
 impl Message {
-    /// Reaches the stage that a run is in, which does what it says. Returns whether that ends the stage.
+    /// Passes the message to the stage of the run, which handles it. Returns whether that ends the stage.
     pub(crate) fn reach(self, stage: &mut impl Stage) -> bool {
         match self {
             Message::Stop => return stage.stop(),

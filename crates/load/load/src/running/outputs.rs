@@ -16,7 +16,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// People alone look at it.
+    /// Only a terminal.
     pub(crate) fn only(live: Live) -> Outputs {
         Outputs { logs: Logs::default(), live, watch: watch::channel(None).0 }
     }

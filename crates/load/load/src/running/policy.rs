@@ -13,7 +13,7 @@ pub(crate) struct Policy {
     pub(crate) keeps_slots: bool,
     /// With more failures than this the run is over.
     pub(crate) most_failures: f64,
-    /// When it has come to this, it is over.
+    /// The goal whose reaching ends the run.
     pub(crate) goal: Option<Goal>,
     /// The percentile that its own delays are put beside.
     pub(crate) reported: Percentile,

@@ -52,9 +52,9 @@ impl Push {
         Ok(Push { end, thread })
     }
 
-    /// Sends the last metrics. Says what did not arrive, if anything.
+    /// Sends the last metrics. Returns a message about those that did not arrive, if any.
     pub(crate) fn end(self) -> Option<String> {
-        // It listens, unless it has panicked; then it has said so.
+        // The thread listens, unless it has panicked; then it has printed its message.
         let _ = self.end.send(());
         let Pushed { all, failed, last } = self.thread.join().unwrap_or_default();
         (failed > 0).then(|| format!("--otlp: {failed} of {all} pushes failed, the last: {last}"))

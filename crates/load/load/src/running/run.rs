@@ -140,8 +140,8 @@ fn join(
     member
 }
 
-/// Runs what is set up, as the messages say. The first [`Message::Stop`] ends the schedule, the
-/// second one the waiting for answers.
+/// Runs the prepared run, and follows the messages. The first [`Message::Stop`] ends the schedule, the second one the
+/// wait for responses.
 pub(crate) fn perform<T: Backend>(
     setup: &Setup<T>,
     member: Option<&Member>,

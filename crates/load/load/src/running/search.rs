@@ -88,7 +88,7 @@ impl<T: Backend> Job<T> {
         Ok(Job { setup, promise, bounds, least, longest, svg, interrupt, sender, messages })
     }
 
-    /// Searches until the answer is there, or it is interrupted.
+    /// Searches until the highest rate is found, or the search is interrupted.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl<T: Backend> Job<T> {
 
     /// Runs a step. None if it was interrupted.
     fn perform(&mut self, step: Step, length: Duration) -> anyhow::Result<Option<Measured>> {
-        // Whatever the last step left: its threads have gone.
+        // Drops messages of the last step: its threads have gone.
         while self.messages.try_recv().is_ok() {}
         // An interrupt sets its flag first, so none is lost.
         if self.interrupt.is_triggered() {

@@ -53,7 +53,7 @@ pub(crate) struct Setup<T> {
     pub(crate) cores: Vec<CoreId>,
     /// The fleet that this process takes part in.
     pub(crate) invitation: Option<Invitation>,
-    /// Where programs may look at the run and steer it.
+    /// Where programs may read the state of the run and control it.
     pub(crate) control_listener: Option<ControlListener>,
     /// Where metrics are sent.
     #[cfg(feature = "otlp")]
@@ -66,7 +66,7 @@ pub(crate) struct Setup<T> {
     pub(crate) html: Option<ResultFile>,
     /// Where the requirements go, as test cases.
     pub(crate) junit: Option<ResultFile>,
-    /// Where the run in short goes.
+    /// Where the short report goes.
     pub(crate) summary: Option<ResultFile>,
     /// The logs, ready to begin.
     pub(crate) logs: Logs,

@@ -15,7 +15,7 @@ const LIMIT: f64 = 2.2;
 /// Medians that differ by less than one part in this many count as equal.
 const NEAR: u64 = 10;
 
-/// Whether a run is long enough to say.
+/// Whether a run has enough batches.
 pub(crate) fn is_known(times: &Batched<'_>) -> bool {
     times.batches.len() >= LEAST && !times.sample.is_empty()
 }

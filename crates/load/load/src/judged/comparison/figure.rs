@@ -1,4 +1,4 @@
-//! The figures that are compared, and what is known of each.
+//! The figures that are compared, and their intervals.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -22,7 +22,7 @@ pub(crate) enum Figure {
 pub(crate) struct Estimate {
     pub(crate) value: f64,
     pub(crate) low: f64,
-    /// Infinite if it lies beyond all that was measured.
+    /// Infinite if it lies beyond all measured times.
     pub(crate) high: f64,
     /// Whether there is too little to rely on the interval.
     pub(crate) is_rough: bool,

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// The largest relative difference between loads or lengths that count as equal.
 const MOST_APART: f64 = 0.05;
 
-/// Settings that say nothing of how a run was, and those that are compared in other ways.
+/// Settings that don't affect the results of a run, and settings that are compared in other ways.
 const ASIDE: [&str; 29] = [
     "arrivals",
     "baseline",
@@ -69,7 +69,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Says which field is not what a run writes, if one is not.
+    /// An error that names the first field with an invalid value.
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_time = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
         for (field, value) in
@@ -127,13 +127,13 @@ impl Recording {
         self.start == other.start && self.histograms.all.response == other.histograms.all.response
     }
 
-    /// Says why it can't be compared with another, if so.
+    /// An error with the reason if it can't be compared with another.
     pub(crate) fn is_comparable(&self, other: &Recording) -> Result<(), String> {
         self.is_like(&other.settings, Some(other.target_rate), Some(other.duration_seconds))
     }
 
-    /// Says why it can't be compared with a run with these settings, if so. The target rate and the length of that run
-    /// are looked at if they are known.
+    /// An error with the reason if it can't be compared with a run with these settings. The target rate and the length
+    /// of that run are compared if they are known.
     pub(crate) fn is_like(
         &self,
         settings: &Map<String, Value>,
@@ -170,7 +170,7 @@ fn is_counted(settings: &Map<String, Value>) -> bool {
     settings.contains_key("requests") || setting(settings, "data-end") == "stop"
 }
 
-/// Says what differs by too much, if it does.
+/// An error that names the two values if they differ by too much.
 fn is_near(what: &str, one: f64, two: Option<f64>, unit: &str) -> Result<(), String> {
     match two.filter(|two| (one - two).abs() > MOST_APART * one.max(*two)) {
         Some(two) => Err(format!("the {what} differ: {one:.1}{unit} and {two:.1}{unit}")),

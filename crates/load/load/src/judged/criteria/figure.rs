@@ -29,7 +29,7 @@ pub(crate) struct Figures<'run> {
     pub(crate) due: u64,
     /// Requests started.
     pub(crate) started: u64,
-    /// Requests that were answered well.
+    /// Requests that succeeded.
     pub(crate) completed: u64,
     /// Requests that failed.
     pub(crate) failed: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Figures<'run> {
 }
 
 impl<'run> Figures<'run> {
-    /// Those of a label, if there is such a one.
+    /// The figures of a label, if there is one of this name.
     pub(crate) fn of_label(&self, label: &str) -> Option<Figures<'run>> {
         let labelled = self.labels?.iter().find(|labelled| labelled.label == label)?;
         let (completed, failed) = (labelled.completed(), labelled.failed());
@@ -181,7 +181,7 @@ impl Figure {
         single.or_else(|| of(first, second)).or_else(|| of(second, first))
     }
 
-    /// How sure a percentile is: of response times, if it does not say of which.
+    /// The confidence of a percentile; of response times, if no times are named.
     fn confidence(of: &str) -> Option<Figure> {
         match Figure::named(of).or_else(|| Figure::named(&format!("{of} response")))? {
             Figure::Of(Statistic::Percentile(percent), times) => {

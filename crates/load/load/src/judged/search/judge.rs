@@ -15,8 +15,8 @@ use std::time::Duration;
 const LEAST_RATIO: f64 = 0.99;
 /// How many requests have to lie beyond a percentile; and the least number of requests in any step.
 const BEYOND: f64 = 10.0;
-/// If this share of the connections is busy on average, all of them are: between two requests each is free for as long
-/// as it takes to find the next one.
+/// If this share of the connections is busy on average, all of them count as busy: between two requests, a connection
+/// is free while the next slot is found.
 const ALL_BUSY: f64 = 0.9;
 
 /// The objective that every step has to meet.

@@ -88,7 +88,7 @@ impl Results {
         self.failure.is_some_and(|failure| failure.group() == GENERATOR)
     }
 
-    /// The last step that shows why the promise is not kept above the answer.
+    /// The last step that shows why the objective is missed above the highest rate.
     pub(crate) fn culprit(&self) -> Option<&Measured> {
         if self.end == End::TargetFailing {
             return self.steps.last();

@@ -45,7 +45,7 @@ struct Head {
     form: u32,
     until: Duration,
     counts: Counts,
-    /// With how many of which the time is not known.
+    /// With the number of those whose time is not known.
     own: Vec<(OfAnswer, u64)>,
     width: u64,
     span: (Duration, Duration),

@@ -18,7 +18,7 @@ const RESPITE: Duration = Duration::from_millis(10);
 /// The connection of a client.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
-    /// Since when nothing was heard of it; none while it waits for us.
+    /// Since when the client has been silent; `None` while it waits for a response.
     silent_since: watch::Sender<Option<Instant>>,
 }
 
@@ -27,7 +27,7 @@ impl Connection {
         Connection { silent_since: watch::Sender::new(Some(Instant::now())) }
     }
 
-    /// The client has said something.
+    /// The client has sent something.
     pub(super) fn heard(&self) {
         self.silent_since.send_replace(Some(Instant::now()));
     }

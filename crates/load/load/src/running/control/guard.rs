@@ -34,7 +34,7 @@ impl Token {
     }
 }
 
-/// Says nothing of it.
+/// Hides the token.
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token")

@@ -74,7 +74,7 @@ fn set_up(options: &str, most: Option<u64>) -> Setup<Nothing> {
 /// A simulated connection with its worker.
 enum Connection {
     Free,
-    /// Its thread has been granted a slot, and comes to decide about it only then.
+    /// Its thread has been granted a slot, and decides about it at this moment.
     Granted(Grant, Nanos),
     /// Its request is answered then.
     Busy(Flight, Nanos),

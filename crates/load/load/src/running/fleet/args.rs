@@ -97,7 +97,7 @@ pub(crate) struct RunAt {
     /// The run's name
     name: String,
 
-    /// The store's address, redis://[:PASSWORD@]HOST[:PORT]/ [default: what `NANOPACE_STORE` says]
+    /// The store's address, redis://[:PASSWORD@]HOST[:PORT]/ [default: the value of `NANOPACE_STORE`]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
 }

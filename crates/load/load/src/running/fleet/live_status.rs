@@ -27,7 +27,7 @@ const PATIENCE: u32 = 5;
 /// Columns and rows where the terminal does not report its size.
 const USUAL_SIZE: (u16, u16) = (80, 24);
 
-/// A look at a fleet.
+/// The state of a fleet at one moment.
 #[derive(Debug)]
 struct FleetView {
     status: Status,

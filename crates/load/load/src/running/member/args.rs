@@ -9,8 +9,7 @@ use std::time::Duration;
 #[command(next_help_heading = "Fleet")]
 pub(crate) struct FleetArgs {
     /// Share the load with other machines, through the Redis or Valkey server at this address:
-    /// redis://[:PASSWORD@]HOST[:PORT]/, or rediss:// for TLS [default: with --run, what
-    /// `NANOPACE_STORE` says]
+    /// redis://[:PASSWORD@]HOST[:PORT]/, or rediss:// for TLS [default: with --run, the value of `NANOPACE_STORE`]
     #[arg(long, value_name = "URL", requires = "run_name")]
     pub(crate) fleet: Option<String>,
 
@@ -22,7 +21,7 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "COUNT", requires = "run_name")]
     pub(crate) nodes: Option<u32>,
 
-    /// For how long this node waits for the others; then it leaves, and says how many are there
+    /// For how long this node waits for the others; then it leaves, and prints how many have joined
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "5min", value_parser = humantime::parse_duration)]
     pub(crate) join_timeout: Duration,
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// How often nodes report what they have done.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Looks at the fleet each second, while that is wanted.
+/// Reads the state of the fleet each second, while that is wanted.
 #[derive(Debug)]
 pub(crate) struct Overview(Arc<Mutex<View>>);
 

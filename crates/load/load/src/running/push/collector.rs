@@ -93,7 +93,7 @@ impl Collector {
     }
 }
 
-/// Whether the collector has taken everything. It may say that it has not, in a good answer.
+/// Whether the collector has accepted everything. It may reject a part in a response with a good status.
 async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     let status = answer.status();
     if !status.is_success() {

@@ -103,8 +103,8 @@ impl<'run> Collector<'run> {
         &self.last_second
     }
 
-    /// Looks why the last slots were late, if they were skipped and nothing has started since. Slots that are later than
-    /// `limit` are skipped, and the schedule ends now, at `end`.
+    /// Finds out why the last slots were late, if they were skipped and nothing has started since. Slots that are later
+    /// than `limit` are skipped, and the schedule ends now, at `end`.
     pub(crate) fn look_at_last_skipped(&self, limit: Duration, end: Nanos) {
         let before = self.recorders.iter().map(|recorder| recorder.skipped()).max();
         let slots = self.pacer.ledger().skipped.saturating_sub(before.unwrap_or_default());
@@ -225,8 +225,8 @@ mod tests {
     const END_MS: u64 = 2_000;
     const TICK_MS: u64 = 250;
 
-    /// A run of 100/s on one connection, of which nothing is answered from 0.5 s on, until 1.5 s or
-    /// ever; tick by tick, as the controller collects.
+    /// A run of 100/s on one connection without responses from 0.5 s on, until 1.5 s or for ever; tick by tick, as the
+    /// controller collects.
     fn stalled(until_ms: u64) -> OverTime {
         let clock = ManualClock::new();
         let rate = Rate::per_second(100).unwrap();

@@ -15,7 +15,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The record of one thread. Only the collector looks at it too, once in a while.
+/// The record of one thread. Only the collector reads it too, from time to time.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     clock: Pacer,
@@ -127,7 +127,7 @@ impl Recorder {
         }
     }
 
-    /// The call at this place goes on. Returns when.
+    /// The call at this place continues. Returns when.
     pub(crate) fn go_on(&self, place: usize) -> Nanos {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -160,8 +160,7 @@ impl Recorder {
         self.record().last_poll.blocks();
     }
 
-    /// Whether the thread should have said long ago, and longer than `allowed`, what it has had, and has
-    /// not.
+    /// Whether the report of the thread's CPU time is overdue by more than `allowed`, so that the thread is stuck.
     pub(crate) fn is_stuck(&self, allowed: Duration) -> bool {
         self.record().last_poll.is_stuck(self.clock.now(), allowed)
     }
@@ -291,7 +290,7 @@ impl Record {
         if self.opening > 0 { now } else { self.last_poll.looked_until(now) }
     }
 
-    /// The lateness, at `now`, of a slot that has not been started. Answers were looked for until `looked`.
+    /// The lateness, at `now`, of a slot that has not been started. The thread polled for responses until `looked`.
     fn lateness(
         &self,
         intended: Nanos,

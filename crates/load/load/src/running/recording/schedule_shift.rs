@@ -33,7 +33,7 @@ impl ScheduleShift {
         ScheduleShift { pacer: pacer.clone(), gives_up, paused, since, skipped, skipped_time, idle }
     }
 
-    /// Notes that the schedule is paused, or goes on.
+    /// Notes that the schedule is paused, or continues.
     pub(crate) fn pause(&mut self, now: Nanos, is_paused: bool) {
         self.paused = self.paused(now);
         self.since = is_paused.then_some(now);
@@ -49,7 +49,7 @@ impl ScheduleShift {
         self.paused(now) + if self.gives_up { self.given_up() } else { Duration::ZERO }
     }
 
-    /// How many slots had been skipped when this was last looked at, if a policy may give slots up.
+    /// How many slots had been skipped at the last update, if a policy may give slots up.
     pub(crate) fn skipped(&self) -> u64 {
         self.skipped
     }

@@ -22,19 +22,20 @@ Examples:
   nanopace search --for 5min --json - | jq .conclusion
 
 Each step is a run at a constant rate over new connections. The rate is doubled until a step
-breaks the promise, or halved until one keeps it; then the gap is halved until it is within
---precision. Both rates of the answer are tried again. A step that the generator spoiled is
-repeated, up to two times. One in which too many requests have failed ends at once. If none
-succeeded, and one that is sent alone fails too, the search ends and says how. Ctrl-C ends the search with its report so far.
+misses the objective, or halved until one meets it; then the gap is halved until it is within
+--precision. The two rates of the result are tried again. A step that the generator spoiled is
+repeated, up to two times. A step in which too many requests have failed ends at once. If none
+succeeded, and one that is sent alone fails too, the search ends and reports how it failed. Ctrl-C ends
+the search with its report so far.
 
-The exit status is 0 if the rate was found, or --max keeps the promise, and 3 if no rate that
-was tried keeps it, the generator was the limit, or the search ended too early to say.";
+The exit status is 0 if the rate was found, or --max meets the objective, and 3 if no tried rate
+meets it, the generator was the limit, or the search ended too early for a result.";
 
 /// The options of a search for the highest rate, for a command line that has others beside them.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
-    /// The promise that the rate has to keep, as in "p99 response < 20ms" or "errors < 0.1%"; may be
-    /// given again. Besides, 99 % of the requests have to start, and at most 1 % may fail
+    /// The objective that the rate has to meet, as in "p99 response < 20ms" or "errors < 0.1%"; may be given again. In
+    /// addition, 99 % of the requests have to start, and at most 1 % may fail
     #[arg(long, value_name = "REQUIREMENT", default_value = "p99 response < 50ms", value_parser = promise)]
     pub(crate) until: Vec<Criterion>,
 
@@ -46,11 +47,11 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "RATE", help_heading = "The search")]
     pub(crate) min: Option<Rate>,
 
-    /// The highest rate to try [default: until the promise is broken]
+    /// The highest rate to try [default: until the objective is missed]
     #[arg(long, value_name = "RATE", help_heading = "The search")]
     pub(crate) max: Option<Rate>,
 
-    /// How far the rates that keep and break the promise may be apart in the end: 2%, 0.02
+    /// How far apart the rates that meet and miss the objective may be in the end: 2%, 0.02
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision, help_heading = "The search")]
     pub(crate) precision: f64,
 

@@ -1,4 +1,4 @@
-//! A call that belongs to no load, on a thread of its own, which the call may hold.
+//! Runs a call that belongs to no load, on a thread of its own, which the call may hold.
 
 use super::guarded::timed_out;
 use crate::load::backend::Backend;
@@ -15,7 +15,7 @@ use tokio::runtime::Builder;
 use tokio::select;
 use tokio::time::sleep;
 
-/// How often the thread says that nothing holds it.
+/// How often the thread signals that nothing holds it.
 const BEAT: Duration = Duration::from_millis(100);
 
 /// The result of `call`. `None` if it holds its thread for longer than `timeout`, or is not wanted any more: then the

@@ -1,4 +1,4 @@
-//! Calls that block: a thread for each session, and one that looks after them.
+//! Runs calls that block: a thread for each session, and one that monitors them.
 //!
 //! A call that blocks cannot be ended. When a run is given up, the call counts as unfinished, and its thread is left
 //! running. So is a thread whose session has not been opened yet when the schedule ends: it has taken no slot. The load
@@ -74,7 +74,7 @@ fn pinned(cores: &[CoreId], threads: usize) -> impl Iterator<Item = (usize, Opti
     (0..threads).map(move |index| (index, cores.iter().cycle().nth(index).copied()))
 }
 
-/// Looks after threads until the schedule has ended, and all threads are gone that had a session by then.
+/// Monitors the threads until the schedule has ended, and all threads are gone that had a session by then.
 async fn look_after(shared: &RunShared, tickets: &[Arc<Ticket>], mut signs: UnboundedReceiver<()>) {
     let opened = async {
         for _ in tickets {

@@ -1,4 +1,4 @@
-//! Counts of slots, by which a run knows when it ends.
+//! Counts slots, so that a run knows when it ends.
 
 use super::length::RunLength;
 use std::sync::atomic::{AtomicU64, Ordering};

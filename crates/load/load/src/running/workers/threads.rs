@@ -35,7 +35,7 @@ pub(crate) struct Threads(Vec<Thread>);
 #[derive(Debug)]
 struct Thread {
     handle: JoinHandle<anyhow::Result<()>>,
-    /// None if it makes no calls, but looks after those that do.
+    /// `None` if it makes no calls, but monitors those that do.
     recorder: Option<Arc<Recorder>>,
 }
 
@@ -59,8 +59,8 @@ fn spread(connections: usize, threads: usize) -> Vec<usize> {
 }
 
 impl Threads {
-    /// Starts a thread for each number of `connections`, or one that looks after them all if calls block.
-    /// Each is counted as ready when its connections are open.
+    /// Starts a thread for each number of `connections`, or one that monitors them all if calls block. Each is counted
+    /// as ready when its connections are open.
     pub(crate) fn start<T: Backend>(
         target: &Arc<T>,
         shared: &Arc<RunShared>,

@@ -107,7 +107,7 @@ fn data_that_ends_is_what_the_report_asks_for() {
     }
 }
 
-/// Where nothing starts after the last slots are skipped, no later start says what made them late.
+/// Where nothing starts after the last slots are skipped, no later start shows what made them late.
 #[test]
 fn skipped_requests_are_among_them_and_have_a_cause() {
     let stalls = Course { stalls: LONG.to_vec(), ..Course::default() };
@@ -130,7 +130,7 @@ fn skipped_requests_are_among_them_and_have_a_cause() {
     }
 }
 
-/// Whatever the schedule does about slots that are late.
+/// With every policy for late slots.
 #[test]
 fn the_verdict_names_who_was_stopped_under_every_policy() {
     let stalls = Course { stalls: LONG.to_vec(), ..Course::default() };
