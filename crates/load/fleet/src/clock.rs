@@ -31,7 +31,7 @@ struct Mapping {
 /// The run's clock is stopped.
 const STANDS: i64 = -1_000_000_000;
 
-/// The most by which the run's clock is led, in parts of 10^9.
+/// The largest correction of the clock's rate, in parts of 10^9.
 const MOST_PPB: i64 = 500_000;
 
 impl Mapping {
@@ -116,7 +116,8 @@ impl Sample {
         self.sent_ns + self.round_trip_ns() / 2
     }
 
-    /// Whether both clocks have gone on alike between this round trip and a later one, as far as that can be known.
+    /// Whether both clocks have advanced by the same time between this round trip and a later one, as far as that can
+    /// be measured.
     fn agrees(&self, later: &Sample) -> bool {
         let passed_ns = later.middle_ns().saturating_sub(self.middle_ns());
         let of_store_ns = later.store_us.saturating_sub(self.store_us).saturating_mul(1_000);

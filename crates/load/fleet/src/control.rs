@@ -42,7 +42,7 @@ pub struct Control(Mutex<RedisStore>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunStatus {
-    /// A number of its own: the name may be another run's later.
+    /// A number that identifies the run: another run may have the same name later.
     pub id: String,
     /// Whether it has started.
     pub has_started: bool,
@@ -54,7 +54,7 @@ pub struct RunStatus {
     pub nodes: u32,
     /// How many have to be there before it starts.
     pub awaited: u32,
-    /// For how long the load has gone on.
+    /// How long the load has been running.
     pub elapsed: Duration,
     /// How long the load is; none if it never ends.
     pub duration: Option<Duration>,
@@ -192,7 +192,7 @@ impl Control {
         })
     }
 
-    /// Goes on after a pause.
+    /// Resumes the load after a pause.
     ///
     /// # Errors
     /// [`FleetError`].
@@ -248,8 +248,8 @@ impl Control {
         Err(FleetError::Contended)
     }
 
-    /// Waits until a node knows of a version: then it is not lost with what the store has. False if it was
-    /// lost before that. `before`: the run without it.
+    /// Waits until a node knows of a version: then it outlives the store's data. False if it was lost before that.
+    /// `before`: the run without it.
     fn is_heard(&self, before: &Run, version: &Version) -> Result<bool, FleetError> {
         let began = Instant::now();
         while began.elapsed() < HEARD_IN {
@@ -263,7 +263,7 @@ impl Control {
         Err(FleetError::Unheard(HEARD_IN))
     }
 
-    /// Whether a node knows of a version that the store has, as soon as one does. False if it was lost.
+    /// `true` as soon as a node knows of a version that the store has; `false` if the version was lost.
     fn is_known(&self, before: &Run, version: &Version) -> Result<Option<bool>, FleetError> {
         let run = self.now()?.run;
         if run.id != before.id {

@@ -39,7 +39,7 @@ mod versions;
 const STALL_NS: u64 = 30_000_000;
 
 /// A node that has missed frames starts nothing for this time, and for as long as an answer may take, unless the store
-/// says what it has in them.
+/// has reported its tracks in them.
 const MISSED_NS: u64 = 1_000_000_000;
 
 /// A node of a running run.
@@ -54,7 +54,7 @@ pub(crate) struct Core {
     book: FrameWindow,
     /// The tracks that the node has run without a claim.
     unclaimed: Unclaimed,
-    /// Since when the node is without the store, and for how long it goes on so.
+    /// Since when the node has been without the store, and for how long it may go on without it.
     blind: StoreOutage,
     /// How many frames the node has run blind, also those in which it has no tracks. Frames that it gave up are not
     /// counted.
@@ -129,8 +129,8 @@ pub(crate) struct Update {
     pub(crate) slot: u64,
     /// One lease for each frame, and at the node's end one of nothing after them.
     pub(crate) leases: Vec<Lease>,
-    /// Whether the leases may begin later than `slot`, if the pacer has already started slots there. That is so where
-    /// the node has no tracks from that frame on.
+    /// Whether the leases may begin later than `slot`, if the pacer has already started slots there. That is the case
+    /// where the node has no tracks from that frame on.
     pub(crate) may_begin_later: bool,
 }
 
@@ -358,7 +358,7 @@ impl Core {
         self.trips.patience_ns((LEAD + 1) * self.frames().frame_ns)
     }
 
-    /// How many entries the node keeps of what it has run: one for frames in a row that are alike.
+    /// How many entries the node keeps of the frames that it has run: one for consecutive frames that are alike.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn rows(&self) -> usize {
         self.book.past().rows()
@@ -397,8 +397,9 @@ impl Core {
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }
 
-    /// Notes whether the pacer has taken an update. If not, it was too late for the update's first frame, and keeps
-    /// what it had there: the node gives up what has come since, and what others own of the rest is started twice.
+    /// Notes whether the pacer has taken an update. If not, it was too late for the update's first frame, and keeps its
+    /// old leases there: the node gives up the tracks that it has got since, and slots in the old leases that others
+    /// own count as started twice.
     pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
         if !is_taken {
             let others = self.book.give_up(update.frame);

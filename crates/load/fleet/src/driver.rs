@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest time that passes before the thread looks around again.
+/// The longest time between two turns of the thread.
 const TURN_NS: u64 = 20_000_000;
 
 pub(crate) struct Driver {
@@ -245,7 +245,7 @@ impl Driver {
 
     /// Asks again while nodes are awaited that may have died: until they count as dead, or the last one is done.
     fn wait_for_silent(&mut self, results: &[u8], mut others: Others) -> Others {
-        // The store looks for dead nodes eight times in that time.
+        // The store checks for dead nodes eight times in that time.
         let absent = Duration::from_micros(self.core.run().absent_us());
         let ends = Instant::now() + absent * 5 / 4;
         while others == Others::Awaited && Instant::now() < ends {

@@ -102,7 +102,7 @@ pub enum FleetError {
     /// The run is paused, or is not.
     #[error("the run is {0}")]
     Paused(&'static str),
-    /// Shapes that can't be put together.
+    /// Shapes that can't be joined.
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// A text that is no shape.

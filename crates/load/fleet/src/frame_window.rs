@@ -51,8 +51,8 @@ pub(crate) struct FrameWindow {
     /// The first frame after the entries.
     next: u64,
     past: UncountedFrames,
-    /// Slots in the frames that were put away, by the load as it was when they were run, and slots that were started of
-    /// what was taken back.
+    /// Slots in the frames that were put away, by the load at the time when they were run, and slots that were started
+    /// from leases that were taken back.
     slots: u64,
 }
 
@@ -106,8 +106,8 @@ impl FrameWindow {
         self.next = self.next.min(from);
     }
 
-    /// Puts away frames before the frame `now` of which it is known what the node has. `part` is the node's rank, and
-    /// how many nodes there are.
+    /// Puts away frames before the frame `now` whose tracks are known. `part` is the node's rank, and how many nodes
+    /// there are.
     pub(crate) fn pass(&mut self, now: u64, load: &mut Load, part: (u32, u32)) {
         let is_over = |entry: &&Entry| {
             entry.frame < now && entry.tracks.is_some() && entry.tracks == entry.leased
@@ -153,7 +153,7 @@ impl FrameWindow {
         known.map_while(|entry| entry.tracks.as_ref().map(|tracks| (entry.frame, tracks)))
     }
 
-    /// The pacer has what is known from a frame on.
+    /// Notes that the pacer has the known tracks from a frame on.
     pub(crate) fn leased(&mut self, from: u64) {
         for entry in self.entries.iter_mut().skip_while(|entry| entry.frame < from) {
             let Some(tracks) = &entry.tracks else { break };

@@ -1,4 +1,4 @@
-//! The load of a run: which slots lie in which frame.
+//! The load of a run, divided into frames.
 
 use crate::error::FleetError;
 use crate::frames::Frames;
@@ -8,8 +8,8 @@ use nanopace::driver::Lease;
 use nanopace::{Arrivals, Level, Shape, Shard};
 use std::time::Duration;
 
-/// How many frames at the beginning of a run have no slots: meanwhile all nodes hear of the start, and
-/// claim.
+/// How many frames at the beginning of a run have no slots. In this time, all nodes learn of the start and make their
+/// claims.
 const HEAD: u64 = 8;
 
 /// A load, cut into frames.
@@ -93,7 +93,7 @@ impl Load {
         self.rest.is_some()
     }
 
-    /// The shape that goes on after the pause.
+    /// The shape that continues after the pause.
     pub(crate) fn rest(&self) -> Option<&Shape> {
         self.rest.as_ref()
     }

@@ -5,16 +5,16 @@ use crate::load::Load;
 use crate::message::{NodeText, Run, State};
 use crate::progress::Progress;
 
-/// A node that has left no results and is not heard of.
+/// A node that has left no results and is silent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LostNode {
     /// The frame of the node's last report. A store that was stalled may have received it much later.
     from: u64,
     /// Frames that it may have run without the store since then.
     frames: u64,
-    /// The fewest nodes with which it has shared the load then.
+    /// The fewest nodes with which it may have shared the load then.
     members: u32,
-    /// Slots that it had started without the store before, which had not heard whose they are.
+    /// Slots that it had started without the store and whose owners it did not know.
     unmarked: u64,
 }
 
@@ -31,7 +31,7 @@ impl LostNode {
         let is_deserted = run.roster.nodes.is_empty();
         let is_over =
             is_past || run.state == State::Ended || is_deserted || run.is_absent(silent_us);
-        // One that was not heard of since the run began does not know that it has.
+        // A node that was not heard of since the run began does not know that the run has begun.
         let since_us = u64::try_from(text.seen_us - run.origin_us).ok()?;
         if text.has_results || !is_over {
             return None;

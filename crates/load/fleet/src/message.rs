@@ -57,7 +57,7 @@ pub(crate) enum Request {
         /// The first frame after the load; none if it never ends.
         ends: Option<u64>,
     },
-    /// The slots of some frames in a row are counted for their owners, and whose each was is forgotten.
+    /// The slots of consecutive frames are counted for their owners, and the owner of each track is forgotten.
     Count {
         id: String,
         from: u64,
@@ -106,7 +106,7 @@ pub(crate) struct Join {
     pub(crate) frames: Frames,
     /// How many frames ahead the node has to ask, as in a [`Claim`].
     pub(crate) lead: u64,
-    /// The load; none takes part in whatever the run's load is.
+    /// The load; `None` to take the run's.
     pub(crate) load: Option<LoadText>,
 }
 
@@ -130,7 +130,7 @@ pub(crate) struct Claim {
     /// The sequence of the last claim or mark that was answered. A store that does not know of it has
     /// forgotten something.
     pub(crate) answered: u64,
-    /// The last epoch that the node has heard of.
+    /// The last epoch that the node knows.
     pub(crate) epoch: u64,
     /// How many frames ahead the node has to ask, because its round trips take so long.
     pub(crate) lead: u64,
@@ -179,7 +179,7 @@ pub(crate) enum Others {
     GoOn,
 }
 
-/// Whether the run goes on.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Not all nodes are there.
@@ -189,7 +189,7 @@ pub(crate) enum State {
     Ended,
 }
 
-/// All that the store knows of a run but the owners.
+/// The store's data of a run, except the owners.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) id: String,
@@ -208,7 +208,7 @@ pub(crate) struct Run {
     pub(crate) seed: u64,
     /// The first frame after the load; none if it never ends.
     pub(crate) ends: Option<u64>,
-    /// The versions of the load, of which the first is what the run began with.
+    /// The versions of the load. The first is the load with which the run began.
     pub(crate) versions: Vec<Version>,
     pub(crate) roster: Roster,
     /// How many nodes have joined so far.

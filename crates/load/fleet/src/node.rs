@@ -36,7 +36,7 @@ pub(crate) struct Shared(Mutex<(NodeStatus, Run)>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeStatus {
-    /// How many nodes there are, as the store said last.
+    /// How many nodes there are, by the store's last answer.
     pub nodes: u32,
     /// Whether it is the first of them in the order in which they have joined: one node of a fleet, for
     /// what is done once.

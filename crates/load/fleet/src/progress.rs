@@ -13,7 +13,7 @@ pub(crate) struct Progress {
     pub(crate) late_ns: u64,
     /// For how long the node has run without the store, or had before this report.
     pub(crate) blind_ns: u64,
-    /// Slots that were started without the store, which does not know of them yet. Another may own them.
+    /// Slots that were started without the store, which does not know of them yet. Other nodes may own them.
     pub(crate) unmarked: u64,
     /// For how long the node goes on without the store.
     pub(crate) limit_ns: u64,

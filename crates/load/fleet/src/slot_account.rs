@@ -62,14 +62,14 @@ pub struct NodeAccount {
     /// How many slots of other nodes a silent node may have started, because it may have gone on without the store. It
     /// does so for a bounded time, and with its part of the load.
     pub perhaps_twice: u64,
-    /// How late the node's oldest slot was when it was heard of last.
+    /// How late the node's oldest slot was in its last report.
     pub late: Duration,
-    /// For how long the node had been without the store when it was heard of last.
+    /// For how long the node had been without the store in its last report.
     pub blind: Duration,
     /// By how much the node's clock was set to follow the store's clock, in total. More than 0 means that one of the
     /// two clocks was set during the run, or that the node's machine was suspended.
     pub stepped: Duration,
-    /// How long ago the node was heard of last.
+    /// How long ago the last message of the node arrived.
     pub silent: Duration,
     /// Whether the node has left or is done. One that has not, and has been silent for long, is dead.
     pub is_finished: bool,
@@ -156,7 +156,7 @@ impl Account {
     }
 }
 
-/// The account of a run up to a frame. None if frames have been counted since the run was looked at.
+/// The account of a run up to a frame. `None` if frames have been counted since the run was read.
 pub(crate) fn account(
     store: &mut impl Store,
     run: &Run,

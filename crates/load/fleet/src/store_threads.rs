@@ -28,7 +28,7 @@ pub(crate) enum Command {
     Drop,
 }
 
-/// A request and its answer, and when they went and came by the machine's clock.
+/// A request and its answer, with the times of both by the machine's clock.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) request: Request,

@@ -1,4 +1,4 @@
-//! The slots that a node has run in frames that are not counted yet. Frames in a row take as much memory as
+//! Records the slots that a node has run in frames that are not counted yet. Consecutive frames take as much memory as
 //! one frame, if the same roster gave the node the same tracks in each.
 
 use crate::frames::Frames;
@@ -14,7 +14,7 @@ pub(crate) struct UncountedFrames {
     ran: Vec<Ran>,
 }
 
-/// Frames in a row, and on which of their tracks they were run.
+/// Consecutive frames, and the tracks of them that were run.
 #[derive(Debug)]
 struct Ran {
     frames: Range<u64>,

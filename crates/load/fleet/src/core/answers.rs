@@ -63,7 +63,7 @@ impl Core {
         Ok(())
     }
 
-    /// Notes that the store has answered a request, whatever it says.
+    /// Notes that the store has answered a request, with any answer.
     fn hears_reply(&mut self, request: &Request, trip_ns: u64) {
         // A round trip during which the node was stalled says nothing about the next ones.
         if self.sent_at.take().is_none_or(|sent_at| sent_at >= self.woke_at) {
@@ -108,7 +108,7 @@ impl Core {
         let new = self.new_versions(&answer);
         // The store grants nothing to a node that has missed more than one version.
         if answer.versions.len() <= 1 && !store_knows_less {
-            // From there on the load is not the one by which the node has asked.
+            // From that frame on, the load is not the one of the claim.
             let changed_from = self.changed_from(&new);
             for (ask, owners) in claim.asks.iter().zip(&answer.owners) {
                 if ask.frame < changed_from {

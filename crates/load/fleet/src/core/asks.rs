@@ -68,8 +68,8 @@ impl Core {
         self.request(now, is_late, progress)
     }
 
-    /// Whether a node that leaves has something to ask and has to wait with it. The store's clock is off, and would still
-    /// be, or the store has not answered.
+    /// Whether a node that leaves has to wait before it sends its next request: the store's clock is off and would
+    /// still be, or the store has not answered.
     pub(crate) fn rests(&self, now: u64) -> bool {
         let may_ask = self.is_late || self.appetite < 1.0 || self.is_undecided(now);
         may_ask && now < self.asks_from
@@ -168,8 +168,8 @@ impl Core {
         })
     }
 
-    /// The next request of a node that ends. The first is a sign of life: its answer says whether the store has forgotten
-    /// something (`has_heard`). Then come repairs, and at last the results.
+    /// The next request of a node that ends. The first is a sign of life: its answer shows whether the store has
+    /// forgotten something (`has_heard`). Then come repairs, and at last the results.
     pub(crate) fn last_request(
         &mut self,
         has_heard: bool,

@@ -27,7 +27,7 @@ use crate::frames::LEAD;
 const SIGN_FRAMES: u64 = 5;
 
 /// The longest time between the claims of two nodes that follow each other in the roster. It is short, so that the
-/// store wakes up once for all of them or finds its caches warm, and long enough for it to hear them in order.
+/// store wakes up once for all of them or finds its caches warm, and long enough for them to arrive in order.
 const APART_NS: u64 = 250_000;
 
 /// The moments of one frame for one node, in nanoseconds of the run.

@@ -38,7 +38,7 @@ fn all_that_is_left() -> Take {
     Take::Share { nodes: 1, most: 16 }
 }
 
-/// Looks around, as a node that is run does, up to a moment.
+/// Runs a node's turns up to a moment.
 fn look_around(core: &mut Core, now: u64) {
     let looks = (core.awake_at..now).step_by(usize::try_from(FRAME_NS / 2).unwrap());
     looks.for_each(|at| core.decide(at));
@@ -196,7 +196,7 @@ fn slots_started_by_an_old_load_are_counted() {
     assert!(core.resumes_in > 31);
 }
 
-/// It goes on taking part in the frames before, with what is left of them.
+/// It still takes part in the frames before, with the slots that are left of them.
 #[test]
 fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
     let mut core = blind_until(30);
@@ -304,7 +304,7 @@ fn tracks_dropped_too_late_for_the_pacer_were_started_twice() {
     }
 }
 
-/// A mark says of its own portions that the store knows them, and of no others.
+/// An answer to a mark confirms the portions of that mark, and no others.
 #[test]
 fn tracks_run_while_a_mark_is_under_way_are_marked_next() {
     let mut core = blind_until(30);
@@ -341,7 +341,7 @@ fn by_an_old_load_only_slots_that_the_pacer_has_come_to_were_started() {
     }
 }
 
-/// It had nothing, so its pacer can start the new load wherever that has come to.
+/// It had nothing, so its pacer can start the new load at any slot.
 #[test]
 fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
     let mut core = core();
@@ -641,7 +641,7 @@ fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     assert!(next(&mut replaced).is_none(), "the store has another run");
 }
 
-/// It has nothing to ask, and waits: it looked again and again without a pause.
+/// It has nothing to ask, and waits: earlier it ran turn after turn without a pause.
 #[test]
 fn a_node_that_has_failed_and_marked_all_asks_no_more() {
     let now = 30 * FRAME_NS;

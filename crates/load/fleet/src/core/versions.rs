@@ -35,7 +35,8 @@ pub(crate) struct Cut {
     pub(super) old: Load,
     /// The first frame of the new load.
     pub(super) from: u64,
-    /// The first frame in which the node can take part by the new load; an earlier one if it heard of that in time.
+    /// The first frame in which the node can take part by the new load; an earlier one if it learned of the change in
+    /// time.
     pub(super) next: u64,
 }
 
@@ -66,7 +67,7 @@ impl Core {
         if started > 0 {
             self.reached_slot = slot;
         }
-        // It goes on in frames before those of the new load, if it heard of that in time.
+        // It takes part in frames before those of the new load, if it learned of the change in time.
         if started > 0 || cut.next >= cut.from || self.resumes_in > cut.from {
             self.sit_out(cut.next.max(cut.from));
         }

@@ -21,9 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How far a node is with joining.
 #[derive(Debug)]
 pub(super) enum Phase {
-    /// It looks how far the store is, and what time it is there.
+    /// It measures the round trip to the store, and its time.
     Entering(Samples),
-    /// It looks whether the run has begun.
+    /// It checks whether the run has begun.
     Looking {
         node: NodeId,
         samples: Samples,
@@ -52,13 +52,13 @@ pub(super) struct Machine {
     pub(super) trip: Duration,
     /// Its requests take so much longer than its answers.
     pub(super) one_way_ns: u64,
-    /// The number of the last turn that was put in.
+    /// The number of the last turn that was queued.
     pub(super) turns: u64,
     /// The moment of the run since which it is stalled.
     late_since: Option<u64>,
-    /// Until which moment of the run it asks for what it needs to know before it leaves; none unless it is about to.
+    /// The moment of the run until which it asks for its tracks before it leaves; `None` unless it is about to.
     asks_until: Option<u64>,
-    /// When it was looked at last, and the moment of the run that it took that for.
+    /// When the clock was last read, and the moment of the run that it showed.
     before: Option<(u64, u64)>,
 }
 

@@ -3,7 +3,7 @@
 use crate::frames::FRAME;
 use std::time::Duration;
 
-/// A run, and what happens meanwhile.
+/// A run, and the faults during it.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// All that is random follows from it.

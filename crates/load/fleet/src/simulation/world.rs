@@ -18,7 +18,7 @@ use std::time::Duration;
 /// The number of the run.
 const RUN: &str = "simulated";
 
-/// A thread of a node looks around at least this often; a node that waits for others, too.
+/// The longest time between two turns of a node's thread; also for a node that waits for others.
 const TURN_NS: u64 = 20_000_000;
 
 /// With long frames it is enough to do so as often in each.
@@ -197,7 +197,7 @@ impl<'a> World<'a> {
         node.sends(&request);
         let ticket = node.ticket;
         let is_running = matches!(node.phase, Phase::Running(_));
-        // A new connection is a round trip more. Nodes join while the network is well.
+        // A new connection takes one more round trip. The network is healthy while nodes join.
         let ways = if node.is_connected { 1 } else { 3 };
         let way = if is_running {
             self.network.ways_ns(node.trip, ways).filter(|_| at_ns >= node.cut_off_until)
@@ -335,7 +335,7 @@ impl<'a> World<'a> {
         begun.load = load;
     }
 
-    /// All nodes that are there say that they are done, over a network that is well.
+    /// All present nodes report that they are done, over a healthy network.
     fn finish(&mut self) {
         let ends_ns = self.ends_ns();
         let now_us = self.queue.clock_us(ends_ns);

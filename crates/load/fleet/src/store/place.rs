@@ -1,5 +1,5 @@
-//! Where the store is: one server, one of several that a cluster consists of, or the master of which
-//! sentinels know. It may move while a run goes on.
+//! Finds the store: one server, one of several servers of a cluster, or the master that sentinels name. It may move
+//! during a run.
 
 use crate::error::FleetError;
 use redis::{
@@ -114,7 +114,7 @@ impl Place {
 
 fn info(url: &str) -> Result<ConnectionInfo, FleetError> {
     let info = url.into_connection_info().map_err(|_| FleetError::Address)?;
-    // A new connection then says nothing before the first request, which would take time too.
+    // A new connection then sends nothing before the first request, which would take time too.
     let settings = info.redis_settings().clone().set_skip_set_lib_name();
     Ok(info.set_redis_settings(settings))
 }
@@ -154,7 +154,7 @@ fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     }
 }
 
-/// The master, as a sentinel says. Sentinels may have the password of the store, or none.
+/// The master that a sentinel names. Sentinels may have the password of the store, or none.
 fn found(
     name: &str,
     told: &ConnectionInfo,

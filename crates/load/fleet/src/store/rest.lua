@@ -113,7 +113,7 @@ function ops.look(run)
   return info('run')
 end
 
--- All that is known of the nodes.
+-- The reports of the nodes.
 function ops.nodes()
   return {'nodes', now, redis.call('HGETALL', NODES), redis.call('HKEYS', RESULTS)}
 end

@@ -192,7 +192,7 @@ fn a_run_whose_nodes_are_silent_is_replaced_after_half_a_minute() {
     assert!(matches!(heard(30_000_001), Answer::Joined(1, _)));
 }
 
-/// One node has died, and the other is done or still has to say so.
+/// One node has died, and the other is done or has not reported that yet.
 #[test]
 fn a_run_past_its_end_is_over_when_no_node_is_awaited_any_more() {
     let (end_us, absence_us) = (BEGIN_US + ENDS.cast_signed() * FRAME_US, 500_000);
@@ -294,7 +294,7 @@ fn each_slot_is_counted_once_for_its_owner() {
     assert_eq!(count(&store, &run, 74, 76), counts(76, 582 + 7, 10 + 8 + 1));
 }
 
-/// By nodes that have heard of more, or less, in any order.
+/// By nodes that know more, or less, in any order.
 #[test]
 fn counts_are_not_lost_when_the_run_is_filled_again() {
     for order in [[0, 64, 128], [64, 0, 128], [128, 64, 0], [0, 128, 64]] {

@@ -65,7 +65,7 @@ impl Text {
             State::Running => 1,
             State::Ended => 2,
         };
-        // Nodes may have joined that this one has not heard of.
+        // Nodes may have joined that this one does not know.
         let joined = run.joined + 64;
         let from = run.versions.last().map_or(0, |version| version.from);
         let fields = [
@@ -132,7 +132,7 @@ pub(super) fn key(run: &str, part: &str) -> String {
     format!("nanopace:{{{run}}}:{part}")
 }
 
-/// The change, the frame, the shape, and what goes on after a pause.
+/// The change, the frame, the shape, and the shape after a pause.
 fn version_text(Version { change, from, shape, rest }: &Version) -> String {
     let [shape, rest] = [shape, rest].map(|shape| shape.as_deref().unwrap_or_default());
     format!("{change}\n{from}\n{shape}\n{rest}")
