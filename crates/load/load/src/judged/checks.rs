@@ -45,11 +45,9 @@ pub(crate) fn even(gaps: Quality) -> Finding {
     let is_well = gaps.within_25_percent >= LEAST_EVEN;
     let near = percent(gaps.within_25_percent);
     let text = if is_well {
-        "followed the even arrivals that were asked for".to_owned()
+        "followed the requested even arrivals".to_owned()
     } else {
-        format!(
-            "were not even, as was asked for: only {near} of the gaps are within 25 % of nominal"
-        )
+        format!("were not even, as requested: only {near} of the gaps are within 25 % of nominal")
     };
     Finding { check: "starts", is_well, text }
 }
@@ -61,7 +59,7 @@ pub(crate) fn poisson(randomness: Randomness) -> Finding {
     let is_well = is_near(distance, CHANCE) && is_near(alike.abs(), CHANCE_ALIKE);
     let is_so = if is_well { "followed" } else { "did not follow" };
     let text = format!(
-        "{is_so} the Poisson arrivals that were asked for: gaps are off by {distance:.3} \
+        "{is_so} the requested Poisson arrivals: gaps are off by {distance:.3} \
          (Kolmogorov-Smirnov), and neighbours correlate by {alike:.3}"
     );
     Finding { check: "starts", is_well, text }
@@ -191,7 +189,7 @@ mod tests {
             let finding = even(Quality { within_25_percent, coefficient_of_variation: 0.4 });
             (finding.is_well, finding.text)
         };
-        assert_eq!(even(0.9), (true, "followed the even arrivals that were asked for".to_owned()));
+        assert_eq!(even(0.9), (true, "followed the requested even arrivals".to_owned()));
         assert!(!even(0.4).0 && even(0.4).1.contains("only 40.0 % of the gaps"));
         let poisson = |distance, alike| poisson(Randomness { gaps: 1e4, distance, alike });
         assert!(poisson(0.06, -0.07).is_well);

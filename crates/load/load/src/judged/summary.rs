@@ -232,7 +232,7 @@ impl Summary {
     }
 
     /// Notes which of the criteria are missed. If one is about how much of the load was started, it decides
-    /// whether that was enough; but nothing is never enough.
+    /// whether that was enough, unless nothing was started.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         if self.verdict != Verdict::NothingRecorded && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
@@ -305,7 +305,7 @@ fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let own = (!results.is_closed).then(|| checks::own(results.stats, results.reported)).flatten();
     let why = |is_reached| match results.ending {
         _ if is_reached => "that ended the run",
-        Some(Ending { is_cut_short: true, .. }) => "somebody ended the run",
+        Some(Ending { is_cut_short: true, .. }) => "the run was ended early",
         _ => "the load had come to its end",
     };
     let sure = |(goal, is_reached)| checks::sure(goal, &confidence, why(is_reached));
@@ -373,8 +373,8 @@ fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<Strin
     (late > 0 && late * 100 >= over).then(|| {
         let most = human::time(most);
         format!(
-            "{late} of {over} think times ended more than 10 ms late by the generator, up to {most}: the response \
-             times of what followed have that in them"
+            "{late} of {over} think times ended more than 10 ms late because of the generator, up to {most}: the \
+             response times after them include that delay"
         )
     })
 }

@@ -137,31 +137,31 @@ impl Verdict {
             Verdict::BothBehind => return both(lateness),
             Verdict::OnSchedule => "on schedule: the load is the one that was asked for.",
             Verdict::TargetBehind => {
-                "the target could not keep up: slots fell due while all connections were waiting for answers. \
-                 If it should be able to, try more connections."
+                "the target could not keep up: slots fell due while all connections were waiting for responses. \
+                 If it should be faster, try more connections."
             }
             Verdict::ThinkTimes => {
-                "too few connections: slots fell due while think times held them. The target was not too slow for that; \
-                 a scenario has its connection until its last answer."
+                "too few connections: slots fell due while think times held them. The target was fast enough; \
+                 a scenario keeps its connection until its last response."
             }
             Verdict::GeneratorBehind => {
                 "the generator could not keep up: slots fell due while its threads had no CPU time, woke up late or were stopped. \
-                 The results say more about this machine than about the target."
+                 The results describe this machine more than the target."
             }
             Verdict::ClosedLoop => {
-                "closed loop: each request started when a connection had its last answer, so no waiting is seen. \
-                 Users who come at a rate of their own would wait longer; --rate shows that."
+                "closed loop: each request started when a connection had its last response, so waits are not measured. \
+                 Users who arrive at a fixed rate would wait longer; --rate measures that."
             }
             Verdict::NothingRecorded => {
                 "nothing was recorded: the run ended before it began, or in its warm-up."
             }
             Verdict::TargetFailing => {
-                "the target is failing: more than 1 % of the requests had no good answer. \
-                 The times of the others say little."
+                "the target is failing: more than 1 % of the requests failed. \
+                 The times of the other requests mean little."
             }
             Verdict::GeneratorFailing => {
-                "the generator is failing: more than 1 % of the requests failed, half of them or more by limits of its own machine. \
-                 The results say nothing about the target."
+                "the generator is failing: more than 1 % of the requests failed, at least half of them because of limits of its own machine. \
+                 The results show nothing about the target."
             }
         };
         told.to_owned() + &left_out(self, lateness)
@@ -196,7 +196,7 @@ fn both(lateness: &Lateness) -> String {
     }
     format!(
         "the target and the generator could not keep up: {target} of the lateness is the target's, \
-         {generator} the generator's. The results say as much about this machine as about the target."
+         {generator} the generator's. The results describe this machine as much as the target."
     )
 }
 

@@ -59,8 +59,8 @@ impl Told {
     }
 }
 
-const INEXACT: &str = "what nodes have told was on schedule, but the load is not known to be the one that was asked for: see what \
-     is lost and twice.";
+const INEXACT: &str = "the reported slots were on schedule, but the whole load may differ from the requested one: see the lost slots \
+     and those started twice.";
 
 impl Whole {
     /// The state of the run with this name, from the data of the store.

@@ -51,7 +51,9 @@ fn frequency(khz: [u64; 2]) -> Option<String> {
     let [first, last] = khz.map(|khz| khz / 1_000);
     let [slow, fast] = [first.min(last), first.max(last)].map(float);
     (slow < SLOWER * fast).then(|| {
-        format!("the fastest processor ran at {first} MHz at the beginning, and at {last} MHz at the end")
+        format!(
+            "the fastest core ran at {first} MHz at the beginning, and at {last} MHz at the end"
+        )
     })
 }
 
@@ -117,8 +119,7 @@ mod tests {
             Meanwhile { others: 0.43, idle: 0.12, khz: Some([3_400_000, 2_000_000]), ..QUIET };
         let found = told(99.0, busy);
         let others = "other programs had 43.0 % of the machine's CPU time, and 12.0 % was idle";
-        let speed =
-            "the fastest processor ran at 3400 MHz at the beginning, and at 2000 MHz at the end";
+        let speed = "the fastest core ran at 3400 MHz at the beginning, and at 2000 MHz at the end";
         assert_eq!(found, [("others", others.to_owned()), ("frequency", speed.to_owned())]);
         let faster = Meanwhile { khz: Some([1_200_000, 3_400_000]), ..QUIET };
         assert_eq!(told(99.0, faster).len(), 1);

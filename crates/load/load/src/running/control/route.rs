@@ -38,7 +38,7 @@ impl Route {
         if allowed.split(", ").any(|name| name == method.as_str()) {
             return Ok(route);
         }
-        let reason = format!("{path} is asked for by {}", allowed.replace(", ", " or "));
+        let reason = format!("{path} accepts {}", allowed.replace(", ", " or "));
         Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, reason)
             .with(ALLOW, HeaderValue::from_static(allowed)))
     }
