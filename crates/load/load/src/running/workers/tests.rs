@@ -219,7 +219,7 @@ fn behind(summary: &Summary) -> Verdict {
     match (target >= 2.0 * generator, generator >= 2.0 * target) {
         (true, _) => Verdict::TargetBehind,
         (_, true) => Verdict::GeneratorBehind,
-        // Up to what others had of the processor.
+        // Up to the time that other programs had the CPU.
         _ if target >= 2.0 * (generator - queued) => summary.verdict,
         _ => Verdict::BothBehind,
     }
@@ -401,7 +401,7 @@ fn a_failure_keeps_its_session() {
 
 /// The other sessions of its thread wait for the thread, which is the generator's. No timeout can end it.
 #[test]
-fn a_call_that_blocks_its_thread_puts_the_generator_behind() {
+fn a_call_that_blocks_its_thread_makes_the_generator_late() {
     let blocks = |_| -> Called {
         Box::pin(async {
             thread::sleep(TAKES);
@@ -417,7 +417,7 @@ fn a_call_that_blocks_its_thread_puts_the_generator_behind() {
 }
 
 #[test]
-fn a_call_that_never_yields_puts_the_generator_behind() {
+fn a_call_that_never_yields_makes_the_generator_late() {
     let spins = |_| -> Called {
         Box::pin(async {
             let begin = Instant::now();
